@@ -96,6 +96,8 @@ impl Dir {
         ] {
             command.env_remove(variable);
         }
+        // Not the developer's.
+        command.env("XDG_CACHE_HOME", self.join("cache"));
         Run { command }
     }
 

@@ -1,6 +1,7 @@
 //! End-to-end tests: the built command, real plugins, real recordings.
 
 mod bottlenecks;
+mod cached;
 mod categories;
 mod check;
 mod check_limits;

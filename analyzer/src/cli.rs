@@ -56,7 +56,8 @@ EXAMPLES:
   Look at it in a browser, or put its charts elsewhere:
     trueno-analyze report decode.run --html decode.html
     trueno-analyze report decode.run --charts charts/
-  Make a run of another profiler's trace, or one of several ranks:
+  Look at another profiler's trace; make a run of it, or one of several ranks:
+    trueno-analyze report trace.json.gz
     trueno-analyze import trace.json.gz -o trace.run
     trueno-analyze import rank0.json.gz rank1.json.gz -o job.run
   Join what Nsight Compute counted to the kernels of a run:
@@ -87,6 +88,9 @@ pub struct Cli {
     /// Colours: auto looks at the terminal and at NO_COLOR.
     #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
     pub color: Color,
+    /// Import a file of another profiler for this command only; else its run is kept in the user's cache.
+    #[arg(long, global = true)]
+    pub no_cache: bool,
     /// Say less: errors only on standard error, and of a report's page only what it opens with.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -193,7 +197,7 @@ pub struct PluginArgs {
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// A run to compare with, or its golden file, for the plugins that do; with --compare-backends there may be several.
     #[arg(long, value_name = "RUN|FILE")]
@@ -284,7 +288,7 @@ pub struct ReportArgs {
 /// `query`.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// The query; `trueno-analyze tables RUN` lists what it can use. A table PLUGIN.TABLE is made by running that plugin.
     pub sql: String,
@@ -325,7 +329,7 @@ pub enum QueryFormat {
 /// `tables`.
 #[derive(Debug, Args)]
 pub struct TablesArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// Show the columns of this table.
     pub table: Option<String>,
@@ -337,7 +341,7 @@ pub struct TablesArgs {
 /// `info`.
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// Form and place of the result.
     #[command(flatten)]
@@ -394,6 +398,16 @@ pub struct ImportArgs {
     /// Print the summary as JSON.
     #[arg(long)]
     pub json: bool,
+}
+
+impl ImportArgs {
+    /// Limits on how bad a file may be.
+    pub fn options(&self) -> trueno_import::Options {
+        trueno_import::Options {
+            partial: self.partial,
+            max_ratio: self.max_ratio,
+        }
+    }
 }
 
 /// Formats of files to import.

@@ -1,5 +1,6 @@
 //! All formats, and the one that a file is of.
 
+use std::ffi::OsStr;
 use std::io::Read;
 use std::path::Path;
 
@@ -53,13 +54,25 @@ pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
             },
         });
     }
-    recognise(&Head::new(&head)).ok_or_else(|| Error::Format {
+    let head = Head::new(&head);
+    recognise(&head).ok_or_else(|| Error::Format {
         path: path.to_owned(),
-        problem: format!(
-            "of no format that is known ({}); where it is one of them, say so with --format",
-            IMPORTERS.map(Importer::name).join(", ")
-        ),
+        problem: unknown(path, &head),
     })
+}
+
+/// Found, known, next step.
+fn unknown(path: &Path, head: &Head<'_>) -> String {
+    let begin: String = head.text().chars().take(24).collect();
+    let next = match path.extension().and_then(OsStr::to_str) {
+        Some("nsys-rep" | "qdrep") => "`nsys export --type sqlite` makes a file of it that is",
+        Some("ncu-rep") => "`ncu --import FILE --csv --page raw` makes a file of it that is",
+        _ => "where it is one of them, say so: `trueno-analyze import --format`",
+    };
+    format!(
+        "begins with {begin:?}, and is of no format that is known ({}; hint: {next})",
+        IMPORTERS.map(Importer::name).join(", ")
+    )
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::PluginArgs;
 /// `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// The assertions, in TOML.
     #[arg(long = "assert", value_name = "FILE")]

@@ -23,7 +23,7 @@ pub enum ExportCommand {
 /// A run to write, and where to.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// Output file, packed when its name ends in .gz; - is standard output. A folder for parquet.
     #[arg(short, long, value_name = "PATH")]

@@ -20,7 +20,7 @@ pub enum GoldenCommand {
 /// `golden save`.
 #[derive(Debug, Args)]
 pub struct GoldenSaveArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// Output file [default: the run's name with .golden.json, in the working directory]; - is standard output.
     #[arg(short, long, value_name = "FILE")]

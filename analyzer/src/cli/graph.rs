@@ -9,7 +9,7 @@ use super::{PluginArgs, TextOutput};
 /// Input of `tree`, `export dot` and `tui`.
 #[derive(Debug, Args)]
 pub struct GraphArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// With tiles; without them their time is that of the kernel or brick they lie in.
     #[arg(long)]
@@ -77,7 +77,7 @@ pub struct DotArgs {
 /// `ptx`.
 #[derive(Debug, Args)]
 pub struct PtxArgs {
-    /// The run directory.
+    /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
     /// Beginning of a source's hash, or the name of a kernel or source; lists all sources when not given.
     #[arg(value_name = "HASH|KERNEL")]

@@ -2,19 +2,24 @@
 
 use trueno_compare::check::{self, Config, Subject, exit_code, render};
 use trueno_compare::golden::Opened;
-use trueno_engine::run::Run;
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_render::style::Palette;
 
 use super::output::{Files, Output};
+use super::runs::Runs;
 use super::search::search;
 use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::{CheckArgs, CheckFormat};
 
 /// Checks, prints, and judges.
-pub fn check(args: &CheckArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn check(
+    args: &CheckArgs,
+    palette: Palette,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
     let mut files = Files::read([
         ("--assert", Some(args.assertions.as_path())),
         ("--golden", args.golden.as_deref()),
@@ -48,9 +53,10 @@ pub fn check(args: &CheckArgs, palette: Palette, stderr: &Stderr) -> anyhow::Res
         None => CategoryRules::default(),
     };
     let registry = Registry::gather(&search(&args.plugins))?;
-    let run = Run::open(&args.run)?;
-    let golden = args.golden.as_deref().map(Opened::open).transpose()?;
-    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
+    let run = runs.open(&args.run)?;
+    let open_side = |path| runs.open_side(path);
+    let golden = args.golden.as_deref().map(open_side).transpose()?;
+    let reference = args.reference.as_deref().map(open_side).transpose()?;
     let shown = |path: &std::path::Path| path.display().to_string();
     let golden_shown = args.golden.as_deref().map(shown);
     let golden = golden.as_ref().zip(golden_shown.clone());

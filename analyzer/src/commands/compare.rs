@@ -13,6 +13,7 @@ use trueno_render::style::Palette;
 
 use super::charts;
 use super::output::{self, Files, Output};
+use super::runs::Runs;
 use super::search::search;
 use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
@@ -22,7 +23,12 @@ use crate::cli::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
 const ELSEWHERE: u16 = 100;
 
 /// Compares, prints, and judges.
-pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn compare(
+    args: &CompareArgs,
+    palette: Palette,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
     if let Some(dir) = &args.charts {
         output::folder("--charts", dir)?;
     }
@@ -67,7 +73,7 @@ pub fn compare(args: &CompareArgs, palette: Palette, stderr: &Stderr) -> anyhow:
     let mut groups = NameGroups::default();
     for path in bases.iter().copied().chain(&args.runs) {
         stderr.step(&format!("opening {}", path.display()));
-        let one = Opened::open(path)?;
+        let one = runs.open_side(path)?;
         // What holds ids on one side does so on the other, however few of them it has.
         groups.merge(&one.name_groups()?);
         opened.push(one);

@@ -11,6 +11,7 @@ use trueno_plugin::{agreeing, counted};
 
 use super::graph_input::{GraphInput, Want};
 use super::output::Output;
+use super::runs::Runs;
 use super::stderr::Stderr;
 use super::tree::{Item, Tree, Wish};
 use crate::cli::DotArgs;
@@ -25,7 +26,7 @@ const CRITICAL: &str = "#c2410c";
 const QUIET: &str = "#94a3b8";
 
 /// Writes the graph. No row at all is exit code 3.
-pub fn dot(args: &DotArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn dot(args: &DotArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.output.as_deref())?;
     let look = GraphInput::open(
         &args.graph,
@@ -33,6 +34,7 @@ pub fn dot(args: &DotArgs, stderr: &Stderr) -> anyhow::Result<u8> {
             edges: true,
             slack: false,
         },
+        runs,
         stderr,
     )?;
     let filter = look.filter(args.only.as_deref())?;

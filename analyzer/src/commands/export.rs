@@ -10,18 +10,21 @@ use trueno_model::exit;
 use trueno_plugin::{agreeing, counted};
 
 use super::output::Files;
+use super::runs::Runs;
 use super::stderr::Stderr;
 use super::{dot, parquet};
 use crate::cli::{ExportArgs, ExportCommand, FileExport};
 
 /// Writes a run in another format.
-pub fn export(command: &ExportCommand, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let FileExport { exporter, args } = match command {
         ExportCommand::File(export) => export,
-        ExportCommand::Parquet(args) => return parquet::export(&open(args, stderr)?, args, stderr),
-        ExportCommand::Dot(args) => return dot::dot(args, stderr),
+        ExportCommand::Parquet(args) => {
+            return parquet::export(&open(args, runs, stderr)?, args, stderr);
+        }
+        ExportCommand::Dot(args) => return dot::dot(args, runs, stderr),
     };
-    let run = open(args, stderr)?;
+    let run = open(args, runs, stderr)?;
     let compressed = args.output.extension().is_some_and(|ending| ending == "gz");
     let (mut failed, mut deep) = (None, 0);
     Files::read([]).write("-o", &args.output)?.replace(|to| {
@@ -57,8 +60,8 @@ pub fn export(command: &ExportCommand, stderr: &Stderr) -> anyhow::Result<u8> {
     }
 }
 
-fn open(args: &ExportArgs, stderr: &Stderr) -> anyhow::Result<Run> {
-    let run = Run::open(&args.run)?;
+fn open(args: &ExportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
+    let run = runs.open(&args.run)?;
     if run.facts().complete == Some(false) {
         stderr.warn(&format!(
             "{}: the run is not complete, and so is its export (hint: see `trueno-analyze info`)",

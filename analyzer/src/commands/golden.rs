@@ -4,25 +4,25 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use trueno_compare::golden::{Golden, Listed, SUFFIX, listed};
-use trueno_engine::run::Run;
 use trueno_model::categories::CategoryRules;
 use trueno_model::{exit, units};
 
 use super::output::{Files, Output};
+use super::runs::Runs;
 use super::stderr::Stderr;
 use super::stdout::{page_width, to_stdout};
 use crate::cli::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 
 /// Saves, lists or shows.
-pub fn golden(command: &GoldenCommand, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn golden(command: &GoldenCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     match command {
-        GoldenCommand::Save(args) => save(args, stderr),
+        GoldenCommand::Save(args) => save(args, runs, stderr),
         GoldenCommand::List(args) => list(args, stderr),
         GoldenCommand::Show(args) => show(args),
     }
 }
 
-fn save(args: &GoldenSaveArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = match &args.output {
         Some(path) => path.clone(),
         None => place(&args.run)?,
@@ -37,7 +37,7 @@ fn save(args: &GoldenSaveArgs, stderr: &Stderr) -> anyhow::Result<u8> {
         Some(file) => CategoryRules::read(file)?,
         None => CategoryRules::default(),
     };
-    let run = Run::open(&args.run)?;
+    let run = runs.open(&args.run)?;
     let golden = Golden::from_run(&run, &args.run.display().to_string(), &rules)?;
     if golden.is_empty() {
         stderr.warn("the run holds nothing to compare with later: no golden file was written");

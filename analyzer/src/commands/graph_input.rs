@@ -6,6 +6,7 @@ use trueno_host::plugin::Registry;
 use trueno_model::RunFacts;
 use trueno_plugin::{agreeing, counted};
 
+use super::runs::Runs;
 use super::search::search;
 use super::stderr::Stderr;
 use crate::cli::GraphArgs;
@@ -31,10 +32,15 @@ pub struct Want {
 }
 
 impl GraphInput {
-    pub fn open(args: &GraphArgs, want: Want, stderr: &Stderr) -> anyhow::Result<GraphInput> {
+    pub fn open(
+        args: &GraphArgs,
+        want: Want,
+        runs: &Runs<'_>,
+        stderr: &Stderr,
+    ) -> anyhow::Result<GraphInput> {
         // A library that was named must be one, whether or not it is needed.
         let registry = Registry::gather(&search(&args.plugins))?;
-        let run = Run::open(&args.run)?;
+        let run = runs.open(&args.run)?;
         let tiles = args.tiles;
         let edges = want.edges;
         stderr.step("reading the rows");

@@ -1,28 +1,36 @@
 //! `trueno-analyze import`.
 
 mod counters;
-mod nsys_parquet;
+pub(super) mod nsys_parquet;
 mod ranks;
-mod single;
+pub(super) mod single;
 mod summary;
 
 use trueno_model::exit;
 
+use super::runs::Runs;
 use super::staging::Staging;
 use super::stderr::Stderr;
 use super::stdout::to_stdout;
 use crate::cli::ImportArgs;
 
 /// Makes a run of other profilers' files and reports the outcome of their records.
-pub fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn import(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     if let Some(run) = &args.into {
-        return counters::join(args, run, stderr);
+        return counters::join(args, run, runs, stderr);
     }
     match args.files.as_slice() {
         [file] if args.ranks.is_empty() => {
             single::check(file)?;
             let output = Staging::new(&args.output, args.overwrite, "importing")?;
-            let (summary, _) = single::import(file, output.work(), &args.output, args, stderr)?;
+            let (summary, _) = single::import(
+                file,
+                output.work(),
+                &args.output,
+                args.format.as_deref(),
+                &args.options(),
+                stderr,
+            )?;
             output.keep()?;
             summary.counts.warn(stderr);
             let text = match args.json {

@@ -1,19 +1,19 @@
 //! `trueno-analyze tables` and `info`: what a run holds, without plugins.
 
 use anyhow::bail;
-use trueno_engine::run::Run;
 use trueno_engine::spans;
 use trueno_model::exit;
 use trueno_render::inspect;
 
 use super::output::Output;
+use super::runs::Runs;
 use super::stdout::page_width;
 use crate::cli::{InfoArgs, TablesArgs};
 
 /// Lists the published tables, or the columns of one.
-pub fn tables(args: &TablesArgs) -> anyhow::Result<u8> {
+pub fn tables(args: &TablesArgs, runs: &Runs<'_>) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
-    let run = Run::open(&args.run)?;
+    let run = runs.open(&args.run)?;
     let mut tables = run.tables();
     tables.extend(spans::computed_tables());
     let name = args.table.as_deref();
@@ -41,9 +41,9 @@ pub fn tables(args: &TablesArgs) -> anyhow::Result<u8> {
 }
 
 /// Says what a run holds and how complete it is.
-pub fn info(args: &InfoArgs) -> anyhow::Result<u8> {
+pub fn info(args: &InfoArgs, runs: &Runs<'_>) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
-    let run = Run::open(&args.run)?;
+    let run = runs.open(&args.run)?;
     let text = if args.result.is_json() {
         inspect::info_json(run.facts(), run.problems())
     } else {

@@ -21,6 +21,7 @@ mod ptx;
 mod query;
 mod recover;
 mod report;
+mod runs;
 mod search;
 mod staging;
 mod stderr;
@@ -30,6 +31,7 @@ mod tui;
 
 use std::io::{self, IsTerminal};
 
+use runs::Runs;
 use stderr::Stderr;
 pub use stdout::palette;
 use stdout::to_stdout;
@@ -46,31 +48,32 @@ use crate::cli::{Cli, Command, PluginsCommand};
 pub fn run(cli: &Cli) -> anyhow::Result<u8> {
     interrupt::file_sizes_are_errors();
     let stderr = Stderr::new(cli, palette(cli.color, io::stderr().is_terminal()));
+    let runs = Runs::new(!cli.no_cache, &stderr);
     let page = palette(cli.color, io::stdout().is_terminal());
     match &cli.command {
-        Command::Report(args) => report::report(args, page, &stderr),
+        Command::Report(args) => report::report(args, page, &runs, &stderr),
         Command::Plugins { command } => match command {
             PluginsCommand::List(args) => plugins::list(args, cli.verbose, page),
             PluginsCommand::New(args) => new_plugin::new(args, page),
-            PluginsCommand::Check(args) => check_plugin::check(args, page, &stderr),
+            PluginsCommand::Check(args) => check_plugin::check(args, page, &runs, &stderr),
         },
         Command::Categories => {
             to_stdout(DEFAULT.as_bytes())?;
             Ok(exit::FINE)
         }
-        Command::Export { command } => export::export(command, &stderr),
-        Command::Tree(args) => tree::tree(args, page, &stderr),
-        Command::Dot(args) => dot::dot(args, &stderr),
-        Command::Tui(args) => tui::tui(args, cli.color, &stderr),
-        Command::Ptx(args) => ptx::ptx(args, &stderr),
-        Command::Check(args) => check::check(args, page, &stderr),
-        Command::Compare(args) => compare::compare(args, page, &stderr),
-        Command::Golden { command } => golden::golden(command, &stderr),
-        Command::Query(args) => query::query(args, &stderr),
-        Command::Tables(args) => inspect::tables(args),
-        Command::Info(args) => inspect::info(args),
+        Command::Export { command } => export::export(command, &runs, &stderr),
+        Command::Tree(args) => tree::tree(args, page, &runs, &stderr),
+        Command::Dot(args) => dot::dot(args, &runs, &stderr),
+        Command::Tui(args) => tui::tui(args, cli.color, &runs, &stderr),
+        Command::Ptx(args) => ptx::ptx(args, &runs, &stderr),
+        Command::Check(args) => check::check(args, page, &runs, &stderr),
+        Command::Compare(args) => compare::compare(args, page, &runs, &stderr),
+        Command::Golden { command } => golden::golden(command, &runs, &stderr),
+        Command::Query(args) => query::query(args, &runs, &stderr),
+        Command::Tables(args) => inspect::tables(args, &runs),
+        Command::Info(args) => inspect::info(args, &runs),
         Command::Recover(args) => recover::recover(args, &stderr),
-        Command::Import(args) => import::import(args, &stderr),
+        Command::Import(args) => import::import(args, &runs, &stderr),
         Command::PluginHost => match isolate::serve() {
             Ok(never) => match never {},
             Err(why) => anyhow::bail!(why),

@@ -7,17 +7,17 @@ use anyhow::{Context, bail};
 use launches::Launches;
 use serde_json::json;
 use sources::{Found, Sources};
-use trueno_engine::run::Run;
 use trueno_model::exit;
 
 use super::output::Output;
+use super::runs::Runs;
 use super::stderr::Stderr;
 use crate::cli::PtxArgs;
 
 /// Prints a source. None recorded is exit code 3.
-pub fn ptx(args: &PtxArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
-    let run = Run::open(&args.run)?;
+    let run = runs.open(&args.run)?;
     let database = run.sql_context()?;
     let launches = Launches::read(&database).context("the launches cannot be read")?;
     let sources = Sources::read(&database, &launches).context("the sources cannot be read")?;

@@ -19,15 +19,16 @@ use trueno_plugin::Table;
 
 use super::options;
 use super::output::Output;
+use super::runs::Runs;
 use super::search::search;
 use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::{QueryArgs, QueryFormat};
 
 /// Runs one query and prints its rows.
-pub fn query(args: &QueryArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.output.as_deref())?;
-    let run = Run::open(&args.run)?;
+    let run = runs.open(&args.run)?;
     if run.facts().complete == Some(false) {
         stderr.warn(&format!(
             "{}: the run is not complete, and so is the answer (hint: see `trueno-analyze info`)",
@@ -41,7 +42,7 @@ pub fn query(args: &QueryArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     if named.is_empty() && tables.iter().any(|table| is_of_names(table)) {
         publish_names(args, &mut database, stderr)?;
     } else if !named.is_empty() {
-        publish(args, &run, &named, &mut database, stderr)?;
+        publish(args, &run, &named, &mut database, runs, stderr)?;
     } else if args.baseline.is_some() || !args.set.is_empty() || args.categories.is_some() {
         stderr.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
     }
@@ -88,6 +89,7 @@ fn publish(
     run: &Run,
     named: &BTreeSet<(String, String)>,
     database: &mut Database,
+    runs: &Runs<'_>,
     stderr: &Stderr,
 ) -> anyhow::Result<()> {
     let registry = Registry::gather(&search(&args.plugins))?;
@@ -106,7 +108,11 @@ fn publish(
     }
     let options = options::gather(None, &args.set)?;
     options::check(&options, &registry)?;
-    let baseline = args.baseline.as_deref().map(Opened::open).transpose()?;
+    let baseline = args
+        .baseline
+        .as_deref()
+        .map(|path| runs.open_side(path))
+        .transpose()?;
     let report = build(&Request {
         run,
         baseline: baseline.as_ref().map(Opened::run),

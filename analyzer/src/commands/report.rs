@@ -6,7 +6,6 @@ use anyhow::Context;
 use serde_json::Value;
 use trueno_compare::golden::Opened;
 use trueno_compare::tolerances::Tolerances;
-use trueno_engine::run::Run;
 use trueno_host::plan::Wish;
 use trueno_host::plugin::{Registry, Status};
 use trueno_host::window::Wanted;
@@ -20,6 +19,7 @@ use super::ceilings;
 use super::charts::Charts;
 use super::options;
 use super::output::{self, Files, Output};
+use super::runs::Runs;
 use super::search::search;
 use super::stderr::Stderr;
 use super::stdout::page_width;
@@ -33,7 +33,12 @@ const OPERATORS: &str = "operators";
 const CRITICAL_PATH: &str = "critical_path";
 
 /// Makes the report and writes it where it was asked for.
-pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn report(
+    args: &ReportArgs,
+    palette: Palette,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
     let baselines = args
         .baseline
         .iter()
@@ -137,10 +142,14 @@ pub fn report(args: &ReportArgs, palette: Palette, stderr: &Stderr) -> anyhow::R
             .insert("what_if".to_owned(), Value::from(args.what_if.clone()));
     }
     options::check(&options, &registry)?;
-    let mut run = Run::open(&args.run)?;
+    let mut run = runs.open(&args.run)?;
     ceilings::give(&mut run, &args.ceilings)?;
-    let baseline = baseline(args)?;
-    let reference = args.reference.as_deref().map(Opened::open).transpose()?;
+    let baseline = baseline(args, runs)?;
+    let reference = args
+        .reference
+        .as_deref()
+        .map(|path| runs.open_side(path))
+        .transpose()?;
     if registry.plugins.is_empty() {
         anyhow::bail!(registry.nothing_found());
     }
@@ -227,11 +236,16 @@ fn predicted(wish: &mut Wish) -> anyhow::Result<()> {
 }
 
 /// The run to compare with; several only where a plugin can tell them apart.
-fn baseline(args: &ReportArgs) -> anyhow::Result<Option<Opened>> {
+fn baseline(args: &ReportArgs, runs: &Runs<'_>) -> anyhow::Result<Option<Opened>> {
     Ok(match args.baseline.as_slice() {
         [] => None,
-        [one] => Some(Opened::open(one)?),
-        several if args.compare_backends => Some(Opened::together(several)?),
+        [one] => Some(runs.open_side(one)?),
+        several if args.compare_backends => {
+            let several = several.iter().map(|path| runs.directory(path));
+            Some(Opened::together(
+                &several.collect::<anyhow::Result<Vec<_>>>()?,
+            )?)
+        }
         several => anyhow::bail!(
             "a report is compared with one run, not with {} (hint: --compare-backends takes several; \
              `trueno-analyze compare` takes repetitions)",

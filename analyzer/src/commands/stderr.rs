@@ -30,6 +30,13 @@ impl Stderr {
         }
     }
 
+    /// Something worth a line, unless they asked for quiet.
+    pub fn note(&self, text: &str) {
+        if !self.quiet {
+            self.say(Meaning::Faint, "note:", text);
+        }
+    }
+
     /// Tells whether only errors are wanted.
     pub fn is_quiet(&self) -> bool {
         self.quiet

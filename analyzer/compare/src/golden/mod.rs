@@ -14,7 +14,7 @@ mod show;
 
 pub use distribution::{Distribution, LEVELS};
 pub use file::{Golden, GoldenError, Memory, NameRow, Source, TensorRow};
-pub use opened::Opened;
+pub use opened::{Opened, is_golden};
 pub use reduce::ReduceError;
 pub use show::{Listed, listed};
 

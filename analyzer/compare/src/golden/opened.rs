@@ -1,6 +1,7 @@
 //! A golden file wherever a run to compare with may stand.
 
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -10,7 +11,8 @@ use trueno_engine::run::Run;
 use trueno_host::name_tables;
 use trueno_model::name_groups::{NameCounts, NameGroups};
 
-use super::file::Golden;
+use super::SUFFIX;
+use super::file::{FORMAT, Golden};
 use crate::runs::{Member, Options};
 
 /// A run, or a golden file opened as one.
@@ -91,6 +93,26 @@ impl Opened {
             member.spans = 0;
         }
     }
+}
+
+impl From<Run> for Opened {
+    fn from(run: Run) -> Self {
+        Self {
+            run,
+            golden: None,
+            _folder: None,
+        }
+    }
+}
+
+/// Tells a golden file, by its name or its beginning, from files that can be imported.
+pub fn is_golden(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let mut head = Vec::new();
+    let file = fs::File::open(path);
+    let read = file.and_then(|file| file.take(1 << 10).read_to_end(&mut head));
+    let begins = read.is_ok() && String::from_utf8_lossy(&head).contains(FORMAT);
+    name.ends_with(SUFFIX) || begins
 }
 
 /// A folder for temporary files that nobody else can read; removed when dropped.

@@ -4,7 +4,6 @@ mod render;
 
 use std::time::Duration;
 
-use trueno_engine::run::Run;
 use trueno_host::conformance::{Sample, Subject, trial};
 use trueno_host::plugin::isolate::{AVAILABLE, Isolation, Which};
 use trueno_host::plugin::{Registry, Search};
@@ -12,6 +11,7 @@ use trueno_model::exit;
 use trueno_render::style::Palette;
 
 use super::output::Output;
+use super::runs::Runs;
 use super::search::{isolation, search};
 use super::stderr::Stderr;
 use crate::cli::PluginCheckArgs;
@@ -20,7 +20,12 @@ use crate::cli::PluginCheckArgs;
 const TIME: Duration = Duration::from_secs(30);
 
 /// Tries the plugin. A rule that is broken is exit code 1.
-pub fn check(args: &PluginCheckArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn check(
+    args: &PluginCheckArgs,
+    palette: Palette,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
     if !AVAILABLE {
         anyhow::bail!(
             "plugins are tried in processes of their own, which this system does not have"
@@ -54,7 +59,7 @@ pub fn check(args: &PluginCheckArgs, palette: Palette, stderr: &Stderr) -> anyho
         (None, Some(sample)) => sample.run(),
         (None, None) => anyhow::bail!("no run to try it on"),
     };
-    let run = Run::open(&path)?;
+    let run = runs.open(&path)?;
     let all = trial(&Subject {
         file: &args.file,
         plugin,

@@ -19,6 +19,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::single;
 use super::summary::Counts;
 use crate::cli::ImportArgs;
+use crate::commands::runs::Runs;
 use crate::commands::staging::Staging;
 use crate::commands::stderr::Stderr;
 use crate::commands::stdout::to_stdout;
@@ -46,7 +47,12 @@ struct Summary<'a> {
 
 /// Makes a run of `into` and the counters in a CSV; exit code 3, and no run, where no kernel
 /// gets any.
-pub(super) fn join(args: &ImportArgs, into: &Path, stderr: &Stderr) -> anyhow::Result<u8> {
+pub(super) fn join(
+    args: &ImportArgs,
+    into: &Path,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
     let [file] = args.files.as_slice() else {
         bail!(
             "{} files: counters of one file at a time are joined (hint: join the next one into the run of the last)",
@@ -68,11 +74,12 @@ pub(super) fn join(args: &ImportArgs, into: &Path, stderr: &Stderr) -> anyhow::R
         );
     }
     let output = Staging::new(&args.output, args.overwrite, "importing")?;
-    let run = Run::open(into)?;
+    let base = runs.directory(into)?;
+    let run = Run::open(&base)?;
     check(&run, into)?;
     let found = collect(&run.sql_context()?, KERNELS)
         .with_context(|| format!("{}: its kernels cannot be read", into.display()))?;
-    let mut adding = Adding::begin(into, output.work())?;
+    let mut adding = Adding::begin(&base, output.work())?;
     let mut notes = Notes::default();
     let kernels = (0..found.height()).filter_map(|row| kernel(&found, row));
     let joined = ncu::join(file, args.process, kernels, adding.rows(), &mut notes)?;

@@ -51,7 +51,8 @@ pub(super) fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
             file,
             &folder(number),
             &args.output,
-            args,
+            args.format.as_deref(),
+            &args.options(),
             stderr,
         )?);
     }

@@ -12,21 +12,21 @@ use trueno_format::run_writer::RunWriter;
 use trueno_import::{Importer, Notes, Options, detect, importer};
 
 use super::summary::Summary;
-use crate::cli::ImportArgs;
 use crate::commands::import::nsys_parquet;
 use crate::commands::stderr::Stderr;
 
 /// Reads `file` into a run at `work`; also what its `run.json` says. `shown` is where the run
 /// will be.
-pub(super) fn import(
+pub(in crate::commands) fn import(
     file: &Path,
     work: &Path,
     shown: &Path,
-    args: &ImportArgs,
+    format: Option<&str>,
+    options: &Options,
     stderr: &Stderr,
 ) -> anyhow::Result<(Summary, RunJson)> {
     check(file)?;
-    let importer = match &args.format {
+    let importer = match format {
         Some(_) if file.is_dir() => bail!(
             "{}: --format is of files, and this is a folder (hint: leave it out)",
             file.display()
@@ -45,15 +45,11 @@ pub(super) fn import(
     };
     let mut into = RunWriter::create(work, run)?;
     let mut notes = Notes::default();
-    let options = Options {
-        partial: args.partial,
-        max_ratio: args.max_ratio,
-    };
     let bar = bar(file, stderr);
     let mut progress = |bytes| bar.set_position(bytes);
     let wall_ns = match importer {
         None => nsys_parquet::import(file, &mut into, &mut notes, &mut progress)?,
-        Some(importer) => importer.import(file, &options, &mut into, &mut notes, &mut progress)?,
+        Some(importer) => importer.import(file, options, &mut into, &mut notes, &mut progress)?,
     };
     let run = into.finish(wall_ns)?;
     bar.finish_and_clear();

@@ -11,18 +11,18 @@ use crate::commands::stderr::Stderr;
 
 /// One file.
 #[derive(Clone, Serialize)]
-pub(super) struct Summary {
+pub(in crate::commands) struct Summary {
     pub(super) file: String,
     pub(super) format: &'static str,
     pub(super) run: String,
     pub(super) wall_ns: Option<i64>,
     #[serde(flatten)]
-    pub(super) counts: Counts,
+    pub(in crate::commands) counts: Counts,
 }
 
 /// Counts of records by outcome.
 #[derive(Clone, Serialize)]
-pub(super) struct Counts {
+pub(in crate::commands) struct Counts {
     read: BTreeMap<String, u64>,
     kept: BTreeMap<&'static str, u64>,
     left_out: BTreeMap<String, u64>,
@@ -45,7 +45,7 @@ impl From<Notes> for Counts {
 }
 
 impl Counts {
-    pub(super) fn warn(&self, stderr: &Stderr) {
+    pub(in crate::commands) fn warn(&self, stderr: &Stderr) {
         for warning in &self.warnings {
             stderr.warn(warning);
         }

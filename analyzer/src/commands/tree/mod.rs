@@ -14,6 +14,7 @@ use trueno_render::style::Palette;
 
 use super::graph_input::{GraphInput, Want};
 use super::output::Output;
+use super::runs::Runs;
 use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::TreeArgs;
@@ -22,7 +23,12 @@ use crate::cli::TreeArgs;
 const FIT_ROWS: usize = 200;
 
 /// Shows what ran inside what. No row at all is exit code 3.
-pub fn tree(args: &TreeArgs, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn tree(
+    args: &TreeArgs,
+    palette: Palette,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let palette = to.palette(palette);
     let look = GraphInput::open(
@@ -31,6 +37,7 @@ pub fn tree(args: &TreeArgs, palette: Palette, stderr: &Stderr) -> anyhow::Resul
             edges: false,
             slack: args.result.is_json(),
         },
+        runs,
         stderr,
     )?;
     let filter = look.filter(args.only.as_deref())?;

@@ -24,6 +24,7 @@ use trueno_model::{Cell, exit};
 use trueno_plugin::agreeing;
 
 use super::graph_input::{GraphInput, Want};
+use super::runs::Runs;
 use super::stderr::Stderr;
 use super::stdout::is_coloured;
 use crate::cli::{Color, TuiArgs};
@@ -31,7 +32,7 @@ use crate::cli::{Color, TuiArgs};
 const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from (hint: `trueno-analyze tree RUN` prints the same, `dot` draws it)";
 
 /// Shows the graph until the user has seen enough. No row at all is exit code 3.
-pub fn tui(args: &TuiArgs, color: Color, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn tui(args: &TuiArgs, color: Color, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if dumb || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         bail!(NO_TERMINAL);
@@ -42,6 +43,7 @@ pub fn tui(args: &TuiArgs, color: Color, stderr: &Stderr) -> anyhow::Result<u8> 
             edges: false,
             slack: true,
         },
+        runs,
         stderr,
     )?;
     if look.graph.rows() == 0 {

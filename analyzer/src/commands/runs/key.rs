@@ -1,0 +1,78 @@
+//! Keys of imported runs: what they were made of, and by what.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
+
+use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
+use xxhash_rust::xxh3::Xxh3;
+
+/// Key of the run that a file, or a folder of files, becomes: a hash of its name, which is the run's label, of its
+/// content, and of this program.
+pub(super) fn of(path: &Path) -> io::Result<String> {
+    let mut hash = Xxh3::new();
+    hash.update(env!("CARGO_PKG_VERSION").as_bytes());
+    hash.update(&FORMAT_MAJOR.to_le_bytes());
+    hash.update(&FORMAT_MINOR.to_le_bytes());
+    // Two builds of one version may import differently.
+    hash.update(&build().to_le_bytes());
+    name(path, &mut hash);
+    for file in files(path)? {
+        name(&file, &mut hash);
+        content(&file, &mut hash)?;
+    }
+    Ok(format!("{:032x}", hash.digest128()))
+}
+
+fn name(path: &Path, hash: &mut Xxh3) {
+    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+    hash.update(name);
+    hash.update(&name.len().to_le_bytes());
+}
+
+fn content(file: &Path, hash: &mut Xxh3) -> io::Result<()> {
+    let mut file = File::open(file)?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut length = 0;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                hash.update(&buffer[..read]);
+                length += read;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    hash.update(&length.to_le_bytes());
+    Ok(())
+}
+
+/// Length and time of the executable; 0 where they cannot be had.
+fn build() -> u128 {
+    let of_executable = || -> io::Result<u128> {
+        let found = fs::metadata(std::env::current_exe()?)?;
+        let since = found.modified()?.duration_since(UNIX_EPOCH);
+        let modified_ns = since.map_or(0, |since| since.as_nanos());
+        Ok(modified_ns << 40 | u128::from(found.len()))
+    };
+    of_executable().unwrap_or(0)
+}
+
+/// The file itself, or those right in a folder, by name.
+fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let mut files = Vec::new();
+    for entry in fs::read_dir(path)? {
+        let file = entry?.path();
+        if file.is_file() {
+            files.push(file);
+        }
+    }
+    files.sort();
+    Ok(files)
+}

@@ -1,0 +1,204 @@
+//! The folder of imported runs: the user's cache, or one for temporary files.
+//!
+//! Who uses it holds its lock together with others. Who opens it and finds nobody else there cleans it: of what
+//! killed processes left behind, and of the runs that are too much.
+
+use std::env;
+use std::fs::{self, DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, bail};
+use trueno_engine::run::is_run;
+
+use crate::commands::interrupt::RemovedOnInterrupt;
+
+/// Length of all runs of the cache beyond which the ones that were not used for longest are removed.
+const MAX_BYTES: u64 = 10 << 30;
+/// Name of the lock in the folder.
+const LOCK: &str = "lock";
+/// End of the names of runs.
+const ENDING: &str = ".run";
+
+/// Imported runs, for as long as the value lives.
+pub(super) struct Store {
+    folder: PathBuf,
+    /// Of a folder that goes with the value.
+    temporary: Option<RemovedOnInterrupt>,
+    _lock: File,
+}
+
+impl Store {
+    /// `$XDG_CACHE_HOME/trueno-analyze`, else `~/.cache/trueno-analyze`.
+    pub(super) fn cache() -> anyhow::Result<Self> {
+        let absolute = |name: &str| {
+            let path = env::var_os(name).map(PathBuf::from);
+            path.filter(|path| path.is_absolute())
+        };
+        let cache = absolute("XDG_CACHE_HOME");
+        let cache = cache.or_else(|| absolute("HOME").map(|home| home.join(".cache")));
+        let cache = cache
+            .context("no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path")?;
+        let folder = cache.join("trueno-analyze");
+        let shown = folder.display();
+        let problem = || format!("{shown}: no runs can be kept there");
+        make(&folder).with_context(problem)?;
+        let lock = lock(&folder).with_context(problem)?;
+        Ok(Self {
+            folder,
+            temporary: None,
+            _lock: lock,
+        })
+    }
+
+    /// A folder in that for temporary files, which goes with the value.
+    pub(super) fn temporary() -> anyhow::Result<Self> {
+        // SAFETY: it takes nothing, and cannot fail.
+        let user = unsafe { libc::geteuid() };
+        let base = env::temp_dir().join(format!("trueno-analyze-{user}"));
+        let shown = base.display();
+        let problem = || format!("{shown}: no runs can be made there (hint: set TMPDIR)");
+        make(&base).with_context(problem)?;
+        // Anybody can put something of that name there.
+        let found = fs::symlink_metadata(&base).with_context(problem)?;
+        if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
+            bail!("{shown}: is not a folder that this user alone can write (hint: set TMPDIR)");
+        }
+        let lock = lock(&base).with_context(problem)?;
+        let folder = base.join(unique("once"));
+        let temporary = Some(RemovedOnInterrupt::new(&folder));
+        make(&folder).with_context(problem)?;
+        Ok(Self {
+            folder,
+            temporary,
+            _lock: lock,
+        })
+    }
+
+    /// Tells that its runs stay.
+    pub(super) fn is_kept(&self) -> bool {
+        self.temporary.is_none()
+    }
+
+    /// The run of a key.
+    pub(super) fn place(&self, key: &str) -> PathBuf {
+        self.folder.join(format!("{key}{ENDING}"))
+    }
+
+    /// A folder in which no other process makes the run of a key; it is not there yet.
+    pub(super) fn aside(&self, key: &str) -> Aside {
+        let path = self.folder.join(unique(key));
+        let on_interrupt = RemovedOnInterrupt::new(&path);
+        Aside {
+            path,
+            _on_interrupt: on_interrupt,
+        }
+    }
+
+    /// Takes note that a run was used now.
+    pub(super) fn touch(&self, place: &Path) {
+        // It would only be removed sooner.
+        let _ = File::open(place).and_then(|run| run.set_modified(SystemTime::now()));
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        if !self.is_kept() {
+            // What cannot be removed is left to the next one.
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+/// A run in the making; removed when dropped without [`Aside::keep`].
+pub(super) struct Aside {
+    path: PathBuf,
+    _on_interrupt: RemovedOnInterrupt,
+}
+
+impl Aside {
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Puts the run in its place, unless another process was faster: then its is as good.
+    pub(super) fn keep(self, place: &Path) -> anyhow::Result<()> {
+        match fs::rename(&self.path, place) {
+            Err(_) if is_run(place) => Ok(()),
+            result => result.with_context(|| format!("{}: cannot be made", place.display())),
+        }
+    }
+}
+
+impl Drop for Aside {
+    fn drop(&mut self) {
+        // After `keep` there is nothing of that name.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// A name that no other process gives, and that is none of a finished run.
+fn unique(what: &str) -> String {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now_ns = since.map_or(0, |since| since.as_nanos());
+    format!("{what}-{}-{now_ns}", std::process::id())
+}
+
+/// Makes a folder that others cannot read, if it is not there.
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Takes part in the lock of a folder, after cleaning it where nobody else does.
+fn lock(folder: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    let lock = options.create(true).truncate(false).write(true);
+    let lock = lock.open(folder.join(LOCK))?;
+    if lock.try_lock().is_ok() {
+        clean(folder);
+    }
+    // Where a file system has no locks nothing is ever removed.
+    let _ = lock.lock_shared();
+    Ok(lock)
+}
+
+/// Removes what is left of processes that were killed, and the runs that were not used for longest while all are
+/// too much; the last one used stays. What cannot be removed is tried again next time.
+fn clean(folder: &Path) {
+    let mut runs = Vec::new();
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_finished = entry.file_name().to_string_lossy().ends_with(ENDING);
+        match entry.metadata() {
+            Ok(found) if found.is_dir() && is_finished => {
+                runs.push((found.modified().ok(), path));
+            }
+            Ok(found) if found.is_dir() => {
+                let _ = fs::remove_dir_all(path);
+            }
+            _ => {}
+        }
+    }
+    runs.sort();
+    let mut bytes = 0;
+    for (nth, (_, run)) in runs.iter().rev().enumerate() {
+        bytes += length(run);
+        if nth > 0 && bytes > MAX_BYTES {
+            let _ = fs::remove_dir_all(run);
+        }
+    }
+}
+
+/// Length of all files in a folder.
+fn length(folder: &Path) -> u64 {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries
+        .map(|entry| match entry.metadata() {
+            Ok(found) if found.is_dir() => length(&entry.path()),
+            found => found.map_or(0, |found| found.len()),
+        })
+        .sum()
+}
