@@ -71,12 +71,9 @@ impl Plugin for Operators {
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let window = Window::read(run)?;
         let calls = Calls::load(run, window)?;
+        let names = calls.names.all();
+        let is_pytorch = names.iter().any(|name| name.starts_with("aten::"));
         if calls.signatures.is_empty() {
-            let is_pytorch = calls
-                .names
-                .all()
-                .iter()
-                .any(|name| name.starts_with("aten::"));
             return match is_pytorch {
                 true => run.finding(findings::no_shapes()),
                 false => Ok(()),
@@ -86,6 +83,9 @@ impl Plugin for Operators {
         let operations = Operations::load(run, &calls, window)?;
         run.check_cancelled()?;
         let works = Works::new(&calls, &operations, &options.rules)?;
+        if !works.is_any_known() && !is_pytorch {
+            return Ok(()); // Bricks of a program's own, whose FLOPs `roofline` takes as declared.
+        }
         let is_modelled = |place: u32| {
             let call = &calls.rows[place as usize];
             call.signature != NONE && works.of((call.name, call.signature)).is_ok()

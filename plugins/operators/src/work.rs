@@ -61,6 +61,11 @@ impl Works {
         Ok(Self { of_shapes })
     }
 
+    /// True if some shape has a model.
+    pub fn is_any_known(&self) -> bool {
+        self.of_shapes.values().any(|work| work.is_ok())
+    }
+
     /// Work of a shape, or the reason why it is not known.
     ///
     /// # Errors

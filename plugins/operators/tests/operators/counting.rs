@@ -92,6 +92,23 @@ fn a_run_without_shapes_says_so_only_where_pytorch_made_it() {
 }
 
 #[test]
+fn bricks_of_a_program_s_own_have_a_section_only_with_a_rule_for_them() {
+    let made = Made {
+        signatures: vec![MM],
+        calls: vec![call("QkvProjection", 0, 10, Some(0))],
+        ..Made::default()
+    };
+    let output = made.output();
+    assert!(output.tables.is_empty() && output.findings.is_empty());
+    let rule = r#"family = \"mine\"\n[[rule]]\nname = \"product\"\noperators = [\"QkvProjection\"]\nflops = \"2 * dim(0, 0) * dim(0, 1) * dim(1, 1)\"\nmoved_bytes = \"bytes(0)\"\nassumption = \"none\"\nsource = \"here\""#;
+    let output = made.with_options(&format!(r#"{{"rules": "{rule}"}}"#));
+    assert_eq!(
+        cell(&output, "by_shape", "QkvProjection", "flops"),
+        Some(128.0)
+    );
+}
+
+#[test]
 fn recomputed_calls_are_told_from_backward_ones() {
     let evaluated = "autograd::engine::evaluate_function: ";
     let checkpoint = format!("{evaluated}CheckpointFunctionBackward").leak();
