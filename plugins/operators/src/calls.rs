@@ -8,6 +8,8 @@ use trueno_analysis::interner::Texts;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
 
+use crate::inputs::Side;
+
 /// No row, no signature.
 pub const NONE: u32 = u32::MAX;
 
@@ -66,20 +68,23 @@ impl Calls {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, window: Option<Window>) -> Result<Self> {
+    pub fn load(run: &mut Run, side: Side, window: Option<Window>) -> Result<Self> {
         let mut out = Self::default();
-        let numbers = out.read_signatures(run)?;
-        let names = out.names.read_distinct(run, "brick_names")?;
+        let numbers = out.read_signatures(run, side)?;
+        if numbers.is_empty() && side == Side::Baseline {
+            return Ok(out);
+        }
+        let names = out.names.read_distinct(run, &side.input("brick_names"))?;
         if numbers.is_empty() {
             return Ok(out);
         }
-        out.read_rows(run, &numbers, &names, window)?;
+        out.read_rows(run, side, &numbers, &names, window)?;
         Ok(out)
     }
 
     /// Places in `signatures` by number.
-    fn read_signatures(&mut self, run: &mut Run) -> Result<BTreeMap<u64, u32>> {
-        let table = run.table("signatures")?;
+    fn read_signatures(&mut self, run: &mut Run, side: Side) -> Result<BTreeMap<u64, u32>> {
+        let table = run.table(&side.input("signatures"))?;
         let mut numbers = BTreeMap::new();
         if table.is_missing() || table.is_empty() {
             return Ok(numbers);
@@ -105,12 +110,13 @@ impl Calls {
     fn read_rows(
         &mut self,
         run: &mut Run,
+        side: Side,
         numbers: &BTreeMap<u64, u32>,
         names: &FastMap<i64, u32>,
         window: Option<Window>,
     ) -> Result<()> {
         let (mut ids, mut around) = (Vec::new(), Vec::new());
-        let mut batches = run.batches("bricks")?;
+        let mut batches = run.batches(&side.input("bricks"))?;
         while let Some(batch) = batches.next_batch()? {
             let (id, parent, thread) =
                 (batch.u64("id")?, batch.u64("parent")?, batch.i64("thread")?);

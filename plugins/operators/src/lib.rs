@@ -9,10 +9,12 @@
 pub mod at_roof;
 pub mod calls;
 pub mod chart;
+pub mod compared;
 pub mod device_time;
 pub mod findings;
 pub mod groups;
 pub mod inputs;
+pub mod judged;
 pub mod nominal;
 pub mod operations;
 pub mod recomputed;
@@ -22,19 +24,14 @@ pub mod rows;
 pub mod tables;
 pub mod work;
 
-use std::cmp::Reverse;
-
 use serde::Deserialize;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Input, Plugin, Result, Run, export};
 
-use crate::calls::{Calls, NONE};
-use crate::device_time::DeviceTime;
-use crate::groups::TimedOn;
-use crate::operations::Operations;
-use crate::roofs::Roofs;
+use crate::calls::Calls;
+use crate::inputs::Side;
+use crate::judged::Judged;
 use crate::rows::Row;
-use crate::work::Works;
 
 /// The plugin.
 pub struct Operators;
@@ -70,7 +67,7 @@ impl Plugin for Operators {
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let window = Window::read(run)?;
-        let calls = Calls::load(run, window)?;
+        let calls = Calls::load(run, Side::Run, window)?;
         let names = calls.names.all();
         let is_pytorch = names.iter().any(|name| name.starts_with("aten::"));
         if calls.signatures.is_empty() {
@@ -79,80 +76,70 @@ impl Plugin for Operators {
                 false => Ok(()),
             };
         }
-        run.check_cancelled()?;
-        let operations = Operations::load(run, &calls, window)?;
-        run.check_cancelled()?;
-        let works = Works::new(&calls, &operations, &options.rules)?;
-        if !works.is_any_known() && !is_pytorch {
+        let judged = Judged::load(run, Side::Run, calls, window, &options)?;
+        if !judged.is_any_known && !is_pytorch {
             return Ok(()); // Bricks of a program's own, whose FLOPs `roofline` takes as declared.
         }
-        let is_modelled = |place: u32| {
-            let call = &calls.rows[place as usize];
-            call.signature != NONE && works.of((call.name, call.signature)).is_ok()
-        };
-        let device = DeviceTime::new(&operations, &calls, &is_modelled);
-        run.check_cancelled()?;
-        let on = match device.count {
-            0 if device.left_out == 0 => Some(TimedOn::Host),
-            0 => None,
-            _ => Some(TimedOn::Device),
-        };
-        let roofs = Roofs::read(run, options.nominal, options.achievable_share)?;
-        let sums = groups::by_shape(&calls, &device, on, &works);
-        let mut rows: Vec<Row> = sums
-            .into_iter()
-            .map(|(shape, sums)| Row {
-                shape,
-                sums,
-                work: works.of(shape).cloned().map_err(str::to_owned),
-                place: None,
-            })
-            .collect();
-        if let Some(on) = on {
-            rows.iter_mut()
-                .for_each(|row| row.judge(on, &roofs.ceilings));
-        }
-        // By name and number where they are equal: the sort is stable.
-        rows.sort_by_key(|row| {
-            let sums = &row.sums;
-            Reverse((sums.counted_ns, sums.device_ns, sums.host_ns))
-        });
-        let name = |row: &Row| Some(calls.names.text(row.shape.0).to_owned());
-        let by_name = tables::grouped(&rows, name, |row| row.total(on?));
-        let family = |row: &Row| {
-            let is_counted = row.sums.counted_calls > 0;
-            Some(
-                row.work
-                    .as_ref()
-                    .ok()
-                    .filter(|_| is_counted)?
-                    .family
-                    .clone(),
-            )
-        };
-        let by_category = tables::grouped(&rows, family, Row::counted);
-        if device.count > 0 {
-            run.emit(tables::coverage(&device))?;
-        }
-        run.emit(tables::groups("by_category", "category", &by_category))?;
-        run.emit(tables::groups("by_name", "name", &by_name))?;
-        run.emit(tables::by_shape(&rows, &calls, on))?;
-        run.emit(tables::not_modelled(&rows, &calls))?;
-        if let Some(on) = on
-            && let Some(points) = chart::points(&rows, &calls, on)
-        {
-            run.emit(points)?;
-            run.emit(chart::roofs(&rows, &roofs.ceilings, on))?;
-            run.chart(chart::roofline())?;
-        }
-        if let Some(on) = on.filter(|_| rows.iter().any(|row| row.placed().is_some())) {
-            run.emit(at_roof::at_roof(&rows, &calls, &operations, &device, on))?;
-        }
-        for finding in findings::findings(&rows, &calls, &device, on, &roofs) {
-            run.finding(finding)?;
+        emit(run, &judged)?;
+        let calls = Calls::load(run, Side::Baseline, None)?;
+        if !calls.signatures.is_empty() {
+            let baseline = Judged::load(run, Side::Baseline, calls, None, &options)?;
+            let compared = compared::compared(&judged, &baseline);
+            run.emit(compared::table(&compared))?;
+            if let Some(finding) = compared::finding(&compared) {
+                run.finding(finding)?;
+            }
         }
         Ok(())
     }
+}
+
+/// Emits tables, chart and findings of the run.
+fn emit(run: &mut Run, judged: &Judged) -> Result<()> {
+    let Judged {
+        calls,
+        operations,
+        device,
+        roofs,
+        rows,
+        ..
+    } = judged;
+    let on = judged.on;
+    let name = |row: &Row| Some(calls.names.text(row.shape.0).to_owned());
+    let by_name = tables::grouped(rows, name, |row| row.total(on?));
+    let family = |row: &Row| {
+        let is_counted = row.sums.counted_calls > 0;
+        Some(
+            row.work
+                .as_ref()
+                .ok()
+                .filter(|_| is_counted)?
+                .family
+                .clone(),
+        )
+    };
+    let by_category = tables::grouped(rows, family, Row::counted);
+    if device.count > 0 {
+        run.emit(tables::coverage(device))?;
+    }
+    run.emit(tables::groups("by_category", "category", &by_category))?;
+    run.emit(tables::groups("by_name", "name", &by_name))?;
+    run.emit(tables::by_shape(rows, calls, on))?;
+    run.emit(tables::not_modelled(rows, calls))?;
+    if let Some(on) = on
+        && let Some(points) = chart::points(rows, calls, on)
+    {
+        run.emit(points)?;
+        run.emit(chart::roofs(rows, &roofs.ceilings, on))?;
+        run.chart(chart::roofline())?;
+    }
+    if let Some(on) = on.filter(|_| rows.iter().any(|row| row.placed().is_some())) {
+        run.emit(at_roof::at_roof(rows, calls, operations, device, on))?;
+    }
+    for finding in findings::findings(rows, calls, device, on, roofs) {
+        run.finding(finding)?;
+    }
+    Ok(())
 }
 
 export!(Operators);

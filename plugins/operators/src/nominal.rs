@@ -6,6 +6,8 @@ use serde::Deserialize;
 use trueno_analysis::roofline::ceilings::Ceiling;
 use trueno_plugin::{Result, Run};
 
+use crate::inputs::Side;
+
 /// The figures, with the source of each device's.
 const SHEETS: &str = include_str!("nominal.toml");
 /// Vendors, which some drivers put before a name.
@@ -46,8 +48,8 @@ pub struct Named {
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
-pub fn of_run(run: &mut Run, achievable_share: f64) -> Result<Vec<Named>> {
-    let table = run.table("devices")?;
+pub fn of_run(run: &mut Run, side: Side, achievable_share: f64) -> Result<Vec<Named>> {
+    let table = run.table(&side.input("devices"))?;
     if table.is_missing() {
         return Ok(Vec::new());
     }

@@ -5,6 +5,7 @@ use trueno_analysis::window::Window;
 use trueno_plugin::{Batch, Result, Run};
 
 use crate::calls::{Calls, NONE};
+use crate::inputs::Side;
 
 /// A kernel or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -37,11 +38,13 @@ impl Operations {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, calls: &Calls, window: Option<Window>) -> Result<Self> {
+    pub fn load(run: &mut Run, side: Side, calls: &Calls, window: Option<Window>) -> Result<Self> {
         let mut out = Self::default();
-        let names = out.kernel_names.read_distinct(run, "kernel_names")?;
+        let names = out
+            .kernel_names
+            .read_distinct(run, &side.input("kernel_names"))?;
         for input in ["kernels", "transfers"] {
-            let mut batches = run.batches(input)?;
+            let mut batches = run.batches(&side.input(input))?;
             while let Some(batch) = batches.next_batch()? {
                 out.read(&batch, calls, window, &|name| names.get(&name).copied())?;
             }

@@ -67,7 +67,19 @@ impl Made {
         testing::run::<Operators>(self.inputs(), options).expect("the plugin runs")
     }
 
+    /// The output where this run is compared with another.
+    pub fn against(&self, baseline: &Made) -> Output {
+        let mut inputs = self.inputs();
+        inputs.extend(baseline.inputs_named("baseline_"));
+        testing::run::<Operators>(inputs, "{}").expect("the plugin runs")
+    }
+
     pub fn inputs(&self) -> Vec<TableBuilder> {
+        self.inputs_named("")
+    }
+
+    fn inputs_named(&self, prefix: &str) -> Vec<TableBuilder> {
+        let input = |name: &str| Table::build(format!("{prefix}{name}"));
         let of = |texts: fn(&Signature) -> &'static str| {
             self.signatures
                 .iter()
@@ -76,13 +88,13 @@ impl Made {
         let names: Vec<&str> = self.calls.iter().map(|call| call.name).collect();
         let kernel_names: Vec<&str> = self.kernels.iter().map(|kernel| kernel.name).collect();
         let mut inputs = vec![
-            Table::build("signatures")
+            input("signatures")
                 .u64("id", (0..self.signatures.len()).map(|at| 7 * at as u64))
                 .text("input_dims", of(|signature| signature.0))
                 .text("input_types", of(|signature| signature.1))
                 .text("input_strides", of(|_| ""))
                 .text("concrete_inputs", of(|signature| signature.2)),
-            Table::build("bricks")
+            input("bricks")
                 .u64("id", (0..self.calls.len()).map(id))
                 .u64("parent", self.calls.iter().map(|call| call.parent.map(id)))
                 .i64("thread", self.calls.iter().map(|call| call.thread))
@@ -95,8 +107,8 @@ impl Made {
                         .iter()
                         .map(|call| call.signature.map(|at| 7 * at as u64)),
                 ),
-            distinct("brick_names", &names),
-            Table::build("kernels")
+            distinct(input("brick_names"), &names),
+            input("kernels")
                 .u64(
                     "brick",
                     self.kernels.iter().map(|kernel| kernel.brick.map(id)),
@@ -110,15 +122,15 @@ impl Made {
                 .i64("dur_ns", self.kernels.iter().map(|kernel| kernel.dur_ns))
                 .bool("is_bound", self.kernels.iter().map(|_| false))
                 .bool("valid", self.kernels.iter().map(|_| true)),
-            distinct("kernel_names", &kernel_names),
-            Table::build("transfers")
+            distinct(input("kernel_names"), &kernel_names),
+            input("transfers")
                 .u64("brick", std::iter::empty::<u64>())
                 .i64("device", std::iter::empty::<i64>())
                 .i64("start_ns", std::iter::empty::<i64>())
                 .i64("dur_ns", std::iter::empty::<i64>())
                 .bool("is_bound", std::iter::empty::<bool>()),
-            self.ceilings(),
-            Table::build("devices")
+            self.ceilings(input("ceilings")),
+            input("devices")
                 .text("device", self.devices.iter().map(|device| device.0))
                 .text("name", self.devices.iter().map(|device| device.1)),
         ];
@@ -130,7 +142,7 @@ impl Made {
         inputs
     }
 
-    fn ceilings(&self) -> TableBuilder {
+    fn ceilings(&self, input: TableBuilder) -> TableBuilder {
         let all = || self.ceilings.iter();
         let unit = |kind: &str| {
             if kind == "compute" {
@@ -139,7 +151,7 @@ impl Made {
                 "bytes/s"
             }
         };
-        Table::build("ceilings")
+        input
             .text("device", all().map(|row| row.0))
             .text("kind", all().map(|row| row.1))
             .text("level", all().map(|row| row.2))
@@ -165,14 +177,14 @@ fn numbers(names: &[&str]) -> Vec<i64> {
         .collect()
 }
 
-fn distinct(input: &str, names: &[&str]) -> TableBuilder {
+fn distinct(input: TableBuilder, names: &[&str]) -> TableBuilder {
     let mut rows: Vec<(i64, &str)> = numbers(names)
         .into_iter()
         .zip(names.iter().copied())
         .collect();
     rows.sort_unstable();
     rows.dedup();
-    Table::build(input)
+    input
         .i64("id", rows.iter().map(|row| row.0))
         .text("text", rows.iter().map(|row| row.1))
 }

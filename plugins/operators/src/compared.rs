@@ -1,0 +1,140 @@
+//! Operators of two runs, by name and signature.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Finding, Severity, Table, TableBuilder};
+
+use crate::judged::Judged;
+use crate::rows::Row;
+
+/// Name, dims, types, strides and arguments.
+type Key<'a> = [Option<&'a str>; 5];
+
+/// An operator with one signature, in one run or in both.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    key: Key<'a>,
+    run: Option<&'a Row>,
+    baseline: Option<&'a Row>,
+}
+
+impl Compared<'_> {
+    fn counted_ns(row: Option<&Row>) -> i64 {
+        row.map_or(0, |row| row.sums.counted_ns)
+    }
+
+    /// Time here without that in the baseline.
+    pub fn change_ns(&self) -> i64 {
+        Self::counted_ns(self.run).saturating_sub(Self::counted_ns(self.baseline))
+    }
+
+    fn standing(&self) -> &'static str {
+        match (self.run, self.baseline) {
+            (Some(_), Some(_)) => "both",
+            (Some(_), None) => "run",
+            _ => "baseline",
+        }
+    }
+}
+
+/// Operators of both runs that have counted time in one of them, the largest change first.
+pub fn compared<'a>(run: &'a Judged, baseline: &'a Judged) -> Vec<Compared<'a>> {
+    let mut all: BTreeMap<Key<'a>, Compared<'a>> = BTreeMap::new();
+    for (side, is_run) in [(run, true), (baseline, false)] {
+        for row in &side.rows {
+            let recorded = &side.calls.signatures[row.shape.1 as usize];
+            let key = [
+                Some(side.calls.names.text(row.shape.0)),
+                recorded.dims.as_deref(),
+                recorded.types.as_deref(),
+                recorded.strides.as_deref(),
+                recorded.concrete.as_deref(),
+            ];
+            let none = Compared {
+                key,
+                run: None,
+                baseline: None,
+            };
+            let of = all.entry(key).or_insert(none);
+            match is_run {
+                true => of.run = Some(row),
+                false => of.baseline = Some(row),
+            }
+        }
+    }
+    let has_time = |of: &Compared<'_>| [of.run, of.baseline].map(Compared::counted_ns) != [0, 0];
+    let mut out: Vec<Compared<'a>> = all.into_values().filter(has_time).collect();
+    // By key where they are equal: the sort is stable.
+    out.sort_by_key(|of| std::cmp::Reverse(of.change_ns().unsigned_abs()));
+    out
+}
+
+/// Table `against_baseline`: `standing`: `both`, `run` or `baseline`; `counted_ns`, `efficiency_share`: as in
+/// `by_shape`; `change_ns`: here without the baseline; `time_ratio`: here over the baseline, a call against a call.
+pub fn table(rows: &[Compared<'_>]) -> TableBuilder {
+    let texts = |at: usize| rows.iter().map(move |of| of.key[at]);
+    let counted = |of: Option<&Row>| of.map(|row| row.sums.counted_ns);
+    let calls = |of: Option<&Row>| of.map(|row| row.sums.calls);
+    let share = |of: Option<&Row>| of.and_then(|row| Some(row.placed()?.efficiency));
+    let a_call = |of: Option<&Row>| {
+        let sums = &of?.sums;
+        (sums.counted_calls > 0).then(|| sums.counted_ns as f64 / sums.counted_calls as f64)
+    };
+    let ratio = |of: &Compared<'_>| {
+        let ratio = a_call(of.run)? / a_call(of.baseline)?;
+        ratio.is_finite().then_some(ratio)
+    };
+    Table::build("against_baseline")
+        .text("name", texts(0))
+        .text("input_dims", texts(1))
+        .i64("change_ns", rows.iter().map(Compared::change_ns))
+        .i64("counted_ns", rows.iter().map(|of| counted(of.run)))
+        .i64(
+            "baseline_counted_ns",
+            rows.iter().map(|of| counted(of.baseline)),
+        )
+        .f64("time_ratio", rows.iter().map(ratio))
+        .u64("calls", rows.iter().map(|of| calls(of.run)))
+        .u64("baseline_calls", rows.iter().map(|of| calls(of.baseline)))
+        .f64("efficiency_share", rows.iter().map(|of| share(of.run)))
+        .f64(
+            "baseline_efficiency_share",
+            rows.iter().map(|of| share(of.baseline)),
+        )
+        .text("standing", rows.iter().map(Compared::standing))
+        .text("input_types", texts(2))
+        .text("input_strides", texts(3))
+        .text("concrete_inputs", texts(4))
+}
+
+/// The sum of all, and the largest change.
+pub fn finding(rows: &[Compared<'_>]) -> Option<Finding> {
+    let first = rows.first()?;
+    let sum = |of: fn(&Compared<'_>) -> i64| rows.iter().map(of).fold(0_i64, i64::saturating_add);
+    let here_ns = sum(|of| Compared::counted_ns(of.run));
+    let there_ns = sum(|of| Compared::counted_ns(of.baseline));
+    if there_ns <= 0 {
+        return None;
+    }
+    let change = 100.0 * (here_ns as f64 / there_ns as f64 - 1.0);
+    let title = format!(
+        "operators took {:.3} ms, {:.1} % {} than in the baseline ({:.3} ms)",
+        here_ns as f64 / 1e6,
+        change.abs(),
+        if change < 0.0 { "less" } else { "more" },
+        there_ns as f64 / 1e6
+    );
+    let detail = format!(
+        "most of all changed {} {}: {:+.3} ms; one run a side tells no scatter",
+        first.key[0].unwrap_or_default(),
+        first.key[1].unwrap_or_default(),
+        first.change_ns() as f64 / 1e6
+    );
+    Some(
+        Finding::new("against_baseline", Severity::Info, title)
+            .detail(detail)
+            .evidence(
+                "SELECT name, input_dims, change_ns, time_ratio FROM operators.against_baseline",
+            ),
+    )
+}
