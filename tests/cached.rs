@@ -25,7 +25,7 @@ fn trace(dir: &Dir, file: &str, name: &str) {
 
 /// Runs in the cache.
 fn cached(dir: &Dir) -> Vec<PathBuf> {
-    entries(&dir.join("cache/trueno-analyze"), ".run")
+    entries(&dir.join("cache/trueno-analyze/imported"), ".run")
 }
 
 fn entries(folder: &Path, ending: &str) -> Vec<PathBuf> {
@@ -186,10 +186,17 @@ fn several_at_once_do_not_disturb_each_other() {
     }
     assert_eq!(cached(&dir).len(), 1);
     // What a process that was killed left goes with the next.
-    let cache = dir.join("cache/trueno-analyze");
+    let cache = dir.join("cache/trueno-analyze/imported");
     copy(&cached(&dir)[0], &cache.join("0123-4-5"));
+    // What others put there stays.
+    fs::create_dir(cache.join("my-own-things")).unwrap();
     dir.command(&["info", "trace.json"]).exits(0);
-    assert_eq!(entries(&cache, "").len(), 2, "a run and the lock");
+    let left = entries(&cache, "");
+    assert_eq!(
+        left.len(),
+        3,
+        "a run, the lock and a folder of others: {left:?}"
+    );
 }
 
 #[test]
@@ -200,7 +207,7 @@ fn runs_that_were_not_used_for_longest_go_when_all_are_too_long() {
     info();
     let of_trace = cached(&dir);
     // Files of holes alone.
-    let cache = dir.join("cache/trueno-analyze");
+    let cache = dir.join("cache/trueno-analyze/imported");
     for (name, age_s) in [("old.run", 2_000_000), ("older.run", 3_000_000)] {
         let folder = cache.join(name);
         fs::create_dir(&folder).unwrap();
@@ -229,7 +236,7 @@ fn what_cannot_be_imported_is_said_with_what_can() {
     refused("other.json").stderr_has("traceEvents");
     refused("nothing.json").stderr_has("no such run");
     assert_eq!(
-        entries(&dir.join("cache/trueno-analyze"), "").len(),
+        entries(&dir.join("cache/trueno-analyze/imported"), "").len(),
         1,
         "the lock alone"
     );

@@ -31,7 +31,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// `$XDG_CACHE_HOME/trueno-analyze`, else `~/.cache/trueno-analyze`.
+    /// `$XDG_CACHE_HOME/trueno-analyze/imported`, else `~/.cache/trueno-analyze/imported`.
     pub(super) fn cache() -> anyhow::Result<Self> {
         let absolute = |name: &str| {
             let path = env::var_os(name).map(PathBuf::from);
@@ -41,7 +41,7 @@ impl Store {
         let cache = cache.or_else(|| absolute("HOME").map(|home| home.join(".cache")));
         let cache = cache
             .context("no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path")?;
-        let folder = cache.join("trueno-analyze");
+        let folder = cache.join("trueno-analyze/imported");
         let shown = folder.display();
         let problem = || format!("{shown}: no runs can be kept there");
         make(&folder).with_context(problem)?;
@@ -176,7 +176,7 @@ fn clean(folder: &Path) {
             Ok(found) if found.is_dir() && is_finished => {
                 runs.push((found.modified().ok(), path));
             }
-            Ok(found) if found.is_dir() => {
+            Ok(found) if found.is_dir() && is_unfinished(&entry.file_name().to_string_lossy()) => {
                 let _ = fs::remove_dir_all(path);
             }
             _ => {}
@@ -190,6 +190,13 @@ fn clean(folder: &Path) {
             let _ = fs::remove_dir_all(run);
         }
     }
+}
+
+/// Tells names that [`unique`] gives: those of folders that a process makes and gives another name, or removes.
+fn is_unfinished(name: &str) -> bool {
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts: Vec<&str> = name.split('-').collect();
+    matches!(parts.as_slice(), [_, process, time] if number(process) && number(time))
 }
 
 /// Length of all files in a folder.
