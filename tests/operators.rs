@@ -10,16 +10,9 @@ const DATASET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../datasets/pytorch"
 fn report(dir: &Dir, arguments: &[&str]) -> Value {
     let trace = format!("{DATASET}/cpu_training.json.gz");
     dir.command(&["import", &trace, "-o", "cpu.run"]).exits(0);
-    let all = [
-        "report",
-        "cpu.run",
-        "--plugin-id",
-        "operators",
-        "--json",
-        "-",
-    ];
+    let all = ["--plugin-id", "operators", "--json", "-"];
     let all: Vec<&str> = all.iter().chain(arguments).copied().collect();
-    dir.command(&all).exits(0).json()
+    dir.report(&dir.join("cpu.run"), &all).exits(0).json()
 }
 
 fn table<'a>(report: &'a Value, name: &str) -> &'a Value {
@@ -103,7 +96,8 @@ fn rules_and_ceilings_of_a_user_are_taken_or_refused_in_words() {
     );
 
     std::fs::write(dir.join("wrong.json"), "{\"ceilings\": []}").expect("a file");
-    let with = |flag: &str, file: &str| dir.command(&["report", "cpu.run", flag, file]).exits(2);
+    let run = dir.join("cpu.run");
+    let with = |flag: &str, file: &str| dir.report(&run, &[flag, file]).exits(2);
     with("--ceilings", "wrong.json").stderr_has("holds no ceiling");
     with("--ceilings", "mine.toml").stderr_has("trueno-record peaks -o FILE");
     with("--ceilings", "none.json").stderr_has("none.json: cannot be read");
