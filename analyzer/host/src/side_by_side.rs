@@ -2,8 +2,8 @@
 //!
 //! What they give does not depend on it: a plugin sees the tables of those it reads, which are through by then, and
 //! results are put together in the order of the plan. Plugins run beside others only while their inputs together are
-//! no more than half as much again as the largest inputs of a plugin of the plan: columns that two of them read are in
-//! memory once, so a report then needs hardly more memory than one after the other.
+//! no more than half as much again as the largest inputs of a plugin of the plan, and half a GiB at most: columns that
+//! two of them read are in memory once, so a report then needs hardly more memory than one after the other.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -15,6 +15,9 @@ use trueno_engine::query::{Claims, Database};
 use crate::plan::Step;
 use crate::plugin::{Outcome, Plugin, Sources, run};
 
+/// Bytes of inputs beside those of the plugin with the largest at most: of a hundred million rows half as much again
+/// would be gigabytes.
+const MOST_BESIDE_BYTES: u64 = 1 << 29;
 /// Room for the calls of a plugin, as a main thread has it.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -116,11 +119,12 @@ impl<'a> Queue<'a> {
             .iter()
             .enumerate()
             .map(|(at, step)| (step.id.as_str(), at));
+        let largest_bytes = sizes.iter().flatten().copied().max().unwrap_or(0);
         Self {
             steps,
             places: places.collect(),
             states: vec![State::Waits; steps.len()],
-            most_bytes: sizes.iter().flatten().copied().max().unwrap_or(0) / 2 * 3,
+            most_bytes: largest_bytes.saturating_add(MOST_BESIDE_BYTES.min(largest_bytes / 2)),
             sizes,
             most_threads,
         }
@@ -265,6 +269,16 @@ mod tests {
         assert_eq!(begun(&mut queue), ["large"]);
         end(&mut queue, "large");
         assert_eq!(begun(&mut queue), ["half"], "there is one core");
+    }
+
+    #[test]
+    fn beside_very_large_inputs_there_is_room_for_half_a_gibibyte() {
+        let steps = ["large", "half", "small"].map(|id| step(id, &[]));
+        const GIB: u64 = 1 << 30;
+        let mut queue = Queue::new(&steps, vec![Some(6 * GIB), Some(3 * GIB), Some(GIB / 2)], 4);
+        assert_eq!(begun(&mut queue), ["large", "small"]);
+        end(&mut queue, "large");
+        assert_eq!(begun(&mut queue), ["half"]);
     }
 
     #[test]
