@@ -54,6 +54,13 @@ fn coverage(rows: &[Row], calls: &Calls, device: &DeviceTime) -> Option<Finding>
         let of = share(row.sums.not_modelled_ns, linked_ns);
         detail.push(format!("most of the rest is {name}, {of:.1} %"));
     }
+    let without_shapes_ns = linked_ns - device.with_signature_ns;
+    if share(without_shapes_ns, linked_ns) >= 0.1 {
+        detail.push(format!(
+            "{:.1} % was begun by operators without recorded shapes (torch.profiler.profile(record_shapes=True) records them)",
+            share(without_shapes_ns, linked_ns)
+        ));
+    }
     if device.not_linked_ns > 0 {
         detail.push(format!(
             "{:.1} % of all device time was begun in nothing that is recorded, mostly before the recording, and has no \

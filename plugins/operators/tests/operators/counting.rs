@@ -80,6 +80,27 @@ fn work_without_an_operator_is_stated_and_is_nobodys() {
 }
 
 #[test]
+fn time_of_operators_without_shapes_is_named_as_such() {
+    let made = Made {
+        signatures: vec![MM],
+        calls: vec![
+            call("aten::mm", 0, 10, Some(0)),
+            call("aten::relu", 20, 10, None),
+        ],
+        kernels: vec![kernel(0, 100, 20), kernel(1, 200, 60)],
+        ..Made::default()
+    };
+    let output = made.output();
+    let finding = &output.findings[0];
+    assert!(finding.title.contains("25.0 %"), "{}", finding.title);
+    let detail = finding.detail.as_deref().unwrap_or_default();
+    assert!(
+        detail.contains("75.0 % was begun by operators without recorded shapes"),
+        "{detail}"
+    );
+}
+
+#[test]
 fn a_run_without_shapes_says_so_only_where_pytorch_made_it() {
     let mut made = Made {
         calls: vec![call("aten::mm", 0, 10, None)],

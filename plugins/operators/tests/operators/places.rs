@@ -201,6 +201,25 @@ fn without_devices_the_host_is_timed_against_all_its_threads() {
 }
 
 #[test]
+fn on_the_host_a_call_has_the_time_that_no_modelled_call_within_it_has() {
+    let made = Made {
+        signatures: vec![
+            ("[[2],[8,4],[4,2]]", r#"["float","float","float"]"#, ""),
+            ("[[8,2],[2]]", r#"["float","float"]"#, ""),
+        ],
+        calls: vec![
+            call("aten::addmm", 0, 500, Some(0)),
+            call("aten::copy_", 10, 60, Some(1)).inside(0),
+        ],
+        ..Made::default()
+    };
+    let output = made.output();
+    let of = |name, column| cell(&output, "by_shape", name, column);
+    assert_eq!(of("aten::addmm", "counted_ns"), Some(440.0));
+    assert_eq!(of("aten::copy_", "counted_ns"), Some(60.0));
+}
+
+#[test]
 fn a_collective_has_bytes_and_no_roof() {
     let message = (
         "[[100],[800]]",
