@@ -204,7 +204,7 @@ fn a_browser_can_use_the_page() {
         let args = [more, &["--html", "page.html", "-q"]].concat();
         dir.report(run, &args).exits(0);
         let size = dir.read("page.html").len();
-        assert!(size < 2_000_000, "{}: {size} bytes", run.display());
+        assert!(size < 4_000_000, "{}: {size} bytes", run.display());
         for width in [1280, 400] {
             let result = selftest(&browser, &dir, "page.html", width);
             assert_eq!(

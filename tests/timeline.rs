@@ -1,6 +1,6 @@
 //! The computed tables `timeline.spans` and `timeline.lanes`, as a user queries them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use polars::df;
@@ -10,6 +10,8 @@ use trueno_engine::query::{
     Database, Planned, QueryError, collect_from_columns, collect_in_order, output,
 };
 use trueno_engine::run::Run;
+use trueno_engine::timeline::{Limits, timeline};
+use trueno_fixture::Made;
 
 use crate::harness::{Dir, section, standard_plugins};
 use crate::hostile::compile_hostile;
@@ -263,4 +265,94 @@ fn echo_queries() -> Vec<String> {
 
 fn rows_of(planned: Planned) -> Result<DataFrame, QueryError> {
     planned.rows().map(|rows| rows.into_frame().unwrap())
+}
+
+#[test]
+fn a_small_timeline_tells_what_rows_say_and_what_led_to_what() {
+    let dir = Dir::new();
+    let path = dir.join("small.run");
+    let mut made = Made::new(&path);
+    let at = |id: i64, start_ns: i64| {
+        [
+            ("id", id.into()),
+            ("start_ns", start_ns.into()),
+            ("dur_ns", 10.into()),
+        ]
+    };
+    let on_device = [
+        ("device", 0.into()),
+        ("stream", 7.into()),
+        ("brick", 1.into()),
+    ];
+    let dims = [("id", 5.into()), ("input_dims", "[[2,3],[3,4]]".into())];
+    made.row("signatures", &dims);
+    let brick = [
+        ("name", "aten::mm".into()),
+        ("signature", 5.into()),
+        ("kind", "brick".into()),
+    ];
+    made.row("bricks", &[&at(1, 0)[..], &brick].concat());
+    let call = [
+        ("name", "cudaLaunchKernel".into()),
+        ("correlation", 9.into()),
+    ];
+    made.row("calls", &[&at(2, 20)[..], &call].concat());
+    let size = [
+        ("grid_x", 4.into()),
+        ("grid_y", 2.into()),
+        ("grid_z", 1.into()),
+        ("registers", 32.into()),
+    ];
+    let launched = [("name", "sgemm".into()), ("correlation", 9.into())];
+    made.row(
+        "kernels",
+        &[&at(3, 100)[..], &launched, &size, &on_device].concat(),
+    );
+    let copy = [
+        ("direction", "h2d".into()),
+        ("bytes", 64.into()),
+        ("correlation", 10.into()),
+    ];
+    made.row("transfers", &[&at(4, 200)[..], &copy, &on_device].concat());
+    let edge = [
+        ("from", 3.into()),
+        ("to", 4.into()),
+        ("kind", "depends_on".into()),
+    ];
+    made.row("edges", &edge);
+    made.finish(1_000);
+
+    let database = Run::open(&path).unwrap().sql_context().unwrap();
+    let made = timeline(&database, Some(1_000), false, Limits::default()).unwrap();
+    let spans: Vec<_> = made.rows.iter().flat_map(|row| &row.spans).collect();
+    let said: BTreeMap<i64, &str> = spans
+        .iter()
+        .map(|span| (span.id, &*made.details[span.detail as usize]))
+        .collect();
+    let expected = [
+        (1, "[[2,3],[3,4]]"),
+        (2, ""),
+        (3, "grid 4×2×1 · 32 registers"),
+        (4, "64 B"),
+    ];
+    assert_eq!(said, BTreeMap::from(expected));
+    let id = |number: u32| spans[number as usize].id;
+    let links: BTreeSet<_> = made
+        .links
+        .iter()
+        .map(|link| (id(link.from), id(link.to)))
+        .collect();
+    // The copy's call was not recorded, so it comes from its row of bricks.
+    assert_eq!(links, BTreeSet::from([(1, 4), (2, 3), (3, 4)]));
+    assert!(made.rows[0].lane.starts_with("gpu0"), "devices come first");
+
+    let few = Limits {
+        spans: 3,
+        ..Limits::default()
+    };
+    let made = timeline(&database, Some(1_000), false, few).unwrap();
+    assert!(
+        made.links.is_empty() && made.details.is_empty(),
+        "short intervals have no numbers"
+    );
 }

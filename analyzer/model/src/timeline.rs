@@ -9,6 +9,12 @@ pub struct Timeline {
     pub until_ns: i64,
     /// Names, those with the most time first.
     pub names: Vec<String>,
+    /// Category of each name; `None`: no rule fits it.
+    pub categories: Vec<Option<String>>,
+    /// Words of rows about themselves, each text once; the first is empty.
+    pub details: Vec<String>,
+    /// Pairs of intervals of which one led to the other, by their numbers row by row.
+    pub links: Vec<Link>,
     /// Lanes in their order, each from the outermost intervals to the innermost.
     pub rows: Vec<Row>,
     /// Intervals of the run.
@@ -32,6 +38,19 @@ pub struct Span {
     pub dur_ns: i64,
     /// Index into [`Timeline::names`].
     pub name: u32,
+    /// Unique in the run.
+    pub id: i64,
+    /// Index into [`Timeline::details`], of which there are none where some intervals are summed up.
+    pub detail: u32,
+}
+
+/// One interval that led to another: a launch to its kernel, an operator to its backward pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Link {
+    /// Number of the one that came first, counted over [`Timeline::rows`] and their spans.
+    pub from: u32,
+    /// Number of the other.
+    pub to: u32,
 }
 
 /// Share of one slice that short intervals filled.

@@ -6,6 +6,7 @@ use anyhow::Context;
 use trueno_engine::run::Run;
 use trueno_engine::timeline::{Limits, timeline};
 use trueno_host::evidence;
+use trueno_model::categories::CategoryRules;
 use trueno_model::evidence::Evidence;
 use trueno_model::timeline::Timeline;
 use trueno_model::{Level, Problem, Report};
@@ -25,6 +26,7 @@ impl Charts {
     pub(super) fn gather(
         run: &Run,
         report: &mut Report,
+        categories: &CategoryRules,
         with_evidence: bool,
         stderr: &Stderr,
     ) -> Charts {
@@ -46,7 +48,11 @@ impl Charts {
                 timeline(&database, wall_ns, of_ranks, Limits::default()).map_err(|e| e.to_string())
             });
         match made {
-            Ok(made) => charts.timeline = Some(made),
+            Ok(mut made) => {
+                let category = |name: &String| categories.category(name).map(str::to_owned);
+                made.categories = made.names.iter().map(category).collect();
+                charts.timeline = Some(made);
+            }
             Err(why) => report.problems.push(Problem {
                 severity: Level::Warning,
                 code: "no_timeline".into(),

@@ -185,7 +185,7 @@ pub fn report(
     let mut forms = outputs.iter().chain(&last);
     let with_evidence = forms.any(|(form, _)| form.shows_timeline());
     let charts = (with_evidence || args.charts.is_some())
-        .then(|| Charts::gather(&run, &mut report, with_evidence, stderr));
+        .then(|| Charts::gather(&run, &mut report, &categories, with_evidence, stderr));
     let layout = Layout {
         width: page_width(args.width),
         top: args.top,

@@ -66,6 +66,8 @@ pub(super) fn levels(all: &Lanes, wall_ns: Option<i64>, limits: Limits) -> Timel
                     start_ns: interval.start_ns,
                     dur_ns,
                     name: interval.name,
+                    id: interval.id,
+                    detail: 0,
                 });
             } else {
                 short[depth].add(interval, &made);

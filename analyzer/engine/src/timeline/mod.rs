@@ -1,11 +1,12 @@
 //! Timelines, a row for each depth of each lane, in a size that a page can hold.
 //!
-//! Of a small run every interval is kept. Of a large one the longest are kept as they are, and of
+//! Of a small run every interval is kept, with what its row says and with what led to what. Of a large one the longest are kept as they are, and of
 //! the others how much of each slice of the time they filled, and which name had the most of it: so
 //! no time disappears, and the page stays small however long the run.
 //!
 //! An interval that outlasts what it began in takes a free row, so chains of overlaps stay flat.
 
+mod details;
 mod levels;
 mod read;
 mod stacks;
@@ -34,10 +35,10 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            spans: 30_000,
+            spans: 300_000,
             slices: 200_000,
             lanes: 64,
-            depth: 24,
+            depth: 120,
             frames: 3_000,
         }
     }
@@ -57,8 +58,13 @@ pub fn timeline(
     for lane in &mut lanes.lanes {
         lane.sort();
     }
+    // Devices first: they are what a program with any is about, and threads can be many and deep.
+    lanes.lanes.sort_by_key(|lane| !lane.is_device);
     let mut made = levels::levels(&lanes, wall_ns, limits);
     made.frames = stacks::frames(&lanes, limits.frames);
     levels::keep_used_names(&mut made, lanes.names);
+    if made.longer_than_ns.is_none() {
+        details::add(database, &mut made)?;
+    }
     Ok(made)
 }

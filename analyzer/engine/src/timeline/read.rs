@@ -48,7 +48,7 @@ impl Asked {
 }
 
 /// Rows in any order. The streaming engine fails on some queries that it answers in order.
-fn ask(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+pub(super) fn ask(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     collect(database, sql).or_else(|_| collect_in_order(database, sql))
 }
 
@@ -64,6 +64,7 @@ pub(super) struct Interval {
 /// The intervals of one host thread or device stream.
 pub(super) struct OfLane {
     pub(super) name: String,
+    pub(super) is_device: bool,
     pub(super) intervals: Vec<Interval>,
 }
 
@@ -198,6 +199,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
         .collect();
     let lanes = found.into_iter().map(|(lane, intervals)| OfLane {
         name: lane.name(&threads, of_ranks),
+        is_device: matches!(lane, Lane::Stream(..)),
         intervals,
     });
     Ok(Lanes {

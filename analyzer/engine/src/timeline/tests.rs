@@ -17,6 +17,7 @@ fn lanes(intervals: &[(i64, i64, u32)]) -> Lanes {
         });
     let mut lane = OfLane {
         name: "thread 0".into(),
+        is_device: false,
         intervals: intervals.collect(),
     };
     lane.sort();

@@ -96,6 +96,47 @@ async function selftest() {
       toggle.click();
       check(toggle.getAttribute('aria-pressed') === 'true' && inked() === shown, 'a click does not bring the critical path back');
     }
+    const { picked } = timeline;
+    const filled = timeline.rows.find(row => row.start.length > 0);
+    if (filled) {
+      timeline.all();
+      const name = timeline.data.names[filled.name[0]];
+      const input = document.getElementById('highlight');
+      input.value = name;
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+      const wanted = name.trim().toLowerCase();
+      const holding = timeline.rows.reduce((sum, row) => sum + [...row.name].filter(of => timeline.data.names[of].toLowerCase().includes(wanted)).length, 0);
+      check(picked.matches.length === holding && holding > 0, `a search finds ${picked.matches.length} of ${holding}`);
+      input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+      const { row, i } = picked.place(picked.number);
+      check(timeline.from <= row.start[i] && row.end[i] <= timeline.until, 'the first match is not brought into sight');
+      check(document.getElementById('picked').textContent.includes(timeline.data.names[row.name[i]]), 'nothing is told of the chosen interval');
+      check(document.getElementById('found').textContent.startsWith('1 of '), 'the number of the match is not told');
+      await key(',');
+      await key('.');
+      await key('a');
+      await key('w');
+      await key('m');
+      const [low, high] = picked.range;
+      const { byLane, byName } = picked.sums(low, high);
+      const sum = of => of.reduce((all, one) => all + one[1], 0);
+      check(Math.abs(sum(byLane) - sum(byName)) <= 1e-6 * (high - low), 'sums by lane and by name differ');
+      check(byLane.every(of => of[1] <= (high - low) * (1 + 1e-9)), 'a lane is busy for longer than the part that was chosen');
+      await key('Escape');
+      check(picked.range === null && document.getElementById('picked').textContent === '', 'a key does not end the choice');
+      const tall = timeline.height;
+      await key('f');
+      check(timeline.height < tall || timeline.rows.every(row => row.depth === 0), 'lanes do not fold');
+      await key('f');
+      check(timeline.height === tall, 'lanes do not unfold');
+      input.value = '';
+      input.dispatchEvent(new Event('input', { bubbles: true }));
+      check(timeline.lit === null, 'clearing the search leaves it');
+    }
+    for (const [to, from] of picked.causes) check(from.every(one => picked.effects.get(one)?.includes(to)), `interval ${to} has a cause that did not lead to it`);
+    await key('?');
+    check(document.getElementById('keys').open, 'the keys are not told');
+    document.getElementById('keys').close();
     const words = timeline.rows.some(row => row.start.length > 0 && (timeline.look(row.start[0], row.end[0]), timeline.at((timeline.gutter + timeline.width) / 2, row.y - timeline.box.scrollTop + 5)));
     check(words || DATA.timeline.rows.every(row => row.n === 0), 'the timeline tells nothing of what is pointed at');
     timeline.all();

@@ -13,9 +13,9 @@ function bytes(text) {
   for (let i = 0; i < plain.length; i++) out[i] = plain.charCodeAt(i);
   return out;
 }
-function spansOf(row, from) {
-  const data = bytes(row.spans);
-  const [start, end, name] = [new Float64Array(row.n), new Float64Array(row.n), new Uint32Array(row.n)];
+// Numbers of few bytes, one after the other.
+function numbers(text) {
+  const data = bytes(text);
   let at = 0;
   const next = () => {
     let [value, by] = [0, 1];
@@ -26,13 +26,20 @@ function spansOf(row, from) {
       by *= 128;
     }
   };
+  return { next, isLeft: () => at < data.length };
+}
+function spansOf(row, from, detailed) {
+  const { next } = numbers(row.spans);
+  const [start, end, name] = [new Float64Array(row.n), new Float64Array(row.n), new Uint32Array(row.n)];
+  const detail = detailed ? new Uint32Array(row.n) : null;
   let reached = from;
   for (let i = 0; i < row.n; i++) {
     start[i] = reached + next();
     end[i] = reached = start[i] + next();
     name[i] = next();
+    if (detail) detail[i] = next();
   }
-  return { start, end, name };
+  return { start, end, name, detail };
 }
 
 class Timeline {
@@ -43,23 +50,47 @@ class Timeline {
     this.range = document.getElementById('range');
     this.from = data.from;
     this.until = data.until;
-    this.needle = '';
+    this.lit = null;
+    this.folded = new Set();
     this.names = new Map(data.names.map((name, at) => [name, at]));
     this.path = new Map((data.path?.lanes ?? []).map(of => [of.lane, spansOf(of, data.from)]));
     this.showsPath = this.path.size > 0;
-    let y = AXIS;
-    let lane = null;
+    let [lane, base] = [null, 0];
     this.rows = data.rows.map(row => {
-      if (row.lane !== lane) { y += (lane === null ? 2 : GAP) + (this.path.size > 0 ? STRIP + 1 : 0); }
       const first = row.lane !== lane;
       lane = row.lane;
-      const made = { lane, first, y, depth: row.depth, slices: bytes(row.slices), ...spansOf(row, data.from) };
-      y += ROW;
+      const made = { lane, first, base, depth: row.depth, slices: bytes(row.slices), ...spansOf(row, data.from, true) };
+      base += row.n;
       return made;
     });
+    this.lay();
+    this.picked = new Picked(this);
+    this.listen();
+    this.size();
+  }
+  // Gives rows their places; of a folded lane only the outermost one has any.
+  lay() {
+    let y = AXIS;
+    let first = true;
+    for (const row of this.rows) {
+      if (row.first) y += (first ? 2 : GAP) + (this.path.size > 0 ? STRIP + 1 : 0);
+      first = false;
+      row.shown = row.first || !this.folded.has(row.lane);
+      row.y = y;
+      if (row.shown) y += ROW;
+    }
     this.height = y + 6;
     document.getElementById('lanes-height').style.height = this.height + 'px';
-    this.listen();
+  }
+  fold(lane) {
+    if (!this.folded.delete(lane)) this.folded.add(lane);
+    this.lay();
+    this.size();
+  }
+  foldAll() {
+    const lanes = this.rows.filter(row => row.depth === 1).map(row => row.lane);
+    this.folded = this.folded.size > 0 ? new Set() : new Set(lanes);
+    this.lay();
     this.size();
   }
   knows(name) { return this.names.has(name); }
@@ -103,7 +134,7 @@ class Timeline {
   // A place with some of what is around it.
   go(from, until) {
     const around = Math.max((until - from) * 0.6, 50);
-    this.mark = [from, until];
+    this.picked.part(from, until);
     this.look(from - around, until + around);
     document.getElementById('timeline').scrollIntoView({ block: 'start' });
     this.box.focus({ preventScroll: true });
@@ -111,14 +142,9 @@ class Timeline {
   find(name) {
     const input = document.getElementById('highlight');
     input.value = name;
-    this.highlight(name);
+    this.picked.search(name);
     document.getElementById('timeline').scrollIntoView({ block: 'start' });
     input.focus({ preventScroll: true });
-  }
-  highlight(needle) {
-    this.needle = needle.trim().toLowerCase();
-    this.lit = this.needle ? new Set(this.data.names.flatMap((name, at) => name.toLowerCase().includes(this.needle) ? [at] : [])) : null;
-    this.ask();
   }
   draw() {
     const style = getComputedStyle(document.documentElement);
@@ -141,18 +167,12 @@ class Timeline {
     for (const at of ticks) { const x = Math.round(this.x(at)) + 0.5; pen.beginPath(); pen.moveTo(x, AXIS - 4); pen.lineTo(x, height); pen.stroke(); }
     for (const row of this.rows) {
       const y = row.y - scroll;
-      if (y < AXIS - ROW || y > height) continue;
+      if (!row.shown || y < AXIS - ROW || y > height) continue;
       this.drawSlices(pen, row, y);
       this.drawSpans(pen, row, y);
     }
     if (this.showsPath) this.drawPath(pen, scroll, height);
-    if (this.mark) {
-      const [x0, x1] = this.mark.map(at => this.x(at));
-      pen.strokeStyle = ink;
-      pen.lineWidth = 1.5;
-      pen.strokeRect(x0, AXIS - 2, Math.max(x1 - x0, 2), height - AXIS);
-      pen.lineWidth = 1;
-    }
+    this.picked.draw(pen, ink, scroll, height);
     pen.fillStyle = page;
     pen.fillRect(gutter, 0, width - gutter, AXIS - 4);
     pen.fillStyle = faint;
@@ -175,9 +195,12 @@ class Timeline {
       if (y - above > AXIS + 2) { pen.fillStyle = line; pen.fillRect(0, y - 4 - above, width, 1); }
       if (y < AXIS - ROW / 2) continue;
       pen.fillStyle = ink;
-      pen.fillText(fitted(pen, row.lane, gutter - 10), 5, y + ROW / 2);
+      const hides = this.folded.has(row.lane) ? '▸ ' : '';
+      pen.fillText(fitted(pen, hides + row.lane, gutter - 10), 5, y + ROW / 2);
     }
     this.range.textContent = `${show(this.from)} to ${show(this.until)} (${duration(this.until - this.from)})`;
+    // The lanes moved under the pointer.
+    if (this.pointer) tip(this.at(this.pointer.x, this.pointer.y), this.pointer.clientX, this.pointer.clientY);
   }
   // Enough decimals to tell the ends of what is seen apart.
   shower() {
@@ -292,18 +315,29 @@ class Timeline {
     const many = this.data.path.summed || !row ? ', many pieces together' : '';
     return `critical path: ${this.data.path.kinds[of.name[i]].replace('_', ' ')}${many}\n${duration(of.end[i] - of.start[i])} from ${this.shower()(of.start[i])}${row ? '\n' + row.lane : ''}`;
   }
-  // What stands at a place of the canvas, in words.
-  at(x, y) {
-    const path = this.onPath(x, y);
-    if (path) return path;
-    const row = this.rows.find(row => y + this.box.scrollTop >= row.y && y + this.box.scrollTop < row.y + ROW);
+  rowAt(y) {
+    const top = y + this.box.scrollTop;
+    return this.rows.find(row => row.shown && top >= row.y && top < row.y + ROW);
+  }
+  // The number of the interval at a place of the canvas.
+  numberAt(x, y) {
+    const row = this.rowAt(y);
     if (!row || x < this.gutter || y < AXIS - 4) return null;
     const time = this.time(x);
     const near = (this.until - this.from) / (this.width - this.gutter);
     const i = this.after(row, time - near);
-    if (i < row.start.length && row.start[i] <= time + near) {
-      return `${this.data.names[row.name[i]]}\n${duration(row.end[i] - row.start[i])} from ${this.shower()(row.start[i])}\n${row.lane}`;
-    }
+    return i < row.start.length && row.start[i] <= time + near ? row.base + i : null;
+  }
+  // What stands at a place of the canvas, in words.
+  at(x, y) {
+    const path = this.onPath(x, y);
+    if (path) return path;
+    const row = this.rowAt(y);
+    if (row && x < this.gutter) return row.lane;
+    if (!row || y < AXIS - 4) return null;
+    const number = this.numberAt(x, y);
+    if (number !== null) return this.picked.words(number).join('\n');
+    const time = this.time(x);
     const slice = Math.floor((time - this.data.from) / (this.data.until - this.data.from) * this.data.slices);
     const filled = row.slices[slice * 3];
     if (!filled) return null;
@@ -311,15 +345,26 @@ class Timeline {
     return `many short intervals, most of them ${name}\nfilling ${Math.round(filled / 2.55)} % of ${duration((this.data.until - this.data.from) / this.data.slices)}\n${row.lane}`;
   }
   listen() {
-    const actions = { in: () => this.zoom(0.5), out: () => this.zoom(2), all: () => { this.mark = null; this.all(); } };
+    const all = () => { this.picked.clear(); this.all(); };
+    const middle = () => this.pointer ? this.time(Math.max(this.pointer.x, this.gutter)) : undefined;
+    const [nearer, farther] = [() => this.zoom(0.5, middle()), () => this.zoom(2, middle())];
+    const [left, right] = [() => this.move(-0.2), () => this.move(0.2)];
+    const [next, previous] = [() => this.picked.step(1), () => this.picked.step(-1)];
+    const search = document.getElementById('highlight');
+    const actions = { in: () => this.zoom(0.5), out: () => this.zoom(2), all, next, previous, keys: () => this.picked.keys() };
     for (const button of document.querySelectorAll('.controls [data-do]')) button.onclick = actions[button.dataset.do];
-    document.getElementById('highlight').oninput = event => this.highlight(event.target.value);
+    search.oninput = event => this.picked.search(event.target.value);
+    search.onkeydown = event => { if (event.key === 'Enter') (event.shiftKey ? previous : next)(); };
     const toggle = document.getElementById('path-toggle');
     if (toggle) {
       if (this.path.size > 0) toggle.onclick = () => this.togglePath();
       else { toggle.hidden = true; document.getElementById('path-legend').hidden = true; }
     }
-    const keys = { c: () => this.togglePath(), '+': actions.in, '=': actions.in, '-': actions.out, 0: actions.all, Home: actions.all, ArrowLeft: () => this.move(-0.2), ArrowRight: () => this.move(0.2) };
+    const keys = {
+      w: nearer, '+': nearer, '=': nearer, s: farther, '-': farther, a: left, ArrowLeft: left, d: right, ArrowRight: right, 0: all, Home: all,
+      '/': () => search.focus(), n: next, N: previous, '.': () => this.picked.beside(1), ',': () => this.picked.beside(-1),
+      m: () => this.picked.part(this.from, this.until), f: () => this.foldAll(), c: () => this.togglePath(), Escape: () => this.picked.clear(), '?': actions.keys,
+    };
     this.box.addEventListener('keydown', event => {
       if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
       event.preventDefault();
@@ -333,19 +378,37 @@ class Timeline {
     }, { passive: false });
     this.canvas.addEventListener('dblclick', event => this.zoom(0.4, this.time(event.offsetX)));
     let held = null;
-    this.canvas.addEventListener('pointerdown', event => { held = [event.offsetX, this.from, this.until]; this.canvas.setPointerCapture(event.pointerId); });
-    this.canvas.addEventListener('pointerup', () => { held = null; });
+    this.canvas.addEventListener('pointerdown', event => {
+      held = { x: event.offsetX, y: event.offsetY, from: this.from, until: this.until, selects: event.shiftKey, moved: false };
+      this.canvas.setPointerCapture(event.pointerId);
+    });
+    this.canvas.addEventListener('pointerup', event => {
+      if (held && !held.moved) this.click(event.offsetX, event.offsetY);
+      held = null;
+    });
     this.canvas.addEventListener('pointercancel', () => { held = null; });
     this.canvas.addEventListener('pointermove', event => {
+      this.pointer = held ? null : { x: event.offsetX, y: event.offsetY, clientX: event.clientX, clientY: event.clientY };
       if (held) {
-        const by = (held[0] - event.offsetX) / (this.width - this.gutter) * (held[2] - held[1]);
-        const from = Math.min(Math.max(held[1] + by, this.data.from), this.data.until - (held[2] - held[1]));
-        this.look(from, from + held[2] - held[1]);
+        held.moved ||= Math.abs(event.offsetX - held.x) > 3;
+        if (held.moved && held.selects) {
+          const [from, until] = [held.x, event.offsetX].map(x => this.time(Math.max(x, this.gutter))).sort((a, b) => a - b);
+          this.picked.part(from, until);
+        } else if (held.moved) {
+          const by = (held.x - event.offsetX) / (this.width - this.gutter) * (held.until - held.from);
+          const from = Math.min(Math.max(held.from + by, this.data.from), this.data.until - (held.until - held.from));
+          this.look(from, from + held.until - held.from);
+        }
       }
       tip(held ? null : this.at(event.offsetX, event.offsetY), event.clientX, event.clientY);
     });
-    this.canvas.addEventListener('pointerleave', () => tip(null));
+    this.canvas.addEventListener('pointerleave', () => { this.pointer = null; tip(null); });
     addEventListener('resize', () => this.size());
+  }
+  click(x, y) {
+    const row = this.rowAt(y);
+    if (row && x < this.gutter) this.fold(row.lane);
+    else this.picked.pick(this.numberAt(x, y));
   }
 }
 

@@ -62,11 +62,14 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
              <div class=\"controls\"><button type=\"button\" data-do=\"in\" aria-label=\"zoom in\">+</button>\
              <button type=\"button\" data-do=\"out\" aria-label=\"zoom out\">−</button>\
              <button type=\"button\" data-do=\"all\">all</button>\
-             <input type=\"search\" id=\"highlight\" placeholder=\"highlight a name\" aria-label=\"highlight a name\">{}\
-             <output id=\"range\"></output></div>\n\
-             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: plus and minus zoom, arrows move, 0 shows all, c shows or hides the critical path\">\
+             <input type=\"search\" id=\"highlight\" placeholder=\"search a name\" aria-label=\"search a name\">\
+             <button type=\"button\" data-do=\"previous\" aria-label=\"previous match\">‹</button>\
+             <button type=\"button\" data-do=\"next\" aria-label=\"next match\">›</button><output id=\"found\"></output>{}\
+             <output id=\"range\"></output><button type=\"button\" data-do=\"keys\" aria-label=\"keys of the timeline\">?</button></div>\n\
+             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: w and s zoom, a and d move, slash searches, question mark tells all keys\">\
              <div id=\"lanes-height\"></div><canvas id=\"canvas\"></canvas></div>\n\
-             <p class=\"note\">{} Drag to move, Ctrl and wheel or + and − to zoom, arrows to move, 0 for all.</p></section>\n",
+             <div id=\"picked\" aria-live=\"polite\"></div><dialog id=\"keys\" aria-label=\"keys of the timeline\"></dialog>\n\
+             <p class=\"note\">{} Click chooses, Shift and drag sums up, ? tells all keys.</p></section>\n",
             match path::table(report) {
                 Some(_) => PATH,
                 None => "",

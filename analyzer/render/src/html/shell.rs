@@ -7,9 +7,10 @@ use crate::chart;
 
 const STYLE: &str = include_str!("../../assets/html/report.css");
 /// Scripts in the order they are read.
-const SCRIPTS: [&str; 5] = [
+const SCRIPTS: [&str; 6] = [
     include_str!("../../assets/html/show.js"),
     include_str!("../../assets/html/tables.js"),
+    include_str!("../../assets/html/picked.js"),
     include_str!("../../assets/html/timeline.js"),
     include_str!("../../assets/html/page.js"),
     include_str!("../../assets/html/selftest.js"),
@@ -40,7 +41,7 @@ impl Shell<'_> {
              <meta name=\"generator\" content=\"trueno-analyze {}\">\n\
              <title>{title} · trueno-analyze</title>\n<style>\n{STYLE}\n{}</style>\n</head>\n<body>\n\
              <a class=\"skip\" href=\"#main\">to the report</a>\n<header class=\"page\"><h1>{title}</h1>\
-             <button type=\"button\" id=\"theme\" aria-label=\"light or dark\">light / dark</button></header>\n\
+             <button type=\"button\" id=\"theme\" >light / dark</button></header>\n\
              <nav aria-label=\"Sections\">",
             env!("CARGO_PKG_VERSION"),
             dark()

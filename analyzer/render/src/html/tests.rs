@@ -31,10 +31,14 @@ fn nasty() -> (Report, Timeline) {
         start_ns: 0,
         dur_ns: 900,
         name: 0,
+        id: 1,
+        detail: 1,
     };
     let timeline = Timeline {
         until_ns: 1_000,
         names: vec![NASTY.into()],
+        categories: vec![Some(NASTY.into())],
+        details: vec![String::new(), NASTY.into()],
         slices: 64,
         spans: 1,
         rows: vec![Row {

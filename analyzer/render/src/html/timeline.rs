@@ -10,8 +10,10 @@ use trueno_plugin::counted;
 use super::data::printable;
 use super::varint::varint;
 
-/// Per row: intervals as gap since the one before, duration and name, each a varint; slices as a byte
-/// of how full they are and two bytes of name.
+/// Per row: intervals as gap since the one before, duration, name and detail, each a varint; slices as a byte
+/// of how full they are and two bytes of name. Links as the number of what came first, counted from that of the
+/// link before, and the distance from there to the other, twice it or, where it is negative, twice what it lacks to 0,
+/// less 1.
 pub(super) fn data(timeline: &Timeline) -> Value {
     let rows: Vec<Value> = timeline
         .rows
@@ -23,6 +25,7 @@ pub(super) fn data(timeline: &Timeline) -> Value {
                 varint(&mut spans, (span.start_ns - reached_ns).max(0) as u64);
                 varint(&mut spans, span.dur_ns.max(0) as u64);
                 varint(&mut spans, u64::from(span.name));
+                varint(&mut spans, u64::from(span.detail));
                 reached_ns = span.start_ns + span.dur_ns;
             }
             let mut slices = Vec::new();
@@ -40,6 +43,19 @@ pub(super) fn data(timeline: &Timeline) -> Value {
             })
         })
         .collect();
+    let mut links = Vec::new();
+    let mut before = 0;
+    for link in &timeline.links {
+        varint(&mut links, u64::from(link.from - before));
+        let far = i64::from(link.to) - i64::from(link.from);
+        varint(&mut links, ((far << 1) ^ (far >> 63)) as u64);
+        before = link.from;
+    }
+    let category = |name: &Option<String>| {
+        name.as_deref()
+            .map(|name| width::printable(name).into_owned())
+    };
+    let categories: Vec<Option<String>> = timeline.categories.iter().map(category).collect();
     json!({
         "from": timeline.from_ns,
         "until": timeline.until_ns,
@@ -47,6 +63,9 @@ pub(super) fn data(timeline: &Timeline) -> Value {
         "slices": timeline.slices,
         "spans": timeline.spans,
         "names": printable(timeline.names.iter().map(String::as_str)),
+        "categories": categories,
+        "details": printable(timeline.details.iter().map(String::as_str)),
+        "links": BASE64.encode(&links),
         "rows": rows,
     })
 }
@@ -85,4 +104,38 @@ pub(super) fn note(timeline: &Timeline) -> String {
         ));
     }
     note
+}
+
+#[cfg(test)]
+mod tests {
+    use trueno_model::timeline::Link;
+
+    use super::*;
+
+    #[test]
+    fn links_are_kept_as_steps_forward_and_distances_both_ways() {
+        let timeline = Timeline {
+            links: [(3, 1), (3, 300), (200, 201)]
+                .map(|(from, to)| Link { from, to })
+                .to_vec(),
+            ..Timeline::default()
+        };
+        let bytes = BASE64
+            .decode(data(&timeline)["links"].as_str().unwrap())
+            .unwrap();
+        let far = 2 * 297;
+        assert_eq!(
+            bytes,
+            [
+                3,
+                3,
+                0,
+                far as u8 & 0x7f | 0x80,
+                (far >> 7) as u8,
+                197 & 0x7f | 0x80,
+                1,
+                2
+            ]
+        );
+    }
 }

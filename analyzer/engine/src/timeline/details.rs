@@ -1,0 +1,207 @@
+//! Words about intervals, and which led to which, of runs of which every interval is kept.
+
+use std::collections::HashMap;
+
+use polars::prelude::DataFrame;
+use trueno_model::timeline::{Link, Timeline};
+
+use super::read::ask;
+use crate::frame::{i64_at, text_at};
+use crate::query::{Database, QueryError};
+
+/// Reads what the rows of the intervals say, and what links them.
+///
+/// An interval led to another where an edge says so, where a call and the work it began have one correlation, or,
+/// of work without a recorded call, from the row of bricks it lies in.
+pub(super) fn add(database: &Database, made: &mut Timeline) -> Result<(), QueryError> {
+    let mut details = Details::new(made);
+    let signatures = signatures(database);
+    details.each(database, BRICKS, |row| {
+        [
+            row.text("backend").map(str::to_owned),
+            row.text("category")
+                .map(|name| format!("category {name}, as recorded")),
+            row.number("signature")
+                .and_then(|id| signatures.get(&id).cloned()),
+        ]
+    })?;
+    details.each(database, KERNELS, |row| {
+        let grid = ["grid_x", "grid_y", "grid_z"];
+        let block = ["block_x", "block_y", "block_z"];
+        let shared = row
+            .number("smem")
+            .or_else(|| row.sum(["smem_static", "smem_dynamic"]));
+        [
+            row.text("backend")
+                .filter(|name| *name != "cuda")
+                .map(str::to_owned),
+            row.extent(grid).map(|size| format!("grid {size}")),
+            row.extent(block).map(|size| format!("block {size}")),
+            row.number("registers")
+                .map(|count| format!("{count} registers")),
+            shared.map(|bytes| format!("{bytes} B shared")),
+        ]
+    })?;
+    details.each(database, TRANSFERS, |row| {
+        let kinds = row.text("src_kind").zip(row.text("dst_kind"));
+        [
+            row.number("bytes").map(|bytes| format!("{bytes} B")),
+            kinds.map(|(from, to)| format!("{from} to {to}")),
+        ]
+    })?;
+    details.each(database, SYNCS, |row| {
+        [row.text("kind").map(|kind| format!("waits for: {kind}"))]
+    })?;
+    details.made.links = links(database, &details.places)?;
+    Ok(())
+}
+
+const BRICKS: &str = "SELECT id, backend, category, signature FROM bricks";
+const KERNELS: &str = "SELECT id, backend, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, smem, \
+     smem_static, smem_dynamic FROM kernels";
+const TRANSFERS: &str = "SELECT id, bytes, src_kind, dst_kind FROM transfers";
+const SYNCS: &str = "SELECT id, kind FROM syncs";
+
+/// Numbers of intervals by their ids.
+type Places = HashMap<i64, u32>;
+
+/// Texts of details while rows are read.
+struct Details<'t> {
+    made: &'t mut Timeline,
+    places: Places,
+    /// Row and place in it of each number.
+    at: Vec<(u32, u32)>,
+    numbers: HashMap<String, u32>,
+}
+
+impl<'t> Details<'t> {
+    fn new(made: &'t mut Timeline) -> Self {
+        let mut places = Places::new();
+        let mut at = Vec::new();
+        for (row, of) in made.rows.iter().enumerate() {
+            for (place, span) in of.spans.iter().enumerate() {
+                places.insert(span.id, at.len() as u32);
+                at.push((row as u32, place as u32));
+            }
+        }
+        made.details = vec![String::new()];
+        Self {
+            made,
+            places,
+            at,
+            numbers: HashMap::from([(String::new(), 0)]),
+        }
+    }
+
+    /// Gives the rows of a query what they say of themselves.
+    fn each<const N: usize>(
+        &mut self,
+        database: &Database,
+        sql: &str,
+        say: impl Fn(Row<'_>) -> [Option<String>; N],
+    ) -> Result<(), QueryError> {
+        let frame = ask(database, sql)?;
+        for row in 0..frame.height() {
+            let row = Row { frame: &frame, row };
+            let Some(place) = row.number("id").and_then(|id| self.places.get(&id)) else {
+                continue;
+            };
+            let said: Vec<String> = say(row).into_iter().flatten().collect();
+            let (row, place) = self.at[*place as usize];
+            let detail = self.number(said.join(" · "));
+            self.made.rows[row as usize].spans[place as usize].detail = detail;
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, text: String) -> u32 {
+        let next = self.made.details.len() as u32;
+        let details = &mut self.made.details;
+        *self.numbers.entry(text).or_insert_with_key(|text| {
+            details.push(text.clone());
+            next
+        })
+    }
+}
+
+/// One row of an answer.
+#[derive(Clone, Copy)]
+struct Row<'f> {
+    frame: &'f DataFrame,
+    row: usize,
+}
+
+impl<'f> Row<'f> {
+    fn text(self, column: &str) -> Option<&'f str> {
+        text_at(self.frame, column, self.row).filter(|text| !text.is_empty())
+    }
+
+    fn number(self, column: &str) -> Option<i64> {
+        i64_at(self.frame, column, self.row)
+    }
+
+    /// The sum of those that are there.
+    fn sum(self, columns: [&str; 2]) -> Option<i64> {
+        let there = columns.into_iter().filter_map(|column| self.number(column));
+        there.reduce(i64::saturating_add)
+    }
+
+    /// Such as `128×4×1`.
+    fn extent(self, columns: [&str; 3]) -> Option<String> {
+        let sizes = columns.map(|column| self.number(column));
+        let [Some(x), Some(y), Some(z)] = sizes else {
+            return None;
+        };
+        Some(format!("{x}×{y}×{z}"))
+    }
+}
+
+/// Dimensions and types by id; none where the run was written by a version without them.
+fn signatures(database: &Database) -> HashMap<i64, String> {
+    let sql = "SELECT id, input_dims, input_types FROM signatures";
+    let Ok(frame) = ask(database, sql) else {
+        return HashMap::new();
+    };
+    let rows = (0..frame.height()).map(|row| Row { frame: &frame, row });
+    let each = rows.filter_map(|row| Some((row.number("id")?, row.text("input_dims")?.to_owned())));
+    each.collect()
+}
+
+/// Pairs in order, each once.
+fn links(database: &Database, places: &Places) -> Result<Vec<Link>, QueryError> {
+    let mut links = Vec::new();
+    let mut link = |from: Option<i64>, to: Option<i64>| {
+        let place = |id: Option<i64>| places.get(&id?).copied();
+        if let (Some(from), Some(to)) = (place(from), place(to))
+            && from != to
+        {
+            links.push(Link { from, to });
+        }
+    };
+    let edges = ask(database, "SELECT \"from\", \"to\" FROM edges")?;
+    for row in 0..edges.height() {
+        link(i64_at(&edges, "from", row), i64_at(&edges, "to", row));
+    }
+    let sql = "SELECT id, correlation FROM calls WHERE correlation IS NOT NULL";
+    let frame = ask(database, sql)?;
+    let calls = (0..frame.height()).filter_map(|row| {
+        let correlation = i64_at(&frame, "correlation", row)?;
+        Some((correlation, i64_at(&frame, "id", row)?))
+    });
+    let calls: HashMap<i64, i64> = calls.collect();
+    for table in ["kernels", "transfers"] {
+        let sql = format!("SELECT id, brick, correlation FROM {table} WHERE device IS NOT NULL");
+        let frame = ask(database, &sql)?;
+        for row in 0..frame.height() {
+            let correlation = i64_at(&frame, "correlation", row);
+            let call = correlation.and_then(|number| calls.get(&number)).copied();
+            link(
+                call.or(i64_at(&frame, "brick", row)),
+                i64_at(&frame, "id", row),
+            );
+        }
+    }
+    links.sort_unstable();
+    links.dedup();
+    Ok(links)
+}
