@@ -4,6 +4,10 @@
 //! results are put together in the order of the plan. Plugins run beside others only while their inputs together are
 //! no more than half as much again as the largest inputs of a plugin of the plan, and half a GiB at most: columns that
 //! two of them read are in memory once, so a report then needs hardly more memory than one after the other.
+//!
+//! A column is kept until the last plugin that reads it is through. Where inputs are
+//! very large, nothing runs beside the plugin with the largest, and a column is kept for the plugins that run only: of a
+//! hundred million rows that saves a gigabyte.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc;
@@ -18,6 +22,8 @@ use crate::plugin::{Outcome, Plugin, Sources, run};
 /// Bytes of inputs beside those of the plugin with the largest at most: of a hundred million rows half as much again
 /// would be gigabytes.
 const MOST_BESIDE_BYTES: u64 = 1 << 29;
+/// Inputs of a plugin, unpacked, from which on columns are read again rather than kept: some thirty million rows.
+const VERY_LARGE_BYTES: u64 = 8 << 30;
 /// Room for the calls of a plugin, as a main thread has it.
 const STACK_BYTES: usize = 8 << 20;
 
@@ -52,8 +58,11 @@ pub(crate) fn run_all(
         .collect();
     let claims_of =
         |step: &Step, subject: &Database| claims(&plugins[step.plugin], subject, baseline);
-    let mut to_read: Vec<Vec<Claims>> = steps.iter().map(|step| claims_of(step, subject)).collect();
     let mut queue = Queue::new(steps, sizes, cores::count());
+    let mut to_read: Vec<Vec<Claims>> = match queue.is_very_large {
+        false => steps.iter().map(|step| claims_of(step, subject)).collect(),
+        true => steps.iter().map(|_| Vec::new()).collect(),
+    };
     thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
         loop {
@@ -103,6 +112,8 @@ struct Queue<'a> {
     states: Vec<State>,
     sizes: Vec<Option<u64>>,
     most_bytes: u64,
+    /// Columns are read again by each plugin rather than kept for the next.
+    is_very_large: bool,
     most_threads: usize,
 }
 
@@ -120,11 +131,17 @@ impl<'a> Queue<'a> {
             .enumerate()
             .map(|(at, step)| (step.id.as_str(), at));
         let largest_bytes = sizes.iter().flatten().copied().max().unwrap_or(0);
+        let is_very_large = largest_bytes > VERY_LARGE_BYTES;
+        let beside_bytes = match is_very_large {
+            true => 0,
+            false => MOST_BESIDE_BYTES.min(largest_bytes / 2),
+        };
         Self {
             steps,
             places: places.collect(),
             states: vec![State::Waits; steps.len()],
-            most_bytes: largest_bytes.saturating_add(MOST_BESIDE_BYTES.min(largest_bytes / 2)),
+            most_bytes: largest_bytes.saturating_add(beside_bytes),
+            is_very_large,
             sizes,
             most_threads,
         }
@@ -279,6 +296,8 @@ mod tests {
         assert_eq!(begun(&mut queue), ["large", "small"]);
         end(&mut queue, "large");
         assert_eq!(begun(&mut queue), ["half"]);
+        let mut queue = Queue::new(&steps, vec![Some(9 * GIB), Some(3 * GIB), Some(GIB / 2)], 4);
+        assert_eq!(begun(&mut queue), ["large"], "larger ones run alone");
     }
 
     #[test]

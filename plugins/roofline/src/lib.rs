@@ -24,9 +24,11 @@ pub mod nesting;
 pub mod not_measurable;
 pub mod points;
 pub mod rates;
+mod roofs;
 pub mod rows;
 pub mod summary;
 pub mod tables;
+mod wider_sets;
 
 use serde::Deserialize;
 use trueno_analysis::name_groups::NameGroups;
@@ -123,7 +125,12 @@ impl Plugin for Roofline {
         if let Some(finding) = findings::backend_finding(&compared) {
             run.finding(finding)?;
         }
-        if let Some(roofs) = tables::roofs(&ordered, &limits) {
+        let wider = wider_sets::wider_sets(&ordered, &rows.texts, &limits, &memory);
+        if let Some(finding) = wider_sets::finding(&wider, &rows.texts) {
+            run.emit(wider_sets::table(&wider, &rows.texts))?;
+            run.finding(finding)?;
+        }
+        if let Some(roofs) = roofs::roofs(&ordered, &limits) {
             run.emit(roofs)?;
             let chart = Chart::scatter("Roofline", "points", "flops_per_byte", "flops_per_s")
                 .series("source")

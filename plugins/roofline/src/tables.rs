@@ -9,7 +9,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::backends::Entry;
 use crate::not_measurable::Row;
-use crate::points::{Point, doubt, roof};
+use crate::points::{Point, doubt};
 use crate::rates::Rate;
 use crate::summary::{AtRoof, LaneTotal, Summary, Total};
 
@@ -289,68 +289,6 @@ pub fn ceilings_used(points: &[&Point], ceilings: &Ceilings) -> TableBuilder {
         .text("doubt", rows().map(|row| row.doubt()))
         .u64("points", at.iter().map(|at| used(*at).count() as u64))
         .i64("dur_ns", at.iter().map(|at| used(*at).sum::<i64>()))
-}
-
-/// Table `roofs`: corners of each roof that has points, for charts: from a tenth of the least intensity
-/// to ten times the largest, by way of the ridge.
-pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
-    let mut roofs: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
-    for point in points {
-        let (Ok(choice), Some(achieved)) = (&point.choice, point.achieved) else {
-            continue;
-        };
-        let reach = roofs
-            .entry((choice.compute, choice.bandwidth))
-            .or_insert((f64::INFINITY, 0.0));
-        let ridge = point.place.map_or(achieved.intensity, |place| place.ridge);
-        reach.0 = reach.0.min(achieved.intensity / 10.0).min(ridge / 10.0);
-        reach.1 = reach.1.max(achieved.intensity * 10.0).max(ridge * 10.0);
-    }
-    // Where loads and plain stores reach different bandwidths, what was done to the memory tells two roofs apart.
-    let level = |bandwidth: usize| {
-        let row = &ceilings.rows[bandwidth];
-        (&row.device, &row.level)
-    };
-    let is_one_of_several = |bandwidth: usize| {
-        let mut others = roofs.keys().map(|(_, other)| *other);
-        others.any(|other| other != bandwidth && level(other) == level(bandwidth))
-    };
-    let mut rows: Vec<(String, f64, f64)> = Vec::new();
-    for ((compute, bandwidth), (left, right)) in roofs.clone() {
-        let (flops, bytes) = (&ceilings.rows[compute], &ceilings.rows[bandwidth]);
-        let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let name = format!(
-            "{} {} {}, {}",
-            flops.device,
-            text(&flops.level),
-            text(&flops.precision),
-            text(&bytes.level)
-        );
-        let name = match (&bytes.operation, is_one_of_several(bandwidth)) {
-            (Some(operation), true) => format!("{name} {operation}"),
-            _ => name,
-        };
-        let roof = roof(
-            ceilings,
-            &trueno_analysis::roofline::ceilings::Choice {
-                compute,
-                bandwidth,
-                assumed: Vec::new(),
-            },
-        );
-        for x in [left, roof.compute / roof.bandwidth, right] {
-            rows.push((name.clone(), x, (x * roof.bandwidth).min(roof.compute)));
-        }
-    }
-    let is_drawable = rows
-        .iter()
-        .all(|row| row.1.is_finite() && row.2.is_finite());
-    (!rows.is_empty() && is_drawable).then(|| {
-        Table::build("roofs")
-            .text("roof", rows.iter().map(|row| row.0.as_str()))
-            .f64("flops_per_byte", rows.iter().map(|row| row.1))
-            .f64("flops_per_s", rows.iter().map(|row| row.2))
-    })
 }
 
 /// Table `backends`: names that ran on several backends, or here and in the baseline.

@@ -181,7 +181,12 @@ fn those_used_are_listed_with_the_time_below_them() {
         ["a | 10 | compute", "b | 10 | memory"]
     );
     assert_eq!(out.charts.len(), 1);
-    assert_eq!(out.table("roofs").rows(), 3);
+    let roofs = out.table("roofs");
+    let roof = "cpu avx2 f32, dram";
+    assert_eq!(
+        lines(roofs, &["roof"]),
+        [roof, roof, roof, "cpu l1", "cpu l1"]
+    );
 }
 
 /// Two points, of which memory binds the first and arithmetic the second.

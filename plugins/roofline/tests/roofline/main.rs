@@ -7,3 +7,4 @@ mod fixture;
 mod nesting;
 mod points;
 mod pure;
+mod wider_sets;
