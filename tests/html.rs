@@ -279,6 +279,26 @@ fn a_trace_of_a_device_has_its_streams_on_the_timeline() {
 }
 
 #[test]
+fn kernels_of_no_length_are_evidence_like_others() {
+    let dir = Dir::new();
+    // The kernel begins before its launch and lasts 0 ns: findings cite it, and it has a point as its place.
+    let trace = json!({"traceEvents": [
+        {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1, "ts": 100, "dur": 5, "args": {"correlation": 7}},
+        {"ph": "X", "cat": "kernel", "name": "empty", "pid": 0, "tid": 7, "ts": 90, "dur": 0, "args": {"correlation": 7, "device": 0, "stream": 7}},
+    ]});
+    std::fs::write(dir.join("trace.json"), trace.to_string()).unwrap();
+    dir.command(&["import", "trace.json", "-o", "trace.run"])
+        .exits(0);
+    dir.report(&dir.join("trace.run"), &["--html", "page.html", "-q"])
+        .exits(0);
+    let page = dir.read("page.html");
+    assert!(
+        page.contains("data-from=\"0\" data-until=\"0\""),
+        "the kernel's place is not shown"
+    );
+}
+
+#[test]
 fn charts_are_written_as_both_kinds_of_pictures() {
     let dir = Dir::new();
     let run = full_run(&dir);

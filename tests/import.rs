@@ -108,6 +108,35 @@ fn the_same_trace_gives_the_same_bytes() {
 }
 
 #[test]
+fn a_folder_that_holds_something_else_is_not_overwritten() {
+    let dir = Dir::new();
+    imported(&dir);
+    fs::create_dir_all(dir.join("program/src")).unwrap();
+    fs::write(dir.join("program/run.json"), "{}").unwrap();
+    fs::write(dir.join("program/src/main.c"), "int main;").unwrap();
+    let refused = |command: &[&str], to: &str, words: &str| {
+        let all = [command, &["-o", to, "--overwrite"]].concat();
+        dir.command(&all).exits(2).stderr_has(words);
+    };
+    let import = ["import", "trace.json"];
+    let export = ["export", "parquet", "trace.run"];
+    for command in [&import[..], &export] {
+        refused(command, "program", "whose run.json is that of a run");
+    }
+    dir.command(&["import", "trace.json", "-o", "other.run"])
+        .exits(0);
+    fs::write(dir.join("other.run/notes.txt"), "mine").unwrap();
+    for command in [&import[..], &export] {
+        refused(command, "other.run", "not of a run: notes.txt");
+    }
+    assert_eq!(dir.read("program/src/main.c"), "int main;");
+    assert_eq!(dir.read("other.run/notes.txt"), "mine");
+    fs::remove_file(dir.join("other.run/notes.txt")).unwrap();
+    dir.command(&[&import[..], &["-o", "other.run", "--overwrite"]].concat())
+        .exits(0);
+}
+
+#[test]
 fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
     let dir = Dir::new();
     let whole = trace().to_string();

@@ -120,6 +120,17 @@ fn what_is_there_is_not_removed_without_leave() {
     }
     assert_eq!(fs::read_to_string(file).unwrap(), "years of work");
 
+    fs::write(path.join("notes.txt"), "mine").unwrap();
+    let found = Recorder::builder(&path).overwrite(true).create();
+    assert!(
+        matches!(
+            found,
+            Err(Error::Format(trueno_format::Error::Foreign { .. }))
+        ),
+        "{found:?}"
+    );
+    assert_eq!(table(&path, "bricks").texts("name"), [Some("second")]);
+
     let empty = folder.path().join("empty/nested");
     fs::create_dir_all(&empty).unwrap();
     drop(Recorder::create(&empty).unwrap());

@@ -71,11 +71,20 @@ fn rows(database: &Database, sql: &str) -> Result<Option<Shown>, QueryError> {
 
 /// Rows of the tables of intervals with these ids.
 fn rows_with_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, QueryError> {
-    let ids: Vec<u64> = ids
-        .iter()
-        .filter_map(Value::as_u64)
-        .take(MAX_ROWS)
-        .collect();
+    let ids = ids.iter().filter_map(Value::as_u64);
+    let ids: Vec<u64> = ids.take(MAX_ROWS).collect();
+    Ok(intervals(database, &ids)?.and_then(|frame| {
+        let rows = first_rows(&frame)?;
+        Some(Shown {
+            place: place(&rows),
+            of: frame.height(),
+            rows,
+        })
+    }))
+}
+
+/// The rows with these ids of the first table of intervals that has any.
+fn intervals(database: &Database, ids: &[u64]) -> Result<Option<DataFrame>, QueryError> {
     if ids.is_empty() {
         return Ok(None);
     }
@@ -89,13 +98,23 @@ fn rows_with_ids(database: &Database, ids: &[Value]) -> Result<Option<Shown>, Qu
         );
         let frame = collect_in_order(database, &sql)?;
         if frame.height() > 0 {
-            return Ok(shown(database, &frame));
+            return Ok(Some(frame));
         }
     }
     Ok(None)
 }
 
 fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
+    let rows = first_rows(frame)?;
+    Some(Shown {
+        place: place(&rows).or_else(|| place_of_id(database, &rows)),
+        of: frame.height(),
+        rows,
+    })
+}
+
+/// What is shown of an answer; `None`: it is empty.
+fn first_rows(frame: &DataFrame) -> Option<Table> {
     if frame.height() == 0 {
         return None;
     }
@@ -136,23 +155,17 @@ fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
             }
         };
     }
-    let rows = table.finish().ok()?;
-    Some(Shown {
-        place: place(&rows).or_else(|| place_of_id(database, &rows)),
-        rows,
-        of: frame.height(),
-    })
+    table.finish().ok()
 }
 
-/// The interval from the earliest start to the latest end.
+/// From the earliest start to the latest end; a point where all rows have no length.
 fn place(rows: &Table) -> Option<Place> {
     let (start, dur) = (rows.i64("start_ns").ok()?, rows.i64("dur_ns").ok()?);
     let spans = || (0..rows.rows()).filter_map(|row| Some((start.get(row)?, dur.get(row)?)));
     let from_ns = spans().map(|(start, _)| start).min()?;
-    let until_ns = spans()
-        .filter_map(|(start, dur)| start.checked_add(dur))
-        .max()?;
-    (until_ns > from_ns).then_some(Place { from_ns, until_ns })
+    let ends = spans().map(|(start, dur)| start.saturating_add(dur.max(0)));
+    let until_ns = ends.max()?;
+    Some(Place { from_ns, until_ns })
 }
 
 /// The interval of the first row's id.
@@ -163,6 +176,6 @@ fn place_of_id(database: &Database, rows: &Table) -> Option<Place> {
         trueno_model::Cell::I64(id) => id as u64,
         _ => return None,
     };
-    let ids = [Value::from(id)];
-    rows_with_ids(database, &ids).ok()??.place
+    let frame = intervals(database, &[id]).ok()??;
+    place(&first_rows(&frame)?)
 }

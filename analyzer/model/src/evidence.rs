@@ -9,7 +9,7 @@ use trueno_plugin::Table;
 pub struct Place {
     /// Nanoseconds since the start of the run.
     pub from_ns: i64,
-    /// Later than that.
+    /// Not earlier than that.
     pub until_ns: i64,
 }
 

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use trueno_engine::run::is_run;
 use trueno_format::edit::exchange;
+use trueno_format::run_directory::check_removable;
 use trueno_format::salvage;
 
 use super::interrupt::RemovedOnInterrupt;
@@ -42,6 +43,7 @@ impl Staging {
                     place.display()
                 );
             }
+            check_removable(place)?;
         }
         let Some(name) = place.file_name() else {
             bail!("{}: no name for a run directory", place.display());

@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use trueno_format::run_directory::check_removable;
 use trueno_format::run_json::RUN_JSON;
 
 use crate::{Failure, say, signals};
@@ -158,6 +159,7 @@ fn make_room(args: &Args) -> Result<(), Failure> {
                 path.display()
             )));
         }
+        check_removable(&path).map_err(|e| Failure::NotStarted(e.to_string()))?;
         fs::remove_dir_all(&path).map_err(|e| not_started(&path, "cannot be removed", e))?;
     }
     Ok(())

@@ -12,6 +12,7 @@ use clap::ValueEnum;
 use trueno_ceilings::gpu::GpuCeilings;
 use trueno_cupti::driver::Driver;
 use trueno_cupti::library::CANDIDATES_VARIABLE;
+use trueno_format::run_directory::check_removable;
 use trueno_format::run_json::RUN_JSON;
 use trueno_import::cuda::spool::{Summary, collect};
 
@@ -172,6 +173,7 @@ fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
     let shown = output.display();
     let is_ours = output.join(RUN_JSON).is_file() || output.join("rank=0").join(RUN_JSON).is_file();
     if is_ours && args.overwrite {
+        check_removable(output).map_err(|e| Failure::NotStarted(e.to_string()))?;
         fs::remove_dir_all(output)
             .map_err(|e| Failure::NotStarted(format!("{shown}: cannot be removed: {e}")))?;
     } else if output.symlink_metadata().is_ok() {

@@ -21,10 +21,18 @@ pub enum Error {
         path: PathBuf,
     },
     /// There is something that is not a run; it is never removed.
-    #[error("{}: exists and is not a run directory (expected a new path, or a folder with run.json; hint: choose another path)", .path.display())]
+    #[error("{}: exists and is not a run directory (expected a new path, or a folder whose run.json is that of a run; hint: choose another path)", .path.display())]
     NotARun {
         /// The path of it.
         path: PathBuf,
+    },
+    /// There is a run with files of somebody else in it; nothing is removed.
+    #[error("{}: would be replaced, and holds what is not of a run: {entries} (hint: move that, or choose another path)", .path.display())]
+    Foreign {
+        /// The run directory.
+        path: PathBuf,
+        /// Names in it.
+        entries: String,
     },
     /// A row that does not fit its table.
     #[error("a row of {table}: {problem}")]

@@ -1,5 +1,7 @@
 //! The directory of a run: made new, never in the place of anything but a run.
 
+mod ours;
+
 use std::fs;
 use std::path::Path;
 use std::time::SystemTime;
@@ -10,10 +12,13 @@ use crate::error::Error;
 use crate::live;
 use crate::run_json::RUN_JSON;
 
-/// Makes a run directory. A run that is there is removed if that is allowed; anything else never.
+pub use ours::check_removable;
+
+/// Makes a run directory. A run that is there is removed if that is allowed and it holds nothing else; anything else
+/// never.
 ///
 /// # Errors
-/// Something else is there, or a run that is being recorded, or the operating system refuses.
+/// Something else is there or in it, or a run that is being recorded, or the operating system refuses.
 pub fn make_directory(path: &Path, overwrite: bool) -> Result<(), Error> {
     if path.join(RUN_JSON).is_file() {
         if !overwrite {
@@ -22,6 +27,7 @@ pub fn make_directory(path: &Path, overwrite: bool) -> Result<(), Error> {
         if live::is_recording(path) == Some(true) {
             return Err(Error::RunInUse { path: path.into() });
         }
+        check_removable(path)?;
         fs::remove_dir_all(path).map_err(|e| Error::io(path, "remove the run that is there", e))?;
     } else if let Ok(mut entries) = fs::read_dir(path) {
         if entries.next().is_some() {

@@ -134,7 +134,7 @@ class Timeline {
   // A place with some of what is around it.
   go(from, until) {
     const around = Math.max((until - from) * 0.6, 50);
-    this.picked.part(from, until);
+    if (until > from) this.picked.part(from, until);
     this.look(from - around, until + around);
     document.getElementById('timeline').scrollIntoView({ block: 'start' });
     this.box.focus({ preventScroll: true });
