@@ -129,11 +129,10 @@ pub fn gains(
         .collect();
     let mut rows: Vec<(i64, &RoofTime)> = named
         .iter()
-        .map(|named| {
-            (
-                path_ns.get(named.name.as_str()).copied().unwrap_or(0),
-                named,
-            )
+        .filter_map(|named| {
+            // Without time on the path, it would stay as long as it is.
+            let path_ns = *path_ns.get(named.name.as_str())?;
+            (path_ns > 0).then_some((path_ns, named))
         })
         .collect();
     rows.sort_by_key(|(ns, named)| (std::cmp::Reverse(*ns), &named.name, named.is_kernel));
@@ -147,17 +146,13 @@ pub fn gains(
         });
     }
     for (rank, (path_ns, named)) in rows.into_iter().enumerate() {
-        let gain_ns = if path_ns == 0 {
-            Some(0) // the path would stay as long as it is
-        } else {
-            (rank < limit).then(|| {
-                let own = factors.iter().zip(graph.run.labels.all());
-                let own: Vec<Option<f64>> = own
-                    .map(|(factor, label)| factor.filter(|_| is_of(graph, label, named)))
-                    .collect();
-                gain_ns(graph, chains, &own)
-            })
-        };
+        let gain_ns = (rank < limit).then(|| {
+            let own = factors.iter().zip(graph.run.labels.all());
+            let own: Vec<Option<f64>> = own
+                .map(|(factor, label)| factor.filter(|_| is_of(graph, label, named)))
+                .collect();
+            gain_ns(graph, chains, &own)
+        });
         out.push(Gain {
             source: Some(if named.is_kernel { "kernel" } else { "brick" }),
             name: named.name.clone(),

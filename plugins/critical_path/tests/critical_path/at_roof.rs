@@ -45,7 +45,6 @@ fn names_shrink_to_their_time_at_the_roof() {
             "- | everything | - | 25",
             "kernel | gemv | 20 | 15",
             "brick | qkv | 20 | 10",
-            "brick | side | 0 | 0",
         ]
     );
 }
