@@ -56,6 +56,42 @@ fn products_of_a_cpu_lie_below_the_roof_of_its_machine() {
 }
 
 #[test]
+fn operators_are_points_of_the_roofline() {
+    let dir = Dir::new();
+    let ceilings = format!("{DATASET}/ceilings.json");
+    let arguments = ["--plugin-id", "roofline", "--ceilings", &ceilings];
+    let report = report(&dir, &arguments);
+    let sections = report["sections"].as_array().expect("sections");
+    let roofline = sections
+        .iter()
+        .find(|section| section["plugin"] == "roofline");
+    let roofline = roofline.expect("the section");
+    let tables = roofline["tables"].as_array().expect("tables");
+    let points = tables.iter().find(|table| table["name"] == "points");
+    let points = points.expect("points");
+    let names = column(points, "name");
+    assert!(
+        column(points, "source")
+            .iter()
+            .all(|source| **source == "operator")
+    );
+    assert!(names.iter().any(|name| **name == "aten::addmm"));
+    let findings = roofline["findings"].as_array().expect("findings");
+    assert!(findings.iter().all(|finding| finding["code"] != "no_work"));
+
+    dir.command(&[
+        "tree",
+        "cpu.run",
+        "--name",
+        "aten::addmm",
+        "--format",
+        "json",
+    ])
+    .exits(0)
+    .stdout_has("\"detail\":\"1024, 512×256, 256×1024\"");
+}
+
+#[test]
 fn flops_are_those_of_the_model_that_was_trained() {
     let dir = Dir::new();
     let report = report(&dir, &[]);

@@ -70,6 +70,13 @@ impl Rows {
         }
     }
 
+    pub(super) fn texts(&self, column: &str) -> Result<Vec<Option<String>>, GraphError> {
+        let found = self.frame.column(column);
+        let texts = found.and_then(|texts| texts.cast(&DataType::String)?.str().cloned());
+        let texts = texts.map_err(|_| self.failed(column))?;
+        Ok(texts.iter().map(|text| text.map(str::to_owned)).collect())
+    }
+
     pub(super) fn truths(&self, column: &str) -> Result<Truths, GraphError> {
         let Ok(found) = self.frame.column(column) else {
             return Ok(Truths(None));
@@ -138,15 +145,11 @@ impl Names {
         let sql = format!("SELECT DISTINCT {column}_id AS id, {column} AS name FROM {table}");
         let rows = Rows::ask(database, table, &sql)?;
         let ids = rows.numbers("id")?;
-        let texts = rows
-            .frame
-            .column("name")
-            .and_then(|names| names.cast(&DataType::String)?.str().cloned())
-            .map_err(|_| rows.failed(column))?;
+        let texts = rows.texts("name")?;
         let mut sorted: Vec<(&str, i64)> = texts
             .iter()
             .enumerate()
-            .filter_map(|(row, text)| Some((text?, ids.i64(row)?)))
+            .filter_map(|(row, text)| Some((text.as_deref()?, ids.i64(row)?)))
             .collect();
         sorted.sort_unstable();
         Ok(sorted

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use trueno_model::width;
+
 /// A detail that only some nodes have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Detail {
@@ -23,7 +25,12 @@ pub enum Detail {
     },
     /// Of a layer or an iteration.
     Number(u64),
+    /// Of an operator: the dimensions of its operands, as [`trueno_model::shapes`] writes them.
+    Shapes(String),
 }
+
+/// Characters of shapes behind a name at most.
+const MAX_SHAPES: usize = 60;
 
 /// Launch configuration of a kernel. `None`: not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -101,6 +108,7 @@ impl Detail {
                 write!(text, " ({},{}{depth})", number(*row), number(*col))
             }
             Detail::Transfer { bytes: Some(bytes) } => write!(text, " {bytes} B"),
+            Detail::Shapes(shapes) => write!(text, " [{}]", width::shorten(shapes, MAX_SHAPES)),
             Detail::Transfer { bytes: None } | Detail::Launch(_) => Ok(()),
         };
         text

@@ -14,6 +14,9 @@ pub(super) struct Details {
     bytes: Numbers,
     iteration: Numbers,
     layer: Numbers,
+    signature: Numbers,
+    /// Shapes by signature.
+    shapes: HashMap<u64, String>,
 }
 
 struct LaunchColumns {
@@ -62,6 +65,11 @@ impl Details {
             bytes: column("bytes")?,
             iteration: column("iteration")?,
             layer: column("layer")?,
+            signature: column("signature")?,
+            shapes: match class {
+                Class::Brick => shapes(database),
+                _ => HashMap::new(),
+            },
         })
     }
 
@@ -86,7 +94,10 @@ impl Details {
             }),
             Class::Iteration => self.iteration.u64(row).map(Detail::Number),
             Class::Layer => self.layer.u64(row).map(Detail::Number),
-            _ => None,
+            _ => {
+                let shapes = self.shapes.get(&self.signature.u64(row)?)?;
+                Some(Detail::Shapes(shapes.clone()))
+            }
         }
     }
 }
@@ -114,6 +125,22 @@ impl LaunchColumns {
             reason: reason.map(name),
         }
     }
+}
+
+/// Shapes by signature; none where the run has no such table.
+fn shapes(database: &Database) -> HashMap<u64, String> {
+    let sql = "SELECT id, input_dims FROM signatures";
+    let Ok(rows) = Rows::ask(database, "signatures", sql) else {
+        return HashMap::new();
+    };
+    let (Ok(ids), Ok(dims)) = (rows.numbers("id"), rows.texts("input_dims")) else {
+        return HashMap::new();
+    };
+    let each = (0..rows.len()).filter_map(|row| {
+        let shown = trueno_model::shapes::short(dims[row].as_deref()?)?;
+        Some((ids.u64(row)?, shown))
+    });
+    each.collect()
 }
 
 /// Names under which sources were kept, by the number of their hash; of several the first in order.

@@ -58,7 +58,7 @@ const SOURCES: [Source; 6] = [
         class: Class::Brick,
         names: ["name", "name"],
         link: "parent",
-        sql: "SELECT id, parent, kind_id, name_id, thread, start_ns, dur_ns, timing = 'bound' AS is_bound, iteration, layer, elements FROM bricks",
+        sql: "SELECT id, parent, kind_id, name_id, thread, start_ns, dur_ns, timing = 'bound' AS is_bound, iteration, layer, elements, signature FROM bricks",
     },
     Source {
         table: "kernels",

@@ -187,6 +187,23 @@ impl Graph {
         &self.lanes[self.node(at).lane as usize]
     }
 
+    /// Text behind a name: the detail of the one node, or the shapes that all of several have.
+    pub fn suffix(&self, nodes: &[u32]) -> String {
+        let detail = match nodes {
+            [one] => self.detail(*one),
+            [first, others @ ..] => {
+                let detail = self.node(*first).detail;
+                let is_same = others
+                    .iter()
+                    .all(|other| self.node(*other).detail == detail);
+                let shapes = |detail: &&Detail| is_same && matches!(detail, Detail::Shapes(_));
+                self.detail(*first).filter(shapes)
+            }
+            [] => None,
+        };
+        detail.map_or(String::new(), Detail::suffix)
+    }
+
     /// Its detail, if it has one.
     pub fn detail(&self, at: u32) -> Option<&Detail> {
         self.details.get(self.node(at).detail as usize)

@@ -13,6 +13,7 @@ mod format_ranks;
 pub mod name_groups;
 mod problem;
 mod report;
+pub mod shapes;
 pub mod timeline;
 pub mod units;
 pub mod width;

@@ -179,9 +179,7 @@ fn node(graph: &Graph, item: &Item) -> String {
     let name = printable(&graph.names[group.name as usize]).into_owned();
     let mut title = shorten(&name, NAME).into_owned();
     if let ([one], true) = (&group.members[..], group.class != Class::Lane) {
-        let suffix = graph
-            .detail(*one)
-            .map_or(String::new(), |detail| detail.suffix());
+        let suffix = graph.suffix(&[*one]);
         if !title.ends_with(suffix.trim_start()) {
             title.push_str(&suffix);
         }

@@ -43,7 +43,7 @@ pub const INPUTS: [Input; 32] = [
     may(
         "points",
         "SELECT source, name, device, provenance, assumed, memory, threads, calls, dur_ns, flops_per_byte, flops_per_s, \
-         bytes_per_s, bound_by, efficiency_share, is_valid, calls_above, doubt FROM roofline.points",
+         bytes_per_s, bound_by, efficiency_share, is_valid, calls_above, doubt FROM roofline.points WHERE source <> 'operator'",
     ),
     may(
         "misses",

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use trueno_analysis::unions::UnionLength;
 
+use crate::before_recording::counterparts;
 use crate::calls::{Calls, NONE};
 use crate::groups::{self, Shape};
 use crate::operations::{Operation, Operations};
@@ -40,6 +41,8 @@ pub struct DeviceTime {
     pub with_signature_ns: i64,
     /// Of those, begun in an operator with a model.
     pub modelled_ns: i64,
+    /// Of those begun in no row that is known, time that is taken for that of a shape with a model.
+    pub inferred: BTreeMap<Shape, i64>,
     /// Time of kernels by their names and by the shape of the innermost operator with a model around their launch.
     pub of_kernels: BTreeMap<(u32, Shape), i64>,
     /// Begun in no row that is known.
@@ -61,7 +64,24 @@ impl DeviceTime {
         for operation in &operations.rows {
             out.give(operation, calls, is_modelled);
         }
+        for (place, counterpart) in counterparts(operations) {
+            let work = &operations.rows[place];
+            let begun_in = operations.rows[counterpart].begun_in;
+            let mut around = calls.outwards(begun_in);
+            let modelled =
+                around.find(|at| calls.rows[*at as usize].signature != NONE && is_modelled(*at));
+            if let Some(shape) = modelled.and_then(|at| groups::shape(&calls.rows[at as usize])) {
+                let sum = out.inferred.entry(shape).or_default();
+                *sum = sum.saturating_add(work.end_ns.saturating_sub(work.start_ns));
+            }
+        }
         out
+    }
+
+    /// Sum of what is inferred.
+    pub fn inferred_ns(&self) -> i64 {
+        let all = self.inferred.values();
+        all.fold(0, |sum, dur_ns| sum.saturating_add(*dur_ns))
     }
 
     fn give(&mut self, work: &Operation, calls: &Calls, is_modelled: &dyn Fn(u32) -> bool) {

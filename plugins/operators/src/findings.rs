@@ -62,11 +62,18 @@ fn coverage(rows: &[Row], calls: &Calls, device: &DeviceTime) -> Option<Finding>
         ));
     }
     if device.not_linked_ns > 0 {
+        let not_linked = share(device.not_linked_ns, device.total_ns);
         detail.push(format!(
-            "{:.1} % of all device time was begun in nothing that is recorded, mostly before the recording, and has no \
-             shapes",
-            share(device.not_linked_ns, device.total_ns)
+            "{not_linked:.1} % of all device time was begun in nothing that is recorded, mostly before the recording, \
+             and has no shapes"
         ));
+        if device.inferred_ns() > 0 {
+            detail.push(format!(
+                "{:.1} % of all device time is taken for that of later calls, whose kernels come in the same order \
+                 (inferred)",
+                share(device.inferred_ns(), device.total_ns)
+            ));
+        }
     }
     Some(
         Finding::new("coverage", Severity::Info, title)

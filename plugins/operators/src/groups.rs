@@ -55,6 +55,8 @@ pub struct Sums {
     pub counted_calls: u64,
     /// The part that no modelled operator began, of the innermost with a signature.
     pub not_modelled_ns: i64,
+    /// Time of work begun before the recording that is taken for it.
+    pub inferred_ns: i64,
     /// Kernels and copies.
     pub operations: u64,
     /// The device of one.
@@ -70,6 +72,7 @@ impl Sums {
         plus(&mut self.device_ns, other.device_ns);
         plus(&mut self.counted_ns, other.counted_ns);
         plus(&mut self.not_modelled_ns, other.not_modelled_ns);
+        plus(&mut self.inferred_ns, other.inferred_ns);
         self.calls += other.calls;
         self.recomputed_calls += other.recomputed_calls;
         self.device_calls += other.device_calls;
@@ -120,9 +123,15 @@ pub fn by_shape(
             counted_ns,
             counted_calls: u64::from(counted_ns > 0),
             not_modelled_ns: of.not_modelled_ns,
+            inferred_ns: 0,
             operations: u64::from(of.count),
             device: of.device,
         });
+    }
+    for (shape, inferred_ns) in &device.inferred {
+        if let Some(sums) = out.get_mut(shape) {
+            sums.inferred_ns = *inferred_ns;
+        }
     }
     out
 }

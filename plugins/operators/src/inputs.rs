@@ -8,11 +8,11 @@ const SIGNATURES: &str =
     "SELECT id, input_dims, input_types, input_strides, concrete_inputs FROM signatures";
 const BRICKS: &str = "SELECT id, parent, thread, start_ns, name_id, dur_ns, signature FROM bricks WHERE timing <> 'bound'";
 const BRICK_NAMES: &str = "SELECT DISTINCT name_id AS id, name AS text FROM bricks";
-const KERNELS: &str = "SELECT brick, device, name_id, start_ns, dur_ns, timing = 'bound' AS is_bound, valid FROM kernels \
+const KERNELS: &str = "SELECT brick, device, stream, name_id, start_ns, dur_ns, timing = 'bound' AS is_bound, valid FROM kernels \
      WHERE device IS NOT NULL";
 const KERNEL_NAMES: &str =
     "SELECT DISTINCT name_id AS id, name AS text FROM kernels WHERE device IS NOT NULL";
-const TRANSFERS: &str = "SELECT brick, device, start_ns, dur_ns, timing = 'bound' AS is_bound FROM transfers \
+const TRANSFERS: &str = "SELECT brick, device, stream, start_ns, dur_ns, timing = 'bound' AS is_bound FROM transfers \
      WHERE device IS NOT NULL";
 const DEVICES: &str = "SELECT device, name FROM devices";
 

@@ -7,6 +7,7 @@
 //! figure is the share of device time that has one.
 
 pub mod at_roof;
+pub mod before_recording;
 pub mod calls;
 pub mod chart;
 pub mod compared;

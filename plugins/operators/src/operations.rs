@@ -18,6 +18,8 @@ pub struct Operation {
     pub begun_in: u32,
     /// Its device.
     pub device: u32,
+    /// Its stream, or [`NONE`].
+    pub stream: u32,
     /// Name of a kernel, a number of [`Operations::kernel_names`], or [`NONE`].
     pub kernel: u32,
 }
@@ -61,6 +63,7 @@ impl Operations {
         kernel_name: &dyn Fn(i64) -> Option<u32>,
     ) -> Result<()> {
         let (brick, device) = (batch.u64("brick")?, batch.i64("device")?);
+        let stream = batch.i64("stream")?;
         let (start, dur) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
         let is_bound = batch.bool("is_bound")?;
         let valid = batch.has("valid").then(|| batch.bool("valid"));
@@ -82,12 +85,14 @@ impl Operations {
             }
             let begun_in = brick.get(row).and_then(|id| calls.places.get(id));
             let device = device.get(row).and_then(|of| of.try_into().ok());
+            let stream = stream.get(row).and_then(|of| of.try_into().ok());
             let kernel = name.as_ref().and_then(|name| kernel_name(name.get(row)?));
             self.rows.push(Operation {
                 start_ns,
                 end_ns: start_ns.saturating_add(dur_ns),
                 begun_in: begun_in.unwrap_or(NONE),
                 device: device.unwrap_or(0),
+                stream: stream.unwrap_or(NONE),
                 kernel: kernel.unwrap_or(NONE),
             });
         }

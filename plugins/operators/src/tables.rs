@@ -12,20 +12,24 @@ use crate::rows::{Place, Row, Total};
 /// Table `coverage`: one row. Device time is the sum over kernels and copies.
 ///
 /// `device_ns`; `linked_share`: of it begun in a row that is known; `with_shapes_share`: of it begun in an operator
-/// with shapes; `modelled_ns`, `modelled_share`: of it begun in an operator with a model; `not_modelled_ns`;
-/// `linked_modelled_share`: the same share of what was begun in a row that is known.
+/// with shapes; `modelled_ns`, `modelled_share`: of it begun in an operator with a model, or taken for such work
+/// (`inferred_ns`, see [`crate::before_recording`]); `not_modelled_ns`; `linked_modelled_share`: the share of what was
+/// begun in a row that is known.
 pub fn coverage(device: &DeviceTime) -> TableBuilder {
     let share = |part: i64| (device.total_ns > 0).then(|| part as f64 / device.total_ns as f64);
     let one = |value: i64| std::iter::once(value);
     let linked_ns = device.total_ns - device.not_linked_ns;
+    let inferred_ns = device.inferred_ns();
+    let modelled_ns = device.modelled_ns.saturating_add(inferred_ns);
     Table::build("coverage")
-        .f64("modelled_share", [share(device.modelled_ns)])
+        .f64("modelled_share", [share(modelled_ns)])
         .f64(
             "linked_modelled_share",
             [(linked_ns > 0).then(|| device.modelled_ns as f64 / linked_ns as f64)],
         )
-        .i64("modelled_ns", one(device.modelled_ns))
-        .i64("not_modelled_ns", one(device.total_ns - device.modelled_ns))
+        .i64("modelled_ns", one(modelled_ns))
+        .i64("inferred_ns", one(inferred_ns))
+        .i64("not_modelled_ns", one(device.total_ns - modelled_ns))
         .i64("device_ns", one(device.total_ns))
         .f64("with_shapes_share", [share(device.with_signature_ns)])
         .f64("linked_share", [share(linked_ns)])
@@ -38,7 +42,7 @@ pub fn coverage(device: &DeviceTime) -> TableBuilder {
 /// `flops`, `moved_bytes` and rates are of the timed calls: those with device work, or all in a run without
 /// devices. `host_self_ns`: no row below was open. `device_ns`: union of the kernels and copies that a call and
 /// what it called began, summed over calls. `counted_ns`: the part that no modelled operator within began, so that
-/// sums over rows count nothing twice. `roof_ns`: time at the roof; `recoverable_ns`: the rest of it.
+/// sums over rows count nothing twice. `device`: `cpu` or `gpu:<number>`, where the time is of. `roof_ns`: time at the roof; `recoverable_ns`: the rest of it.
 pub fn by_shape(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> TableBuilder {
     let totals: Vec<Option<Total>> = rows.iter().map(|row| row.total(on?)).collect();
     let recorded = |row: &Row| &calls.signatures[row.shape.1 as usize];
@@ -94,7 +98,16 @@ pub fn by_shape(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> TableBuilde
             "recomputed_calls",
             rows.iter().map(|row| row.sums.recomputed_calls),
         );
+    let device = |row: &Row| match on {
+        Some(TimedOn::Device) => Some(format!("gpu:{}", row.sums.device)),
+        _ => Some("cpu".to_owned()),
+    };
     table
+        .text(
+            "device",
+            rows.iter()
+                .map(|row| row.total(on?).and_then(|_| device(row))),
+        )
         .text(
             "timed_on",
             rows.iter()
@@ -186,7 +199,8 @@ pub fn grouped(
     out
 }
 
-/// Tables `by_name` and `by_category`. Columns as in `by_shape`; work and rates of `by_category` are of what is
+/// Tables `by_name` and `by_category`. Columns as in `by_shape`; `inferred_ns`: time of work begun before the recording
+/// that is taken for it, in none of the other columns; work and rates of `by_category` are of what is
 /// counted: `counted_ns` of the calls that have it.
 pub fn groups(table: &str, first: &str, groups: &[(String, Group)]) -> TableBuilder {
     let all = || groups.iter().map(|(_, group)| group);
@@ -206,6 +220,7 @@ pub fn groups(table: &str, first: &str, groups: &[(String, Group)]) -> TableBuil
         .i64("host_self_ns", all().map(|group| group.sums.host_self_ns))
         .i64("device_ns", all().map(|group| device_ns(&group.sums)))
         .i64("counted_ns", all().map(|group| counted_ns(&group.sums)))
+        .i64("inferred_ns", all().map(|group| inferred_ns(&group.sums)))
         .f64(
             "flops",
             all().map(|group| group.work.map(|work| work.flops)),
@@ -266,6 +281,10 @@ pub fn not_modelled(rows: &[Row], calls: &Calls) -> TableBuilder {
 
 fn device_ns(sums: &Sums) -> Option<i64> {
     (sums.device_calls > 0).then_some(sums.device_ns)
+}
+
+fn inferred_ns(sums: &Sums) -> Option<i64> {
+    (sums.inferred_ns > 0).then_some(sums.inferred_ns)
 }
 
 fn counted_ns(sums: &Sums) -> Option<i64> {

@@ -5,6 +5,7 @@ use trueno_analysis::roofline::ceilings::Ceilings;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::backends::{Entry, PAYS};
+use crate::operators::Operators;
 use crate::points::{Point, doubt_of_ceiling};
 
 /// Names in a title, at most.
@@ -19,9 +20,14 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Findings about points, which are ordered by time.
-pub fn point_findings(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<Finding> {
+pub fn point_findings(
+    points: &[&Point],
+    texts: &Texts,
+    has_rows: bool,
+    operators: &Operators,
+) -> Vec<Finding> {
     let mut out = Vec::new();
-    if points.is_empty() && has_rows {
+    if points.is_empty() && has_rows && operators.total.figures.dur_ns == 0 {
         out.push(
             Finding::new("no_work", Severity::Info, "no row says both its FLOPs and its bytes, so no roofline")
                 .suggestion("state them where the program records (`flops`, `bytes`), or join what ncu counted (import FILE.csv --into RUN)")
@@ -91,21 +97,31 @@ pub fn point_findings(points: &[&Point], texts: &Texts, has_rows: bool) -> Vec<F
         let place = point.sound()?;
         Some(point.sum.dur_ns as f64 * place.distance())
     };
-    let furthest = points
-        .iter()
-        .filter(|point| left(point).is_some())
-        .max_by(|a, b| left(a).unwrap_or(0.0).total_cmp(&left(b).unwrap_or(0.0)));
-    if let Some(point) = furthest
-        && let Some(place) = point.sound()
-    {
+    let own = points.iter().filter_map(|point| {
+        let place = point.sound()?;
+        let name = texts.text(point.label.name);
+        Some((left(&point)?, name, place.efficiency, place.bound.name()))
+    });
+    let of_operators = operators.shapes.iter().filter_map(|shape| {
+        let bound = shape.bound.as_deref()?;
+        Some((
+            shape.recoverable_ns()?,
+            shape.name.as_str(),
+            shape.efficiency?,
+            bound,
+        ))
+    });
+    // The first of those that are equal.
+    let furthest = own
+        .chain(of_operators)
+        .reduce(|most, one| if one.0 > most.0 { one } else { most });
+    if let Some((_, name, efficiency, bound)) = furthest {
         let title = format!(
-            "{} has most to gain: {:.1} % of what {} allows",
-            texts.text(point.label.name),
-            place.efficiency * 100.0,
-            place.bound.name()
+            "{name} has most to gain: {:.1} % of what {bound} allows",
+            efficiency * 100.0,
         );
         out.push(Finding::new("most_to_gain", Severity::Info, title).evidence(
-            "SELECT source, name, backend, dur_ns, efficiency_share, bound_by FROM roofline.points WHERE is_valid ORDER BY dur_ns * distance_share DESC, name",
+            "SELECT source, name, input_dims, backend, dur_ns, efficiency_share, bound_by FROM roofline.points WHERE is_valid ORDER BY dur_ns * distance_share DESC, name",
         ));
     }
     out

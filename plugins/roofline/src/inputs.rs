@@ -6,6 +6,8 @@ use trueno_analysis::roofline::ceilings::{BASELINE_CEILINGS, CEILINGS};
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
+use crate::operators;
+
 const BRICKS: &str = "SELECT id, thread, start_ns, dur_ns, name_id, category_id, backend_id, flops, \
      bytes_read + bytes_written AS bytes, timing = 'bound' AS is_bound, \
      kind = 'run' OR kind = 'iteration' OR kind = 'layer' AS is_frame FROM bricks";
@@ -29,7 +31,7 @@ const fn baseline(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 25] = [
+pub const INPUTS: [Input; 29] = [
     Input::sql("bricks", BRICKS),
     Input::sql("tasks", TASKS),
     Input::sql("brick_names", BRICK_NAMES),
@@ -44,6 +46,10 @@ pub const INPUTS: [Input; 25] = [
     CATEGORY_RULES,
     NameGroups::INPUT,
     Window::INPUT,
+    operators::BY_SHAPE,
+    operators::BY_CATEGORY,
+    operators::PLACED,
+    operators::ROOFS,
     baseline("baseline_bricks", BRICKS),
     baseline("baseline_tasks", TASKS),
     baseline("baseline_brick_names", BRICK_NAMES),

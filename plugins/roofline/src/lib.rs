@@ -12,6 +12,9 @@
 //! bricks and categories take innermost rows with work only ([`nesting`]), so that nothing counts twice.
 //! Rows without figures, and points above the roof ([`above_roof`]), are listed with their reason and part of no
 //! efficiency; what says only its bytes, as a copy does, or only its FLOPs, has the rate of that ([`rates`]).
+//!
+//! Operators whose work the plugin `operators` derived from their shapes are points too ([`operators`]), with the
+//! roofs that it chose.
 
 pub mod above_roof;
 pub mod backends;
@@ -22,14 +25,17 @@ pub mod inputs;
 pub mod label;
 pub mod nesting;
 pub mod not_measurable;
+pub mod operators;
+pub mod point_rows;
 pub mod points;
 pub mod rates;
-mod roofs;
+pub mod roofs;
 pub mod rows;
 pub mod summary;
 pub mod tables;
 mod wider_sets;
 
+use crate::operators::Operators;
 use serde::Deserialize;
 use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::roofline::ceilings;
@@ -107,8 +113,11 @@ impl Plugin for Roofline {
 
         let memory = options.memory.to_lowercase();
         let ordered = tables::in_order(&points, &rows.texts);
-        run.emit(tables::summary(&summary))?;
-        run.emit(tables::points(&ordered, &limits, &rows.texts, &memory))?;
+        let operators = Operators::read(run)?;
+        run.emit(tables::summary(&summary, &operators))?;
+        let own = point_rows::of_points(&ordered, &limits, &rows.texts, &memory);
+        let all = point_rows::merged(own, point_rows::of_operators(&operators.shapes));
+        run.emit(point_rows::table(&all))?;
         run.emit(tables::bricks(&summary, &rows.texts))?;
         run.emit(tables::categories(&summary, &rows.texts))?;
         run.emit(tables::not_measurable(&excluded))?;
@@ -116,7 +125,7 @@ impl Plugin for Roofline {
         run.emit(tables::ceilings_used(&ordered, &limits))?;
         run.emit(tables::backends(&compared))?;
         run.emit(tables::at_roof(&summary::at_roof(&points), &rows.texts))?;
-        for finding in findings::point_findings(&ordered, &rows.texts, has_rows) {
+        for finding in findings::point_findings(&ordered, &rows.texts, has_rows, &operators) {
             run.finding(finding)?;
         }
         if let Some(finding) = findings::ceiling_finding(&ordered, &limits) {
@@ -130,7 +139,7 @@ impl Plugin for Roofline {
             run.emit(wider_sets::table(&wider, &rows.texts))?;
             run.finding(finding)?;
         }
-        if let Some(roofs) = roofs::roofs(&ordered, &limits) {
+        if let Some(roofs) = roofs::roofs(&ordered, &limits, &operators.roofs) {
             run.emit(roofs)?;
             let chart = Chart::scatter("Roofline", "points", "flops_per_byte", "flops_per_s")
                 .series("source")

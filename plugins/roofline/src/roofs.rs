@@ -13,8 +13,9 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::MEMORY;
 use crate::points::{Point, roof};
 
-/// Corners of each roof: from a tenth of the least intensity to ten times the largest, by way of the ridge.
-pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
+/// Corners of each roof: from a tenth of the least intensity to ten times the largest, by way of the ridge; then those
+/// of operators. `None` without roofs of bricks and kernels: the chart of `operators` is that of its own.
+pub fn roofs(points: &[&Point], ceilings: &Ceilings, more: &[Corner]) -> Option<TableBuilder> {
     let mut roofs: BTreeMap<(usize, usize), (f64, f64)> = BTreeMap::new();
     let mut precisions = BTreeSet::new();
     for point in points {
@@ -40,6 +41,9 @@ pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
     for precision in precisions {
         rows.extend(others(precision, &roofs, ceilings, (left, right)));
     }
+    if !rows.is_empty() {
+        rows.extend_from_slice(more);
+    }
     let is_drawable = rows
         .iter()
         .all(|row| row.1.is_finite() && row.2.is_finite());
@@ -52,7 +56,7 @@ pub fn roofs(points: &[&Point], ceilings: &Ceilings) -> Option<TableBuilder> {
 }
 
 /// Name of the line, intensity and FLOP/s of a corner.
-type Corner = (String, f64, f64);
+pub type Corner = (String, f64, f64);
 
 /// Those that points are held against.
 fn lines(roofs: &BTreeMap<(usize, usize), (f64, f64)>, ceilings: &Ceilings) -> Vec<Corner> {

@@ -9,7 +9,8 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::backends::Entry;
 use crate::not_measurable::Row;
-use crate::points::{Point, doubt};
+use crate::operators::Operators;
+use crate::points::Point;
 use crate::rates::Rate;
 use crate::summary::{AtRoof, LaneTotal, Summary, Total};
 
@@ -30,92 +31,6 @@ pub fn in_order<'a>(points: &'a [Point], texts: &Texts) -> Vec<&'a Point> {
         )
     });
     out
-}
-
-/// Table `points`: a row for each name, backend, device and provenance of the work.
-///
-/// `calls`, `dur_ns`, `flops`, `bytes`: sums over calls with figures, inclusive of what is nested;
-/// intensity = `flops` / `bytes`; rates = sum / `dur_ns`; `attainable_flops_per_s` = min(compute
-/// ceiling, intensity × bandwidth); `efficiency_share` = achieved / attainable; `distance_share` =
-/// 1 − that. `is_valid`: false above the roof, and where at least half of the calls lie above it (then without
-/// efficiency); null where there is no ceiling; `reason` says why. `calls_above`: calls that lie above the roof by
-/// themselves. `assumed`: what was not recorded. `doubt`: what speaks against the efficiency: the ceiling that binds,
-/// as it was measured, and calls above the roof.
-pub fn points(points: &[&Point], ceilings: &Ceilings, texts: &Texts, memory: &str) -> TableBuilder {
-    let rows = || points.iter();
-    let level = |point: &Point| {
-        let choice = point.choice.as_ref().ok()?;
-        ceilings.rows[choice.compute].level.clone()
-    };
-    let threads = |point: &Point| {
-        let choice = point.choice.as_ref().ok()?;
-        ceilings.rows[choice.compute].threads
-    };
-    let achieved = |point: &Point| point.achieved;
-    Table::build("points")
-        .text("source", rows().map(|p| p.label.source.name()))
-        .text("name", rows().map(|p| texts.text(p.label.name)))
-        .text(
-            "backend",
-            rows().map(|p| p.label.backend.map(|b| texts.text(b))),
-        )
-        // Beside the name on a narrow page: more than 100 % of a roof cannot be.
-        .bool(
-            "is_valid",
-            rows().map(|p| p.place.map(|_| p.sound().is_some())),
-        )
-        .text("device", rows().map(|p| p.device.as_str()))
-        .text("provenance", rows().map(|p| p.label.provenance.name()))
-        .text("precision", rows().map(|p| p.precision.as_str()))
-        .text("instruction_set", rows().map(|p| level(p)))
-        .text("memory", rows().map(|_| memory))
-        .i64("threads", rows().map(|p| threads(p)))
-        .text(
-            "assumed",
-            rows().map(|p| {
-                let choice = p.choice.as_ref().ok()?;
-                (!choice.assumed.is_empty()).then(|| choice.assumed.join("; "))
-            }),
-        )
-        .u64("calls", rows().map(|p| p.sum.calls))
-        .i64("dur_ns", rows().map(|p| p.sum.dur_ns))
-        .f64("flops", rows().map(|p| p.sum.flops))
-        .f64("bytes", rows().map(|p| p.sum.bytes))
-        .f64(
-            "flops_per_byte",
-            rows().map(|p| achieved(p).map(|a| a.intensity)),
-        )
-        .f64(
-            "ridge_flops_per_byte",
-            rows().map(|p| p.place.map(|at| at.ridge)),
-        )
-        .f64(
-            "flops_per_s",
-            rows().map(|p| achieved(p).map(|a| a.flops_per_s)),
-        )
-        .f64(
-            "bytes_per_s",
-            rows().map(|p| achieved(p).map(|a| a.bytes_per_s)),
-        )
-        .f64(
-            "attainable_flops_per_s",
-            rows().map(|p| p.place.map(|at| at.attainable)),
-        )
-        .text(
-            "bound_by",
-            rows().map(|p| p.place.map(|at| at.bound.name())),
-        )
-        .f64("efficiency_share", rows().map(|p| p.efficiency()))
-        .f64(
-            "distance_share",
-            rows().map(|p| p.efficiency().map(|share| 1.0 - share)),
-        )
-        .u64(
-            "calls_above",
-            rows().map(|p| p.place.map(|_| p.above.calls)),
-        )
-        .text("reason", rows().map(|p| p.reason.as_deref()))
-        .text("doubt", rows().map(|p| doubt(p, ceilings)))
 }
 
 fn totals(table: TableBuilder, totals: &[Total]) -> TableBuilder {
@@ -189,12 +104,14 @@ pub fn categories(summary: &Summary, texts: &Texts) -> TableBuilder {
 /// Table `summary`: the host's lanes and the devices', which are never added.
 ///
 /// As `bricks`, and `busy_ns`: union of bricks and kernels, lane by lane; `coverage_share`: the union of
-/// rows with figures / busy; `placed_share`: the union of rows with a place / busy.
-pub fn summary(summary: &Summary) -> TableBuilder {
+/// rows with figures / busy; `placed_share`: the union of rows with a place / busy. Of operators the sums of what
+/// counts once stand in place of unions.
+pub fn summary(summary: &Summary, operators: &Operators) -> TableBuilder {
     let rows: Vec<(&str, LaneTotal)> = ["host", "device"]
         .into_iter()
         .zip(summary.lanes)
         .filter_map(|(name, lane)| Some((name, lane?)))
+        .chain(operators.lane(&summary.lanes))
         .collect();
     let share = |part: i64, whole: i64| (whole > 0).then(|| part as f64 / whole as f64);
     let all: Vec<Total> = rows.iter().map(|(_, lane)| lane.total).collect();

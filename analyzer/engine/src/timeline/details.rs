@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use polars::prelude::DataFrame;
+use trueno_model::shapes;
 use trueno_model::timeline::{Link, Timeline};
 
 use super::read::ask;
@@ -156,14 +157,18 @@ impl<'f> Row<'f> {
     }
 }
 
-/// Dimensions and types by id; none where the run was written by a version without them.
+/// Dimensions by id; none where the run was written by a version without them.
 fn signatures(database: &Database) -> HashMap<i64, String> {
-    let sql = "SELECT id, input_dims, input_types FROM signatures";
+    let sql = "SELECT id, input_dims FROM signatures";
     let Ok(frame) = ask(database, sql) else {
         return HashMap::new();
     };
     let rows = (0..frame.height()).map(|row| Row { frame: &frame, row });
-    let each = rows.filter_map(|row| Some((row.number("id")?, row.text("input_dims")?.to_owned())));
+    let each = rows.filter_map(|row| {
+        let dims = row.text("input_dims")?;
+        let shown = shapes::short(dims).unwrap_or_else(|| dims.to_owned());
+        Some((row.number("id")?, shown))
+    });
     each.collect()
 }
 

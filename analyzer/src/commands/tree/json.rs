@@ -1,7 +1,7 @@
 //! A tree as data: a flat list, because readers of JSON stop at some depth.
 
 use serde_json::{Map, Value, json};
-use trueno_graph::{Graph, Launch};
+use trueno_graph::{Detail, Graph, Launch};
 
 use super::{Item, Tree};
 use crate::commands::graph_input::GraphInput;
@@ -81,7 +81,13 @@ fn row(graph: &Graph, at: usize, item: &Item) -> Value {
             put("dur_ns", json!(node.dur_ns));
         }
         if let Some(detail) = graph.detail(one) {
-            put("detail", json!(detail.suffix().trim_start()));
+            put(
+                "detail",
+                match detail {
+                    Detail::Shapes(shapes) => json!(shapes),
+                    other => json!(other.suffix().trim_start()),
+                },
+            );
         }
     }
     let launches = graph.launches(&group.members);

@@ -223,14 +223,12 @@ fn label(graph: &Graph, tree: &Tree, at: usize) -> String {
     if item.totals.path_self_ns > 0 {
         text.insert_str(0, "* ");
     }
+    let suffix = graph.suffix(&group.members);
+    // Some names have the number in them.
+    if !text.ends_with(suffix.trim_start()) {
+        text.push_str(&suffix);
+    }
     if let [one] = group.members[..] {
-        if let Some(detail) = graph.detail(one) {
-            let suffix = detail.suffix();
-            // Some names have the number in them.
-            if !text.ends_with(suffix.trim_start()) {
-                text.push_str(&suffix);
-            }
-        }
         let above = item
             .parent
             .and_then(|above| tree.items[above].group.as_ref());

@@ -43,9 +43,7 @@ pub fn detail(model: &Model<'_>, row: &Row) -> Vec<(String, bool)> {
             say(format!(
                 "{}{}, id {}, on {}",
                 group.class.word(),
-                graph
-                    .detail(one)
-                    .map_or(String::new(), |detail| detail.suffix()),
+                graph.suffix(&[one]),
                 node.id,
                 width::printable(&graph.lane(one).name)
             ));

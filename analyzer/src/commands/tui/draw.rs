@@ -240,14 +240,11 @@ fn tree_line<'l>(
         Some(group) => width::printable(&graph.names[group.name as usize]).into_owned(),
     };
     if let Some(group) = &row.group {
-        if let [one] = group.members[..] {
-            let suffix = graph
-                .detail(one)
-                .map_or(String::new(), |detail| detail.suffix());
-            if !name.ends_with(suffix.trim_start()) {
-                name.push_str(&suffix);
-            }
-        } else {
+        let suffix = graph.suffix(&group.members);
+        if !name.ends_with(suffix.trim_start()) {
+            name.push_str(&suffix);
+        }
+        if group.members.len() > 1 {
             name.push_str(&format!(" ×{}", totals.count));
         }
         let words = ["bound", "not valid", "impossible"];

@@ -80,6 +80,44 @@ fn work_without_an_operator_is_stated_and_is_nobodys() {
 }
 
 #[test]
+fn work_begun_before_the_recording_is_that_of_the_same_kernels_later() {
+    let names = ["gemm", "bias", "relu", "norm", "add"];
+    let kernels = (0..60_usize).map(|at| Kernel {
+        name: names[at % 5],
+        // The last 40, every fifth of which belongs to what has no model.
+        brick: (at >= 20).then_some(usize::from(at % 5 == 4)),
+        ..kernel(0, 1_000 + 100 * at as i64, 10)
+    });
+    let mut made = Made {
+        signatures: vec![MM, ("[[8]]", r#"["float"]"#, "")],
+        calls: vec![
+            call("aten::mm", 0, 10, Some(0)),
+            call("mylib::secret", 20, 10, Some(1)),
+        ],
+        kernels: kernels.collect(),
+        ..Made::default()
+    };
+    let output = made.output();
+    let coverage = |column| number(output.table("coverage"), column, 0);
+    assert_eq!(coverage("inferred_ns"), Some(160.0), "four of five kernels");
+    assert_eq!(coverage("modelled_ns"), Some(160.0 + 320.0));
+    assert_eq!(coverage("linked_modelled_share"), Some(0.8));
+    let mm = |column| cell(&output, "by_shape", "aten::mm", column);
+    assert_eq!(
+        mm("device_ns"),
+        Some(320.0),
+        "what is inferred is in no rate"
+    );
+    assert_eq!(
+        cell(&output, "by_category", "gemm", "inferred_ns"),
+        Some(160.0)
+    );
+    made.kernels[7].name = "other";
+    let other = made.output();
+    assert_eq!(number(other.table("coverage"), "inferred_ns", 0), Some(0.0));
+}
+
+#[test]
 fn time_of_operators_without_shapes_is_named_as_such() {
     let made = Made {
         signatures: vec![MM],

@@ -114,6 +114,7 @@ impl Made {
                     self.kernels.iter().map(|kernel| kernel.brick.map(id)),
                 )
                 .i64("device", self.kernels.iter().map(|_| 0))
+                .i64("stream", self.kernels.iter().map(|_| 7))
                 .i64("name_id", numbers(&kernel_names))
                 .i64(
                     "start_ns",
@@ -126,6 +127,7 @@ impl Made {
             input("transfers")
                 .u64("brick", std::iter::empty::<u64>())
                 .i64("device", std::iter::empty::<i64>())
+                .i64("stream", std::iter::empty::<i64>())
                 .i64("start_ns", std::iter::empty::<i64>())
                 .i64("dur_ns", std::iter::empty::<i64>())
                 .bool("is_bound", std::iter::empty::<bool>()),

@@ -268,7 +268,17 @@ impl Fixture {
     }
 
     pub fn analyse_with(&self, options: &str) -> Output {
+        self.analysed(options, Vec::new())
+    }
+
+    /// With tables of other plugins.
+    pub fn analyse_beside(&self, others: Vec<TableBuilder>) -> Output {
+        self.analysed("{}", others)
+    }
+
+    fn analysed(&self, options: &str, others: Vec<TableBuilder>) -> Output {
         let mut inputs = self.tables("");
+        inputs.extend(others);
         if let Some((from_ns, until_ns)) = self.window {
             inputs.push(
                 Table::build("report_window")

@@ -5,6 +5,7 @@ mod bad_inputs;
 mod ceilings;
 mod fixture;
 mod nesting;
+mod operators;
 mod points;
 mod pure;
 mod wider_sets;
