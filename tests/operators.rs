@@ -88,7 +88,7 @@ fn operators_are_points_of_the_roofline() {
         "json",
     ])
     .exits(0)
-    .stdout_has("\"detail\":\"1024, 512×256, 256×1024\"");
+    .stdout_has("\"detail\": \"1024, 512×256, 256×1024\"");
 }
 
 #[test]

@@ -330,7 +330,7 @@ fn a_small_timeline_tells_what_rows_say_and_what_led_to_what() {
         .map(|span| (span.id, &*made.details[span.detail as usize]))
         .collect();
     let expected = [
-        (1, "[[2,3],[3,4]]"),
+        (1, "2×3, 3×4"),
         (2, ""),
         (3, "grid 4×2×1 · 32 registers"),
         (4, "64 B"),

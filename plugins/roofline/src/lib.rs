@@ -35,11 +35,12 @@ pub mod summary;
 pub mod tables;
 mod wider_sets;
 
-use crate::operators::Operators;
 use serde::Deserialize;
 use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::roofline::ceilings;
 use trueno_plugin::{Chart, Error, Input, Plugin, Result, Run, Scale, export};
+
+use crate::operators::Operators;
 
 /// The plugin.
 pub struct Roofline;
