@@ -113,7 +113,7 @@ fn shown(database: &Database, frame: &DataFrame) -> Option<Shown> {
     })
 }
 
-/// What is shown of an answer; `None`: it is empty.
+/// The first rows of an answer; `None`: it is empty.
 fn first_rows(frame: &DataFrame) -> Option<Table> {
     if frame.height() == 0 {
         return None;

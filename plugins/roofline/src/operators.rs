@@ -94,7 +94,7 @@ impl Operator {
     }
 }
 
-/// What `operators` found.
+/// Findings of `operators`, as points and sums.
 #[derive(Clone, Debug, Default)]
 pub struct Operators {
     /// Shapes, those with the most time first.
