@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::Dir;
+use crate::harness::{Dir, standard_plugins};
 
 const DATASET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../datasets/pytorch");
 
@@ -107,6 +107,31 @@ fn flops_are_those_of_the_model_that_was_trained() {
     let step = 2 * rows * 3 * weights + rows * outputs;
     let flops = column(by_category, "flops")[at].as_f64().expect("FLOPs");
     assert_eq!(flops, (2 * step) as f64, "two steps");
+}
+
+#[test]
+fn runs_are_compared_by_operator_and_shape() {
+    let dir = Dir::new();
+    let trace = format!("{DATASET}/cpu_training.json.gz");
+    dir.command(&["import", &trace, "-o", "cpu.run"]).exits(0);
+    let plugins = standard_plugins(&dir);
+    let plugins = plugins.to_str().expect("a path in UTF-8");
+    let compare = |format: &str| {
+        let plugins = ["--no-default-plugins", "--plugin-dir", plugins];
+        let runs = ["compare", "cpu.run", "cpu.run", "--format", format];
+        dir.command(&[&runs[..], &plugins].concat()).exits(0)
+    };
+    let rows = compare("json").json()["signatures"].take();
+    let rows = rows.as_array().expect("rows");
+    let is_product =
+        |row: &&Value| row["name"] == "aten::mm" && row["input_dims"] == "[[512,256],[256,256]]";
+    let product = rows.iter().find(is_product).expect("a product");
+    assert_eq!(product["base"], product["run"]);
+    let flops_per_s = product["run"]["flops_per_s"].as_f64().expect("a rate");
+    let time_s = product["run"]["counted_ns"].as_f64().expect("a time") / 1e9;
+    let flops = product["run"]["calls"].as_f64().expect("calls") * 2.0 * 512.0 * 256.0 * 256.0;
+    assert!((flops_per_s * time_s / flops - 1.0).abs() < 1e-9);
+    compare("table").stdout_has("Operators by shape");
 }
 
 #[test]

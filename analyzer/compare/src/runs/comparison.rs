@@ -9,6 +9,7 @@ use super::comparability::{Aspect, Standing, comparability};
 use super::counts::{CountRow, counts};
 use super::operators::{self, Operators};
 use super::side::Member;
+use super::signatures::{self, SignatureRow};
 use super::totals::{self, TotalRow};
 use trueno_statistics::Options;
 use trueno_statistics::{Common, Compared, Name, Pair, Sampled, Verdict, Verdicts, verdicts};
@@ -30,6 +31,8 @@ pub struct Comparison {
     pub names: Vec<Compared>,
     /// Device time by operator; null where a run has no rows, or was not asked for them.
     pub operators: Option<Operators>,
+    /// Operators by name and shapes, the largest change first; null where a side has no shapes.
+    pub signatures: Option<Vec<SignatureRow>>,
     /// Totals, one value a run.
     pub totals: Vec<TotalRow>,
     /// Parts of the critical path that got longer or shorter, most first.
@@ -165,6 +168,7 @@ pub fn compare(
         common,
         names,
         operators: operators(base, run, groups),
+        signatures: signatures::compare(base, run),
         totals: totals::compare(base, run, options),
         path: paths(base, run),
         counts: counts(base, run),

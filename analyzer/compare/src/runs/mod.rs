@@ -10,9 +10,11 @@ mod counts;
 mod devices;
 pub mod operators;
 mod path;
+mod plugin_section;
 pub mod render;
 mod samples;
 mod side;
+pub mod signatures;
 mod totals;
 
 pub use comparability::{Aspect, Standing};

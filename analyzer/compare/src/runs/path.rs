@@ -4,14 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use trueno_engine::run::Run;
-use trueno_host::plan::Wish;
 use trueno_host::plugin::Registry;
-use trueno_host::{Request, build};
-use trueno_model::SectionStatus;
-use trueno_model::categories::CategoryRules;
 use trueno_model::name_groups::NameGroups;
 
-const PLUGIN: &str = "critical_path";
+use super::plugin_section::{section, table};
 
 /// Durations of the pieces by kind and name, nanoseconds; groups stand in the place of the names in them.
 ///
@@ -22,44 +18,14 @@ pub fn path(
     groups: &NameGroups,
     registry: &Registry,
 ) -> Result<BTreeMap<(String, String), i64>, String> {
-    if registry.get(PLUGIN).is_none() {
-        return Err(format!(
-            "there is no plugin {PLUGIN} (hint: `trueno-analyze plugins list` says where it was looked for)"
-        ));
-    }
     // Only the sums are shown.
     let none = ["path_rows", "slack_rows", "opportunity_names"];
     let options: Map<String, Value> = none
         .into_iter()
         .map(|key| (key.to_owned(), Value::from(0)))
         .collect();
-    let report = build(&Request {
-        run,
-        baseline: None,
-        reference: None,
-        registry,
-        wish: &Wish {
-            only: vec![PLUGIN.to_owned()],
-            skip: Vec::new(),
-        },
-        categories: &CategoryRules::default(),
-        window: None,
-        options: &BTreeMap::from([(PLUGIN.to_owned(), options)]),
-        before_each: &|_| {},
-    })
-    .map_err(|error| error.to_string())?;
-    let section = report.sections.first().ok_or("the plugin gave nothing")?;
-    if section.status != SectionStatus::Ok {
-        return Err(section
-            .message
-            .clone()
-            .unwrap_or_else(|| "it failed".into()));
-    }
-    let table = section
-        .tables
-        .iter()
-        .find(|table| table.name() == "by_name");
-    let table = table.ok_or("it gave no table by_name")?;
+    let section = section(run, registry, "critical_path", options)?;
+    let table = table(&section, "by_name").ok_or("it gave no table by_name")?;
     let wrong = |error: trueno_plugin::Error| error.to_string();
     let (kinds, names) = (
         table.text("kind").map_err(wrong)?,

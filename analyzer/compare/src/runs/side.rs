@@ -13,7 +13,7 @@ use trueno_model::name_groups::NameGroups;
 use super::operators::OperatorTree;
 use super::samples::sampled;
 use super::totals::{self, Total};
-use super::{categories, path};
+use super::{categories, path, signatures};
 use trueno_statistics::{Name, Options, Sampled};
 
 /// One run of a side.
@@ -33,6 +33,8 @@ pub struct Member {
     pub totals: BTreeMap<Total, f64>,
     /// Its critical path by kind and name, nanoseconds; `None`: not found.
     pub path: Option<BTreeMap<(String, String), i64>>,
+    /// Its operators by name and shapes; empty where no shapes are recorded.
+    pub signatures: BTreeMap<signatures::Key, signatures::Sums>,
     /// Its operators; `None`: they are not compared.
     pub operators: Option<OperatorTree>,
 }
@@ -93,6 +95,13 @@ pub fn read(
         }
         None => None,
     };
+    let by_shape = registry.map(|registry| signatures::signatures(run, registry));
+    let signatures = by_shape.unwrap_or_else(|| Ok(BTreeMap::new()));
+    let signatures = signatures.unwrap_or_else(|why| {
+        let words = format!("{shown}: operators are not compared by shape: {why}");
+        warn(&words);
+        BTreeMap::new()
+    });
     Ok(Member {
         shown: shown.to_owned(),
         spans: facts.intervals(),
@@ -101,6 +110,7 @@ pub fn read(
         names,
         totals,
         path,
+        signatures,
         operators: None,
     })
 }

@@ -8,6 +8,7 @@ mod operator_tables;
 mod page;
 mod page_tables;
 mod sheets;
+mod signature_sheets;
 mod wording;
 
 use trueno_model::width;

@@ -4,6 +4,7 @@ use trueno_model::units;
 use trueno_plugin::Table;
 
 use super::operator_tables::operator_parts;
+use super::signature_sheets::signature_part;
 use super::wording::{COMMON, common_verdict, counts};
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
@@ -32,6 +33,7 @@ pub fn parts(comparison: &Comparison) -> Vec<Part> {
         comparability(comparison),
     ];
     let all = verdicts.into_iter().flatten();
+    let all = all.chain(signature_part(comparison));
     let all = all.chain(operator_parts(comparison));
     let all = all.chain(others.into_iter().flatten());
     all.filter(|part| part.table.rows() > 0).collect()

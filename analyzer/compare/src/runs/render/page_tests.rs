@@ -46,6 +46,7 @@ fn comparison(names: Vec<Compared>) -> Comparison {
             is_detail: false,
         }],
         names,
+        signatures: None,
         operators: None,
         totals: Vec::new(),
         path: Vec::new(),

@@ -8,6 +8,7 @@ use trueno_render::style::Meaning;
 use trueno_statistics::Ratio;
 
 use super::operator_sheets::operator_sheets;
+use super::signature_sheets::signature_sheet;
 use super::wording::{
     COMMON, between, change, common_verdict, counts, interval, one_run, signed, time,
 };
@@ -29,7 +30,9 @@ pub fn sheets(comparison: &Comparison, top: usize, is_full: bool) -> Vec<Sheet> 
         count_rows(comparison, top),
     ];
     let verdicts = verdicts.into_iter().flatten();
-    let all = verdicts.chain(operator_sheets(comparison, top));
+    let all = verdicts
+        .chain(signature_sheet(comparison, top))
+        .chain(operator_sheets(comparison, top));
     all.chain(others.into_iter().flatten()).collect()
 }
 

@@ -1,0 +1,56 @@
+//! The section of one plugin on a run.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+use trueno_engine::run::Run;
+use trueno_host::plan::Wish;
+use trueno_host::plugin::Registry;
+use trueno_host::{Request, build};
+use trueno_model::categories::CategoryRules;
+use trueno_model::{Section, SectionStatus};
+use trueno_plugin::Table;
+
+/// Runs a plugin with these options.
+///
+/// # Errors
+/// The reason for there being no section, for people.
+pub fn section(
+    run: &Run,
+    registry: &Registry,
+    plugin: &str,
+    options: Map<String, Value>,
+) -> Result<Section, String> {
+    if registry.get(plugin).is_none() {
+        return Err(format!(
+            "there is no plugin {plugin} (hint: `trueno-analyze plugins list` says where it was looked for)"
+        ));
+    }
+    let report = build(&Request {
+        run,
+        baseline: None,
+        reference: None,
+        registry,
+        wish: &Wish {
+            only: vec![plugin.to_owned()],
+            skip: Vec::new(),
+        },
+        categories: &CategoryRules::default(),
+        window: None,
+        options: &BTreeMap::from([(plugin.to_owned(), options)]),
+        before_each: &|_| {},
+    })
+    .map_err(|error| error.to_string())?;
+    let mut sections = report.sections.into_iter();
+    let section = sections.find(|section| section.plugin == plugin);
+    let section = section.ok_or("the plugin gave nothing")?;
+    match section.status {
+        SectionStatus::Ok => Ok(section),
+        _ => Err(section.message.unwrap_or_else(|| "it failed".into())),
+    }
+}
+
+/// A table of a section.
+pub fn table<'a>(section: &'a Section, name: &str) -> Option<&'a Table> {
+    section.tables.iter().find(|table| table.name() == name)
+}
