@@ -14,6 +14,9 @@ const HEADING: &str = "Operators by shape";
 const LEAD: &str = "device time (of runs without a device host time) of operators with the same name, dimensions and types; \
                     means over the runs of a side, the largest change first";
 
+/// Figures of a side.
+type Side = fn(&SignatureRow) -> Option<Figures>;
+
 /// The sheet, with `top` rows; none where a side has no shapes.
 pub fn signature_sheet(comparison: &Comparison, top: usize) -> Option<Sheet> {
     let all = comparison.signatures.as_ref()?;
@@ -70,14 +73,12 @@ pub fn signature_sheet(comparison: &Comparison, top: usize) -> Option<Sheet> {
 pub fn signature_part(comparison: &Comparison) -> Option<Part> {
     let rows = comparison.signatures.as_ref()?;
     let each = || rows.iter();
-    let of = |side: fn(&SignatureRow) -> Option<Figures>, value: fn(&Figures) -> Option<f64>| {
+    let of = |side: Side, value: fn(&Figures) -> Option<f64>| {
         let values = each().map(move |row| side(row).as_ref().and_then(value));
         values.collect::<Vec<_>>()
     };
-    let (base, run): (
-        fn(&SignatureRow) -> Option<Figures>,
-        fn(&SignatureRow) -> Option<Figures>,
-    ) = (|row| row.base, |row| row.run);
+    let base: Side = |row| row.base;
+    let run: Side = |row| row.run;
     let table = Table::build("signatures")
         .text("name", each().map(|row| row.name.as_str()))
         .text("input_dims", each().map(|row| row.input_dims.as_str()))
