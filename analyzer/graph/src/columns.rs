@@ -6,6 +6,7 @@ use polars::prelude::{BooleanChunked, DataFrame, DataType};
 use polars_arrow::array::{Array, PrimitiveArray};
 use polars_arrow::types::NativeType;
 use trueno_engine::query::{Database, Planned};
+use trueno_host::name_tables::{GROUPS, learn};
 
 use super::GraphError;
 
@@ -132,6 +133,21 @@ impl Names {
         self.names.push(name.to_owned());
         self.numbers.insert(name.to_owned(), number);
         number
+    }
+
+    /// For each name the number of that of its group. Names of groups come to the others.
+    pub(super) fn merged(&mut self, database: &Database) -> Result<Vec<u32>, GraphError> {
+        let groups = learn(database).map_err(|error| GraphError::Table {
+            table: GROUPS,
+            why: error.to_string(),
+        })?;
+        let of_groups: Vec<Option<String>> =
+            self.names.iter().map(|name| groups.group(name)).collect();
+        let number = |(at, group): (usize, Option<String>)| match group {
+            Some(group) => self.number(&group),
+            None => at as u32,
+        };
+        Ok(of_groups.into_iter().enumerate().map(number).collect())
     }
 
     /// The engine's numbers of the texts of a column, as ours.

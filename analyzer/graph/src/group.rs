@@ -1,4 +1,4 @@
-//! Rows of a tree: one node each, or all of one name below one parent.
+//! Rows of a tree: one node each, or all of one name below one parent. Names that hold ids are one name.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,7 +12,7 @@ use super::{Class, Detail, Filter, Graph, Launch, Timing};
 pub struct Group {
     /// Class of its nodes.
     pub class: Class,
-    /// Number of their name.
+    /// Number of their name, or of that of their group.
     pub name: u32,
     /// The nodes.
     pub members: Vec<u32>,
@@ -89,11 +89,17 @@ impl Graph {
         for at in children {
             let key = (
                 self.node(at).class,
-                self.node(at).name,
+                self.merged_name(at),
                 self.lane(at).is_device,
             );
             match places.get(&key) {
-                Some(place) => groups[*place].members.push(at),
+                Some(place) => {
+                    let group = &mut groups[*place];
+                    group.members.push(at);
+                    if group.name != self.node(at).name {
+                        group.name = self.merged_name(at);
+                    }
+                }
                 None => {
                     places.insert(key, groups.len());
                     groups.push(self.alone(at));

@@ -265,6 +265,7 @@ impl Loader {
                 is_device: matches!(lane, Lane::Stream(..)),
             });
         }
+        let merged_names = self.names.merged(database)?;
         // The outer first, so that children follow what they lie in.
         let order = in_order(&self.nodes);
         let links: Vec<Link> = order.iter().map(|at| self.links[*at as usize]).collect();
@@ -277,6 +278,7 @@ impl Loader {
             nodes: self.nodes,
             lanes,
             names: self.names.names,
+            merged_names,
             details: self.details,
             wall_ns: run.facts().wall_ns,
             without_tiles: !content.tiles,

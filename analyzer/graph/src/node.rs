@@ -153,6 +153,8 @@ pub struct Graph {
     pub lanes: Vec<LaneInfo>,
     /// Names that [`Node::name`] refers to.
     pub names: Vec<String>,
+    /// Number of its group's name for each name: its own where it holds no id.
+    pub(super) merged_names: Vec<u32>,
     /// Details that [`Node::detail`] refers to.
     pub details: Vec<Detail>,
     /// Length of the run; `None`: it holds nothing with a time.
@@ -180,6 +182,13 @@ impl Graph {
     /// Its name, as recorded.
     pub fn name(&self, at: u32) -> &str {
         &self.names[self.node(at).name as usize]
+    }
+
+    /// The number of its name among merged rows: all names that differ in ids only have one.
+    pub(super) fn merged_name(&self, at: u32) -> u32 {
+        let name = self.node(at).name;
+        let merged = self.merged_names.get(name as usize);
+        merged.copied().unwrap_or(name)
     }
 
     /// Its lane.

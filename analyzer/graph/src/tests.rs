@@ -107,6 +107,46 @@ fn a_merged_row_has_the_union_and_leaves_out_what_has_no_times() {
 }
 
 #[test]
+fn merged_names_that_differ_in_ids_are_one_row() {
+    let make = |path: &std::path::Path| {
+        let mut made = Made::new(path);
+        let names = ["ProfilerStep#4", "add", "ProfilerStep#5", "layer 1", "add"];
+        for (at, name) in names.into_iter().enumerate() {
+            made.row(
+                "bricks",
+                &[
+                    ("id", (at as i64 + 1).into()),
+                    ("name", name.into()),
+                    ("kind", "brick".into()),
+                    ("thread", 0.into()),
+                    ("start_ns", (at as i64 * 10).into()),
+                    ("dur_ns", 10.into()),
+                    ("timing", "host".into()),
+                ],
+            );
+        }
+        made.finish(100);
+    };
+    let graph = loaded(make, Content::default());
+    let lane = &graph.top(None)[0];
+    let below = |merge| -> Vec<(&str, usize)> {
+        let groups = graph.below(lane, merge, None).into_iter();
+        let row = |group: Group| {
+            (
+                graph.names[group.name as usize].as_str(),
+                group.members.len(),
+            )
+        };
+        groups.map(row).collect()
+    };
+    assert_eq!(
+        below(true),
+        [("ProfilerStep#*", 2), ("add", 2), ("layer 1", 1)]
+    );
+    assert_eq!(below(false)[2], ("ProfilerStep#5", 1));
+}
+
+#[test]
 fn a_filter_keeps_what_fits_with_all_around_and_below() {
     let graph = loaded(sample, Content::default());
     let kept = |text: &str| -> Vec<u64> {

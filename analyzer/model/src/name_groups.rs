@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | address, `0x` and six hex digits or more | always |
 //! | after `=` or `#`, by the word before it | where the word has 8 different numbers or more, at least half as many as rows; or 8 and a sixteenth, beside such a word |
+//! | of `ProfilerStep#` | where there are two or more |
 //! | after `:`, a blank or a bracket, or behind the last `_` | where names that are otherwise equal have 8 or more there, at least half as many as rows |
 //! | of these in brackets, behind `_`, and of a layer, rank, worker or the like | only if one is above 255: smaller ones count the parts of a model or a machine |
 //!
@@ -28,6 +29,8 @@ const PARTS: [&str; 13] = [
     "layer", "block", "stage", "module", "head", "expert", "rank", "device", "gpu", "cuda",
     "stream", "worker", "thread",
 ];
+/// Words whose numbers are ids however few there are: steps of PyTorch's profiler.
+const ALWAYS_IDS: [&str; 1] = ["ProfilerStep"];
 /// Hex digits of an address, at least.
 const ADDRESS_DIGITS: usize = 6;
 
@@ -237,6 +240,11 @@ impl NameCounts {
             .iter()
             .filter(|(_, numbers)| numbers.are_ids(ROWS_PER_ID));
         let mut words: BTreeSet<String> = ids.map(|(word, _)| word.clone()).collect();
+        let steps = ALWAYS_IDS.into_iter().filter(|word| {
+            let numbers = self.words.get(*word);
+            numbers.is_some_and(|numbers| numbers.different.len() > 1)
+        });
+        words.extend(steps.map(str::to_owned));
         let beside = words
             .iter()
             .filter_map(|word| self.beside.get(word))

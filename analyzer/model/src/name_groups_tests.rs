@@ -52,14 +52,27 @@ fn addresses_are_always_folded() {
 }
 
 #[test]
+fn few_steps_of_a_profiler_are_folded_and_one_is_not() {
+    let few = groups([3, 4].map(|n| (format!("ProfilerStep#{n}"), 1)));
+    assert_eq!(
+        few.group("ProfilerStep#3").as_deref(),
+        Some("ProfilerStep#*")
+    );
+    same(
+        &groups([("ProfilerStep#3".to_owned(), 5)]),
+        "ProfilerStep#3",
+    );
+}
+
+#[test]
 fn steps_and_suffixes_of_compiled_kernels_are_folded() {
     let steps = groups((0..8).map(|n| (format!("ProfilerStep#{n}"), 1)));
     assert_eq!(
         steps.group("ProfilerStep#3").as_deref(),
         Some("ProfilerStep#*")
     );
-    let few = groups((0..7).map(|n| (format!("ProfilerStep#{n}"), 1)));
-    same(&few, "ProfilerStep#3");
+    let few = groups((0..7).map(|n| (format!("step#{n}"), 1)));
+    same(&few, "step#3");
     let suffixes = groups((0..20).map(|n| (format!("graph_{}", 10_000 + 37 * n), 1)));
     assert_eq!(suffixes.group("graph_10037").as_deref(), Some("graph_*"));
 }

@@ -1,10 +1,37 @@
 //! A table as text for people: the first rows, headings, what is left out.
 
+use trueno_display_names::DisplayNames;
 use trueno_model::Cell;
 use trueno_model::units::{self, Unit};
 use trueno_plugin::{Column, Table};
 
 use super::share;
+
+/// Names of kernels and functions in a view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// As people read them.
+    Short,
+    /// As they were recorded.
+    Recorded,
+}
+
+impl Names {
+    fn display_names(self, column: &Column) -> DisplayNames {
+        match self {
+            Names::Short => display_names(column),
+            Names::Recorded => DisplayNames::default(),
+        }
+    }
+}
+
+/// Short names of a column: of all its rows, so that they do not depend on how many are shown.
+pub(crate) fn display_names(column: &Column) -> DisplayNames {
+    match column {
+        Column::Text(texts) => DisplayNames::new(texts.iter().flatten()),
+        _ => DisplayNames::default(),
+    }
+}
 
 /// One column of a view.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,8 +64,13 @@ pub struct View {
 }
 
 impl View {
-    /// The first `top` rows.
+    /// The first `top` rows, names of functions in short.
     pub fn new(table: &Table, top: usize) -> View {
+        Self::with_names(table, top, Names::Short)
+    }
+
+    /// The first `top` rows.
+    pub fn with_names(table: &Table, top: usize, names: Names) -> View {
         let rows = table.rows().min(top);
         let mut view = View {
             columns: Vec::new(),
@@ -52,13 +84,15 @@ impl View {
             if table.rows() > 0 && column.null_count() == table.rows() {
                 view.not_measured.push(heading(name));
             } else if let Some(value) = constant(column) {
+                let short = names.display_names(column);
+                let value = short.shown(value);
                 view.constant.push(format!(
                     "{}: {}",
                     heading(name),
                     units::show(Cell::Text(value), Unit::None)
                 ));
             } else {
-                view.columns.push(view_column(name, column, rows));
+                view.columns.push(view_column(name, column, rows, names));
             }
         }
         if let Some(name) = share::column(table)
@@ -76,14 +110,17 @@ impl View {
     }
 }
 
-fn view_column(name: &str, column: &Column, rows: usize) -> ViewColumn {
+fn view_column(name: &str, column: &Column, rows: usize, names: Names) -> ViewColumn {
     let unit = Unit::from_column(name);
     let cells = if is_position(name) {
         positions(column, rows)
     } else {
-        (0..rows)
-            .map(|row| units::show(Cell::at(column, row), unit))
-            .collect()
+        let short = names.display_names(column);
+        let cell = |row| match Cell::at(column, row) {
+            Cell::Text(text) => units::show(Cell::Text(short.shown(text)), unit),
+            cell => units::show(cell, unit),
+        };
+        (0..rows).map(cell).collect()
     };
     let right_aligned = !matches!(column, Column::Text(_) | Column::Bool(_));
     ViewColumn {
@@ -187,6 +224,24 @@ mod tests {
             view.rest.as_deref(),
             Some("… and 1 more row, 10.0 % of wall")
         );
+    }
+
+    #[test]
+    fn kernels_have_short_names_that_differ() {
+        let names = [
+            "void a::fill<float, 4>(float*)",
+            "void b::fill<float, 4>(float*)",
+            "void c::copy_kernel<c::Half>(c::Half*)",
+            "copy (all)",
+        ];
+        let table = Table::build("t").text("name", names).finish().unwrap();
+        let shown = View::new(&table, 3).columns[0].cells.clone();
+        assert_eq!(
+            shown,
+            ["a::fill<float, 4>", "b::fill<float, 4>", "copy<Half>"]
+        );
+        let full = View::with_names(&table, 4, Names::Recorded);
+        assert_eq!(full.columns[0].cells, names);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 21] = [
+const MAY_USE: [(&str, &[&str]); 22] = [
     ("trueno-format", &[]),
     ("trueno-recorder", &["trueno-format"]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
@@ -26,6 +26,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
     ("trueno-import", &["trueno-format", "trueno-cupti"]),
     ("trueno-plugin", &[]),
     ("trueno-analysis", &["trueno-plugin"]),
+    ("trueno-display-names", &[]),
     ("trueno-operator-model", &[]),
     (
         "trueno-plugin-operators",
@@ -62,7 +63,7 @@ const MAY_USE: [(&str, &[&str]); 21] = [
         &[
             "trueno-format",
             "trueno-plugin",
-            "trueno-analysis",
+            "trueno-display-names",
             "trueno-model",
         ],
     ),

@@ -35,7 +35,7 @@ class Picked {
     // Rows without intervals share the number of the next.
     return { row: rows[low], i: number - rows[low].base };
   }
-  name(number) { const { row, i } = this.place(number); return this.timeline.data.names[row.name[i]]; }
+  name(number) { const { row, i } = this.place(number); return this.timeline.label(row.name[i]); }
   words(number) {
     const { row, i } = this.place(number);
     const { names, categories, details } = this.timeline.data;
@@ -53,7 +53,7 @@ class Picked {
   search(needle) {
     const { data, rows } = this.timeline;
     const text = needle.trim().toLowerCase();
-    const lit = this.timeline.lit = text ? new Set(data.names.flatMap((name, at) => name.toLowerCase().includes(text) ? [at] : [])) : null;
+    const lit = this.timeline.lit = text ? new Set(data.names.flatMap((name, at) => `${name}\n${data.short[at] ?? ''}`.toLowerCase().includes(text) ? [at] : [])) : null;
     this.matches = [];
     let spent = 0;
     if (lit) for (const row of rows) for (let i = 0; i < row.start.length; i++) if (lit.has(row.name[i])) { this.matches.push([row.start[i], row.base + i]); spent += row.end[i] - row.start[i]; }
@@ -154,7 +154,7 @@ class Picked {
       return busy;
     };
     const byLane = [...lanes].map(([lane, edges]) => [lane, swept(edges)]).filter(of => of[1] > 0);
-    const byName = [...names].map(([name, of]) => [timeline.data.names[name], of.spent, of.count]).sort((a, b) => b[1] - a[1]);
+    const byName = [...names].map(([name, of]) => [timeline.label(name), of.spent, of.count]).sort((a, b) => b[1] - a[1]);
     return { byLane, byName };
   }
   tellPart() {

@@ -66,7 +66,7 @@ function position(largest) {
 const NOT_MEASURED = '–';
 // A function from a column's values to what is shown.
 function shower(column) {
-  if (column.k === 't') return value => value === null ? NOT_MEASURED : DATA.texts[value];
+  if (column.k === 't') return value => value === null ? NOT_MEASURED : column.s?.[value] ?? DATA.texts[value];
   if (column.k === 'b') return value => value === null ? NOT_MEASURED : value ? 'yes' : 'no';
   const numbers = column.c.filter(value => typeof value === 'number');
   const at = position(numbers.reduce((most, value) => Math.max(most, Math.abs(value)), 0));

@@ -61,7 +61,11 @@ class Shown {
     this.arrange();
   }
   matches(row) {
-    return this.data.columns.some((column, at) => this.show[at](column.c[row]).toLowerCase().includes(this.needle));
+    return this.data.columns.some((column, at) => {
+      const value = column.c[row];
+      const full = column.k === 't' && value !== null ? DATA.texts[value].toLowerCase() : '';
+      return full.includes(this.needle) || this.show[at](value).toLowerCase().includes(this.needle);
+    });
   }
   arrange() {
     let order = Array.from({ length: this.data.rows }, (_, row) => row);
@@ -89,7 +93,9 @@ class Shown {
         const value = column.c[row];
         const text = this.show[at](value);
         const cell = make('td');
+        const full = column.k === 't' && value !== null ? DATA.texts[value] : text;
         if (column.k === 't' && text.length > 48) cell.className = 'long';
+        if (full !== text && value !== null) cell.title = full;
         if (column.k !== 't' && column.k !== 'b') {
           cell.className = 'r';
           if (value !== null && text !== String(value)) cell.title = String(value);
@@ -98,9 +104,9 @@ class Shown {
           cell.classList.add('share');
           cell.style.setProperty('--part', (value * 100).toFixed(1) + '%');
         }
-        if (column.n === 'name' && column.k === 't' && value !== null && timeline?.knows(text)) {
-          const button = make('button', { type: 'button', className: 'name', title: 'highlight on the timeline', textContent: text });
-          button.onclick = () => timeline.find(text);
+        if (column.n === 'name' && column.k === 't' && value !== null && timeline?.knows(full)) {
+          const button = make('button', { type: 'button', className: 'name', title: full === text ? 'highlight on the timeline' : full, textContent: text });
+          button.onclick = () => timeline.find(full);
           cell.append(button);
         } else {
           cell.textContent = text;

@@ -93,6 +93,8 @@ class Timeline {
     this.lay();
     this.size();
   }
+  // What is drawn of a name; tooltips have it in full.
+  label(at) { return this.data.short[at] ?? this.data.names[at]; }
   knows(name) { return this.names.has(name); }
   get width() { return this.canvas.clientWidth; }
   get gutter() { return Math.min(150, this.width * 0.26); }
@@ -257,7 +259,7 @@ class Timeline {
       const room = Math.min(x1, this.width) - left - 6;
       if (room > 26) {
         pen.fillStyle = ['#0072b2', '#7b5aa6'].includes(PALETTE[row.name[i] % PALETTE.length]) ? '#fff' : '#000';
-        pen.fillText(fitted(pen, this.data.names[row.name[i]], room), left + 3, y + ROW / 2 + 0.5);
+        pen.fillText(fitted(pen, this.label(row.name[i]), room), left + 3, y + ROW / 2 + 0.5);
       }
     }
     pen.globalAlpha = 1;

@@ -4,7 +4,7 @@ use trueno_model::Cell;
 use trueno_model::units::{self, Unit};
 use trueno_plugin::{Chart, Column, Table};
 
-use crate::view::heading;
+use crate::view::{display_names, heading};
 
 /// A chart, its table, and the table of its lines.
 #[derive(Clone, Copy)]
@@ -73,11 +73,13 @@ pub fn texts(table: &Table, name: &str) -> Vec<String> {
         return Vec::new();
     };
     let unit = Unit::from_column(name);
+    let short = display_names(column);
     let shown = |row| match (column, Cell::at(column, row)) {
         (_, Cell::Null) => String::new(),
         (Column::I64(_) | Column::U64(_), cell) if unit == Unit::None => {
             units::show(cell, Unit::Label)
         }
+        (_, Cell::Text(text)) => units::show(Cell::Text(short.shown(text)), unit),
         (_, cell) => units::show(cell, unit),
     };
     (0..table.rows()).map(shown).collect()

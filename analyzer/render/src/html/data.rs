@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use trueno_model::units::Unit;
 use trueno_model::{Cell, Report, width};
 use trueno_plugin::{Column, Table};
 
-use crate::view::{View, heading};
+use crate::view::{View, display_names, heading};
 
 /// Most rows of a table in the page.
 pub(super) const MAX_ROWS: usize = 1_000;
@@ -82,17 +82,38 @@ pub(super) fn table<'a>(id: &str, table: &'a Table, most: usize, texts: &mut Tex
         .filter(|(name, _)| view.columns.iter().any(|column| column.name == *name))
         .map(|(name, column)| {
             let (kind, cells) = cells(column, rows, texts);
-            json!({
+            let mut value = json!({
                 "n": name,
                 "h": heading(name),
                 "u": unit(name),
                 "k": kind,
                 "f": matches!(column, Column::F64(_)),
                 "c": cells,
-            })
+            });
+            let short = short(column, rows, texts);
+            if !short.is_empty() {
+                value["s"] = short.into();
+            }
+            value
         })
         .collect();
     json!({ "id": id, "rows": rows, "of": table.rows(), "columns": columns })
+}
+
+/// Names that are shown in short, by the number of their text.
+fn short<'a>(column: &'a Column, rows: usize, texts: &mut Texts<'a>) -> Map<String, Value> {
+    let Column::Text(names) = column else {
+        return Map::new();
+    };
+    let shown = display_names(column);
+    let names = names.iter().take(rows).flatten();
+    let names = names.map(|name| (name, shown.shown(name)));
+    let names = names.filter(|(name, shown)| name != shown);
+    let by_number = names.map(|(name, shown)| {
+        let shown = width::printable(shown).into_owned();
+        (texts.number(name).to_string(), shown.into())
+    });
+    by_number.collect()
 }
 
 /// `t`: numbers of texts; `n`: numbers; `i`: integers too long for a double, as texts; `b`: truths.

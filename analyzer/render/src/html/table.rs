@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use trueno_model::units;
+use trueno_model::{Cell, units};
 use trueno_plugin::{Table, agreeing};
 
 use super::text;
@@ -41,6 +41,14 @@ pub fn write(out: &mut String, id: &str, table: &Table, top: usize, kept: usize,
     out.push_str("</details>\n");
 }
 
+/// A cell's text as it was recorded.
+fn recorded<'a>(table: &'a Table, column: &str, row: usize) -> Option<&'a str> {
+    match Cell::at(table.column(column).ok()?, row) {
+        Cell::Text(name) => Some(name),
+        _ => None,
+    }
+}
+
 /// The rows alone.
 pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
     let view = View::new(table, top);
@@ -68,7 +76,10 @@ pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
                     false if column.cells[row].chars().count() > LONG => " class=\"long\"",
                     false => "",
                 };
-                let _ = write!(out, "<td{class}>{}</td>", text(&column.cells[row]));
+                let title = recorded(table, &column.name, row)
+                    .filter(|name| **name != column.cells[row])
+                    .map_or(String::new(), |name| format!(" title=\"{}\"", text(name)));
+                let _ = write!(out, "<td{class}{title}>{}</td>", text(&column.cells[row]));
             }
             out.push_str("</tr>\n");
         }

@@ -1,8 +1,11 @@
 //! The timeline as data for the page: rows of numbers in few bytes.
 
+use std::borrow::Cow;
+
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use trueno_display_names::DisplayNames;
 use trueno_model::timeline::Timeline;
 use trueno_model::width;
 use trueno_plugin::counted;
@@ -56,13 +59,25 @@ pub(super) fn data(timeline: &Timeline) -> Value {
             .map(|name| width::printable(name).into_owned())
     };
     let categories: Vec<Option<String>> = timeline.categories.iter().map(category).collect();
+    let names: Vec<Cow<'_, str>> = timeline
+        .names
+        .iter()
+        .map(|name| width::printable(name))
+        .collect();
+    let short = DisplayNames::new(names.iter().map(AsRef::as_ref));
+    let short = names.iter().map(|name| (name, short.shown(name)));
+    let short = short.enumerate().filter(|(_, (name, short))| name != short);
+    let short: Map<String, Value> = short
+        .map(|(at, (_, short))| (at.to_string(), short.into()))
+        .collect();
     json!({
         "from": timeline.from_ns,
         "until": timeline.until_ns,
         "longer": timeline.longer_than_ns,
         "slices": timeline.slices,
         "spans": timeline.spans,
-        "names": printable(timeline.names.iter().map(String::as_str)),
+        "names": names,
+        "short": short,
         "categories": categories,
         "details": printable(timeline.details.iter().map(String::as_str)),
         "links": BASE64.encode(&links),

@@ -10,7 +10,7 @@ use super::table::{self as fitted, Absent};
 use super::{INDENT, Out, Page};
 use crate::form::Detail;
 use crate::style::Meaning;
-use crate::view::{View, heading};
+use crate::view::{Names, View, heading};
 
 /// Its name, its outcome, its tables; on a full page its findings, which a brief one has in its head.
 pub fn lines(section: &Section, out: &mut Out) {
@@ -84,7 +84,11 @@ fn tables(section: &Section, out: &mut Out) {
 }
 
 fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
-    let view = View::new(table, rows);
+    let names = match page.detail {
+        Detail::Full => Names::Recorded,
+        Detail::Brief | Detail::Head => Names::Short,
+    };
+    let view = View::with_names(table, rows, names);
     let room = page.width - 2 * INDENT;
     let faint = |text: &str| page.palette.paint(Meaning::Faint, text);
     let indent = " ".repeat(2 * INDENT);

@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use trueno_display_names::DisplayNames;
 use trueno_graph::{Graph, Totals};
 use trueno_model::units::{NOT_MEASURED, Unit, duration, percent, scaled, show};
 use trueno_model::{Cell, width};
@@ -49,8 +50,10 @@ pub(super) fn page(
             let _ = writeln!(out, "{}", palette.paint(Meaning::Faint, &line));
         }
     }
+    let groups = tree.items.iter().filter_map(|item| item.group.as_ref());
+    let shown = DisplayNames::new(groups.map(|group| graph.names[group.name as usize].as_str()));
     let names: Vec<(String, String)> = (0..tree.items.len())
-        .map(|at| (guides(tree, at), label(graph, tree, at)))
+        .map(|at| (guides(tree, at), label(graph, &shown, tree, at)))
         .collect();
     let mut columns = columns(look, tree, merged);
     let mut left_out = Vec::new();
@@ -214,12 +217,12 @@ fn guides(tree: &Tree, at: usize) -> String {
     parts.iter().rev().copied().collect()
 }
 
-fn label(graph: &Graph, tree: &Tree, at: usize) -> String {
+fn label(graph: &Graph, shown: &DisplayNames, tree: &Tree, at: usize) -> String {
     let item = &tree.items[at];
     let Some(group) = &item.group else {
         return format!("… {} more", item.left_out);
     };
-    let mut text = width::printable(&graph.names[group.name as usize]).into_owned();
+    let mut text = width::printable(shown.shown(&graph.names[group.name as usize])).into_owned();
     if item.totals.path_self_ns > 0 {
         text.insert_str(0, "* ");
     }

@@ -237,7 +237,9 @@ fn tree_line<'l>(
     };
     let mut name = match &row.group {
         None => format!("… {} more", row.left_out),
-        Some(group) => width::printable(&graph.names[group.name as usize]).into_owned(),
+        Some(group) => {
+            width::printable(model.names.shown(&graph.names[group.name as usize])).into_owned()
+        }
     };
     if let Some(group) = &row.group {
         let suffix = graph.suffix(&group.members);

@@ -19,6 +19,7 @@ use std::io::{self, IsTerminal};
 use anyhow::bail;
 use draw::Looks;
 use state::Model;
+use trueno_display_names::DisplayNames;
 use trueno_model::units::{Unit, duration, show};
 use trueno_model::{Cell, exit};
 use trueno_plugin::agreeing;
@@ -61,6 +62,7 @@ pub fn tui(args: &TuiArgs, color: Color, runs: &Runs<'_>, stderr: &Stderr) -> an
         .map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
     let model = Model {
         graph: &look.graph,
+        names: DisplayNames::new(look.graph.names.iter().map(String::as_str)),
         critical: look.critical,
         title: format!(
             "wall {wall}, {} {}",

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use trueno_display_names::DisplayNames;
 use trueno_graph::{Critical, Filter, Graph, Group, Limits, Totals, pick};
 
 /// Rows right below one that are listed; the rest is one row.
@@ -12,6 +13,8 @@ const OPEN_AT_ONCE: usize = 300;
 /// The rows that the screen shows parts of.
 pub struct Model<'a> {
     pub graph: &'a Graph,
+    /// Names of the tree; what is known of the selected row has them in full.
+    pub names: DisplayNames,
     pub critical: Option<Critical>,
     /// Of the head line: the length of the run, and whether it is whole.
     pub title: String,

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
+use trueno_display_names::DisplayNames;
 use trueno_engine::run::Run;
 use trueno_fixture::{Made, sample};
 use trueno_graph::{Content, Critical, Graph, load};
@@ -45,6 +46,7 @@ fn with_model<T>(graph: &Graph, test: impl FnOnce(&Model<'_>) -> T) -> T {
     };
     test(&Model {
         graph,
+        names: DisplayNames::new(graph.names.iter().map(String::as_str)),
         critical: Some(Critical {
             path_ns: 1000,
             marked_ns: 360,

@@ -1,0 +1,196 @@
+//! Names of kernels and functions as people read them.
+//!
+//! | recorded | shown |
+//! | --- | --- |
+//! | `_Z3addPf` | `add` |
+//! | `void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>(…)` | `vectorized_elementwise<CUDAFunctor_add<float>>` |
+//! | `void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x64_nn_align4>(…)` | `cutlass_80_tensorop_s1688gemm_128x64_nn_align4` |
+//! | `Cijk_Ailk_Bjlk_BBS_BH_…_MT64x32x64_MI16x16x1_…` | `Cijk_Ailk_Bjlk_BBS_BH_MT64x32x64_MI16x16x1` |
+//!
+//! Only what is a symbol, or reads as a C++ function with its parameters, is shortened: `enumerate(DataLoader)` and
+//! `aten::add` stay. Names that would be shown as one keep more, until they differ. Work is bounded: longer names than
+//! [`MAX_BYTES`], and those of a table after its first two megabytes, stay as well.
+
+mod cpp;
+mod demangle;
+mod fold;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use demangle::{Demangled, demangle, is_symbol};
+use fold::Level;
+
+/// Longer names are left as they are; the longest of CUDA libraries have a few thousand.
+const MAX_BYTES: usize = 16 << 10;
+/// Text that is read of the names of one table; those after it stay as they are. It bounds the work: the names of a
+/// run may be of any number and length.
+const MAX_TABLE_BYTES: usize = 2 << 20;
+
+/// The name as it is shown where no other is like it.
+pub fn display_name(name: &str) -> String {
+    let readable = Readable::new(name);
+    readable.at_level(name, Level::Functor).into_owned()
+}
+
+/// Shown names of a table: different where the recorded ones are.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DisplayNames {
+    shown: HashMap<String, String>,
+}
+
+impl DisplayNames {
+    /// Names that stand beside each other.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut known = HashSet::new();
+        let mut room = MAX_TABLE_BYTES;
+        let mut table = Table::default();
+        for name in names {
+            if !known.insert(name) {
+                continue;
+            }
+            let readable = match room {
+                0 => Readable::Recorded,
+                _ => Readable::new(name),
+            };
+            room = room.saturating_sub(readable.bytes_read(name));
+            table.push(name, readable);
+        }
+        table.tell_apart();
+        let changed = table.shown.into_iter().filter(|one| one.name != one.text);
+        let changed = changed.map(|one| (one.name.to_owned(), one.text));
+        Self {
+            shown: changed.collect(),
+        }
+    }
+
+    /// The shown name of one of the table.
+    pub fn shown<'a>(&'a self, name: &'a str) -> &'a str {
+        self.shown.get(name).map_or(name, String::as_str)
+    }
+}
+
+struct Shown<'a> {
+    name: &'a str,
+    readable: Readable<'a>,
+    level: Level,
+    text: String,
+}
+
+#[derive(Default)]
+struct Table<'a> {
+    shown: Vec<Shown<'a>>,
+    by_text: HashMap<String, Vec<usize>>,
+    /// Texts of several names.
+    shared: VecDeque<String>,
+}
+
+impl<'a> Table<'a> {
+    fn push(&mut self, name: &'a str, readable: Readable<'a>) {
+        let level = Level::Functor;
+        let text = readable.at_level(name, level).into_owned();
+        self.note(&text, self.shown.len());
+        self.shown.push(Shown {
+            name,
+            readable,
+            level,
+            text,
+        });
+    }
+
+    fn note(&mut self, text: &str, at: usize) {
+        let names = self.by_text.entry(text.to_owned()).or_default();
+        names.push(at);
+        if names.len() == 2 {
+            self.shared.push_back(text.to_owned());
+        }
+    }
+
+    /// Keeps more of names that are shown as one, until they differ: of each as often as there are levels.
+    fn tell_apart(&mut self) {
+        while let Some(text) = self.shared.pop_front() {
+            for at in self.by_text.remove(&text).unwrap_or_default() {
+                let one = &mut self.shown[at];
+                one.level = one.level.next();
+                one.text = one.readable.at_level(one.name, one.level).into_owned();
+                let text = one.text.clone();
+                self.note(&text, at);
+            }
+        }
+    }
+}
+
+/// A name as far as it can be read.
+enum Readable<'a> {
+    /// Not at all: it stays.
+    Recorded,
+    /// A kernel of Tensile, in short.
+    Tensile(String),
+    /// As Rust spells it.
+    Rust(String),
+    /// A C++ function with namespaces and parameters.
+    Cpp(Cow<'a, str>),
+}
+
+impl<'a> Readable<'a> {
+    fn new(name: &'a str) -> Self {
+        if name.len() > MAX_BYTES {
+            return Readable::Recorded;
+        }
+        if let Some(tile) = tensile(name) {
+            return Readable::Tensile(tile);
+        }
+        let cpp = match demangle(name) {
+            Some(Demangled::Rust(rust)) => return Readable::Rust(rust),
+            Some(Demangled::Cpp(cpp)) => Cow::Owned(cpp),
+            None if cpp::function(name).is_some() => Cow::Borrowed(name),
+            None => return Readable::Recorded,
+        };
+        Readable::Cpp(cpp)
+    }
+
+    fn bytes_read(&self, name: &str) -> usize {
+        match self {
+            Readable::Recorded if is_symbol(name) => name.len(),
+            Readable::Recorded => 0,
+            Readable::Tensile(text) | Readable::Rust(text) => text.len(),
+            Readable::Cpp(text) => text.len(),
+        }
+    }
+
+    fn at_level<'s>(&'s self, name: &'s str, level: Level) -> Cow<'s, str> {
+        let cpp = match (self, level) {
+            (Readable::Recorded, _) | (_, Level::Recorded) => return name.into(),
+            (Readable::Tensile(tile), Level::Functor) => return tile.into(),
+            (Readable::Tensile(_), _) => return name.into(),
+            (Readable::Rust(rust), _) => return rust.into(),
+            (Readable::Cpp(cpp), Level::Demangled) => return cpp.as_ref().into(),
+            (Readable::Cpp(cpp), _) => cpp,
+        };
+        match cpp::function(cpp).map(|parts| fold::function(&parts, level)) {
+            Some(short) if !short.is_empty() => short.into(),
+            _ => cpp.as_ref().into(),
+        }
+    }
+}
+
+/// Of a Tensile kernel the problem, the macro tile and the matrix instruction; the rest are a hundred parameters.
+fn tensile(name: &str) -> Option<String> {
+    let rest = name.strip_prefix("Cijk_")?;
+    let mut kept = vec!["Cijk"];
+    let words: Vec<&str> = rest.split('_').collect();
+    let tile = words.iter().position(|word| is_sized(word, "MT"))?;
+    let problem = words[..tile].iter();
+    let is_problem = |word: &&&str| !matches!(**word, "Bias" | "HAS" | "SAV" | "UserArgs");
+    kept.extend(problem.filter(is_problem));
+    kept.push(words[tile]);
+    kept.extend(words[tile..].iter().find(|word| is_sized(word, "MI")));
+    Some(kept.join("_"))
+}
+
+fn is_sized(word: &str, kind: &str) -> bool {
+    let sizes = word.strip_prefix(kind).unwrap_or_default();
+    sizes.starts_with(|c: char| c.is_ascii_digit()) && sizes.contains('x')
+}
