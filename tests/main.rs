@@ -1,6 +1,7 @@
 //! End-to-end tests: the built command, real plugins, real recordings.
 
 mod bottlenecks;
+mod builds;
 mod cached;
 mod categories;
 mod check;

@@ -16,7 +16,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use trueno_compare::tolerances::Tolerance;
 use trueno_host::plugin::isolate;
 use trueno_host::window::{self, Wanted};
-use trueno_model::Level;
+use trueno_model::Severity;
 use trueno_render::{FORMS, ReportForm, form};
 
 pub use check::{CheckArgs, CheckFormat};
@@ -91,6 +91,9 @@ pub struct Cli {
     /// Import a file of another profiler for this command only; else its run is kept in the user's cache.
     #[arg(long, global = true)]
     pub no_cache: bool,
+    /// Do not look for a project file, trueno.toml in the working directory or above it.
+    #[arg(long, global = true)]
+    pub no_project: bool,
     /// Say less: errors only on standard error, and of a report's page only what it opens with.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -250,9 +253,13 @@ pub struct ReportArgs {
     /// file with these keys, and tables `[[tensor]]` of name (a pattern), rtol and atol.
     #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse)]
     pub tolerance: Vec<Tolerance>,
-    /// Exit with 1 when there is a finding this bad or worse, or a section failed.
+    /// Exit with 1 when there is a finding or bottleneck this bad or worse, or a section failed, and name it on standard
+    /// error; of findings `warning` is medium and `error` high.
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
+    /// Say what was found as annotations of a build too, on standard error: errors are those of --fail-on.
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub annotations: Option<AnnotationForm>,
     /// Rows shown of each table, 10 when not given, 7 on a brief page; JSON and CSV have all.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
@@ -489,23 +496,38 @@ mod tests {
     }
 }
 
-/// Levels of findings, as typed.
-#[derive(Clone, Copy, Debug, ValueEnum)]
+/// Severities, as typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// Worth knowing.
     Info,
+    /// Worth a look where time is left.
+    Low,
     /// Worth acting on.
-    Warning,
+    #[value(alias = "warning")]
+    Medium,
     /// Must not be so.
-    Error,
+    #[value(alias = "error")]
+    High,
+    /// Most of the run.
+    Critical,
 }
 
-impl From<FailOn> for Level {
-    fn from(level: FailOn) -> Self {
-        match level {
-            FailOn::Info => Level::Info,
-            FailOn::Warning => Level::Warning,
-            FailOn::Error => Level::Error,
+impl From<FailOn> for Severity {
+    fn from(severity: FailOn) -> Self {
+        match severity {
+            FailOn::Info => Severity::Info,
+            FailOn::Low => Severity::Low,
+            FailOn::Medium => Severity::Medium,
+            FailOn::High => Severity::High,
+            FailOn::Critical => Severity::Critical,
         }
     }
+}
+
+/// Builds that show annotations beside a change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum AnnotationForm {
+    /// Workflow commands of GitHub Actions.
+    Github,
 }

@@ -3,9 +3,10 @@
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::Parser;
-use trueno_analyze::cli::Cli;
+use clap::{CommandFactory, Parser};
+use trueno_analyze::cli::{Cli, Color};
 use trueno_analyze::commands;
+use trueno_analyze::project::with_project;
 use trueno_model::exit;
 use trueno_model::width::printable;
 use trueno_render::style::Meaning;
@@ -26,13 +27,21 @@ fn share_heaps() {
 fn main() -> ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     share_heaps();
-    let cli = Cli::parse();
-    match commands::run(&cli) {
+    // A folder that is gone has no project.
+    let folder = std::env::current_dir().unwrap_or_default();
+    let arguments = with_project(Cli::command(), std::env::args_os().collect(), &folder);
+    let done = arguments.map(|arguments| (Cli::parse_from(&arguments.all), arguments.given));
+    let color = match &done {
+        Ok((cli, _)) => cli.color,
+        Err(_) => Color::Auto,
+    };
+    let done = done.and_then(|(cli, given)| commands::run(&cli, given.as_ref()));
+    match done {
         Ok(code) => ExitCode::from(code),
         // The reader has seen enough: `… | head`.
         Err(error) if is_broken_pipe(&error) => ExitCode::from(exit::FINE),
         Err(error) => {
-            let palette = commands::palette(cli.color, std::io::stderr().is_terminal());
+            let palette = commands::palette(color, std::io::stderr().is_terminal());
             let lead = palette.paint(Meaning::Error, "error:");
             let text: Vec<_> = told(&error)
                 .lines()

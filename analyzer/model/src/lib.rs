@@ -13,6 +13,7 @@ mod format_ranks;
 pub mod name_groups;
 mod problem;
 mod report;
+mod severity;
 pub mod shapes;
 pub mod timeline;
 pub mod units;
@@ -27,4 +28,5 @@ pub use facts::{
 pub use format_ranks::{rank_numbers, ranks};
 pub use problem::{Level, Problem};
 pub use report::{Finding, Header, HeaderWindow, NOT_COMPARABLE, Report, Section, SectionStatus};
+pub use severity::{Rated, Severity};
 pub use window::Window;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use trueno_format::schema;
 use trueno_plugin::{Chart, Table};
 
-use crate::{Level, Problem, RunFacts, TableFacts, Window};
+use crate::{Level, Problem, Rated, RunFacts, Severity, TableFacts, Window};
 
 /// A conclusion of a plugin. Parts it did not give are `None`, null in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -123,38 +123,35 @@ impl Report {
         all
     }
 
-    /// The exit code: see [`crate::exit`]. With `fail_on`, a finding at that
-    /// level or above fails the check, and so does a section that failed: what
+    /// The exit code: see [`crate::exit`]. With `fail_on`, a finding or bottleneck of that
+    /// severity or above fails the check, and so does a section that failed: what
     /// it would have found is not known. When no section finished, nothing was
     /// analysed; when the run holds no event, there is nothing to measure. When
     /// a section says [`NOT_COMPARABLE`], nothing can be said of the baseline,
     /// with `fail_on` or without: what else was found comes first.
-    pub fn exit_code(&self, fail_on: Option<Level>) -> u8 {
+    pub fn exit_code(&self, fail_on: Option<Severity>) -> u8 {
         use crate::exit;
-        if !self
-            .sections
-            .iter()
-            .any(|section| section.status == SectionStatus::Ok)
-        {
+        let mut sections = self.sections.iter();
+        if !sections.any(|section| section.status == SectionStatus::Ok) {
             return exit::CANNOT_ANALYSE;
         }
         if !self.header.holds_events() {
             return exit::NOT_MEASURABLE;
         }
-        let findings = self.sections.iter().flat_map(|section| &section.findings);
-        let (not_comparable, found): (Vec<_>, Vec<_>) =
-            findings.partition(|finding| finding.code == NOT_COMPARABLE);
-        let failed = self
-            .sections
-            .iter()
-            .any(|section| section.status == SectionStatus::Failed);
-        let fails = |level| failed || found.iter().any(|finding| finding.severity >= level);
-        if fail_on.is_some_and(fails) {
+        let mut findings = self.sections.iter().flat_map(|section| &section.findings);
+        if fail_on.is_some_and(|severity| !self.culprits(severity).is_empty()) {
             exit::CHECK_FAILED
-        } else if !not_comparable.is_empty() {
+        } else if findings.any(|finding| finding.code == NOT_COMPARABLE) {
             exit::NOT_MEASURABLE
         } else {
             exit::FINE
         }
+    }
+
+    /// All that fails a check at this severity, worst first: a section that failed does at any.
+    pub fn culprits(&self, fail_on: Severity) -> Vec<Rated> {
+        let mut all = self.rated();
+        all.retain(|rated| rated.severity >= fail_on || rated.is_failure);
+        all
     }
 }

@@ -3,6 +3,7 @@
 //! Everything is written from the data of `trueno-model`: no run is open here, and no query is asked.
 //! A form of reports is a file that implements [`ReportForm`] and a line of [`FORMS`], from which `--format` is made.
 
+pub mod annotations;
 pub mod chart;
 pub mod csv;
 mod form;

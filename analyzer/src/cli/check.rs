@@ -4,16 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::PluginArgs;
+use super::{AnnotationForm, PluginArgs};
 
 /// `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The run directory, or a file that `import` knows.
-    pub run: PathBuf,
-    /// The assertions, in TOML.
+    /// Run directories, or files that `import` knows: each is checked, and the worst outcome is that of all.
+    #[arg(required = true, value_name = "RUN")]
+    pub runs: Vec<PathBuf>,
+    /// The assertions, in TOML [default: those of the project file].
     #[arg(long = "assert", value_name = "FILE")]
-    pub assertions: PathBuf,
+    pub assertions: Option<PathBuf>,
     /// A run that was as it should be, or its golden file (golden save), for the assertions that compare.
     #[arg(long, value_name = "RUN|FILE")]
     pub golden: Option<PathBuf>,
@@ -33,6 +34,9 @@ pub struct CheckArgs {
     /// Write the outcomes as JUnit XML too; - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
+    /// Say what does not hold as annotations of a build too, on standard error.
+    #[arg(long, value_name = "FORM", value_enum)]
+    pub annotations: Option<AnnotationForm>,
     /// Give names without a category one by the rules in FILE.
     #[arg(long, value_name = "FILE")]
     pub categories: Option<PathBuf>,

@@ -1,11 +1,15 @@
 //! `trueno-analyze check`.
 
-use trueno_compare::check::{self, Config, Subject, exit_code, render};
+use std::path::Path;
+
+use anyhow::bail;
+use trueno_compare::check::{self, CheckedRun, Config, Subject, exit_code, render, worst};
 use trueno_compare::golden::Opened;
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_render::style::Palette;
 
+use super::annotations;
 use super::output::{Files, Output};
 use super::runs::Runs;
 use super::search::search;
@@ -20,8 +24,13 @@ pub fn check(
     runs: &Runs<'_>,
     stderr: &Stderr,
 ) -> anyhow::Result<u8> {
+    let Some(assertions) = args.assertions.as_deref() else {
+        bail!(
+            "there is nothing to check (hint: --assert FILE, or [[assertion]] in trueno.toml of this folder or one above)"
+        );
+    };
     let mut files = Files::read([
-        ("--assert", Some(args.assertions.as_path())),
+        ("--assert", Some(assertions)),
         ("--golden", args.golden.as_deref()),
         ("--reference", args.reference.as_deref()),
         ("--categories", args.categories.as_deref()),
@@ -47,37 +56,48 @@ pub fn check(
             "--format and --junit - both want standard output (hint: give --junit a file)"
         );
     }
-    let config = Config::read(&args.assertions)?;
+    let config = Config::read(assertions)?;
     let rules = match &args.categories {
         Some(file) => CategoryRules::read(file)?,
         None => CategoryRules::default(),
     };
     let registry = Registry::gather(&search(&args.plugins))?;
-    let run = runs.open(&args.run)?;
     let open_side = |path| runs.open_side(path);
     let golden = args.golden.as_deref().map(open_side).transpose()?;
     let reference = args.reference.as_deref().map(open_side).transpose()?;
-    let shown = |path: &std::path::Path| path.display().to_string();
+    let shown = |path: &Path| path.display().to_string();
     let golden_shown = args.golden.as_deref().map(shown);
-    let golden = golden.as_ref().zip(golden_shown.clone());
-    let subject = Subject::new(&run, shown(&args.run), golden, &registry, &rules)?;
-    let subject = subject.with_reference(reference.as_ref().map(Opened::run));
-    let outcomes = check::check(&config, &subject, &|name| {
-        stderr.step(&format!("checking {name}"));
-    })?;
-    let code = exit_code(&outcomes);
+    let mut checked = Vec::new();
+    for path in &args.runs {
+        let run = runs.open(path)?;
+        let golden = golden.as_ref().zip(golden_shown.clone());
+        let subject = Subject::new(&run, shown(path), golden, &registry, &rules)?;
+        let subject = subject.with_reference(reference.as_ref().map(Opened::run));
+        let outcomes = check::check(&config, &subject, &|name| {
+            stderr.step(&format!("checking {name}"));
+        })?;
+        if args.annotations.is_some() {
+            annotations::outcomes(&outcomes, &shown(path));
+        }
+        checked.push(CheckedRun {
+            run: shown(path),
+            wall_ns: run.facts().wall_ns,
+            golden: golden_shown.clone(),
+            exit_code: exit_code(&outcomes),
+            outcomes,
+        });
+    }
+    let code = worst(&checked);
     if let Some(to) = junit_to {
-        to.replace(|to| to.write_all(render::junit(&outcomes, &shown(&args.run)).as_bytes()))?;
+        to.replace(|to| to.write_all(render::junit(&checked).as_bytes()))?;
     }
     if let Some(to) = result_to {
         let text = match format {
             CheckFormat::Text => {
-                render::terminal(&outcomes, page_width(args.width), to.palette(palette))
+                render::terminal(&checked, page_width(args.width), to.palette(palette))
             }
-            CheckFormat::Json => {
-                render::json(&outcomes, &shown(&args.run), golden_shown.as_deref(), code)
-            }
-            CheckFormat::Junit => render::junit(&outcomes, &shown(&args.run)),
+            CheckFormat::Json => render::json(&checked),
+            CheckFormat::Junit => render::junit(&checked),
         };
         to.text(&text)?;
     }

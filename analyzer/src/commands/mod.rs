@@ -1,5 +1,6 @@
 //! The commands of the command line, one module each.
 
+mod annotations;
 mod ceilings;
 mod charts;
 mod check;
@@ -30,6 +31,7 @@ mod tree;
 mod tui;
 
 use std::io::{self, IsTerminal};
+use std::path::PathBuf;
 
 use runs::Runs;
 use stderr::Stderr;
@@ -41,13 +43,16 @@ use trueno_model::exit;
 
 use crate::cli::{Cli, Command, PluginsCommand};
 
-/// Runs what was typed; the exit code.
+/// Runs what was typed, with flags that a project file gave; the exit code.
 ///
 /// # Errors
 /// Nothing could be analysed (exit code 2), or standard output was closed.
-pub fn run(cli: &Cli) -> anyhow::Result<u8> {
+pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Result<u8> {
     interrupt::file_sizes_are_errors();
     let stderr = Stderr::new(cli, palette(cli.color, io::stderr().is_terminal()));
+    if let Some((file, flags)) = project {
+        stderr.note(&format!("{}: {}", file.display(), flags.join(" ")));
+    }
     let runs = Runs::new(!cli.no_cache, &stderr);
     let page = palette(cli.color, io::stdout().is_terminal());
     match &cli.command {

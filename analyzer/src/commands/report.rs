@@ -11,10 +11,11 @@ use trueno_host::plugin::{Registry, Status};
 use trueno_host::window::Wanted;
 use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
-use trueno_model::{Level, Report, SectionStatus};
+use trueno_model::{Rated, Report, SectionStatus, Severity, exit};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
+use super::annotations;
 use super::ceilings;
 use super::charts::Charts;
 use super::options;
@@ -176,7 +177,22 @@ pub fn report(
         ));
     }
 
-    let code = report.exit_code(args.fail_on.map(Level::from));
+    let fail_on = args.fail_on.map(Severity::from);
+    let code = report.exit_code(fail_on);
+    if code == exit::CHECK_FAILED {
+        for culprit in report.culprits(fail_on.unwrap_or(Severity::Info)) {
+            let Rated {
+                plugin,
+                severity,
+                title,
+                ..
+            } = culprit;
+            stderr.fail(&format!("{severity}: {title} [{plugin}]"));
+        }
+    }
+    if args.annotations.is_some() {
+        annotations::findings(&report, fail_on);
+    }
     let last = match report_to {
         // Another form has standard output.
         None if !is_chosen && !on_stdout.is_empty() => None,

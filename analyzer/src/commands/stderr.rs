@@ -30,6 +30,11 @@ impl Stderr {
         }
     }
 
+    /// What makes the command fail, however quiet it was asked to be.
+    pub fn fail(&self, text: &str) {
+        self.say(Meaning::Error, "failed:", text);
+    }
+
     /// Something worth a line, unless they asked for quiet.
     pub fn note(&self, text: &str) {
         if !self.quiet {

@@ -90,7 +90,9 @@ impl Config {
             problem,
         };
         let table: Table = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
-        if let Some(key) = table.keys().find(|key| *key != "assertion") {
+        // Tables of that kind are flags of commands, of which others take care.
+        let mut others = table.iter().filter(|(key, _)| *key != "assertion");
+        if let Some((key, _)) = others.find(|(_, value)| !value.is_table()) {
             return Err(wrong(format!(
                 "unknown key {key:?} (hint: assertions stand in tables [[assertion]])"
             )));

@@ -26,7 +26,7 @@ mod subject;
 mod types;
 
 pub use config::{Assertion, CheckError, Config};
-pub use outcome::{Found, Outcome, Status, exit_code};
+pub use outcome::{CheckedRun, Found, Outcome, Status, exit_code, worst};
 pub use subject::Subject;
 
 use types::{AssertionType, Condition};

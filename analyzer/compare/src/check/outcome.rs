@@ -147,6 +147,33 @@ impl Outcome {
     }
 }
 
+/// A run and how its assertions ended.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckedRun {
+    /// The path as typed.
+    pub run: String,
+    /// Wall time of the run, where it is known.
+    pub wall_ns: Option<i64>,
+    /// The golden run as typed.
+    pub golden: Option<String>,
+    /// See [`exit_code`].
+    pub exit_code: u8,
+    /// In the order of the file.
+    #[serde(rename = "assertions")]
+    pub outcomes: Vec<Outcome>,
+}
+
+/// Exit code of several runs: a violation in one comes before what cannot be measured in another.
+pub fn worst(runs: &[CheckedRun]) -> u8 {
+    let any = |code: u8| runs.iter().any(|run| run.exit_code == code);
+    let order = [
+        trueno_model::exit::CHECK_FAILED,
+        trueno_model::exit::NOT_MEASURABLE,
+    ];
+    let found = order.into_iter().find(|code| any(*code));
+    found.unwrap_or(trueno_model::exit::FINE)
+}
+
 /// Exit code: a violation comes before what cannot be measured; what only warns is neither.
 pub fn exit_code(outcomes: &[Outcome]) -> u8 {
     let any = |status: Status| {

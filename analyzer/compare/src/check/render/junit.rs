@@ -1,18 +1,31 @@
 //! JUnit XML, which build servers show.
 
-use crate::check::outcome::{Outcome, Status};
+use crate::check::outcome::{CheckedRun, Outcome, Status};
 
-/// One suite: a violation is a failure; what cannot be measured and could have failed is an error; what only warns,
-/// or is turned off, is skipped.
-pub fn junit(outcomes: &[Outcome], run: &str) -> String {
+/// One suite a run: a violation is a failure; what cannot be measured and could have failed is an error; what only
+/// warns, or is turned off, is skipped. `time` is that of the run, whose wall time is known: how long the checking took
+/// would differ each time.
+pub fn junit(runs: &[CheckedRun]) -> String {
+    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n");
+    for run in runs {
+        suite(&mut out, run);
+    }
+    out.push_str("</testsuites>\n");
+    out
+}
+
+fn suite(out: &mut String, run: &CheckedRun) {
+    let outcomes = &run.outcomes;
     let is_error = |o: &Outcome| o.status == Status::NotMeasurable && o.fail_on_violation;
     let is_failure = |o: &Outcome| o.status == Status::Failed;
     let is_skipped = |o: &Outcome| !is_error(o) && !is_failure(o) && o.status != Status::Passed;
     let count = |of: &dyn Fn(&Outcome) -> bool| outcomes.iter().filter(|o| of(o)).count();
-    let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
+    let time = run.wall_ns.map_or(String::new(), |ns| {
+        format!(" time=\"{:.9}\"", ns as f64 / 1e9)
+    });
     out.push_str(&format!(
-        "<testsuites>\n  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n",
-        escape(run),
+        "  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\"{time}>\n",
+        escape(&run.run),
         outcomes.len(),
         count(&is_failure),
         count(&is_error),
@@ -48,8 +61,7 @@ pub fn junit(outcomes: &[Outcome], run: &str) -> String {
             out.push_str("/>\n");
         }
     }
-    out.push_str("  </testsuite>\n</testsuites>\n");
-    out
+    out.push_str("  </testsuite>\n");
 }
 
 /// For attributes and text; characters that XML has no form for are shown as their number.

@@ -2,15 +2,29 @@
 
 mod junit;
 
-use serde::Serialize;
+use serde_json::json;
 use trueno_model::width;
 use trueno_render::style::{Meaning, Palette};
 
-use super::outcome::{Outcome, Status};
+use super::outcome::{CheckedRun, Outcome, Status, worst};
 pub use junit::junit;
 
-/// For a terminal of `room` columns: one assertion after the other in the order of the file, and counts.
-pub fn terminal(outcomes: &[Outcome], room: usize, palette: Palette) -> String {
+/// For a terminal of `room` columns: one assertion after the other in the order of the file, and counts; of several runs
+/// each below its name.
+pub fn terminal(runs: &[CheckedRun], room: usize, palette: Palette) -> String {
+    let [one] = runs else {
+        let each = runs.iter().map(|run| {
+            let name = width::printable(&run.run);
+            let heading = palette.paint(Meaning::Heading, &name);
+            format!("{heading}\n{}", outcomes(&run.outcomes, room, palette))
+        });
+        let each: Vec<String> = each.collect();
+        return each.join("\n");
+    };
+    outcomes(&one.outcomes, room, palette)
+}
+
+fn outcomes(outcomes: &[Outcome], room: usize, palette: Palette) -> String {
     let mut out = String::new();
     for outcome in outcomes {
         let meaning = match outcome.status {
@@ -62,35 +76,14 @@ fn counts(outcomes: &[Outcome]) -> String {
     parts.join(", ")
 }
 
-/// `{format, run, golden, exit_code, assertions}`.
-pub fn json(outcomes: &[Outcome], run: &str, golden: Option<&str>, exit_code: u8) -> String {
-    #[derive(Serialize)]
-    struct Format {
-        name: &'static str,
-        major: u32,
-        minor: u32,
-    }
-    #[derive(Serialize)]
-    struct File<'a> {
-        format: Format,
-        run: &'a str,
-        golden: Option<&'a str>,
-        exit_code: u8,
-        assertions: &'a [Outcome],
-    }
-    let file = File {
-        format: Format {
-            name: "trueno-check",
-            major: 1,
-            minor: 0,
-        },
-        run,
-        golden,
-        exit_code,
-        assertions: outcomes,
+/// `{format, run, wall_ns, golden, exit_code, assertions}`; of several runs `{format, exit_code, runs}`.
+pub fn json(runs: &[CheckedRun]) -> String {
+    let mut value = match runs {
+        [one] => json!(one),
+        several => json!({ "exit_code": worst(several), "runs": several }),
     };
-    // Maps have text keys: this cannot fail.
-    let mut text = serde_json::to_string_pretty(&file).unwrap_or_default();
+    value["format"] = json!({ "name": "trueno-check", "major": 1, "minor": 1 });
+    let mut text = format!("{value:#}");
     text.push('\n');
     text
 }

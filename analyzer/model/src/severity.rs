@@ -1,0 +1,143 @@
+//! The one scale of what a report found: findings of plugins, bottlenecks, sections that failed.
+
+use std::fmt;
+
+use trueno_plugin::Table;
+
+use crate::report::NOT_COMPARABLE;
+use crate::{Cell, Level, Report, Section, SectionStatus};
+
+/// Severity, least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing.
+    Info,
+    /// Worth a look where time is left.
+    Low,
+    /// Worth acting on; a finding of level `warning`.
+    Medium,
+    /// Must not be so; a finding of level `error`, a section that failed.
+    High,
+    /// Most of the run.
+    Critical,
+}
+
+impl Severity {
+    /// All, least first.
+    pub const ALL: [Self; 5] = [
+        Self::Info,
+        Self::Low,
+        Self::Medium,
+        Self::High,
+        Self::Critical,
+    ];
+
+    /// The lower-case word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Low => "low",
+            Self::Medium => "medium",
+            Self::High => "high",
+            Self::Critical => "critical",
+        }
+    }
+
+    /// The severity of that name, or that a finding's level has.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "warning" => Some(Self::Medium),
+            "error" => Some(Self::High),
+            name => Self::ALL.into_iter().find(|one| one.name() == name),
+        }
+    }
+}
+
+impl From<Level> for Severity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Info => Self::Info,
+            Level::Warning => Self::Medium,
+            Level::Error => Self::High,
+        }
+    }
+}
+
+impl fmt::Display for Severity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Something found, on the one scale.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rated {
+    /// The plugin that found it.
+    pub plugin: String,
+    /// Its severity.
+    pub severity: Severity,
+    /// In one line.
+    pub title: String,
+    /// What to do, where somebody knows.
+    pub suggestion: Option<String>,
+    /// True for a section that failed.
+    pub is_failure: bool,
+}
+
+/// The plugin whose findings have a severity of their own, and the table of all of them.
+const BOTTLENECKS: (&str, &str) = ("bottleneck", "bottlenecks");
+
+impl Report {
+    /// All that was found, worst first, then in report order. What cannot be compared is not among it.
+    pub fn rated(&self) -> Vec<Rated> {
+        let mut all: Vec<Rated> = self.sections.iter().flat_map(of_section).collect();
+        all.sort_by_key(|rated| std::cmp::Reverse(rated.severity));
+        all
+    }
+}
+
+fn of_section(section: &Section) -> Vec<Rated> {
+    let rated = |severity, title: String, suggestion: Option<String>| Rated {
+        plugin: section.plugin.clone(),
+        severity,
+        title,
+        suggestion,
+        is_failure: false,
+    };
+    let failed = (section.status == SectionStatus::Failed).then(|| {
+        let why = section.message.as_deref().unwrap_or("no reason given");
+        let title = format!("the section failed, and what it would have found is not known: {why}");
+        Rated {
+            is_failure: true,
+            ..rated(Severity::High, title, None)
+        }
+    });
+    let mut all: Vec<Rated> = failed.into_iter().collect();
+    let mut tables = section.tables.iter();
+    let bottlenecks = tables.find(|table| table.name() == BOTTLENECKS.1);
+    match bottlenecks.filter(|_| section.plugin == BOTTLENECKS.0) {
+        // Its findings are the first of these, on the scale of three levels.
+        Some(table) => all.extend((0..table.rows()).filter_map(|row| {
+            let severity = Severity::from_name(text(table, "severity", row)?)?;
+            let title = text(table, "sentence", row)?.to_owned();
+            let suggestion = text(table, "suggestion", row).map(str::to_owned);
+            Some(rated(severity, title, suggestion))
+        })),
+        None => {
+            let findings = section.findings.iter();
+            let findings = findings.filter(|finding| finding.code != NOT_COMPARABLE);
+            all.extend(findings.map(|finding| {
+                let severity = finding.severity.into();
+                rated(severity, finding.title.clone(), finding.suggestion.clone())
+            }));
+        }
+    }
+    all
+}
+
+fn text<'a>(table: &'a Table, column: &str, row: usize) -> Option<&'a str> {
+    match Cell::at(table.column(column).ok()?, row) {
+        Cell::Text(text) => Some(text),
+        _ => None,
+    }
+}
