@@ -8,7 +8,7 @@ fn help_shows_examples_and_exit_codes() {
     let help = dir.command(&["--help"]).exits(0).stdout;
     for expected in [
         "EXAMPLES:",
-        "trueno-analyze report decode.run --fail-on warning",
+        "trueno-analyze report decode.run --fail-on high",
         "EXIT CODES:",
         "plugins",
     ] {

@@ -37,6 +37,7 @@ mod ranks;
 mod recover;
 mod replay;
 mod report;
+mod report_schema;
 mod roofline;
 mod round_trip;
 mod rules;

@@ -32,7 +32,7 @@ EXAMPLES:
   Look at a run:
     trueno-analyze report decode.run
   Gate a build on it, and keep the numbers:
-    trueno-analyze report decode.run --fail-on warning --json report.json
+    trueno-analyze report decode.run --fail-on high --json report.json
   See what ran inside what; walk through it:
     trueno-analyze tree decode.run --merge
     trueno-analyze tui decode.run
@@ -71,7 +71,7 @@ EXAMPLES:
 
 EXIT CODES:
   0  fine
-  1  a finding at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost;
+  1  a finding or bottleneck at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost;
      compare --fail-on: something is slower, or has changed; check: an assertion is violated;
      plugins check: a rule is broken
   2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
