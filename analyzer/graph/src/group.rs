@@ -60,11 +60,30 @@ impl Totals {
 }
 
 impl Graph {
-    /// The lanes.
-    pub fn top(&self, filter: Option<&Filter>) -> Vec<Group> {
+    /// The lanes; merged, one row for all short-lived threads of one role.
+    pub fn top(&self, merge: bool, filter: Option<&Filter>) -> Vec<Group> {
         let mut roots = self.roots();
         roots.retain(|at| filter.is_none_or(|filter| filter.keeps(*at)));
-        roots.into_iter().map(|at| self.alone(at)).collect()
+        let mut groups: Vec<Group> = Vec::new();
+        let mut pools: HashMap<u32, usize> = HashMap::new();
+        for at in roots {
+            let pooled = self.pooled_lanes.get(at as usize).copied().flatten();
+            let Some((first, name)) = pooled.filter(|_| merge) else {
+                groups.push(self.alone(at));
+                continue;
+            };
+            match pools.get(&first) {
+                Some(place) => groups[*place].members.push(at),
+                None => {
+                    pools.insert(first, groups.len());
+                    groups.push(Group {
+                        name,
+                        ..self.alone(at)
+                    });
+                }
+            }
+        }
+        groups
     }
 
     fn alone(&self, at: u32) -> Group {

@@ -21,6 +21,7 @@ mod links;
 mod load;
 mod node;
 mod pick;
+mod pools;
 mod sums;
 mod sweep;
 #[cfg(test)]

@@ -10,7 +10,7 @@ use trueno_engine::run::{Run, RunError};
 use super::columns::{Names, Numbers, Rows};
 use super::detail_columns::Details;
 use super::links::{self, Link};
-use super::{Class, Detail, Graph, LaneInfo, NONE, Node, Timing, sums, sweep};
+use super::{Class, Detail, Graph, LaneInfo, NONE, Node, Timing, pools, sums, sweep};
 
 /// Choice of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -284,6 +284,7 @@ impl Loader {
             without_tiles: !content.tiles,
             ..Graph::default()
         };
+        pools::find(&mut graph);
         let around = sweep::sweep(&mut graph);
         links::hang(&mut graph, &links, &around, edges);
         if content.edges {

@@ -155,6 +155,8 @@ pub struct Graph {
     pub names: Vec<String>,
     /// Number of its group's name for each name: its own where it holds no id.
     pub(super) merged_names: Vec<u32>,
+    /// By lane: the first one of its pool and the number of the pool's name; `None`: it is of no pool.
+    pub(super) pooled_lanes: Vec<Option<(u32, u32)>>,
     /// Details that [`Node::detail`] refers to.
     pub details: Vec<Detail>,
     /// Length of the run; `None`: it holds nothing with a time.

@@ -18,7 +18,12 @@ fn loaded(make: impl FnOnce(&std::path::Path), content: Content) -> Graph {
 /// Indented names with host, self and device time.
 fn outline(graph: &Graph) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut open: Vec<(Group, usize)> = graph.top(None).into_iter().map(|g| (g, 0)).rev().collect();
+    let mut open: Vec<(Group, usize)> = graph
+        .top(false, None)
+        .into_iter()
+        .map(|g| (g, 0))
+        .rev()
+        .collect();
     while let Some((group, depth)) = open.pop() {
         let totals = graph.totals(&group.members);
         let ns = |ns: Option<i64>| ns.map_or("-".to_owned(), |ns| ns.to_string());
@@ -128,7 +133,7 @@ fn merged_names_that_differ_in_ids_are_one_row() {
         made.finish(100);
     };
     let graph = loaded(make, Content::default());
-    let lane = &graph.top(None)[0];
+    let lane = &graph.top(false, None)[0];
     let below = |merge| -> Vec<(&str, usize)> {
         let groups = graph.below(lane, merge, None).into_iter();
         let row = |group: Group| {
@@ -144,6 +149,51 @@ fn merged_names_that_differ_in_ids_are_one_row() {
         [("ProfilerStep#*", 2), ("add", 2), ("layer 1", 1)]
     );
     assert_eq!(below(false)[2], ("ProfilerStep#5", 1));
+}
+
+#[test]
+fn merged_threads_of_a_pool_are_one_lane() {
+    let make = |path: &std::path::Path| {
+        let mut made = Made::new(path);
+        let lanes = (1..=9).map(|thread| (thread, thread * 10, 8));
+        for (thread, start_ns, dur_ns) in lanes.chain([(10, 0, 100)]) {
+            made.row(
+                "bricks",
+                &[
+                    ("id", thread.into()),
+                    ("name", if thread == 10 { "loop" } else { "ffn" }.into()),
+                    ("kind", "brick".into()),
+                    ("thread", thread.into()),
+                    ("start_ns", start_ns.into()),
+                    ("dur_ns", dur_ns.into()),
+                    ("timing", "host".into()),
+                ],
+            );
+        }
+        made.finish(100);
+    };
+    let graph = loaded(make, Content::default());
+    let top = |merge| -> Vec<(String, usize, Option<i64>)> {
+        let row = |group: Group| {
+            (
+                graph.names[group.name as usize].clone(),
+                group.members.len(),
+                graph.totals(&group.members).host_ns,
+            )
+        };
+        graph.top(merge, None).into_iter().map(row).collect()
+    };
+    assert_eq!(
+        top(true),
+        [
+            ("threads of ffn ×9".to_owned(), 9, Some(72)),
+            ("thread 10".to_owned(), 1, Some(100)),
+        ]
+    );
+    assert_eq!(top(false).len(), 10);
+    let pool = &graph.top(true, None)[0];
+    let below = graph.below(pool, true, None);
+    assert_eq!((below.len(), below[0].members.len()), (1, 9));
 }
 
 #[test]
@@ -290,7 +340,7 @@ proptest! {
         }
         // Nothing is lost or told twice, however rows are merged or left out.
         for merge in [false, true] {
-            let mut open = graph.top(None);
+            let mut open = graph.top(false, None);
             let (mut count, mut self_ns) = (0, 0);
             while let Some(group) = open.pop() {
                 let totals = graph.totals(&group.members);
@@ -314,7 +364,7 @@ proptest! {
             prop_assert_eq!(self_ns, hosts.map(|(_, ns)| ns).sum::<i64>());
         }
         // Device time of a lane's tree: self times of all device rows in it.
-        let device: i64 = graph.top(None).iter().filter_map(|g| graph.totals(&g.members).device_ns).sum();
+        let device: i64 = graph.top(false, None).iter().filter_map(|g| graph.totals(&g.members).device_ns).sum();
         let expected: i64 = rows.iter().zip(&expected).filter(|(row, _)| row.is_device).map(|(_, ns)| ns).sum();
         prop_assert_eq!(device, expected);
     }

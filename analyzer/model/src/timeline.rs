@@ -1,5 +1,7 @@
 //! A timeline, a row for each depth of each lane, in a size that a page can hold.
 
+use std::collections::BTreeMap;
+
 /// Intervals of a run by lane and depth.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
@@ -17,6 +19,8 @@ pub struct Timeline {
     pub links: Vec<Link>,
     /// Lanes in their order, each from the outermost intervals to the innermost.
     pub rows: Vec<Row>,
+    /// Lanes that threads share with others of their pool, by the threads' own names.
+    pub shared_lanes: BTreeMap<String, String>,
     /// Intervals of the run.
     pub spans: u64,
     /// Intervals longer than this are kept as they are; the others are part of slices.

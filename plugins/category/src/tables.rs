@@ -1,7 +1,8 @@
 //! The output tables, and how their columns are computed.
 //!
 //! Shares are null where their denominator is zero. `wall_share` divides by
-//! the window times the number of lanes of that kind; with the rows
+//! the window times the number of lanes of that kind, of a pool of short-lived
+//! threads those that were there at once; with the rows
 //! `unaccounted` and `not alive` the shares of a kind of lane add up to 1.
 //! `not alive` stands apart because it is nobody's unexplained work: of many
 //! threads, each alive for a moment, it is nearly all of the time. No chart has it.
@@ -13,7 +14,7 @@ use trueno_analysis::lanes::{Label, LaneKind, Lanes};
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::totals::{LabelTotal, Totals};
+use crate::totals::{LabelTotal, LaneTotal, Totals};
 
 /// Name of the row for time between the first and the last row of a lane in which nothing ran on it.
 pub const UNACCOUNTED: &str = "unaccounted";
@@ -28,7 +29,7 @@ pub struct KindTotal {
     pub busy_ns: i64,
     /// Σ from the first row to the last, as far as that is in the window.
     pub alive_ns: i64,
-    /// Number of lanes.
+    /// Number of lanes; of a pool those that were there at once.
     pub lanes: usize,
     /// Window × lanes.
     pub wall_ns: i64,
@@ -53,19 +54,59 @@ pub struct CategoryRow {
 
 /// Sums over the lanes of one kind; `None` when the run has no such lane.
 pub fn kind_total(run: &Lanes, totals: &Totals, kind: LaneKind) -> Option<KindTotal> {
-    let lanes = || {
-        run.lanes
-            .iter()
-            .zip(&totals.lanes)
-            .filter(|(lane, _)| lane.kind == kind)
+    let rows = || {
+        lane_rows(run, totals)
+            .into_iter()
+            .filter(|row| row.kind == kind)
     };
     let found = KindTotal {
-        busy_ns: lanes().map(|(_, total)| total.busy_ns).sum(),
-        alive_ns: lanes().map(|(_, total)| total.alive_ns).sum(),
-        lanes: lanes().count(),
-        wall_ns: run.wall_ns.saturating_mul(lanes().count() as i64),
+        busy_ns: rows().map(|row| row.total.busy_ns).sum(),
+        alive_ns: rows().map(|row| row.total.alive_ns).sum(),
+        lanes: rows().map(|row| row.lanes).sum(),
+        wall_ns: rows().map(|row| row.wall_ns).sum(),
     };
-    lanes().next().map(|_| found)
+    rows().next().map(|_| found)
+}
+
+/// A lane, or all threads of a pool.
+struct LaneRow {
+    name: String,
+    kind: LaneKind,
+    total: LaneTotal,
+    /// One, or as many as were there at once.
+    lanes: usize,
+    /// Window × lanes.
+    wall_ns: i64,
+}
+
+/// Lanes in their order; a pool stands in the place of its first thread.
+fn lane_rows(run: &Lanes, totals: &Totals) -> Vec<LaneRow> {
+    let mut rows = Vec::with_capacity(run.lanes.len());
+    for (at, lane) in run.lanes.iter().enumerate() {
+        if totals.pools.follows(at) {
+            continue;
+        }
+        let (name, total, lanes) = match totals.pools.led_by(at) {
+            None => (lane.name.clone(), totals.lanes[at], 1),
+            Some(pool) => {
+                let mut sum = LaneTotal::default();
+                for of in pool.threads.iter().map(|at| totals.lanes[*at]) {
+                    sum.busy_ns += of.busy_ns;
+                    sum.self_ns += of.self_ns;
+                    sum.alive_ns += of.alive_ns;
+                }
+                (pool.heading(), sum, pool.slots)
+            }
+        };
+        rows.push(LaneRow {
+            name,
+            kind: lane.kind,
+            total,
+            lanes,
+            wall_ns: run.wall_ns.saturating_mul(lanes as i64),
+        });
+    }
+    rows
 }
 
 /// Labels that have rows on a kind of lane.
@@ -243,30 +284,27 @@ pub fn by_brick(run: &Lanes, totals: &Totals) -> TableBuilder {
         )
 }
 
-/// Table `by_lane`: host threads by number, then device streams.
+/// Table `by_lane`: host threads by number, then device streams; threads of a pool are one row.
 ///
-/// `busy_ns`: union of the intervals; `self_ns`: sum of the self times, found
+/// `busy_ns`: union of the intervals, of a pool thread by thread; `self_ns`: sum of the self times, found
 /// by another pass and equal to it; `unaccounted_ns`: without any interval, between the lane's first row and its
-/// last; `not_alive_ns`: before and after those; `wall_ns`: the window, which is busy + unaccounted + not alive.
+/// last; `not_alive_ns`: before and after those; `wall_ns`: the window, of a pool times the threads that were there at
+/// once, which is busy + unaccounted + not alive.
 pub fn by_lane(run: &Lanes, totals: &Totals) -> TableBuilder {
+    let rows = lane_rows(run, totals);
+    let total = || rows.iter().map(|row| &row.total);
     Table::build("by_lane")
-        .text("lane", run.lanes.iter().map(|lane| &lane.name))
-        .text("lane_kind", run.lanes.iter().map(|lane| lane.kind.name()))
-        .i64("busy_ns", totals.lanes.iter().map(|total| total.busy_ns))
-        .i64("self_ns", totals.lanes.iter().map(|total| total.self_ns))
+        .text("lane", rows.iter().map(|row| &row.name))
+        .text("lane_kind", rows.iter().map(|row| row.kind.name()))
+        .i64("busy_ns", total().map(|total| total.busy_ns))
+        .i64("self_ns", total().map(|total| total.self_ns))
         .i64(
             "unaccounted_ns",
-            totals
-                .lanes
-                .iter()
-                .map(|total| total.alive_ns - total.busy_ns),
+            total().map(|total| total.alive_ns - total.busy_ns),
         )
-        .i64("wall_ns", run.lanes.iter().map(|_| run.wall_ns))
+        .i64("wall_ns", rows.iter().map(|row| row.wall_ns))
         .i64(
             "not_alive_ns",
-            totals
-                .lanes
-                .iter()
-                .map(|total| run.wall_ns - total.alive_ns),
+            rows.iter().map(|row| row.wall_ns - row.total.alive_ns),
         )
 }

@@ -4,6 +4,7 @@
 //! durations are those of the whole interval.
 
 use trueno_analysis::lanes::{LaneKind, Lanes, NO_ELEMENTS};
+use trueno_analysis::pools::Pools;
 use trueno_analysis::quantiles::{Quantiles, quantiles};
 use trueno_analysis::sweep::OpenIntervals;
 use trueno_analysis::unions::{GroupedUnions, UnionLength};
@@ -46,6 +47,8 @@ pub struct Totals {
     categories: [GroupedUnions; 2],
     /// Totals of lanes, in the order of lanes.
     pub lanes: Vec<LaneTotal>,
+    /// Threads that share lanes.
+    pub pools: Pools,
 }
 
 impl Totals {
@@ -73,6 +76,7 @@ pub fn totals(run: &Lanes) -> Totals {
             GroupedUnions::new(run.texts.len()),
         ],
         lanes: Vec::with_capacity(run.lanes.len()),
+        pools: Pools::of_run(run),
     };
     let mut inclusive = [GroupedUnions::new(labels), GroupedUnions::new(labels)];
     let mut with_elements = [GroupedUnions::new(labels), GroupedUnions::new(labels)];

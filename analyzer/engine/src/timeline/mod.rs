@@ -4,10 +4,13 @@
 //! the others how much of each slice of the time they filled, and which name had the most of it: so
 //! no time disappears, and the page stays small however long the run.
 //!
+//! Threads of a pool share lanes ([`trueno_analysis::pools`]); in the stacks a pool is one lane.
+//!
 //! An interval that outlasts what it began in takes a free row, so chains of overlaps stay flat.
 
 mod details;
 mod levels;
+mod pooled;
 mod read;
 mod stacks;
 #[cfg(test)]
@@ -58,9 +61,11 @@ pub fn timeline(
     for lane in &mut lanes.lanes {
         lane.sort();
     }
+    let shared = pooled::share_lanes(&mut lanes);
     // Devices first: they are what a program with any is about, and threads can be many and deep.
     lanes.lanes.sort_by_key(|lane| !lane.is_device);
     let mut made = levels::levels(&lanes, wall_ns, limits);
+    made.shared_lanes = shared;
     made.frames = stacks::frames(&lanes, limits.frames);
     levels::keep_used_names(&mut made, lanes.names);
     if made.longer_than_ns.is_none() {

@@ -65,6 +65,8 @@ pub(super) struct Interval {
 pub(super) struct OfLane {
     pub(super) name: String,
     pub(super) is_device: bool,
+    /// Name of the pool whose threads share it.
+    pub(super) pool: Option<String>,
     pub(super) intervals: Vec<Interval>,
 }
 
@@ -200,6 +202,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
     let lanes = found.into_iter().map(|(lane, intervals)| OfLane {
         name: lane.name(&threads, of_ranks),
         is_device: matches!(lane, Lane::Stream(..)),
+        pool: None,
         intervals,
     });
     Ok(Lanes {

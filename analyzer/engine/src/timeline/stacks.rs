@@ -28,16 +28,22 @@ struct Tree {
 /// The widest `most` frames with their places; children stand within their parent, by name.
 pub(super) fn frames(lanes: &Lanes, most: usize) -> Vec<Frame> {
     let mut tree = Tree::default();
-    let mut roots = Vec::new();
+    let mut roots: Vec<(usize, &str)> = Vec::new();
+    let mut pools: HashMap<&str, usize> = HashMap::new();
     for lane in &lanes.lanes {
-        let root = tree.nodes.len();
-        tree.nodes.push(Node {
-            parent: root,
-            name: 0,
-            depth: 0,
-            self_ns: 0,
-        });
-        roots.push(root);
+        let known = lane.pool.as_deref().and_then(|pool| pools.get(pool));
+        let root = match known {
+            Some(root) => *root,
+            None => {
+                let name = lane.pool.as_deref().unwrap_or(&lane.name);
+                let root = tree.root();
+                roots.push((root, name));
+                if lane.pool.is_some() {
+                    pools.insert(name, root);
+                }
+                root
+            }
+        };
         tree.fold(root, &lane.intervals);
     }
     let mut totals: Vec<i64> = tree.nodes.iter().map(|node| node.self_ns).collect();
@@ -52,13 +58,13 @@ pub(super) fn frames(lanes: &Lanes, most: usize) -> Vec<Frame> {
     let name = |at: usize| &lanes.names[tree.nodes[at].name as usize];
     let mut frames = Vec::new();
     let mut at_ns = 0;
-    for (root, lane) in roots.iter().zip(&lanes.lanes) {
+    for (root, of_root) in &roots {
         let mut open = vec![(*root, at_ns)];
         while let Some((at, at_ns)) = open.pop() {
             let node = &tree.nodes[at];
             frames.push(Frame {
                 name: if at == *root {
-                    lane.name.clone()
+                    (*of_root).to_owned()
                 } else {
                     name(at).clone()
                 },
@@ -89,6 +95,17 @@ pub(super) fn frames(lanes: &Lanes, most: usize) -> Vec<Frame> {
 }
 
 impl Tree {
+    fn root(&mut self) -> usize {
+        let root = self.nodes.len();
+        self.nodes.push(Node {
+            parent: root,
+            name: 0,
+            depth: 0,
+            self_ns: 0,
+        });
+        root
+    }
+
     fn child(&mut self, parent: usize, name: u32) -> usize {
         if let Some(child) = self.children.get(&(parent, name)) {
             return *child;

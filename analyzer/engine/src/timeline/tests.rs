@@ -18,6 +18,7 @@ fn lanes(intervals: &[(i64, i64, u32)]) -> Lanes {
     let mut lane = OfLane {
         name: "thread 0".into(),
         is_device: false,
+        pool: None,
         intervals: intervals.collect(),
     };
     lane.sort();
@@ -36,6 +37,53 @@ fn made(intervals: &[(i64, i64, u32)], spans: usize) -> Timeline {
     let mut made = levels(&all, Some(1_000), limits);
     keep_used_names(&mut made, all.names);
     made
+}
+
+#[test]
+fn threads_of_a_pool_share_lanes_and_are_one_stack() {
+    let lane = |at: i64, start_ns, dur_ns, name| OfLane {
+        name: format!("thread {at} worker-{at}"),
+        is_device: false,
+        pool: None,
+        intervals: vec![Interval {
+            start_ns,
+            end_ns: start_ns + dur_ns,
+            id: at,
+            name,
+        }],
+    };
+    let mut all = Lanes {
+        // Two at once, and one that is there all the time.
+        lanes: (0..10)
+            .map(|at| lane(at, at / 2 * 100, 60, 1))
+            .chain([lane(99, 0, 500, 0)])
+            .collect(),
+        names: ["a", "b", "c"].map(str::to_owned).to_vec(),
+    };
+    let shared = super::pooled::share_lanes(&mut all);
+    let lanes: Vec<(&str, usize)> = all
+        .lanes
+        .iter()
+        .map(|lane| (lane.name.as_str(), lane.intervals.len()))
+        .collect();
+    assert_eq!(
+        lanes,
+        [
+            ("worker-* ×10 (1 of 2)", 5),
+            ("worker-* ×10 (2 of 2)", 5),
+            ("thread 99 worker-99", 1),
+        ]
+    );
+    assert_eq!(shared["thread 3 worker-3"], "worker-* ×10 (2 of 2)");
+    let made = levels(&all, Some(1_000), Limits::default());
+    assert_eq!((made.rows.len(), made.spans), (3, 11));
+    let frames = super::stacks::frames(&all, 100);
+    let lanes: Vec<(&str, i64)> = frames
+        .iter()
+        .filter(|frame| frame.depth == 0)
+        .map(|frame| (frame.name.as_str(), frame.total_ns))
+        .collect();
+    assert_eq!(lanes, [("worker-* ×10", 600), ("thread 99 worker-99", 500)]);
 }
 
 #[test]

@@ -31,7 +31,7 @@ pub(super) fn data(report: &Report, timeline: &Timeline) -> Value {
         return Value::Null;
     };
     let mut kinds: Vec<String> = Vec::new();
-    let lanes = pieces(table, &mut kinds).unwrap_or_default();
+    let lanes = pieces(table, timeline, &mut kinds).unwrap_or_default();
     let count: usize = lanes.values().map(Vec::len).sum();
     let is_summed = count > MAX_PIECES;
     let lanes: Vec<Value> = lanes
@@ -67,7 +67,11 @@ pub(super) fn table(report: &Report) -> Option<&Table> {
 }
 
 /// In order of time on each lane; pieces of one kind that touch are one.
-fn pieces(table: &Table, kinds: &mut Vec<String>) -> Option<BTreeMap<String, Vec<Piece>>> {
+fn pieces(
+    table: &Table,
+    timeline: &Timeline,
+    kinds: &mut Vec<String>,
+) -> Option<BTreeMap<String, Vec<Piece>>> {
     let (kind, lane) = (table.text("kind").ok()?, table.text("lane").ok()?);
     let (start, dur) = (table.i64("start_ns").ok()?, table.i64("dur_ns").ok()?);
     let mut lanes: BTreeMap<String, Vec<Piece>> = BTreeMap::new();
@@ -84,7 +88,9 @@ fn pieces(table: &Table, kinds: &mut Vec<String>) -> Option<BTreeMap<String, Vec
             kinds.push(word.to_owned());
             kinds.len() - 1
         });
-        let of = lanes.entry(lane.get(row).unwrap_or("").to_owned());
+        let lane = lane.get(row).unwrap_or("");
+        let lane = timeline.shared_lanes.get(lane).map_or(lane, String::as_str);
+        let of = lanes.entry(lane.to_owned());
         let of = of.or_default();
         let until_ns = from_ns.saturating_add(dur_ns);
         match of.last_mut() {
@@ -177,7 +183,7 @@ mod tests {
             ("work", Some("a"), 100, 0),
         ]);
         let mut kinds = Vec::new();
-        let lanes = pieces(table(&report).unwrap(), &mut kinds).unwrap();
+        let lanes = pieces(table(&report).unwrap(), &timeline(100), &mut kinds).unwrap();
         assert_eq!(kinds, ["work", "queue"]);
         let piece = |from_ns, until_ns, kind| Piece {
             from_ns,

@@ -46,7 +46,7 @@ impl Tree {
     /// Takes level after level, as far as wanted.
     pub fn grow(graph: &Graph, wish: &Wish<'_>) -> Tree {
         let mut items: Vec<Item> = Vec::new();
-        let lanes = graph.top(wish.filter);
+        let lanes = graph.top(wish.merge, wish.filter);
         // Lanes are few, and what a run consists of: none of them is left out.
         let all = Limits {
             top: usize::MAX,

@@ -138,7 +138,7 @@ impl State {
     /// All rows anew, with those open that were; the selection stays on its row as long as it is there.
     pub(super) fn rebuild(&mut self, model: &Model<'_>) {
         let selected = self.selected().and_then(Row::key);
-        let lanes = model.graph.top(self.keeps());
+        let lanes = model.graph.top(self.merge, self.keeps());
         self.rows = self.sorted(model, lanes, 0);
         let mut at = 0;
         while at < self.rows.len() {

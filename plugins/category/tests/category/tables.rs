@@ -352,7 +352,23 @@ fn before_its_first_row_and_after_its_last_a_lane_is_no_unexplained_work() {
             "Attention | 900",
             "uncategorised | 160",
             "unaccounted | 160",
-            "not alive | 39780",
+            "not alive | 780",
+        ]
+    );
+    // No two workers are there at once: together they are one lane.
+    let columns = [
+        "lane",
+        "busy_ns",
+        "self_ns",
+        "unaccounted_ns",
+        "not_alive_ns",
+        "wall_ns",
+    ];
+    assert_eq!(
+        lines(out.table("by_lane"), &columns),
+        [
+            "thread 0 | 900 | 900 | 0 | 100 | 1000",
+            "threads of head ×40 (1 at once) | 160 | 160 | 160 | 680 | 1000",
         ]
     );
     // 160 of 1220 ns.

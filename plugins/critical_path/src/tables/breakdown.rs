@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use trueno_analysis::pools::Pools;
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
@@ -57,16 +58,41 @@ pub fn serial_work(graph: &Graph<'_>, by_label: &BTreeMap<u32, i64>) -> TableBui
 }
 
 /// Table `off_path`: lanes that the path never goes along, the busiest first: `busy_ns` of their own work, the number of
-/// their `rows`, and true in `is_connected` if dependencies connect them with the path.
+/// their `rows`, and true in `is_connected` if dependencies connect them with the path. Short-lived threads of one role
+/// are one row.
 pub fn off_path(graph: &Graph<'_>, lanes: &[OffPath]) -> TableBuilder {
     let run = graph.run;
+    let pools = Pools::of_run(run);
+    let mut rows: Vec<(String, OffPath)> = Vec::with_capacity(lanes.len());
+    let mut of_pools: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    for of in lanes {
+        let Some(place) = pools.place(of.lane) else {
+            rows.push((run.lanes[of.lane].name.clone(), of.clone()));
+            continue;
+        };
+        let (row, threads) = of_pools.entry(place.pool).or_insert((rows.len(), 0));
+        *threads += 1;
+        match rows.get_mut(*row) {
+            Some((_, sum)) => {
+                sum.busy_ns += of.busy_ns;
+                sum.rows += of.rows;
+                sum.is_connected |= of.is_connected;
+            }
+            None => rows.push((pools.pools[place.pool].name.clone(), of.clone())),
+        }
+    }
+    for (pool, (row, threads)) in of_pools {
+        let pool = &pools.pools[pool];
+        if threads < pool.threads.len() {
+            rows[row].0 = format!("{threads} of {}", pool.name);
+        }
+    }
+    rows.sort_by_key(|(_, of)| Reverse(of.busy_ns));
+    let of = || rows.iter().map(|(_, of)| of);
     Table::build("off_path")
-        .text("lane", lanes.iter().map(|of| &run.lanes[of.lane].name))
-        .i64("busy_ns", lanes.iter().map(|of| of.busy_ns))
-        .f64(
-            "wall_share",
-            lanes.iter().map(|of| share(of.busy_ns, run.wall_ns)),
-        )
-        .u64("rows", lanes.iter().map(|of| of.rows))
-        .bool("is_connected", lanes.iter().map(|of| of.is_connected))
+        .text("lane", rows.iter().map(|(name, _)| name))
+        .i64("busy_ns", of().map(|of| of.busy_ns))
+        .f64("wall_share", of().map(|of| share(of.busy_ns, run.wall_ns)))
+        .u64("rows", of().map(|of| of.rows))
+        .bool("is_connected", of().map(|of| of.is_connected))
 }

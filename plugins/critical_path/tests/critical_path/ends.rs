@@ -45,6 +45,21 @@ fn a_watchdog_that_ends_last_does_not_hold_the_path() {
 }
 
 #[test]
+fn short_lived_threads_of_one_role_are_one_row_off_the_path() {
+    let workers = (1..=9).map(|thread| {
+        let start_ns = thread * 10;
+        interval(thread as u64 + 1, "brick", "head", start_ns, start_ns + 4).thread(thread)
+    });
+    let main = interval(1, "brick", "a", 0, 100);
+    let out = run(100, [main].into_iter().chain(workers).collect()).analyse();
+    let columns = ["lane", "busy_ns", "rows", "is_connected"];
+    assert_eq!(
+        lines(out.table("off_path"), &columns),
+        ["threads of head ×9 | 36 | 9 | false"]
+    );
+}
+
+#[test]
 fn a_sleeper_without_gaps_does_not_hold_it_either() {
     let out = run(
         100,
