@@ -78,7 +78,7 @@ pub struct Rated {
     pub severity: Severity,
     /// In one line.
     pub title: String,
-    /// What to do, where somebody knows.
+    /// The remedy, where somebody knows one.
     pub suggestion: Option<String>,
     /// True for a section that failed.
     pub is_failure: bool,

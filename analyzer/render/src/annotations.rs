@@ -6,11 +6,11 @@
 /// Weight of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// What fails the build.
+    /// A reason why the build fails.
     Error,
-    /// What should be looked at.
+    /// To be looked at.
     Warning,
-    /// What is worth a line.
+    /// Worth a line.
     Notice,
 }
 

@@ -30,7 +30,7 @@ impl Stderr {
         }
     }
 
-    /// What makes the command fail, however quiet it was asked to be.
+    /// A reason why the command fails, however quiet it was asked to be.
     pub fn fail(&self, text: &str) {
         self.say(Meaning::Error, "failed:", text);
     }
