@@ -2,13 +2,18 @@
 
 use std::fs;
 use std::io::Write;
+use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trueno_engine::run::{Recovered, Run, recover};
 use trueno_format::journal::{Chunk, JOURNAL, Line};
+use trueno_format::live::rows_name;
+use trueno_format::mapped_file::HEADER_BYTES;
 use trueno_format::salvage;
+use trueno_format::segment::BATCH_ROWS;
+use trueno_format::waiting_rows::RowsHeader;
 use trueno_model::{Level, RunState};
 use trueno_recorder::Recorder;
 
@@ -275,6 +280,36 @@ fn flip(file: &Path, at: u64) {
 }
 
 #[test]
+fn a_damaged_batch_is_reported_though_its_rows_were_being_forgotten() {
+    let dir = Dir::new();
+    let path = killed_run(&dir);
+    let (file, line) = batch(&path, true);
+    // As the process leaves it that dies after a batch was written, while its rows are forgotten from the first on.
+    let table = line.segment.split('/').next().unwrap();
+    let waiting = path.join("live").join(rows_name(table));
+    let mut bytes = fs::read(&waiting).unwrap();
+    let journal = fs::read(path.join(JOURNAL)).unwrap();
+    let lines = journal.split_inclusive(|byte| *byte == b'\n');
+    let is_of_table = |other: &Line| {
+        other.chunk == Chunk::Batch && other.segment.split('/').next() == Some(table)
+    };
+    let written = lines.filter_map(Line::decode).filter(is_of_table).count();
+    let before_it = written as u64 - 1;
+    let at = offset_of!(RowsHeader, batches);
+    bytes[at..at + 8].copy_from_slice(&before_it.to_le_bytes());
+    bytes[HEADER_BYTES..HEADER_BYTES + 8].fill(0);
+    fs::write(&waiting, bytes).unwrap();
+    let whole = Run::open(&path).unwrap().facts().rows;
+    flip(&file, line.offset + line.bytes / 2);
+    let found = Run::open(&path).unwrap();
+    let lost = line.rows.unwrap();
+    assert_eq!(
+        (found.facts().rows, found.facts().rows_lost),
+        (whole - lost, lost)
+    );
+}
+
+#[test]
 fn a_damaged_batch_is_lost_and_stays_reported() {
     for last in [false, true] {
         // A kill right after a batch was written leaves its rows in memory as well, and nothing is lost.
@@ -319,8 +354,11 @@ fn a_batch_that_was_being_written_is_no_loss() {
     // As the writer does: the line first, then the batch, of which a part is there.
     let (file, line) = batch(&path, false);
     let offset = fs::metadata(&file).unwrap().len();
+    let waiting = fs::read(path.join("live").join(rows_name("bricks"))).unwrap();
+    let origins = waiting[HEADER_BYTES..].chunks(8).take(BATCH_ROWS);
+    let is_there = |origin: &&[u8]| origin.iter().any(|byte| *byte != 0);
     let cut = Line {
-        rows: Some(4096),
+        rows: Some(origins.take_while(is_there).count() as u64),
         ..Line::new(&line.segment, Chunk::Batch, offset, &[7; 5000])
     };
     let append = |path: &Path, bytes: &[u8]| {

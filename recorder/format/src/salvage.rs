@@ -140,7 +140,10 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
 
     let waiting = waiting::take(&live, &mut found, &disk, &mut tables);
     // Of a batch whose rows do not wait any more it is not known to be cut, but damaged since.
-    let waits = |batch: &CutBatch| waiting.contains(batch.table());
+    let waits = |batch: &CutBatch| {
+        let rows = waiting.get(batch.table());
+        rows.is_some_and(|rows| *rows >= batch.rows)
+    };
     salvaged.cut = cut.into_iter().filter(waits).collect();
     match Timeline::restored(&found.pairs, found.knots.clone()) {
         Some(timeline) => {

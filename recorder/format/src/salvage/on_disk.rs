@@ -15,6 +15,8 @@ pub struct CutBatch {
     pub segment: String,
     /// Offset of the batch in it.
     pub offset: u64,
+    /// Its rows.
+    pub rows: u64,
 }
 
 impl CutBatch {
@@ -48,6 +50,7 @@ pub(super) fn read(run: &Path) -> (BTreeMap<String, OnDisk>, Vec<CutBatch>) {
             cut.push(CutBatch {
                 segment: line.segment.clone(),
                 offset: line.offset,
+                rows: line.rows.unwrap_or(0),
             });
             continue;
         }

@@ -1,6 +1,6 @@
 //! Rows that waited for their batch.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
@@ -17,15 +17,15 @@ use crate::waiting_rows::{
     COLUMN_STRIDE, MAGIC_ROWS, RowOrigin, RowsHeader, VALUES_AT, rows_words,
 };
 
-/// Takes the waiting rows of all tables that are not on disk already. The tables whose next
-/// batch had not left their memory: all its rows are here.
+/// Takes the waiting rows of all tables that are not on disk already. Of the tables whose next batch had not left their
+/// memory, the number of rows that are here: while they are forgotten, from the first on, it is 0.
 pub(super) fn take(
     live: &Path,
     found: &mut LiveFolder,
     disk: &BTreeMap<String, OnDisk>,
     tables: &mut SalvageTables,
-) -> HashSet<&'static str> {
-    let mut waiting = HashSet::new();
+) -> BTreeMap<&'static str, u64> {
+    let mut waiting = BTreeMap::new();
     for (number, table) in TABLES.iter().enumerate() {
         let path = live.join(rows_name(table.name));
         if !path.exists() {
@@ -51,7 +51,7 @@ pub(super) fn take(
             continue;
         }
         if on_disk.batches == rows.batches() {
-            waiting.insert(table.name);
+            waiting.insert(table.name, rows.count());
         }
         let damaged = rows.copy(found, number, tables);
         if damaged > 0 {
@@ -97,6 +97,11 @@ impl<'a> WaitingFile<'a> {
 
     fn batches(&self) -> u64 {
         self.header.batches.load(Ordering::Acquire)
+    }
+
+    fn count(&self) -> u64 {
+        let rows = self.words[..BATCH_ROWS].iter();
+        rows.take_while(|origin| **origin != 0).count() as u64
     }
 
     fn value(&self, column: usize, row: usize) -> u64 {
