@@ -223,6 +223,47 @@ fn a_browser_can_use_the_page() {
     }
 }
 
+/// Uses a flame graph: a click on a frame, a search, and back.
+const FLAMEGRAPH_TEST: &str = r#"<script>
+const { frames, zoom, mark } = document.querySelector('svg').flamegraph;
+const width = frame => frame.g.style.display === 'none' ? 0 : parseFloat(frame.rect.getAttribute('width'));
+const all = frames.map(width).join();
+const chosen = frames.find(frame => frame.y > frames[0].y && frame.width < 600);
+chosen.g.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+const wrong = [];
+if (Math.abs(width(chosen) - 1180) > 0.1) wrong.push('a click does not widen a frame');
+if (!frames.some(frame => width(frame) === 0)) wrong.push('nothing is out of sight');
+if (frames.some(frame => width(frame) > 1180.1)) wrong.push('a frame is wider than the picture');
+mark(chosen.name);
+if (!/^[1-9][0-9]* frames, [0-9.]+ %$/.test(document.querySelector('.found').textContent)) wrong.push('a search tells nothing');
+dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
+if (frames.map(width).join() !== all || document.querySelector('.found').textContent) wrong.push('Escape does not undo');
+const pre = document.createElement('pre');
+pre.id = 'selftest';
+pre.textContent = JSON.stringify({ ok: wrong.length === 0, wrong, frames: frames.length });
+document.body.append(pre);
+</script>"#;
+
+#[test]
+fn a_flame_graph_zooms_and_searches_by_itself() {
+    let Some(browser) = chromium() else {
+        eprintln!("skipped: no Chromium in PATH (.ci/chromium installs it)");
+        return;
+    };
+    let dir = Dir::new();
+    for run in [full_run(&dir), dataset("decode/simd.run")] {
+        let run = run.to_str().expect("a path in UTF-8");
+        let svg = dir.command(&["export", "flamegraph", run, "-o", "-"]);
+        let page = format!(
+            "<!DOCTYPE html><body>{}{FLAMEGRAPH_TEST}",
+            svg.exits(0).stdout
+        );
+        std::fs::write(dir.join("flame.html"), page).expect("a page");
+        let result = selftest(&browser, &dir, "flame.html", 1280);
+        assert_eq!(result["ok"], true, "{result:#}");
+    }
+}
+
 #[test]
 fn the_page_of_a_run_is_the_same_each_time_and_tells_where_findings_are() {
     let dir = Dir::new();

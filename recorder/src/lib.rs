@@ -69,7 +69,8 @@
 //!
 //! [`schema`] lists the tables, [`run_json`] is the file that describes the run, and the crate
 //! `trueno-format` has the rest. The columns are plain Arrow IPC files, readable
-//! with pandas, polars, `DuckDB` and R as they are.
+//! with pandas and polars as they are; other tools read Parquet, which
+//! `trueno-analyze export parquet` writes.
 
 #![warn(missing_docs)]
 

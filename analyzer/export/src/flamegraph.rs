@@ -1,4 +1,5 @@
-//! Self time by stack as a picture: SVG without scripts, so that it can stand in a document.
+//! Self time by stack as a picture, in SVG that needs nothing else: opened by itself it zooms and searches, in a document
+//! it is a picture.
 //!
 //! Widths are nanoseconds; lanes stand side by side and are not added up to
 //! anything. A frame's colour comes from its name alone. Each frame tells its
@@ -22,8 +23,11 @@ const FRAME_HEIGHT: f64 = 17.0;
 const HEAD: f64 = 36.0;
 /// Pixels of a character, on average.
 const CHARACTER: f64 = 6.6;
-/// Narrower frames would not be seen.
+/// Narrower frames are not seen before somebody zooms.
 const NARROWEST: f64 = 0.1;
+/// Frames of any width, the widest.
+const MAX_FRAMES: usize = 20_000;
+const SCRIPT: &str = include_str!("../assets/flamegraph.js");
 
 /// Self time by stack as a picture.
 #[derive(Debug)]
@@ -73,6 +77,11 @@ fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), Ex
         .unwrap_or(0);
     let height = HEAD + FRAME_HEIGHT * deepest as f64 + MARGIN;
     let scale = (WIDTH - 2.0 * MARGIN) / (totals[ROOT].max(1) as f64);
+    let mut widest: Vec<f64> = (frames.iter())
+        .map(|(at, ..)| totals[*at] as f64 * scale)
+        .collect();
+    widest.sort_by(|a, b| b.total_cmp(a));
+    let narrowest = widest.get(MAX_FRAMES).map_or(0.0, |of| of.min(NARROWEST));
     let title = facts
         .label
         .as_deref()
@@ -84,12 +93,16 @@ fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), Ex
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-         <text x=\"{MARGIN}\" y=\"20\" font-size=\"14\">{}: self time by stack, a root for each lane</text>\n",
-        escaped(title)
+         <text x=\"{MARGIN}\" y=\"20\" font-size=\"14\">{}: self time by stack, a root for each lane</text>\n\
+         <text class=\"found\" x=\"{}\" y=\"20\" text-anchor=\"end\"></text>\n\
+         <text class=\"search\" x=\"{}\" y=\"20\" text-anchor=\"end\" style=\"display:none;cursor:pointer\">search</text>\n",
+        escaped(title),
+        WIDTH - MARGIN - 60.0,
+        WIDTH - MARGIN
     );
     for (at, depth, x_ns) in frames {
         let width = totals[at] as f64 * scale;
-        if width < NARROWEST {
+        if width < narrowest || width <= 0.0 {
             continue;
         }
         let (x, y) = (MARGIN + x_ns * scale, HEAD + FRAME_HEIGHT * depth as f64);
@@ -117,7 +130,7 @@ fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), Ex
         to.write_all(out.as_bytes())?;
         out.clear();
     }
-    out.push_str("</svg>\n");
+    let _ = write!(out, "<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n");
     to.write_all(out.as_bytes())?;
     Ok(())
 }

@@ -1,9 +1,8 @@
 //! Self time by stack, one line each: `lane;outer;inner ns`.
 //!
-//! Sorted, so that the same run gives the same bytes. In names `%`, `;`, blanks
-//! and control characters are percent-encoded, because they would end a frame or a line.
+//! Sorted, so that the same run gives the same bytes. Names stand as they are, with blanks: the last blank of a line is
+//! that before the time. What would end a frame or a line cannot: of `;` it is `:`, of control characters a blank.
 
-use std::fmt::Write as _;
 use std::io::Write;
 use trueno_engine::run::Run;
 
@@ -36,7 +35,7 @@ impl Exporter for Folded {
 
 /// Writes all stacks with self time.
 pub(super) fn write(stacks: &Stacks, to: &mut dyn Write) -> Result<(), ExportError> {
-    let names: Vec<String> = stacks.names.iter().map(|name| escaped(name)).collect();
+    let names: Vec<String> = stacks.names.iter().map(|name| frame(name)).collect();
     let mut lines = Vec::new();
     for (at, node) in stacks.nodes.iter().enumerate() {
         if node.self_ns > 0 {
@@ -57,27 +56,23 @@ pub(super) fn write(stacks: &Stacks, to: &mut dyn Write) -> Result<(), ExportErr
     Ok(())
 }
 
-fn escaped(name: &str) -> String {
-    let mut out = String::with_capacity(name.len());
-    for c in name.chars() {
-        if c == '%' || c == ';' || c.is_whitespace() || c.is_control() {
-            for byte in c.to_string().bytes() {
-                let _ = write!(out, "%{byte:02X}");
-            }
-        } else {
-            out.push(c);
-        }
-    }
-    out
+fn frame(name: &str) -> String {
+    let as_it_can = |c: char| match c {
+        ';' => ':',
+        c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => ' ',
+        c => c,
+    };
+    name.chars().map(as_it_can).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::escaped;
+    use super::frame;
 
     #[test]
-    fn what_would_end_a_frame_or_a_line_is_encoded() {
-        assert_eq!(escaped("a;b c\n100%"), "a%3Bb%20c%0A100%25");
-        assert_eq!(escaped("Größe::<T>"), "Größe::<T>");
+    fn names_stand_as_they_are_but_for_what_ends_a_frame_or_a_line() {
+        let kernel = "void at::native::add<float, 4>(float*) 100%";
+        assert_eq!(frame(kernel), kernel);
+        assert_eq!(frame("a;b\nc\td"), "a:b c d");
     }
 }

@@ -67,7 +67,9 @@ pub fn render(report: &Report, top: usize) -> String {
     for (name, value) in header_text::header(&report.header) {
         line(&mut out, format_args!("- {name}: {}", text(&value)));
     }
-    holds_back(&mut out, &Top::from_report(report));
+    if Top::is_asked(report) {
+        holds_back(&mut out, &Top::from_report(report));
+    }
     most_important(&mut out, report);
     for section in &report.sections {
         section_text(&mut out, section, top);

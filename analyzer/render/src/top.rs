@@ -55,6 +55,12 @@ pub struct Top {
 }
 
 impl Top {
+    /// False where others than the plugin were asked for: then nothing is said of what holds the run back.
+    pub fn is_asked(report: &Report) -> bool {
+        let mut sections = report.sections.iter();
+        sections.any(|section| section.plugin == PLUGIN)
+    }
+
     /// The top of a report.
     pub fn from_report(report: &Report) -> Self {
         let not_judged = |reason: String| Self {

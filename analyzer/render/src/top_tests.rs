@@ -74,10 +74,7 @@ fn what_was_not_judged_is_not_called_fine() {
         Top::from_report(&absent).none(),
         "not judged: the plugin bottleneck did not run"
     );
-    assert!(
-        render(&absent, page())
-            .contains("what holds it back: not judged: the plugin bottleneck did not run\n")
-    );
+    assert!(!render(&absent, page()).contains("what holds it back"));
     let mut failed = section(0);
     failed.status = SectionStatus::Failed;
     failed.message = Some("panicked".into());

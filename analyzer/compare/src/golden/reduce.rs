@@ -89,8 +89,30 @@ fn source(run: &Run) -> Source {
         clock_resolution_ns: facts.clock.resolution_ns,
         recorder: facts.producer,
         complete: facts.complete,
-        values: facts.values,
+        values: facts
+            .values
+            .into_iter()
+            .filter(|(_, value)| !is_date(value))
+            .collect(),
     }
+}
+
+/// True for `2026-01-31…`, and for microseconds or nanoseconds since 1970 of this century: a file that says when it was
+/// made differs each time, and says nothing of the run.
+fn is_date(value: &str) -> bool {
+    let is_number = |text: Option<&str>| {
+        text.is_some_and(|text| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()))
+    };
+    let is_written = value.get(4..5) == Some("-")
+        && value.get(7..8) == Some("-")
+        && [0..4, 5..7, 8..10].map(|part| is_number(value.get(part))) == [true; 3];
+    let century = 946_684_800..4_102_444_800_u64;
+    let is_moment = |value: u64| {
+        [1_000_000, 1_000_000_000]
+            .iter()
+            .any(|unit| value >= 1_000_000_000_000_000 && century.contains(&(value / unit)))
+    };
+    is_written || value.parse().is_ok_and(is_moment)
 }
 
 fn memory(database: &Database) -> Result<BTreeMap<String, Memory>, QueryError> {
@@ -146,4 +168,32 @@ fn tensors(database: &Database) -> Result<Vec<TensorRow>, QueryError> {
         moments: [0, 1, 2, 3, 4].map(|of| moments[of].get(at)),
     };
     Ok((0..frame.height()).map(row).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_date;
+
+    #[test]
+    fn moments_are_dates_and_amounts_are_none() {
+        for date in [
+            "1751410836000000000",
+            "1751410836000000",
+            "2026-01-31T10:00:00Z",
+            "2026-01-31",
+        ] {
+            assert!(is_date(date), "{date}");
+        }
+        for amount in [
+            "84929347584",
+            "1000000000000",
+            "12090",
+            "4.1",
+            "",
+            "rank-0-of-8",
+            "2-1",
+        ] {
+            assert!(!is_date(amount), "{amount}");
+        }
+    }
 }

@@ -18,6 +18,9 @@ const MIN_SEVERITY_WIDTH: usize = 6;
 
 /// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
 pub fn holds_back(report: &Report, out: &mut Out) {
+    if !Top::is_asked(report) {
+        return;
+    }
     let top = Top::from_report(report);
     out.blank();
     let title = "what holds it back";
