@@ -117,6 +117,105 @@ fn a_query_prints_a_table_csv_or_json() {
 }
 
 #[test]
+fn a_query_reads_several_runs_and_standard_input() {
+    let dir = Dir::new();
+    let of = |name: &str| {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../datasets/decode");
+        format!("{folder}/{name}")
+    };
+    let (simd, scalar) = (of("simd.run"), of("scalar.run"));
+    let value = |args: &[&str]| {
+        let done = dir.command(&[args, &["--format", "csv"]].concat()).exits(0);
+        done.stdout.lines().nth(1).unwrap_or_default().to_owned()
+    };
+    // Computed tables of another run are those that it has alone.
+    for sql in [
+        "SELECT SUM(self_ns) AS ns FROM @timeline.spans WHERE category = 'Attention'",
+        "SELECT COUNT(*) AS n FROM @bricks WHERE name = 'QkvProjection'",
+    ] {
+        let other = format!("before={scalar}");
+        let alone = value(&["query", &scalar, &sql.replace('@', "")]);
+        let both = value(&[
+            "query",
+            &simd,
+            "--run",
+            &other,
+            &sql.replace('@', "before."),
+        ]);
+        assert_eq!(both, alone, "{sql}");
+        assert!(!alone.is_empty() && alone != "0");
+    }
+    let other = format!("before={scalar}");
+    let joined = "SELECT a.n - b.n AS n FROM (SELECT name, COUNT(*) AS n FROM bricks GROUP BY name) AS a \
+                  JOIN (SELECT name, COUNT(*) AS n FROM before.bricks GROUP BY name) AS b ON a.name = b.name \
+                  WHERE a.name = 'iteration'";
+    assert_eq!(value(&["query", &simd, "--run", &other, joined]), "0");
+    for name in ["timeline", "1st", ""] {
+        let other = format!("{name}={scalar}");
+        dir.command(&["query", &simd, "--run", &other, "SELECT 1"])
+            .exits(2)
+            .stderr_has("--run");
+    }
+    std::fs::write(dir.join("q.sql"), "SELECT COUNT(*) AS n FROM bricks;\n").expect("a file");
+    let shell = format!(
+        "'{}' query '{simd}' --format csv < q.sql",
+        env!("CARGO_BIN_EXE_trueno-analyze")
+    );
+    let mut command = std::process::Command::new("sh");
+    let done = command
+        .current_dir(dir.path())
+        .args(["-c", &shell])
+        .output();
+    let text = String::from_utf8(done.expect("a shell").stdout).expect("UTF-8");
+    assert_eq!(text, "n\r\n1041\r\n");
+    dir.command(&["query", &simd, "-"])
+        .exits(2)
+        .stderr_has("SELECT");
+}
+
+#[test]
+fn the_page_on_sql_tells_what_queries_can_do() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+    let page = std::fs::read_to_string(format!("{root}/docs/sql.md")).expect("the page");
+    let dir = Dir::new();
+    let run = format!("{root}/datasets/decode/simd.run");
+    let other = format!("before={root}/datasets/decode/scalar.run");
+    let query = |sql: &str, code| {
+        let sql = sql.replace('\n', " ");
+        dir.command(&["query", &run, "--run", &other, &sql])
+            .exits(code);
+    };
+    let examples = page
+        .split("\n\n")
+        .filter(|part| part.starts_with("    SELECT"));
+    assert_eq!(examples.map(|sql| query(sql, 0)).count(), 3);
+    let of = |rows: &str| format!("SELECT {rows} FROM bricks");
+    let works = [
+        of("name") + " WHERE id IN (SELECT brick FROM kernels)",
+        of("name") + " WHERE EXISTS (SELECT 1 FROM kernels WHERE kernels.brick = bricks.id)",
+        "WITH k AS (SELECT brick FROM kernels) SELECT COUNT(*) AS n FROM k".to_owned(),
+        "SELECT k.name FROM kernels AS k JOIN bricks AS b ON k.brick = b.id".to_owned(),
+        of("name, COUNT(*) FILTER (WHERE dur_ns > 1000) AS n") + " GROUP BY name HAVING n > 2",
+        of("DISTINCT ON (name) name, dur_ns") + " ORDER BY name, dur_ns",
+        of("QUANTILE_CONT(dur_ns, 0.99) AS q, MEDIAN(dur_ns) AS m, STDDEV(dur_ns) AS s"),
+        of("LAG(start_ns) OVER (PARTITION BY thread ORDER BY start_ns) AS l"),
+        of("SUM(dur_ns) OVER (PARTITION BY name ORDER BY start_ns) AS s"),
+        of("CASE WHEN dur_ns > 1000 THEN 'long' ELSE 'short' END AS c, name || '!' AS n"),
+        of("name") + " UNION ALL SELECT name FROM kernels",
+        "SELECT COUNT(*) AS n FROM (SELECT dur_ns, AVG(dur_ns) OVER () AS mean FROM bricks) AS t WHERE dur_ns > mean".to_owned(),
+        format!("EXPLAIN {}", of("name")),
+        "SHOW TABLES".to_owned(),
+    ];
+    works.iter().for_each(|sql| query(sql, 0));
+    let refused = [
+        of("RANK() OVER (ORDER BY dur_ns) AS r"),
+        of("SUM(dur_ns) OVER (ORDER BY start_ns ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s"),
+        of("name") + " WHERE dur_ns > (SELECT AVG(dur_ns) FROM bricks)",
+    ];
+    refused.iter().for_each(|sql| query(sql, 2));
+}
+
+#[test]
 fn a_query_that_names_what_is_not_there_exits_2_with_a_suggestion() {
     let dir = Dir::new();
     dir.run();

@@ -297,8 +297,12 @@ pub struct ReportArgs {
 pub struct QueryArgs {
     /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
-    /// The query; `trueno-analyze tables RUN` lists what it can use. A table PLUGIN.TABLE is made by running that plugin.
-    pub sql: String,
+    /// The query, - or nothing for standard input; `trueno-analyze tables RUN` lists what it can use. A table
+    /// PLUGIN.TABLE is made by running that plugin.
+    pub sql: Option<String>,
+    /// Another run, whose recorded tables are NAME.bricks and so on; may be given again.
+    #[arg(long = "run", value_name = "NAME=RUN", value_parser = named_run)]
+    pub others: Vec<NamedRun>,
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = QueryFormat::Table, value_name = "FORMAT")]
     pub format: QueryFormat,
@@ -451,6 +455,29 @@ fn timeout(text: &str) -> Result<Duration, String> {
     match ns.filter(|ns| has_unit && *ns > 0) {
         Some(ns) => Ok(Duration::from_nanos(ns)),
         None => Err("expected a time with its unit, such as 30s or 500ms".to_owned()),
+    }
+}
+
+/// A run and the name that a query has for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedRun {
+    /// A word, which stands before its tables.
+    pub name: String,
+    /// The run directory, or a file that `import` knows.
+    pub run: PathBuf,
+}
+
+fn named_run(text: &str) -> Result<NamedRun, String> {
+    let is_word = |name: &str| {
+        name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    match text.split_once('=') {
+        Some((name, run)) if is_word(name) && !run.is_empty() => Ok(NamedRun {
+            name: name.to_owned(),
+            run: run.into(),
+        }),
+        _ => Err("expected NAME=RUN, such as before=base.run".to_owned()),
     }
 }
 

@@ -1,8 +1,10 @@
 //! `trueno-analyze query`: SQL over the tables of a run, and over those that plugins make of it.
 
 use std::collections::BTreeSet;
+use std::io::IsTerminal;
+use std::path::Path;
 
-use anyhow::bail;
+use anyhow::{Context, bail};
 use trueno_compare::golden::Opened;
 use trueno_engine::closed_types;
 use trueno_engine::query::output::Format;
@@ -23,21 +25,25 @@ use super::runs::Runs;
 use super::search::search;
 use super::stderr::Stderr;
 use super::stdout::page_width;
-use crate::cli::{QueryArgs, QueryFormat};
+use crate::cli::{NamedRun, QueryArgs, QueryFormat};
+
+/// Tables that are computed when a query names them stand behind it.
+const COMPUTED: &str = "timeline";
 
 /// Runs one query and prints its rows.
 pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.output.as_deref())?;
-    let run = runs.open(&args.run)?;
-    if run.facts().complete == Some(false) {
-        stderr.warn(&format!(
-            "{}: the run is not complete, and so is the answer (hint: see `trueno-analyze info`)",
-            args.run.display()
-        ));
-    }
+    let sql = sql(args.sql.as_deref())?;
+    let run = open(&args.run, runs, stderr)?;
     let mut database = run.sql_context()?;
-    let tables = tables_of(&args.sql).unwrap_or_default();
-    let named = tables_of_plugins(&tables);
+    // Texts of a run have their numbers as long as its own database lives.
+    let others = others(args, &sql, runs, stderr)?;
+    for (name, other) in &others {
+        database.register_all(&format!("{name}."), other);
+    }
+    let tables = tables_of(&sql).unwrap_or_default();
+    let mut named = tables_of_plugins(&tables);
+    named.retain(|(of, _)| others.iter().all(|(name, _)| name != of));
     let is_of_names = |table: &str| matches!(table, name_tables::CATEGORIES | name_tables::GROUPS);
     if named.is_empty() && tables.iter().any(|table| is_of_names(table)) {
         publish_names(args, &mut database, stderr)?;
@@ -46,7 +52,7 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     } else if args.baseline.is_some() || !args.set.is_empty() || args.categories.is_some() {
         stderr.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
     }
-    let frame = collect_in_order(&database, &args.sql)?;
+    let frame = collect_in_order(&database, &sql)?;
     let format = match args.format {
         QueryFormat::Table => Format::Table {
             room: page_width(None),
@@ -57,6 +63,55 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     };
     to.replace(|to| output::write(&frame, format, to))?;
     Ok(exit::FINE)
+}
+
+/// The query as typed, or from standard input, without the semicolon at its end.
+fn sql(typed: Option<&str>) -> anyhow::Result<String> {
+    let sql = match typed {
+        Some(sql) if sql != "-" => sql.to_owned(),
+        _ if typed.is_none() && std::io::stdin().is_terminal() => {
+            bail!("no query (hint: trueno-analyze query RUN \"SELECT …\", or < FILE)")
+        }
+        _ => std::io::read_to_string(std::io::stdin())
+            .context("standard input cannot be read as a query")?,
+    };
+    Ok(sql.trim().trim_end_matches(';').to_owned())
+}
+
+fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
+    let run = runs.open(path)?;
+    if run.facts().complete == Some(false) {
+        stderr.warn(&format!(
+            "{}: the run is not complete, and so is the answer (hint: see `trueno-analyze info`)",
+            path.display()
+        ));
+    }
+    Ok(run)
+}
+
+/// Names and tables of the other runs.
+fn others(
+    args: &QueryArgs,
+    sql: &str,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<Vec<(String, Database)>> {
+    let of_names = [COMPUTED, name_tables::CATEGORIES, name_tables::GROUPS];
+    let reads_names = of_names.iter().any(|table| sql.contains(table));
+    let mut others: Vec<(String, Database)> = Vec::new();
+    for NamedRun { name, run } in &args.others {
+        let is_taken = name == COMPUTED || others.iter().any(|(known, _)| known == name);
+        if is_taken {
+            bail!("--run {name}=…: the name {name} is taken");
+        }
+        let run = open(run, runs, stderr)?;
+        let mut database = run.sql_context()?;
+        if reads_names {
+            publish_names(args, &mut database, stderr)?;
+        }
+        others.push((name.clone(), database));
+    }
+    Ok(others)
 }
 
 /// Plugin and name of the tables that have a dot.

@@ -439,10 +439,7 @@ fn is_named(tokens: &[tokens::Token], table: &str) -> bool {
         let mut names = tokens.iter().filter_map(|token| token.name.as_deref());
         names.any(|token| token == name)
     };
-    has(table)
-        || table
-            .split_once('.')
-            .is_some_and(|(plugin, table)| has(plugin) && has(table))
+    has(table) || table.split('.').all(has)
 }
 
 impl empty_join::Tables for Database {

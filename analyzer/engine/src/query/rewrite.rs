@@ -119,16 +119,21 @@ pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String
     let mut out = String::with_capacity(sql.len() + 16);
     let mut copied = 0;
     let mut at = 0;
-    while at + 2 < tokens.len() {
+    while at < tokens.len() {
         let after_dot = at > 0 && tokens[at - 1].kind == Kind::Mark('.');
-        match dotted(&tokens[at..at + 3]).filter(|name| !after_dot && is_table(name)) {
-            Some(name) => {
+        // `run.timeline.spans` before `run.timeline`.
+        let name = [5, 3].into_iter().find_map(|count| {
+            let name = dotted(tokens.get(at..at + count)?)?;
+            (!after_dot && is_table(&name)).then_some((count, name))
+        });
+        match name {
+            Some((count, name)) => {
                 out.push_str(&sql[copied..tokens[at].range.start]);
                 out.push('"');
                 out.push_str(&name.replace('"', "\"\""));
                 out.push('"');
-                copied = tokens[at + 2].range.end;
-                at += 3;
+                copied = tokens[at + count - 1].range.end;
+                at += count;
             }
             None => at += 1,
         }
@@ -137,10 +142,17 @@ pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String
     out
 }
 
-fn dotted(three: &[Token]) -> Option<String> {
-    (three[1].kind == Kind::Mark('.')).then_some(())?;
-    let (table, column) = (three[0].name.as_ref()?, three[2].name.as_ref()?);
-    Some(format!("{table}.{column}"))
+/// Names with dots between them, as one.
+fn dotted(tokens: &[Token]) -> Option<String> {
+    let mut name = String::new();
+    for (at, token) in tokens.iter().enumerate() {
+        match at % 2 {
+            0 => name.push_str(token.name.as_ref()?),
+            _ if token.kind == Kind::Mark('.') => name.push('.'),
+            _ => return None,
+        }
+    }
+    Some(name)
 }
 
 /// Orders the rows of a query by all `columns`, after what it orders by itself;
