@@ -99,6 +99,20 @@ fn the_template_keeps_all_rules() {
 }
 
 #[test]
+fn standard_plugins_keep_the_rules_about_columns_and_have_nothing_to_mend() {
+    let dir = Dir::new();
+    let folder = standard_plugins(&dir);
+    for entry in std::fs::read_dir(folder).expect("plugins") {
+        let library = entry.expect("a file").path();
+        let json = check(&dir, &library, 0);
+        let (columns, seen) = verdict(&json, "columns");
+        // Some have no table without those of others.
+        let is_kept = matches!(columns, "kept" | "not_tried");
+        assert!(is_kept && json["to_mend"] == 0, "{seen}\n{json:#}");
+    }
+}
+
+#[test]
 fn what_cannot_be_tried_is_told_so() {
     let dir = Dir::new();
     let libraries = dir.folder("libraries");

@@ -59,11 +59,12 @@ pub fn kind_total(run: &Lanes, totals: &Totals, kind: LaneKind) -> Option<KindTo
             .into_iter()
             .filter(|row| row.kind == kind)
     };
+    let lanes: usize = rows().map(|row| row.lanes).sum();
     let found = KindTotal {
-        busy_ns: rows().map(|row| row.total.busy_ns).sum(),
-        alive_ns: rows().map(|row| row.total.alive_ns).sum(),
-        lanes: rows().map(|row| row.lanes).sum(),
-        wall_ns: rows().map(|row| row.wall_ns).sum(),
+        busy_ns: rows().fold(0, |sum, row| sum.saturating_add(row.total.busy_ns)),
+        alive_ns: rows().fold(0, |sum, row| sum.saturating_add(row.total.alive_ns)),
+        lanes,
+        wall_ns: run.wall_ns.saturating_mul(lanes as i64),
     };
     rows().next().map(|_| found)
 }
@@ -91,9 +92,9 @@ fn lane_rows(run: &Lanes, totals: &Totals) -> Vec<LaneRow> {
             Some(pool) => {
                 let mut sum = LaneTotal::default();
                 for of in pool.threads.iter().map(|at| totals.lanes[*at]) {
-                    sum.busy_ns += of.busy_ns;
-                    sum.self_ns += of.self_ns;
-                    sum.alive_ns += of.alive_ns;
+                    sum.busy_ns = sum.busy_ns.saturating_add(of.busy_ns);
+                    sum.self_ns = sum.self_ns.saturating_add(of.self_ns);
+                    sum.alive_ns = sum.alive_ns.saturating_add(of.alive_ns);
                 }
                 (pool.heading(), sum, pool.slots)
             }

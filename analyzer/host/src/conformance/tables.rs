@@ -5,8 +5,9 @@ use trueno_plugin::{Column, Table};
 
 use super::{Checked, Verdict, checked};
 
-/// Endings that say a unit this format does not use, and the one it does.
-const OTHER_UNITS: [(&str, &str); 18] = [
+/// Endings that say a unit this format does not use, and the one it does. A ratio is none: it may be above 1, as one
+/// duration over another is.
+const OTHER_UNITS: [(&str, &str); 17] = [
     ("_us", "_ns"),
     ("_ms", "_ns"),
     ("_s", "_ns"),
@@ -23,7 +24,6 @@ const OTHER_UNITS: [(&str, &str); 18] = [
     ("_mib", "_bytes"),
     ("_pct", "_share"),
     ("_percent", "_share"),
-    ("_ratio", "_share"),
     ("_fraction", "_share"),
 ];
 
@@ -131,6 +131,7 @@ mod tests {
         let good = good
             .u64("peak_bytes", [1])
             .f64("flops_per_s", [1.0])
+            .f64("imbalance_ratio", [2.5])
             .finish()
             .unwrap();
         assert_eq!(
@@ -138,7 +139,7 @@ mod tests {
             (
                 Verdict::Kept,
                 Verdict::Kept,
-                "5 columns of 1 tablesall numbers are finite".into()
+                "6 columns of 1 tablesall numbers are finite".into()
             )
         );
         let bad = Table::build("t")
