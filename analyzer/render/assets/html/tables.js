@@ -42,7 +42,7 @@ class Shown {
     const value = this.data.columns[column].c[row];
     if (value === null) return null;
     switch (this.data.columns[column].k) {
-      case 't': return DATA.texts[value];
+      case 't': return this.data.columns[column].s?.[value] ?? DATA.texts[value];
       case 'i': return BigInt(value);
       case 'b': return Number(value);
       default: return Number(value);
