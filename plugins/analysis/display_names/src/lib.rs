@@ -8,8 +8,8 @@
 //! | `Cijk_Ailk_Bjlk_BBS_BH_…_MT64x32x64_MI16x16x1_…` | `Cijk_Ailk_Bjlk_BBS_BH_MT64x32x64_MI16x16x1` |
 //!
 //! Only what is a symbol, or reads as a C++ function with its parameters, is shortened: `enumerate(DataLoader)` and
-//! `aten::add` stay. Names that would be shown as one keep more, until they differ. Work is bounded: longer names than
-//! [`MAX_BYTES`], and those of a table after its first two megabytes, stay as well.
+//! `aten::add` stay. Names that would be shown as one keep more, until they differ. Work is bounded: names of more than
+//! 16 KiB, and those of a table after its first two megabytes, stay as well.
 
 mod cpp;
 mod demangle;
