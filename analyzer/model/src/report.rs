@@ -95,6 +95,9 @@ impl Header {
 /// Code of the finding that a run and its baseline have nothing in common: no plugin may leave that at "no difference".
 pub const NOT_COMPARABLE: &str = "not_comparable";
 
+/// Plugins whose notes advise on recording.
+const ADVISERS: [&str; 2] = ["category", "roofline"];
+
 /// A report, whole.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -107,7 +110,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Findings of all sections with the plugin's id, worst first, then in report order.
+    /// Findings of all sections with the plugin's id, worst first, then in report order, notes on what was not
+    /// categorised or has no ceiling last.
     pub fn findings(&self) -> Vec<(&str, &Finding)> {
         let mut all: Vec<(&str, &Finding)> = self
             .sections
@@ -119,7 +123,10 @@ impl Report {
                     .map(|finding| (section.plugin.as_str(), finding))
             })
             .collect();
-        all.sort_by_key(|(_, finding)| std::cmp::Reverse(finding.severity));
+        all.sort_by_key(|(plugin, finding)| {
+            let is_advice = finding.severity == Level::Info && ADVISERS.contains(plugin);
+            (std::cmp::Reverse(finding.severity), is_advice)
+        });
         all
     }
 

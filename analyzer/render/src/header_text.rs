@@ -10,6 +10,8 @@ use trueno_model::{
 };
 use trueno_plugin::agreeing;
 
+use crate::opening::Opening;
+
 /// Lines of the header as name and text, in order.
 pub fn header(header: &Header) -> Vec<(&'static str, String)> {
     let facts = &header.facts;
@@ -230,6 +232,94 @@ fn recorder_cost(header: &Header) -> String {
         }
         _ => "cost not measured".to_owned(),
     }
+}
+
+/// The few lines that say which run it is.
+pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
+    let header = &report.header;
+    let mut lines = vec![("run", run(header))];
+    lines.extend(ranks(&header.facts.ranks).map(|ranks| ("ranks", ranks)));
+    let host = host(header);
+    let has_devices = Opening::new(report).is_some_and(|opening| !opening.devices().is_empty());
+    if host != UNKNOWN || !has_devices {
+        lines.push(("host", host));
+    }
+    lines.push(("wall", wall(header)));
+    lines.extend(header.window.as_ref().map(|of| ("window", in_window(of))));
+    let lines = lines.into_iter();
+    lines
+        .map(|(name, text)| (name, width::printable(&text).into_owned()))
+        .collect()
+}
+
+/// Trust in the recording, in one sentence.
+pub struct Trust {
+    /// True if all that happened was recorded and checks hold; `None`: not known.
+    pub is_sound: Option<bool>,
+    /// The sentence.
+    pub text: String,
+}
+
+/// A cost of recording that is worth a word.
+const MIN_COST: f64 = 0.01;
+
+/// Less of the wall is worth a word.
+const LITTLE_COVERAGE: f64 = 0.5;
+
+/// Says how far to trust the recording.
+pub fn trust(report: &Report) -> Trust {
+    let facts = &report.header.facts;
+    let events = units::show(Cell::U64(facts.rows), Unit::None);
+    let (is_complete, mut parts) = match completeness(report) {
+        Completeness::Complete => (
+            Some(true),
+            vec![format!("completely: {events} events, none dropped")],
+        ),
+        Completeness::NotKnown(reason) => (None, vec![format!("{events} events; {reason}")]),
+        Completeness::Incomplete(reasons) => (Some(false), reasons),
+    };
+    let cost = facts.cost_ns_per_span.filter(|cost| cost.is_finite());
+    if let Some((cost, wall)) = cost.zip(facts.wall_ns.filter(|wall| *wall > 0)) {
+        let ranks = facts.ranks.len().max(1) as f64;
+        let share = cost * report.header.spans as f64 / (wall as f64 * ranks);
+        if share >= MIN_COST {
+            let share = units::percent(share);
+            parts.push(format!("recording cost {share} of wall at most"));
+        }
+    }
+    let failed = failed_checks(report);
+    if failed > 0 {
+        parts.push(format!(
+            "{failed} {} of sanity failed",
+            agreeing(failed, "check", "checks")
+        ));
+    }
+    match report.header.coverage {
+        Some(share) if share < LITTLE_COVERAGE => {
+            let share = units::percent(share);
+            parts.push(format!("{share} of wall lies within recorded rows"));
+        }
+        Some(_) => {}
+        None => parts.push("no work was recorded".to_owned()),
+    }
+    Trust {
+        is_sound: match failed {
+            0 => is_complete,
+            _ => Some(false),
+        },
+        text: parts.join("; "),
+    }
+}
+
+fn failed_checks(report: &Report) -> usize {
+    let section = report.sections.iter().find(|one| one.plugin == "sanity");
+    let tables = section.into_iter().flat_map(|section| &section.tables);
+    let verdicts = tables.filter_map(|table| table.text("verdict").ok());
+    let failed = |verdicts: &trueno_plugin::TextColumn| {
+        let verdicts = verdicts.iter();
+        verdicts.filter(|verdict| *verdict == Some("fail")).count()
+    };
+    verdicts.map(failed).sum()
 }
 
 /// Judgement of whether the run holds all that happened.

@@ -12,6 +12,7 @@ pub mod html;
 pub mod inspect;
 pub mod json;
 pub mod markdown;
+mod opening;
 mod share;
 pub mod style;
 pub mod terminal;

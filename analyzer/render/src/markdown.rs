@@ -11,6 +11,7 @@ use super::top::Top;
 use super::view::{View, heading};
 use crate::header_text;
 use crate::header_text::Completeness;
+use crate::opening::Opening;
 
 /// The form for a pull request.
 #[derive(Debug)]
@@ -49,6 +50,11 @@ pub fn render(report: &Report, top: usize) -> String {
         .unwrap_or("run");
     line(&mut out, format_args!("## {}", text(title)));
     line(&mut out, format_args!(""));
+    let opening = Opening::new(report);
+    if let Some(sentence) = opening.and_then(|opening| opening.sentence()) {
+        line(&mut out, format_args!("**{}**", text(sentence)));
+        line(&mut out, format_args!(""));
+    }
     match header_text::completeness(report) {
         Completeness::Complete => {}
         Completeness::NotKnown(reason) => {
@@ -66,6 +72,10 @@ pub fn render(report: &Report, top: usize) -> String {
     }
     for (name, value) in header_text::header(&report.header) {
         line(&mut out, format_args!("- {name}: {}", text(&value)));
+    }
+    for device in opening.map_or_else(Vec::new, |opening| opening.devices()) {
+        let (title, legend) = (text(&device.title), text(&device.legend));
+        line(&mut out, format_args!("- {title}: {legend}"));
     }
     if Top::is_asked(report) {
         holds_back(&mut out, &Top::from_report(report));

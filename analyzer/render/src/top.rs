@@ -140,7 +140,7 @@ impl Top {
                     Some(0) | None => String::new(),
                     Some(n) => format!("; {n} things cannot be told (see {PLUGIN}.not_measurable)"),
                 };
-                format!("nothing worth a word was found{cannot}")
+                format!("nothing else was found{cannot}")
             }
         }
     }

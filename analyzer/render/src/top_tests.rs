@@ -86,7 +86,7 @@ fn what_was_not_judged_is_not_called_fine() {
     assert_eq!(nothing.status, Judged::NothingFound);
     assert_eq!(
         nothing.none(),
-        "nothing worth a word was found; 2 things cannot be told (see bottleneck.not_measurable)"
+        "nothing else was found; 2 things cannot be told (see bottleneck.not_measurable)"
     );
 }
 

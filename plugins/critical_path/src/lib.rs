@@ -222,12 +222,12 @@ impl Plugin for CriticalPath {
         let shortcuts = shortcuts::Shortcuts::new(&graph, &chains);
         let opportunities =
             opportunity::opportunities(&graph, &chains, &shortcuts, &sums, by_name, names);
+        run.emit(tables::opportunity(&opportunities, wall_ns))?;
         if !named.is_empty() {
             let gains = at_roof::gains(&graph, &chains, &named, &roofs, &opportunities, names);
             run.emit(tables::at_roof(&gains, wall_ns))?;
         }
         drop((chains, shortcuts));
-        run.emit(tables::opportunity(&opportunities, wall_ns))?;
         run.check_cancelled()?;
         let iterations = iterations.finish();
         if !iterations.is_empty() {

@@ -4,6 +4,12 @@
 //! intervals and of all that belongs to them ([`Chains`]). A name without time on the path gains
 //! nothing: the path would stay as long as it is. Gains of several names do not add up: they
 //! share time, and after the first gain another path may be the longest.
+//!
+//! Functions that do next to nothing themselves (frames of an interpreter around everything) come after all other names,
+//! in the choice of names whose gains are computed as well: that a program is shorter without its main function is no
+//! opportunity.
+
+use std::collections::BTreeSet;
 
 use trueno_analysis::lanes::Class;
 
@@ -30,6 +36,8 @@ pub struct Opportunity {
     /// True if there would be a gain if it were not for a lane that nothing connects with the path: as it is
     /// not known what that lane waits for, there is no telling.
     pub is_bounded: bool,
+    /// True of a function that does next to nothing itself.
+    pub is_frame: bool,
 }
 
 /// Names and kinds of lag with time on the path, the most gain first; gains of the `limit`
@@ -44,6 +52,9 @@ pub fn opportunities(
 ) -> Vec<Opportunity> {
     let mut out = Vec::new();
     let mut kept_ns = Vec::new();
+    let mut names = names;
+    let frames = frames(graph, &names);
+    names.sort_by_key(|row| frames.contains(&row.name));
     for (rank, row) in names.into_iter().enumerate() {
         let PathTime {
             name,
@@ -66,6 +77,7 @@ pub fn opportunities(
             own_ns,
             gains_ns: gains.flatten(),
             is_bounded: gains == Some(None),
+            is_frame: frames.contains(&name),
         });
     }
     for (kind, (path_ns, _)) in path.by_kind() {
@@ -86,13 +98,31 @@ pub fn opportunities(
             own_ns: path_ns,
             gains_ns,
             is_bounded: gains_ns.is_none(),
+            is_frame: false,
         });
     }
     out.sort_by(|a, b| {
         let gains = |row: &Opportunity| row.gains_ns.map(|[ten, half, all]| (half, all, ten));
-        (gains(b), b.path_ns, &a.name).cmp(&(gains(a), a.path_ns, &b.name))
+        let by_gain = (gains(b), b.path_ns, &a.name).cmp(&(gains(a), a.path_ns, &b.name));
+        a.is_frame.cmp(&b.is_frame).then(by_gain)
     });
     out
+}
+
+/// Of its own a frame has less than this part of its time.
+const OWN_PART: i64 = 10;
+
+/// Names of functions alone, with next to no time of their own on the path.
+fn frames(graph: &Graph<'_>, names: &[PathTime]) -> BTreeSet<u32> {
+    let holds = |row: &&PathTime| row.own_ns < row.path_ns / OWN_PART;
+    let mut frames: BTreeSet<u32> = names.iter().filter(holds).map(|row| row.name).collect();
+    let texts = &graph.run.texts;
+    for label in graph.run.labels.all() {
+        if texts.text(label.kind) != "function" {
+            frames.remove(&label.name);
+        }
+    }
+    frames
 }
 
 /// `None` where only the background keeps the window as long as it is.

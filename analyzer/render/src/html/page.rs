@@ -11,6 +11,7 @@ use super::shell::Shell;
 use super::{Extra, data, id, path, section, summary, text, timeline};
 use crate::chart::flame;
 use crate::form::{DEFAULT_ROWS, Layout, ReportForm};
+use crate::opening;
 
 /// Switch of the critical path above the lanes, and the meaning of its colours.
 const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
@@ -110,7 +111,10 @@ fn parts(report: &Report, extra: &Extra<'_>) -> Vec<(String, String)> {
         }
     }
     parts.extend(report.sections.iter().map(|section| {
-        let name = section.plugin.replace('_', " ");
+        let name = match section.plugin.as_str() {
+            opening::PLUGIN => "headline".to_owned(),
+            plugin => plugin.replace('_', " "),
+        };
         (id(&["s", &section.plugin]), name)
     }));
     parts

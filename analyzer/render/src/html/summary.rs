@@ -1,49 +1,29 @@
-//! Summary for a hurried reader: the figures, whether to trust them, and the three things to do first.
+//! Summary for a hurried reader: the answer, how far to trust it, devices, and the three things to do first.
 
 use std::fmt::Write;
 
 use trueno_model::units::{self, Unit};
 use trueno_model::{Cell, Finding, Report};
 
-use super::{Extra, id, text};
-use crate::header_text::{self, Completeness};
+use super::{Extra, id, table, text};
+use crate::header_text;
+use crate::opening::Opening;
+
+/// Kernels in the summary.
+const KERNELS: usize = 8;
 
 pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
     out.push_str("<section id=\"summary\" aria-label=\"Summary\">\n");
-    figures(out, report);
-    match header_text::completeness(report) {
-        Completeness::Complete => {}
-        Completeness::NotKnown(reason) => {
-            let _ = writeln!(
-                out,
-                "<p class=\"banner warning\">Completeness not known: {}</p>",
-                text(&reason)
-            );
-        }
-        Completeness::Incomplete(reasons) => {
-            for reason in reasons {
-                let _ = writeln!(
-                    out,
-                    "<p class=\"banner error\"><b>Incomplete:</b> {}</p>",
-                    text(&reason)
-                );
-            }
-        }
+    let opening = Opening::new(report);
+    if let Some(sentence) = opening.and_then(|opening| opening.sentence()) {
+        let _ = writeln!(out, "<h2 class=\"answer\">{}</h2>", text(sentence));
+    }
+    cards(out, report, opening);
+    trust(out, report);
+    if let Some(opening) = opening {
+        devices(out, &opening);
     }
     top(out, report, extra);
-    out.push_str("<details class=\"facts\"><summary>Where this comes from</summary><dl>\n");
-    for (name, value) in header_text::header(&report.header) {
-        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", text(name), text(&value));
-    }
-    for section in &report.sections {
-        let _ = writeln!(
-            out,
-            "<dt>plugin</dt><dd>{} {}</dd>",
-            text(&section.plugin),
-            text(&section.version)
-        );
-    }
-    out.push_str("</dl></details>\n");
     if !report.problems.is_empty() {
         out.push_str("<h2>Problems</h2>\n<ul class=\"findings\">\n");
         for problem in &report.problems {
@@ -59,56 +39,55 @@ pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
     out.push_str("</section>\n");
 }
 
-fn figures(out: &mut String, report: &Report) {
-    let facts = &report.header.facts;
-    let count = |n: u64| units::show(Cell::U64(n), Unit::None);
-    let complete = match header_text::completeness(report) {
-        Completeness::Complete => "yes",
-        Completeness::NotKnown(_) => "not known",
-        Completeness::Incomplete(_) => "no",
-    };
-    let dropped = match facts.dropped {
-        Some(0) => "none dropped".to_owned(),
-        Some(n) => format!("{} dropped", count(n)),
-        None => "drops not known".to_owned(),
-    };
-    let cost = facts
-        .cost_ns_per_span
-        .filter(|cost| cost.is_finite())
-        .zip(facts.wall_ns.filter(|wall| *wall > 0));
-    let tiles = [
-        (
-            "wall",
-            facts
-                .wall_ns
-                .map_or("not measured".to_owned(), |ns| units::duration(ns as f64)),
-            "time the run took",
-        ),
-        (
-            "coverage",
-            report
-                .header
-                .coverage
-                .map_or("not measured".to_owned(), units::percent),
-            "of wall lies within recorded bricks, kernels or calls",
-        ),
-        ("events", count(facts.rows), dropped.as_str()),
-        (
-            "complete",
-            complete.to_owned(),
-            "all that was recorded could be read",
-        ),
-        (
-            "recorder",
-            cost.map_or("not measured".to_owned(), |(cost, wall)| {
-                let ranks = facts.ranks.len().max(1) as f64;
-                units::percent(cost * report.header.spans as f64 / (wall as f64 * ranks))
-            }),
-            "of wall went into recording, at most",
-        ),
-    ];
+/// Step time, rate, how busy, the limit and memory, as far as they are known.
+fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
+    let shown = |column: &str| opening.and_then(|opening| opening.shown(column));
+    let number = |column: &str| opening.and_then(|opening| opening.headline(column).number());
+    let wall = report.header.facts.wall_ns;
+    let wall = wall.map(|ns| units::duration(ns as f64));
+    let mut cards: Vec<(&str, String, String)> = Vec::new();
+    match shown("step_ns") {
+        Some(step) => {
+            let of = match (shown("steps").unwrap_or_default(), &wall) {
+                (steps, Some(wall)) if steps == "1" => format!("the only one; wall {wall}"),
+                (steps, Some(wall)) => format!("median of {steps}; wall {wall}"),
+                (steps, None) => format!("median of {steps}"),
+            };
+            cards.push(("step", step, of));
+        }
+        None => {
+            let wall = wall.unwrap_or_else(|| "not measured".to_owned());
+            cards.push(("wall", wall, "time the run took".to_owned()));
+        }
+    }
+    if let Some(rate) = number("steps_per_s") {
+        let rate = units::show(Cell::F64(rate), Unit::from_column("steps_per_s"));
+        cards.push(("steps", rate, "one over the median".to_owned()));
+    }
+    if let Some(busy) = number("gpu_busy_share") {
+        let of = match shown("share_of").as_deref() {
+            Some("wall") => "of the wall any work runs",
+            _ => "from its first to its last work",
+        };
+        cards.push(("GPU busy", units::percent(busy), of.to_owned()));
+    } else if let Some(busy) = number("threads_busy_share") {
+        let of = format!("of {} threads", shown("threads").unwrap_or_default());
+        cards.push(("threads busy", units::percent(busy), of));
+    }
+    if let Some(limit) = shown("bound_by") {
+        let limit = limit.trim_end_matches("_bound").replace('_', " ");
+        let gain = match (shown("gain_share"), shown("gain_by")) {
+            (Some(share), Some(by)) => format!("{by}: at most {share}"),
+            _ => shown("gain_not_known").unwrap_or_default(),
+        };
+        cards.push(("bound by", limit, gain));
+    }
+    if let Some(peak) = shown("peak_bytes") {
+        let of = "of the device that has most in use".to_owned();
+        cards.push(("peak memory", peak, of));
+    }
     out.push_str("<div class=\"figures\">\n");
-    for (name, value, more) in &tiles {
+    for (name, value, more) in &cards {
         let _ = writeln!(
             out,
             "<div><span>{name}</span><b>{}</b><small>{}</small></div>",
@@ -117,6 +96,60 @@ fn figures(out: &mut String, report: &Report) {
         );
     }
     out.push_str("</div>\n");
+}
+
+/// One line on how far to trust the recording, and behind it where it comes from.
+fn trust(out: &mut String, report: &Report) {
+    let trust = header_text::trust(report);
+    let (class, word) = match trust.is_sound {
+        Some(true) => ("good", "Recorded"),
+        None => ("faint", "Recorded"),
+        Some(false) => ("error", "Incomplete:"),
+    };
+    let _ = write!(
+        out,
+        "<details class=\"facts trust {class}\"><summary>{word} {}</summary><dl>\n",
+        text(&trust.text)
+    );
+    for (name, value) in header_text::header(&report.header) {
+        let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", text(name), text(&value));
+    }
+    for section in &report.sections {
+        let _ = writeln!(
+            out,
+            "<dt>plugin</dt><dd>{} {}</dd>",
+            text(&section.plugin),
+            text(&section.version)
+        );
+    }
+    out.push_str("</dl></details>\n");
+}
+
+/// A bar a device, and the kernels with the most time.
+fn devices(out: &mut String, opening: &Opening<'_>) {
+    for device in opening.devices() {
+        let _ = write!(
+            out,
+            "<p class=\"device\"><b>{}</b></p><div class=\"device-bar\" role=\"img\" aria-label=\"{}\">",
+            text(&device.title),
+            text(&device.legend)
+        );
+        for (kind, share) in &device.parts {
+            let _ = write!(
+                out,
+                "<i class=\"{}\" style=\"width:{:.3}%\" title=\"{} {}\"></i>",
+                kind.class(),
+                share * 100.0,
+                kind.name(),
+                units::percent(*share)
+            );
+        }
+        let _ = writeln!(out, "</div><p class=\"note\">{}</p>", text(&device.legend));
+    }
+    if let Some(kernels) = opening.kernels() {
+        out.push_str("<h3>Kernels by time on devices</h3>\n");
+        table::plain(out, &kernels, KERNELS);
+    }
 }
 
 /// The three with the most to gain, as the section `bottleneck` ranks them; without it, the worst findings.

@@ -4,6 +4,7 @@ use trueno_model::{Finding, Level, Report, Section, width};
 
 use super::{INDENT, Out};
 use crate::form::Detail;
+use crate::opening::Opening;
 use crate::style::Meaning;
 use crate::top::{self, Top};
 
@@ -25,7 +26,10 @@ pub fn holds_back(report: &Report, out: &mut Out) {
     out.blank();
     let title = "what holds it back";
     if top.findings.is_empty() {
-        let text = format!("{title}: {}", top.none());
+        let text = match Opening::new(report).and_then(|opening| opening.shown("bound_detail")) {
+            Some(bound) => format!("{title}: {bound}; {}", top.none()),
+            None => format!("{title}: {}", top.none()),
+        };
         return out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
     }
     let shown = top.findings.len();

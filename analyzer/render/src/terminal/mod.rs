@@ -2,6 +2,7 @@
 
 mod choice;
 mod findings;
+mod opening;
 mod section;
 mod table;
 #[cfg(test)]
@@ -9,9 +10,9 @@ mod tests;
 
 use std::io::{self, Write};
 
-use trueno_model::{Report, SectionStatus, width};
+use trueno_model::{Report, Section, SectionStatus, width};
 
-use crate::form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
+use crate::form::{Detail, Layout, ReportForm};
 use crate::header_text;
 use crate::header_text::Completeness;
 use crate::style::{Meaning, Palette};
@@ -41,7 +42,7 @@ impl ReportForm for Terminal {
     fn write(&self, report: &Report, layout: &Layout<'_>, to: &mut dyn Write) -> io::Result<()> {
         let rows = match layout.detail {
             Detail::Brief | Detail::Head => BRIEF_ROWS,
-            Detail::Full => DEFAULT_ROWS,
+            Detail::Full => usize::MAX,
         };
         let page = Page {
             width: layout.width,
@@ -76,7 +77,12 @@ pub fn render(report: &Report, page: Page) -> String {
         page,
         text: String::new(),
     };
-    header(report, &mut out);
+    opening::sentence(report, &mut out);
+    match page.detail {
+        Detail::Full => header(report, &mut out),
+        Detail::Brief | Detail::Head => opening::origin(report, &mut out),
+    }
+    opening::devices(report, &mut out);
     findings::holds_back(report, &mut out);
     findings::head(report, &mut out);
     match page.detail {
@@ -106,9 +112,12 @@ fn failures(report: &Report, out: &mut Out) {
 /// Those that say what would be gained first; on a brief page those that did not run share a line at its end.
 fn sections(report: &Report, out: &mut Out) {
     let brief = out.page.detail == Detail::Brief;
+    // A brief page opens with it.
+    let shown = |section: &&Section| !(brief && section.plugin == crate::opening::PLUGIN);
     let (first, others): (Vec<_>, Vec<_>) = report
         .sections
         .iter()
+        .filter(shown)
         .partition(|section| section.tables.iter().any(choice::tells_gains));
     let (skipped, others): (Vec<_>, Vec<_>) = others
         .into_iter()
@@ -194,12 +203,9 @@ impl Out {
     }
 }
 
+/// All that is known of the run.
 fn header(report: &Report, out: &mut Out) {
-    let brief = out.page.detail != Detail::Full;
-    for (name, mut text) in header_text::header(&report.header) {
-        if brief && ["program", "values"].contains(&name) {
-            text = width::shorten(&text, out.page.width - 10).into_owned();
-        }
+    for (name, text) in header_text::header(&report.header) {
         out.hanging(
             0,
             (&width::pad(name, 9, false), Meaning::Faint),

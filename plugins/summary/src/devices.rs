@@ -1,0 +1,175 @@
+//! Devices: what the time of each went into.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, Table, TableBuilder};
+
+use crate::facts::Facts;
+
+/// Time of a device by what it does with each instant: one kind of work, or nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Split {
+    /// Kernels that are no communication.
+    pub computation_ns: i64,
+    /// Communication beside which nothing is computed.
+    pub communication_ns: i64,
+    /// Copies beside which nothing else runs.
+    pub copy_ns: i64,
+    /// Nothing.
+    pub idle_ns: i64,
+}
+
+/// Reasons for idle time, as `device.idle` has them; `None`: no call tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Causes {
+    /// Nobody had asked for the next work.
+    pub not_asked_ns: Option<i64>,
+    /// The host was in the call that launches it.
+    pub launching_ns: Option<i64>,
+    /// It had been asked for.
+    pub asked_before_ns: Option<i64>,
+    /// It is not recorded who asked.
+    pub not_known_ns: Option<i64>,
+}
+
+/// A device that worked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Device {
+    /// Name in tables: `gpu0`.
+    pub place: String,
+    /// Model.
+    pub model: Option<String>,
+    /// Memory it has.
+    pub memory_bytes: Option<u64>,
+    /// Most memory that was in use.
+    pub peak_bytes: Option<i64>,
+    /// From its first work to its last.
+    pub span_ns: i64,
+    /// Any work runs.
+    pub busy_ns: i64,
+    /// The span by kind of work.
+    pub split: Split,
+    /// Its idle time by cause.
+    pub causes: Causes,
+}
+
+/// Reads the devices that `device.idle` has, and the share of the time of all in which any of them worked.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn read(run: &mut Run) -> Result<(Vec<Device>, Option<f64>)> {
+    let idle = run.table("idle")?;
+    let ns = |name: &str| idle.i64(name);
+    let mut devices = Vec::with_capacity(idle.rows());
+    for (row, place) in idle.text("place")?.iter().enumerate() {
+        devices.push(Device {
+            place: place.unwrap_or_default().to_owned(),
+            span_ns: ns("span_ns")?.get(row).unwrap_or(0),
+            busy_ns: ns("busy_ns")?.get(row).unwrap_or(0),
+            causes: Causes {
+                not_asked_ns: ns("not_asked_ns")?.get(row),
+                launching_ns: ns("launching_ns")?.get(row),
+                asked_before_ns: ns("asked_before_ns")?.get(row),
+                not_known_ns: ns("not_known_ns")?.get(row),
+            },
+            ..Device::default()
+        });
+    }
+    let splits = splits(&run.table("exposure")?)?;
+    let models = models(&run.table("devices")?)?;
+    let peaks = peaks(&run.table("memory")?)?;
+    for device in &mut devices {
+        device.split = splits.get(&device.place).copied().unwrap_or_default();
+        device.peak_bytes = peaks.get(&device.place).copied();
+        if let Some((model, bytes)) = models.get(&device.place) {
+            device.model.clone_from(model);
+            device.memory_bytes = *bytes;
+        }
+    }
+    let any = splits.get("all").and_then(|all| {
+        let busy_ns = all.computation_ns + all.communication_ns + all.copy_ns;
+        trueno_analysis::share(busy_ns, busy_ns + all.idle_ns)
+    });
+    Ok((devices, any))
+}
+
+fn splits(exposure: &Table) -> Result<BTreeMap<String, Split>> {
+    let rows = exposure.text("scope")?.iter();
+    let rows = rows.zip(exposure.text("kind")?.iter());
+    let mut splits: BTreeMap<String, Split> = BTreeMap::new();
+    for ((scope, kind), ns) in rows.zip(exposure.i64("split_ns")?.iter()) {
+        let split = splits
+            .entry(scope.unwrap_or_default().to_owned())
+            .or_default();
+        let part = match kind {
+            Some("computation") => &mut split.computation_ns,
+            Some("communication") => &mut split.communication_ns,
+            Some("copy") => &mut split.copy_ns,
+            _ => &mut split.idle_ns,
+        };
+        *part = part.saturating_add(ns.unwrap_or(0));
+    }
+    Ok(splits)
+}
+
+/// Model and memory by place: table `devices` names devices `gpu:0`, and of ranks each its own.
+fn models(table: &Table) -> Result<BTreeMap<String, (Option<String>, Option<u64>)>> {
+    let (places, names) = (table.text("device")?, table.text("name")?);
+    let bytes = table.u64("memory_bytes")?;
+    let rank = |row: usize| match table.column("rank") {
+        Ok(trueno_plugin::Column::I64(ranks)) => ranks.get(row).unwrap_or(0),
+        Ok(trueno_plugin::Column::U64(ranks)) => ranks.get(row).map_or(0, |rank| rank as i64),
+        _ => 0,
+    };
+    let mut models = BTreeMap::new();
+    for row in 0..table.rows() {
+        let place = places.get(row).unwrap_or_default().replace(':', "");
+        let place = match rank(row) {
+            0 => place,
+            rank => format!("rank {rank} {place}"),
+        };
+        models.insert(place, (names.get(row).map(str::to_owned), bytes.get(row)));
+    }
+    Ok(models)
+}
+
+fn peaks(table: &Table) -> Result<BTreeMap<String, i64>> {
+    let rows = table.text("place")?.iter();
+    let rows = rows.zip(table.i64("peak_bytes")?.iter());
+    Ok(rows
+        .filter_map(|(place, bytes)| Some((place?.to_owned(), bytes?)))
+        .collect())
+}
+
+/// Table `devices`: one row a device that worked.
+///
+/// `place`; `model`; `span_ns`: from its first work to its last; `busy_ns`; `wall_share`: busy / wall; `computation_ns`,
+/// `communication_ns`, `copy_ns`, `idle_ns`: each instant of the span once (`device.exposure`); `not_asked_ns`,
+/// `launching_ns`, `asked_before_ns`, `not_known_ns`: parts of idle (`device.idle`); `outside_ns`: wall before its first
+/// and after its last work; `peak_bytes`, `memory_bytes`: most in use, and all that it has.
+pub fn table(facts: &Facts) -> TableBuilder {
+    let rows = &facts.devices;
+    let ns = |of: fn(&Device) -> i64| rows.iter().map(of).collect::<Vec<_>>();
+    let cause = |of: fn(&Causes) -> Option<i64>| rows.iter().map(move |row| of(&row.causes));
+    let outside = |row: &Device| Some(facts.wall_ns?.saturating_sub(row.span_ns).max(0));
+    Table::build("devices")
+        .text("place", rows.iter().map(|row| &row.place))
+        .text("model", rows.iter().map(|row| row.model.as_deref()))
+        .i64("span_ns", ns(|row| row.span_ns))
+        .i64("busy_ns", ns(|row| row.busy_ns))
+        .f64(
+            "wall_share",
+            rows.iter().map(|row| facts.share(row.busy_ns)),
+        )
+        .i64("computation_ns", ns(|row| row.split.computation_ns))
+        .i64("communication_ns", ns(|row| row.split.communication_ns))
+        .i64("copy_ns", ns(|row| row.split.copy_ns))
+        .i64("idle_ns", ns(|row| row.split.idle_ns))
+        .i64("not_asked_ns", cause(|causes| causes.not_asked_ns))
+        .i64("launching_ns", cause(|causes| causes.launching_ns))
+        .i64("asked_before_ns", cause(|causes| causes.asked_before_ns))
+        .i64("not_known_ns", cause(|causes| causes.not_known_ns))
+        .i64("outside_ns", rows.iter().map(outside))
+        .i64("peak_bytes", rows.iter().map(|row| row.peak_bytes))
+        .u64("memory_bytes", rows.iter().map(|row| row.memory_bytes))
+}

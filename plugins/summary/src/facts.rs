@@ -1,0 +1,167 @@
+//! Figures of other plugins, as the sentence needs them.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::window::Window;
+use trueno_plugin::{Result, Run, Table};
+
+use crate::devices::{self, Device};
+use crate::host::{self, Host};
+use crate::kernels::{self, Kernel};
+use crate::steps::Steps;
+
+/// A finding of `bottleneck`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bottleneck {
+    /// Class.
+    pub class: String,
+    /// Gain in time and as a share of the wall, where it is about time.
+    pub gain: Option<(i64, f64)>,
+    /// Observation and, behind the last semicolon, remedy.
+    pub sentence: String,
+}
+
+/// A prediction of `critical_path`: name and gain.
+pub type Prediction = (String, i64);
+
+/// Everything the tables are made of.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Length of the run, or of the part that the report is about.
+    pub wall_ns: Option<i64>,
+    /// Rows recorded.
+    pub rows: u64,
+    /// Ranks, where the run holds some.
+    pub ranks: usize,
+    /// Share of the time of several devices of one rank in which any of them worked.
+    pub any_busy: Option<f64>,
+    /// Devices that worked.
+    pub devices: Vec<Device>,
+    /// Time of devices by category, the most first.
+    pub device_categories: Vec<(String, i64)>,
+    /// Threads of the host.
+    pub host: Host,
+    /// Kernels of devices by name, the most time first.
+    pub kernels: Vec<Kernel>,
+    /// Iterations.
+    pub steps: Option<Steps>,
+    /// Findings of `bottleneck`, most first.
+    pub bottlenecks: Vec<Bottleneck>,
+    /// Share of the critical path in which nothing was recorded.
+    pub path_gap: Option<f64>,
+    /// Work on the critical path, by name.
+    pub path_work: Vec<(String, f64)>,
+    /// Gains of half the time of a name.
+    pub halved: Vec<Prediction>,
+    /// Gain of the name that gains most at its roof.
+    pub at_roof: Option<Prediction>,
+    /// Names of operators.
+    pub operators: Vec<String>,
+    /// Mean efficiency of host work.
+    pub roof_share: Option<f64>,
+}
+
+impl Facts {
+    /// Reads all inputs but the owners of kernels.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let window = Window::read(run)?;
+        let table = run.table("run")?;
+        let wall_ns = match window {
+            Some(window) => Some(window.length_ns()),
+            None => table.i64("wall_ns")?.iter().flatten().next(),
+        };
+        let categories = run.table("by_category")?;
+        let (bricks, lanes) = (run.table("by_brick")?, run.table("by_lane")?);
+        let path_kinds = pairs(&run.table("path_kinds")?, "kind", "wall_share")?;
+        let (devices, any) = devices::read(run)?;
+        let ranks = run.table("ranks")?.rows();
+        Ok(Self {
+            any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
+            wall_ns: wall_ns.filter(|ns| *ns > 0),
+            rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
+            ranks,
+            devices,
+            device_categories: sums(&categories, "device")?,
+            host: Host::read(&categories, &bricks, &lanes)?,
+            kernels: kernels::read(&run.table("launches")?)?,
+            steps: Steps::read(&run.table("series")?, &run.table("iterations")?)?,
+            bottlenecks: bottlenecks(&run.table("bottlenecks")?)?,
+            path_gap: path_kinds
+                .iter()
+                .find(|(kind, _)| kind == "gap")
+                .map(|gap| gap.1),
+            path_work: pairs(&run.table("path_names")?, "name", "wall_share")?,
+            halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,
+            at_roof: predictions(&run.table("at_roof")?, "gain_ns")?.pop(),
+            operators: texts(&run.table("operators")?, "name")?,
+            roof_share: host::roof_share(&run.table("points")?)?,
+        })
+    }
+
+    /// A share of the wall.
+    pub fn share(&self, ns: i64) -> Option<f64> {
+        trueno_analysis::share(ns, self.wall_ns?)
+    }
+}
+
+/// Texts of a column that are there.
+fn texts(table: &Table, column: &str) -> Result<Vec<String>> {
+    let column = table.text(column)?;
+    Ok(column.iter().flatten().map(str::to_owned).collect())
+}
+
+fn pairs(table: &Table, name: &str, share: &str) -> Result<Vec<(String, f64)>> {
+    let rows = table.text(name)?.iter().zip(table.f64(share)?.iter());
+    Ok(rows
+        .filter_map(|(name, share)| Some((name?.to_owned(), share?)))
+        .collect())
+}
+
+fn predictions(table: &Table, gain: &str) -> Result<Vec<Prediction>> {
+    let rows = table.text("name")?.iter().zip(table.i64(gain)?.iter());
+    Ok(rows
+        .filter_map(|(name, ns)| Some((name?.to_owned(), ns?)))
+        .collect())
+}
+
+fn bottlenecks(table: &Table) -> Result<Vec<Bottleneck>> {
+    let (class, sentence) = (table.text("class")?, table.text("sentence")?);
+    let (ns, share) = (table.i64("gain_ns")?, table.f64("gain_share")?);
+    let row = |row: usize| {
+        Some(Bottleneck {
+            class: class.get(row)?.to_owned(),
+            gain: ns.get(row).zip(share.get(row)),
+            sentence: sentence.get(row)?.to_owned(),
+        })
+    };
+    Ok((0..table.rows()).filter_map(row).collect())
+}
+
+/// Self time of what was called, by category of a kind of lanes, the most first.
+pub fn sums(table: &Table, lane_kind: &str) -> Result<Vec<(String, i64)>> {
+    let (kinds, categories) = (table.text("lane_kind")?, table.text("category")?);
+    let (calls, self_ns) = (table.u64("calls")?, table.i64("self_ns")?);
+    let rows = kinds.iter().zip(categories.iter());
+    let rows = rows.zip(calls.iter().zip(self_ns.iter()));
+    let mut sums: BTreeMap<&str, i64> = BTreeMap::new();
+    for ((kind, category), (calls, ns)) in rows {
+        if let (true, Some(_), Some(category), Some(ns)) =
+            (kind == Some(lane_kind), calls, category, ns)
+        {
+            *sums.entry(category).or_default() += ns;
+        }
+    }
+    Ok(descending(sums))
+}
+
+/// Sums, the largest first.
+pub fn descending(sums: BTreeMap<&str, i64>) -> Vec<(String, i64)> {
+    let mut rows: Vec<_> = sums.into_iter().filter(|row| row.1 > 0).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.1));
+    rows.into_iter()
+        .map(|(name, ns)| (name.to_owned(), ns))
+        .collect()
+}

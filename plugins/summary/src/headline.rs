@@ -1,0 +1,75 @@
+//! The sentence, and each of its figures.
+
+use trueno_plugin::{Table, TableBuilder};
+
+use crate::facts::Facts;
+use crate::gain::Gain;
+use crate::limit::{Limit, Shares};
+use crate::sentence;
+
+/// The answer.
+#[derive(Debug)]
+pub struct Headline<'a> {
+    facts: &'a Facts,
+    shares: Option<Shares>,
+    limit: Option<Limit>,
+    gain: Gain,
+}
+
+impl<'a> Headline<'a> {
+    /// Finds what bounds the run and what would help most.
+    pub fn new(facts: &'a Facts) -> Self {
+        let shares = Shares::new(facts);
+        Self {
+            limit: Limit::find(facts, shares.as_ref()),
+            gain: Gain::find(facts),
+            shares,
+            facts,
+        }
+    }
+
+    /// Table `headline`: one row.
+    ///
+    /// `sentence`; `wall_ns`: of the run, or of the part looked at; `steps`, `step_ns`: iterations and the median of their
+    /// wall times; `steps_per_s`: its inverse, null of one; `gpu_busy_share`, `computation_share`,
+    /// `communication_share`, `copy_share`, `idle_share`: of the mean device; `share_of`: `span`, or `wall` where that is
+    /// longer by more than a tenth; `threads`, `threads_busy_share`: of the host; `bound_by`, `bound_share`, `bound_detail`:
+    /// see [`mod@crate::limit`]; `gain_ns`, `gain_share`: at most, of the wall, by `gain_by`, as table `gain_source` has it;
+    /// `gain_not_known`: why none is told; `peak_bytes`: of the device with most.
+    pub fn table(&self) -> TableBuilder {
+        let (facts, steps) = (self.facts, self.facts.steps.as_ref());
+        let shares = self.shares.as_ref();
+        let text = sentence::sentence(facts, shares, self.limit.as_ref(), &self.gain);
+        let (gain, not_known) = match &self.gain {
+            Gain::Known { fix, ns, source } => (Some((fix, *ns, *source)), None),
+            Gain::NotKnown(why) => (None, Some(*why)),
+        };
+        let limit = self.limit.as_ref();
+        let peaks = facts.devices.iter().filter_map(|device| device.peak_bytes);
+        let share = |of: fn(&Shares) -> f64| [shares.map(of)];
+        let is_host = !facts.host.categories.is_empty();
+        Table::build("headline")
+            .text("sentence", [text])
+            .i64("wall_ns", [facts.wall_ns])
+            .u64("steps", [steps.map(|steps| steps.count)])
+            .f64("step_ns", [steps.map(|steps| steps.median_ns)])
+            .f64("steps_per_s", [steps.and_then(|steps| steps.per_s())])
+            .f64("gpu_busy_share", share(Shares::busy))
+            .f64("computation_share", share(|of| of.computation))
+            .f64("communication_share", share(|of| of.communication))
+            .f64("copy_share", share(|of| of.copy))
+            .f64("idle_share", share(|of| of.idle))
+            .text("share_of", [shares.map(|shares| shares.of)])
+            .u64("threads", [is_host.then_some(facts.host.threads)])
+            .f64("threads_busy_share", [facts.host.busy_share()])
+            .text("bound_by", [limit.map(|limit| &limit.by)])
+            .f64("bound_share", [limit.and_then(|limit| limit.share)])
+            .text("bound_detail", [limit.map(|limit| &limit.detail)])
+            .i64("gain_ns", [gain.map(|gain| gain.1)])
+            .f64("gain_share", [gain.and_then(|gain| facts.share(gain.1))])
+            .text("gain_by", [gain.map(|gain| gain.0)])
+            .text("gain_source", [gain.map(|gain| gain.2)])
+            .text("gain_not_known", [not_known])
+            .i64("peak_bytes", [peaks.max()])
+    }
+}

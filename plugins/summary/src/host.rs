@@ -1,0 +1,81 @@
+//! Threads of the host.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Table};
+
+use crate::facts::{descending, sums};
+
+/// Threads of the host and what they spend their time on.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Host {
+    /// Threads with rows.
+    pub threads: u64,
+    /// Σ time in which any row of a thread runs.
+    pub busy_ns: i64,
+    /// Σ wall over threads.
+    pub wall_ns: i64,
+    /// Self time by category, the most first.
+    pub categories: Vec<(String, i64)>,
+    /// Self time by name, the most first.
+    pub bricks: Vec<(String, i64)>,
+}
+
+impl Host {
+    /// Reads the tables of `category`.
+    ///
+    /// # Errors
+    /// A table lacks a column or has it in another type.
+    pub fn read(categories: &Table, bricks: &Table, lanes: &Table) -> Result<Self> {
+        let (kinds, busy) = (lanes.text("lane_kind")?, lanes.i64("busy_ns")?);
+        let rows = kinds
+            .iter()
+            .zip(busy.iter().zip(lanes.i64("wall_ns")?.iter()));
+        let rows = rows.filter(|(kind, _)| *kind == Some("host"));
+        let mut host = Self::default();
+        for (busy_ns, wall_ns) in rows.filter_map(|(_, (busy, wall))| busy.zip(wall)) {
+            host.threads += 1;
+            host.busy_ns = host.busy_ns.saturating_add(busy_ns);
+            host.wall_ns = host.wall_ns.saturating_add(wall_ns);
+        }
+        host.categories = sums(categories, "host")?;
+        let (kinds, names) = (bricks.text("lane_kind")?, bricks.text("name")?);
+        let rows = kinds
+            .iter()
+            .zip(names.iter().zip(bricks.i64("self_ns")?.iter()));
+        let mut by_name: BTreeMap<&str, i64> = BTreeMap::new();
+        for (kind, (name, ns)) in rows {
+            if let (true, Some(name), Some(ns)) = (kind == Some("host"), name, ns) {
+                *by_name.entry(name).or_default() += ns;
+            }
+        }
+        host.bricks = descending(by_name);
+        Ok(host)
+    }
+
+    /// Share of the time of all threads in which they were busy.
+    pub fn busy_share(&self) -> Option<f64> {
+        trueno_analysis::share(self.busy_ns, self.wall_ns)
+    }
+}
+
+/// Mean distance of host work from its roof, weighted by time: of bricks, or of kernels where no brick is placed.
+///
+/// # Errors
+/// The table lacks a column or has it in another type.
+pub fn roof_share(points: &Table) -> Result<Option<f64>> {
+    let (sources, dur_ns) = (points.text("source")?, points.i64("dur_ns")?);
+    let shares = points.f64("efficiency_share")?;
+    let mean = |of: &str| {
+        let rows = (0..points.rows()).filter(|row| sources.get(*row) == Some(of));
+        let (mut weighted, mut all) = (0.0, 0.0);
+        for row in rows {
+            if let (Some(ns), Some(share)) = (dur_ns.get(row), shares.get(row)) {
+                weighted += share * ns as f64;
+                all += ns as f64;
+            }
+        }
+        (all > 0.0).then(|| weighted / all)
+    };
+    Ok(mean("brick").or_else(|| mean("kernel")))
+}

@@ -1,0 +1,101 @@
+//! Kernels of devices by name.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, Table, TableBuilder};
+
+use crate::facts::Facts;
+use crate::sentence::short;
+
+/// Rows of the table.
+const MAX_ROWS: usize = 20;
+/// Of runs with more kernels it is not looked up which operators launched them: that joins all of them with bricks.
+const MAX_LAUNCHES: u64 = 2_000_000;
+
+/// All launches of one name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kernel {
+    /// Full name.
+    pub name: String,
+    /// Launches.
+    pub calls: u64,
+    /// Σ time on the device.
+    pub dur_ns: i64,
+}
+
+/// By kernel, the brick that launched most of its time, and that time.
+pub type Owners = BTreeMap<String, (String, i64)>;
+
+/// Reads `device.launches`, the most time first.
+///
+/// # Errors
+/// The table lacks a column or has it in another type.
+pub fn read(table: &Table) -> Result<Vec<Kernel>> {
+    let (names, calls) = (table.text("name")?, table.u64("operations")?);
+    let dur_ns = table.i64("dur_ns")?;
+    let kernel = |row: usize| {
+        Some(Kernel {
+            name: names.get(row)?.to_owned(),
+            calls: calls.get(row)?,
+            dur_ns: dur_ns.get(row)?,
+        })
+    };
+    let mut kernels: Vec<Kernel> = (0..table.rows()).filter_map(kernel).collect();
+    kernels.sort_by(|a, b| (b.dur_ns, &a.name).cmp(&(a.dur_ns, &b.name)));
+    Ok(kernels)
+}
+
+/// Looks up who launched each kernel.
+///
+/// # Errors
+/// As for [`read`].
+pub fn owners(run: &mut Run, kernels: &[Kernel]) -> Result<Owners> {
+    let mut owners = Owners::new();
+    if kernels.iter().map(|kernel| kernel.calls).sum::<u64>() > MAX_LAUNCHES {
+        return Ok(owners);
+    }
+    let table = run.table("owners")?;
+    let rows = table.text("kernel")?.iter();
+    let rows = rows.zip(table.text("operator")?.iter());
+    // Of each kernel the first has most.
+    for ((kernel, operator), ns) in rows.zip(table.i64("dur_ns")?.iter()) {
+        if let (Some(kernel), Some(operator), Some(ns)) = (kernel, operator, ns)
+            && !owners.contains_key(kernel)
+        {
+            owners.insert(kernel.to_owned(), (operator.to_owned(), ns));
+        }
+    }
+    Ok(owners)
+}
+
+/// Table `kernels`: the names with the most time on devices.
+///
+/// `kernel`: short name; `calls`; `mean_ns`; `dur_ns`: Σ; `share`: of the time of all kernels; `launched_by`: the innermost
+/// brick around the calls that launch most of its time, null where none is recorded; `launched_share`: its part of that
+/// time; `name`: as recorded.
+pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
+    let all_ns: i64 = facts.kernels.iter().map(|kernel| kernel.dur_ns).sum();
+    let rows = &facts.kernels[..facts.kernels.len().min(MAX_ROWS)];
+    let owner = |row: &Kernel| owners.get(&row.name);
+    let mean = |row: &Kernel| (row.calls > 0).then(|| row.dur_ns as f64 / row.calls as f64);
+    Table::build("kernels")
+        .text("kernel", rows.iter().map(|row| short(&row.name)))
+        .u64("calls", rows.iter().map(|row| row.calls))
+        .f64("mean_ns", rows.iter().map(mean))
+        .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
+        .f64(
+            "share",
+            rows.iter()
+                .map(|row| trueno_analysis::share(row.dur_ns, all_ns)),
+        )
+        .text(
+            "launched_by",
+            rows.iter().map(|row| owner(row).map(|owner| &owner.0)),
+        )
+        .f64(
+            "launched_share",
+            rows.iter()
+                .map(|row| trueno_analysis::share(owner(row)?.1, row.dur_ns)),
+        )
+        .text("name", rows.iter().map(|row| &row.name))
+}

@@ -1,0 +1,41 @@
+//! The answer first: what a report opens with, as tables that anyone can query.
+//!
+//! Nothing is measured here. Every figure is one of another plugin's table or a quotient of such; the page
+//! `docs/analyses/summary.md` says which.
+
+pub mod devices;
+pub mod facts;
+pub mod gain;
+pub mod headline;
+pub mod host;
+pub mod inputs;
+pub mod kernels;
+pub mod limit;
+pub mod sentence;
+pub mod steps;
+
+use trueno_plugin::{Input, Plugin, Result, Run, export};
+
+/// The plugin.
+pub struct Summary;
+
+impl Plugin for Summary {
+    const ID: &'static str = "summary";
+    const SUMMARY: &'static str = "The run in one sentence, its devices and its kernels.";
+    const INPUTS: &'static [Input] = &inputs::INPUTS;
+    type Options = ();
+
+    fn run(run: &mut Run, (): ()) -> Result<()> {
+        let facts = facts::Facts::load(run)?;
+        let headline = headline::Headline::new(&facts);
+        run.emit(headline.table())?;
+        if facts.devices.is_empty() {
+            return Ok(());
+        }
+        run.emit(devices::table(&facts))?;
+        let owners = kernels::owners(run, &facts.kernels)?;
+        run.emit(kernels::table(&facts, &owners))
+    }
+}
+
+export!(Summary);

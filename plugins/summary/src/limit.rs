@@ -1,0 +1,208 @@
+//! The limit: what bounds the run.
+//!
+//! A finding of `bottleneck` that would save at least [`MIN_GAIN`] of the wall; else the largest part of the devices' time;
+//! without devices the largest part of the threads' time.
+
+use crate::devices::Split;
+use crate::facts::Facts;
+use crate::sentence::{percent, short};
+
+/// A finding with a smaller gain does not bound the run.
+const MIN_GAIN: f64 = 0.2;
+/// Share of the critical path in which nothing was recorded, from which on the path says nothing.
+pub const MAX_GAP: f64 = 0.5;
+/// Parts that are told.
+const PARTS: usize = 3;
+/// Smaller parts are not told.
+const MIN_PART: f64 = 0.05;
+
+/// The limit of a run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Limit {
+    /// `computation`, `communication`, `copy`, `host`, `not recorded`, or a class of `bottleneck`.
+    pub by: String,
+    /// Its share of the time of devices, or of the wall; null of a class.
+    pub share: Option<f64>,
+    /// In words.
+    pub detail: String,
+}
+
+/// Time of all devices over the time that they are told of: their spans where those are nearly all of the wall, else the
+/// wall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// Computing.
+    pub computation: f64,
+    /// Communicating and not computing.
+    pub communication: f64,
+    /// Copying and nothing else.
+    pub copy: f64,
+    /// Nothing.
+    pub idle: f64,
+    /// `span` or `wall`.
+    pub of: &'static str,
+}
+
+impl Shares {
+    /// Shares of the mean device; `None` without one.
+    pub fn new(facts: &Facts) -> Option<Self> {
+        let devices = &facts.devices;
+        let sum = |of: fn(&Split) -> i64| devices.iter().map(|row| of(&row.split) as f64).sum();
+        let span_ns: f64 = devices.iter().map(|row| row.span_ns as f64).sum();
+        let wall_ns = facts.wall_ns.map(|ns| ns as f64 * devices.len() as f64);
+        let (whole, of) = match wall_ns {
+            Some(wall_ns) if span_ns < 0.9 * wall_ns => (wall_ns, "wall"),
+            _ => (span_ns, "span"),
+        };
+        let parts: [f64; 3] = [
+            sum(|split| split.computation_ns),
+            sum(|split| split.communication_ns),
+            sum(|split| split.copy_ns),
+        ];
+        let [computation, communication, copy] = parts.map(|ns| ns / whole);
+        (whole > 0.0).then(|| Self {
+            computation,
+            communication,
+            copy,
+            idle: (1.0 - computation - communication - copy).max(0.0),
+            of,
+        })
+    }
+
+    /// Any work.
+    pub fn busy(&self) -> f64 {
+        1.0 - self.idle
+    }
+}
+
+impl Limit {
+    /// Finds the limit; `None` where nothing was recorded that takes time.
+    pub fn find(facts: &Facts, shares: Option<&Shares>) -> Option<Self> {
+        if let Some(top) = facts.bottlenecks.first()
+            && top.gain.is_some_and(|(_, share)| share >= MIN_GAIN)
+        {
+            let detail = match top.sentence.rsplit_once("; ") {
+                Some((lead, _)) => lead,
+                None => &top.sentence,
+            };
+            return Some(Self {
+                by: top.class.clone(),
+                share: None,
+                detail: format!("{}: {detail}", words(&top.class)),
+            });
+        }
+        match shares {
+            Some(shares) => Some(of_devices(facts, shares)),
+            None => of_threads(facts),
+        }
+    }
+}
+
+fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
+    let limit = |by: &str, share: f64, detail: String| Limit {
+        by: by.to_owned(),
+        share: Some(share),
+        detail,
+    };
+    let Shares {
+        computation,
+        communication,
+        copy,
+        idle,
+        of,
+    } = *shares;
+    // Where the path goes through a device's work, that it idles beside it bounds nothing.
+    let path_works = facts.path_work.first().is_some_and(|(name, _)| {
+        let mut kernels = facts.kernels.iter();
+        kernels.any(|kernel| kernel.name == *name)
+    });
+    let busiest = computation.max(communication).max(copy);
+    let most = match path_works && busiest > 0.0 {
+        true => busiest,
+        false => busiest.max(idle),
+    };
+    if computation == most {
+        let kinds = facts.device_categories.iter();
+        let computing = kinds.filter(|(name, _)| !["communication", "waiting"].contains(&&**name));
+        let parts = parts(&computing.cloned().collect::<Vec<_>>());
+        limit("computation", most, format!("computation: {parts}"))
+    } else if communication == most {
+        let text = format!("exposed communication: {} of {}", percent(most), whole(of));
+        limit("communication", most, text)
+    } else if copy == most {
+        let text = format!("copies: {} of {}", percent(most), whole(of));
+        limit("copy", most, text)
+    } else if let Some(gap) = facts.path_gap.filter(|gap| *gap >= MAX_GAP) {
+        let text = format!("what was not recorded: {} of the wall", percent(gap));
+        limit("not recorded", gap, text)
+    } else {
+        let work = facts.path_work.iter().filter(|row| row.1 >= MIN_PART);
+        let work = work.take(PARTS);
+        let work: Vec<String> = work
+            .map(|(name, share)| format!("{} {}", short(name), percent(*share)))
+            .collect();
+        let text = match work.is_empty() {
+            true => "work of the host, while devices wait".to_owned(),
+            false => format!("the host: {} of the wall", work.join(", ")),
+        };
+        limit("host", most, text)
+    }
+}
+
+fn of_threads(facts: &Facts) -> Option<Limit> {
+    let host = &facts.host;
+    let all_ns: i64 = host.categories.iter().map(|row| row.1).sum();
+    let (first, ns) = host.categories.first()?;
+    // Names say more than a category that is none.
+    let (by, parts) = match first.as_str() {
+        "uncategorised" | "outside bricks" => ("host", parts(&host.bricks)),
+        "waiting" | "communication" | "data loading" => (first.as_str(), parts(&host.categories)),
+        _ => ("computation", parts(&host.categories)),
+    };
+    let lead = match by {
+        "computation" => "computation: ",
+        "host" => "the host: ",
+        _ => "",
+    };
+    Some(Limit {
+        by: by.to_owned(),
+        share: trueno_analysis::share(*ns, all_ns),
+        detail: format!("{lead}{parts}"),
+    })
+}
+
+/// A class of `bottleneck` in words.
+fn words(class: &str) -> String {
+    match class {
+        "data_load_bound" => "data loading".to_owned(),
+        "cpu_preprocessing" => "preprocessing".to_owned(),
+        "serialisation" => "the host, which prepares".to_owned(),
+        "launch_bound" => "launches".to_owned(),
+        "sync_bound" => "waits".to_owned(),
+        "unoptimised" => "computation".to_owned(),
+        "set_up" => "set-up".to_owned(),
+        "idle_stretch" => "one idle stretch".to_owned(),
+        _ => class
+            .strip_suffix("_bound")
+            .unwrap_or(class)
+            .replace('_', " "),
+    }
+}
+
+fn whole(of: &str) -> &str {
+    match of {
+        "span" => "the GPU's time",
+        _ => "the wall",
+    }
+}
+
+/// `GEMM 50 %, Norm 20 %`: shares of the sum.
+fn parts(rows: &[(String, i64)]) -> String {
+    let all_ns: i64 = rows.iter().map(|row| row.1).sum();
+    let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
+    let told = rows.iter().enumerate();
+    let told = told.filter(|(at, row)| *at == 0 || share(row.1) >= MIN_PART);
+    let told = told.take(PARTS);
+    let told = told.map(|(_, (name, ns))| format!("{} {}", short(name), percent(share(*ns))));
+    told.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,201 @@
+//! Wording of the sentence.
+
+use crate::facts::Facts;
+use crate::gain::Gain;
+use crate::limit::{Limit, Shares};
+
+/// Parts of work that are told beside computation.
+const MIN_EXPOSED: f64 = 0.05;
+
+/// `12.3 ms`: three figures.
+pub fn time(ns: f64) -> String {
+    let (value, unit) = match ns.abs() {
+        v if v >= 999.5e6 => (ns / 1e9, "s"),
+        v if v >= 999.5e3 => (ns / 1e6, "ms"),
+        v if v >= 999.5 => (ns / 1e3, "µs"),
+        _ => return format!("{ns:.0} ns"),
+    };
+    format!("{} {unit}", figures(value))
+}
+
+/// Three figures.
+fn figures(value: f64) -> String {
+    let digits = match value.abs() {
+        v if v >= 99.95 => 0,
+        v if v >= 9.995 => 1,
+        _ => 2,
+    };
+    format!("{value:.digits$}")
+}
+
+/// A rate: three figures, and from a thousand on all of those before the point.
+fn rate_figures(value: f64) -> String {
+    if value < 999.5 {
+        return figures(value);
+    }
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// `38 %`.
+pub fn percent(share: f64) -> String {
+    match share * 100.0 {
+        p if p > 0.0 && p < 1.0 => "<1 %".to_owned(),
+        p if p >= 99.5 && share < 1.0 - 1e-12 => ">99 %".to_owned(),
+        p => format!("{p:.0} %"),
+    }
+}
+
+/// A name as it stands in a sentence: C++ without arguments, and not long.
+pub fn short(name: &str) -> String {
+    const MAX_LETTERS: usize = 40;
+    let name = name.trim().replace("(anonymous namespace)::", "");
+    let plain = name.strip_prefix("void ").unwrap_or(&name);
+    let is_cpp = plain.len() < name.len() || plain.contains("::") && plain.contains(['<', '(']);
+    let head = match is_cpp {
+        true => plain.split(['<', '(']).next().unwrap_or(plain),
+        false => plain,
+    };
+    // Namespaces of kernels tell nothing apart; of `aten::mm` they do.
+    let head = match is_cpp {
+        true => head.rsplit("::").next().unwrap_or(head),
+        false => head,
+    };
+    let head = if head.is_empty() { plain } else { head };
+    let letters: Vec<char> = head.chars().collect();
+    if letters.len() <= MAX_LETTERS {
+        return head.to_owned();
+    }
+    let (start, end) = letters.split_at(MAX_LETTERS / 2);
+    let end = &end[end.len() + 1 - MAX_LETTERS / 2..];
+    start.iter().chain(&['…']).chain(end).collect()
+}
+
+/// The sentence: what was timed, how busy it was, what bounds it, what would help.
+pub fn sentence(
+    facts: &Facts,
+    shares: Option<&Shares>,
+    limit: Option<&Limit>,
+    gain: &Gain,
+) -> String {
+    let Some(limit) = limit else {
+        return match facts.rows {
+            0 => "no events were recorded".to_owned(),
+            _ => "no bricks, kernels or calls were recorded".to_owned(),
+        };
+    };
+    let mut parts = vec![length(facts)];
+    match shares {
+        Some(shares) => parts.push(devices(facts, shares, limit)),
+        None => parts.extend(threads(facts)),
+    }
+    parts.push(format!("bound by {}", limit.detail));
+    if let Gain::Known { fix, ns, .. } = gain {
+        let saved = saved(facts, *ns);
+        parts.push(format!("largest single gain: {fix} saves at most {saved}"));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(" · ")
+}
+
+/// A gain of the window is not one of a step.
+fn saved(facts: &Facts, ns: i64) -> String {
+    let share = facts.share(ns).map_or(String::new(), percent);
+    match &facts.steps {
+        Some(steps) if steps.count > 1 => format!("{share} of the wall"),
+        _ => format!("{} ({share})", time(ns as f64)),
+    }
+}
+
+fn length(facts: &Facts) -> String {
+    let Some(steps) = &facts.steps else {
+        let wall = facts.wall_ns.map(|ns| format!("wall {}", time(ns as f64)));
+        return match facts.ranks {
+            0 | 1 => wall.unwrap_or_default(),
+            ranks => format!("{}, {ranks} ranks", wall.unwrap_or_default()),
+        };
+    };
+    let step = format!("step {}", time(steps.median_ns));
+    let mut notes = vec![match (steps.count, steps.is_steady) {
+        (1, _) => "the only one".to_owned(),
+        (count, true) => format!("median of {count} steady"),
+        (count, false) => format!("median of {count}"),
+    }];
+    notes.extend(match (steps.work, steps.per_s()) {
+        (Some((rate, of)), _) => Some(format!("{} {of}/s", rate_figures(rate))),
+        (None, rate) => rate.map(|rate| format!("{}/s", rate_figures(rate))),
+    });
+    if steps.ranks > 1 {
+        let (rank, ranks) = (steps.rank, steps.ranks);
+        let least = time(steps.least_ns);
+        notes.push(format!("rank {rank}, slowest of {ranks}, fastest {least}"));
+    }
+    format!("{step} ({})", notes.join(", "))
+}
+
+fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
+    let busy = facts.devices.iter().filter_map(|row| {
+        let whole_ns = match shares.of {
+            "span" => row.span_ns,
+            _ => facts.wall_ns?,
+        };
+        trueno_analysis::share(row.busy_ns, whole_ns)
+    });
+    let busy: Vec<f64> = busy.collect();
+    let least = busy.iter().copied().fold(f64::MAX, f64::min);
+    let most = busy.iter().copied().fold(0.0, f64::max);
+    let mut text = match (busy.len(), percent(least), percent(most)) {
+        (0 | 1, ..) => format!("GPU {} busy", percent(shares.busy())),
+        (count, least, most) if least == most => format!("{count} GPUs {most} busy"),
+        (count, least, most) => format!("{count} GPUs {least} to {most} busy"),
+    };
+    let mut notes = Vec::new();
+    notes.extend(
+        facts
+            .any_busy
+            .map(|share| format!("one or the other {}", percent(share))),
+    );
+    if shares.of == "wall" {
+        let spans: i64 = facts.devices.iter().map(|row| row.span_ns).sum();
+        let busy: i64 = facts.devices.iter().map(|row| row.busy_ns).sum();
+        let share = trueno_analysis::share(busy, spans).map(percent);
+        let share = share.filter(|share| *share != percent(shares.busy()));
+        notes.extend(share.map(|share| format!("{share} from its first to its last work")));
+    }
+    let exposed = [
+        (
+            shares.communication,
+            "communication",
+            "exposed communication",
+        ),
+        (shares.copy, "copy", "exposed copies"),
+    ];
+    // The limit says its own.
+    let exposed = exposed
+        .into_iter()
+        .filter(|(share, by, _)| *share >= MIN_EXPOSED && limit.by != *by);
+    notes.extend(exposed.map(|(share, _, name)| format!("{} {name}", percent(share))));
+    if !notes.is_empty() {
+        text.push_str(&format!(" ({})", notes.join(", ")));
+    }
+    text
+}
+
+fn threads(facts: &Facts) -> Option<String> {
+    let busy = percent(facts.host.busy_share()?);
+    let (threads, whose) = match facts.host.threads {
+        1 => ("1 thread".to_owned(), "its"),
+        count => (format!("{count} threads"), "their"),
+    };
+    let roof = facts.roof_share.map_or(String::new(), |share| {
+        format!(", at {} of {whose} roof where measured", percent(share))
+    });
+    Some(format!("{threads} {busy} busy{roof}"))
+}

@@ -1,0 +1,103 @@
+//! Iterations: how long one takes.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::quantiles::median;
+use trueno_plugin::{Result, Table};
+
+/// Iterations of the thread that has the most of them; of ranks, the slowest one's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steps {
+    /// Iterations whose median is told.
+    pub count: u64,
+    /// True if those are the ones after warm-up; else all.
+    pub is_steady: bool,
+    /// Median of their wall times.
+    pub median_ns: f64,
+    /// Work per second that they declare, and the kind: tokens or samples.
+    pub work: Option<(f64, &'static str)>,
+    /// The rank.
+    pub rank: u64,
+    /// Ranks with iterations.
+    pub ranks: usize,
+    /// Median of the fastest rank.
+    pub least_ns: f64,
+}
+
+impl Steps {
+    /// Reads `throughput.summary`; where it has no steady state, the median is of all iterations.
+    ///
+    /// # Errors
+    /// A table lacks a column or has it in another type.
+    pub fn read(series: &Table, iterations: &Table) -> Result<Option<Self>> {
+        let (names, counts) = (series.text("series")?, series.u64("iterations")?);
+        // Of each rank the series with the most iterations.
+        let mut by_rank: BTreeMap<u64, usize> = BTreeMap::new();
+        for row in 0..series.rows() {
+            let first = by_rank.entry(rank(names.get(row))).or_insert(row);
+            if counts.get(row) > counts.get(*first) {
+                *first = row;
+            }
+        }
+        let mut all = Vec::with_capacity(by_rank.len());
+        for (rank, row) in by_rank {
+            all.extend(Self::of_series(series, row, rank, iterations)?);
+        }
+        let medians = all.iter().map(|steps| steps.median_ns);
+        let least_ns = medians.fold(f64::MAX, f64::min);
+        let ranks = all.len();
+        let slower = |slowest: Self, other: Self| match other.median_ns > slowest.median_ns {
+            true => other,
+            false => slowest,
+        };
+        Ok(all.into_iter().reduce(slower).map(|steps| Self {
+            ranks,
+            least_ns,
+            ..steps
+        }))
+    }
+
+    fn of_series(
+        series: &Table,
+        row: usize,
+        rank: u64,
+        iterations: &Table,
+    ) -> Result<Option<Self>> {
+        let mut work = None;
+        for (of, column) in [("tokens", "tokens_per_s"), ("samples", "samples_per_s")] {
+            work = work.or(series.f64(column)?.get(row).map(|rate| (rate, of)));
+        }
+        let steps = |count, is_steady, median_ns| Self {
+            count,
+            is_steady,
+            median_ns,
+            work,
+            rank,
+            ranks: 1,
+            least_ns: median_ns,
+        };
+        let (steady, medians) = (series.u64("steady")?, series.f64("median_ns")?);
+        if let (Some(count), Some(median_ns)) = (steady.get(row), medians.get(row)) {
+            return Ok(Some(steps(count, true, median_ns)));
+        }
+        let name = series.text("series")?.get(row);
+        let rows = iterations.text("series")?.iter();
+        let rows = rows.zip(iterations.i64("wall_ns")?.iter());
+        let own = rows.filter(|(series, _)| *series == name);
+        let mut walls: Vec<f64> = own.filter_map(|(_, ns)| ns.map(|ns| ns as f64)).collect();
+        let count = walls.len() as u64;
+        Ok(median(&mut walls).map(|median_ns| steps(count, false, median_ns)))
+    }
+
+    /// Iterations per second, where several tell.
+    pub fn per_s(&self) -> Option<f64> {
+        (self.count > 1 && self.median_ns > 0.0).then(|| 1e9 / self.median_ns)
+    }
+}
+
+/// The rank in the name of a place; without one 0.
+fn rank(place: Option<&str>) -> u64 {
+    let place = place.and_then(|place| place.strip_prefix("rank "));
+    let number = place.and_then(|place| place.split(' ').next()?.parse().ok());
+    number.unwrap_or(0)
+}

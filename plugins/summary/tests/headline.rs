@@ -1,0 +1,216 @@
+//! The sentence of each kind of run, from tables as the other plugins give them.
+
+use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin_summary::Summary;
+
+fn wall(wall_ns: i64, rows: u64) -> TableBuilder {
+    Table::build("run")
+        .i64("wall_ns", [wall_ns])
+        .u64("rows", [rows])
+}
+
+/// One or more devices: place, span, computation, communication and copies; the rest of the span is idle.
+fn devices(rows: &[(&str, i64, i64, i64, i64)]) -> [TableBuilder; 2] {
+    let busy = |row: &(&str, i64, i64, i64, i64)| row.2 + row.3 + row.4;
+    let none = || rows.iter().map(|_| None::<i64>);
+    let idle = Table::build("idle")
+        .text("place", rows.iter().map(|row| row.0))
+        .i64("span_ns", rows.iter().map(|row| row.1))
+        .i64("idle_ns", rows.iter().map(|row| row.1 - busy(row)))
+        .i64("busy_ns", rows.iter().map(busy))
+        .i64("not_asked_ns", none())
+        .i64("launching_ns", none())
+        .i64("asked_before_ns", none())
+        .i64("not_known_ns", none());
+    let parts = rows.iter().flat_map(|row| {
+        [
+            (row.0, "computation", row.2),
+            (row.0, "communication", row.3),
+            (row.0, "copy", row.4),
+            (row.0, "idle", row.1 - busy(row)),
+        ]
+    });
+    let parts: Vec<(&str, &str, i64)> = parts.collect();
+    let exposure = Table::build("exposure")
+        .text("scope", parts.iter().map(|part| part.0))
+        .text("kind", parts.iter().map(|part| part.1))
+        .i64("split_ns", parts.iter().map(|part| part.2));
+    [idle, exposure]
+}
+
+fn categories(rows: &[(&str, &str, i64)]) -> TableBuilder {
+    Table::build("by_category")
+        .text("lane_kind", rows.iter().map(|row| row.0))
+        .text("category", rows.iter().map(|row| row.1))
+        .u64("calls", rows.iter().map(|_| 1_u64))
+        .i64("self_ns", rows.iter().map(|row| row.2))
+}
+
+fn lanes(rows: &[(&str, i64, i64)]) -> TableBuilder {
+    Table::build("by_lane")
+        .text("lane", rows.iter().map(|row| row.0))
+        .text("lane_kind", rows.iter().map(|_| "host"))
+        .i64("busy_ns", rows.iter().map(|row| row.1))
+        .i64("wall_ns", rows.iter().map(|row| row.2))
+}
+
+/// Series, iterations, and the median of the steady ones.
+fn series(rows: &[(&str, u64, f64)]) -> TableBuilder {
+    Table::build("series")
+        .text("series", rows.iter().map(|row| row.0))
+        .u64("iterations", rows.iter().map(|row| row.1))
+        .u64("steady", rows.iter().map(|row| row.1))
+        .f64("median_ns", rows.iter().map(|row| row.2))
+        .f64("tokens_per_s", rows.iter().map(|_| None::<f64>))
+        .f64("samples_per_s", rows.iter().map(|_| None::<f64>))
+}
+
+fn bottleneck(class: &str, gain: (i64, f64), sentence: &str) -> TableBuilder {
+    Table::build("bottlenecks")
+        .text("class", [class])
+        .i64("gain_ns", [gain.0])
+        .f64("gain_share", [gain.1])
+        .text("sentence", [sentence])
+}
+
+fn halved(rows: &[(&str, i64)]) -> TableBuilder {
+    Table::build("opportunity")
+        .text("name", rows.iter().map(|row| row.0))
+        .i64("gain_50pct_ns", rows.iter().map(|row| row.1))
+}
+
+fn kernels(rows: &[(&str, u64, i64)]) -> TableBuilder {
+    Table::build("launches")
+        .text("name", rows.iter().map(|row| row.0))
+        .u64("operations", rows.iter().map(|row| row.1))
+        .i64("dur_ns", rows.iter().map(|row| row.2))
+}
+
+fn summary(inputs: impl IntoIterator<Item = TableBuilder>) -> Output {
+    run::<Summary>(inputs, "{}").unwrap()
+}
+
+fn sentence(output: &Output) -> String {
+    let table = output.table("headline");
+    table.text("sentence").unwrap().get(0).unwrap().to_owned()
+}
+
+const MS: i64 = 1_000_000;
+
+#[test]
+fn an_empty_run_says_that_nothing_was_recorded() {
+    let output = summary([]);
+    assert_eq!(sentence(&output), "no events were recorded");
+    assert_eq!(output.tables.len(), 1);
+    let only_counters = summary([wall(MS, 7)]);
+    assert_eq!(
+        sentence(&only_counters),
+        "no bricks, kernels or calls were recorded"
+    );
+}
+
+#[test]
+fn a_run_of_threads_names_its_categories_and_how_busy_they_were() {
+    let output = summary([
+        wall(10 * MS, 9),
+        categories(&[("host", "FFN", 6 * MS), ("host", "Attention", 2 * MS)]),
+        lanes(&[("thread 0", 6 * MS, 10 * MS), ("thread 1", 2 * MS, 10 * MS)]),
+        series(&[("thread 0", 5, 2e6)]),
+    ]);
+    assert_eq!(
+        sentence(&output),
+        "step 2.00 ms (median of 5 steady, 500/s) · 2 threads 40 % busy · \
+         bound by computation: FFN 75 %, Attention 25 %"
+    );
+}
+
+#[test]
+fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 99 * MS, 0, 0)]);
+    let output = summary([
+        wall(101 * MS, 9),
+        idle,
+        exposure,
+        categories(&[("device", "GEMM", 66 * MS), ("device", "Norm", 33 * MS)]),
+        kernels(&[("void gemm<float>(int)", 3, 66 * MS), ("norm", 3, 33 * MS)]),
+        // A frame that holds everything is nothing that can be made faster.
+        halved(&[("<module>", 50 * MS), ("void gemm<float>(int)", 33 * MS)]),
+    ]);
+    assert_eq!(
+        sentence(&output),
+        "wall 101 ms · GPU 99 % busy · bound by computation: GEMM 67 %, Norm 33 % · \
+         largest single gain: gemm in half the time saves at most 33.0 ms (33 %)"
+    );
+    let kernels = output.table("kernels");
+    assert_eq!(kernels.text("kernel").unwrap().get(0), Some("gemm"));
+    assert_eq!(kernels.f64("share").unwrap().get(1), Some(1.0 / 3.0));
+}
+
+#[test]
+fn training_that_waits_for_its_loader_says_so() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 60 * MS, 0, 0)]);
+    let output = summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        bottleneck(
+            "data_load_bound",
+            (39 * MS, 0.39),
+            "next starves the GPU 39 % of the wall; loading ahead saves up to 39.0 ms (39 %)",
+        ),
+        series(&[("thread 0", 2, 5e7)]),
+    ]);
+    assert_eq!(
+        sentence(&output),
+        "step 50.0 ms (median of 2 steady, 20.0/s) · GPU 60 % busy · \
+         bound by data loading: next starves the GPU 39 % of the wall · \
+         largest single gain: loading ahead saves at most 39 % of the wall"
+    );
+}
+
+#[test]
+fn ranks_tell_the_slowest_and_what_communication_costs() {
+    let [idle, exposure] = devices(&[
+        ("gpu0", 100 * MS, 20 * MS, 50 * MS, 0),
+        ("rank 1 gpu0", 100 * MS, 20 * MS, 70 * MS, 0),
+    ]);
+    let output = summary([
+        wall(100 * MS, 9),
+        Table::build("ranks").u64("rank", [0_u64, 1]),
+        idle,
+        exposure,
+        series(&[("rank 0 thread 0", 4, 2e7), ("rank 1 thread 0", 4, 2.5e7)]),
+    ]);
+    assert_eq!(
+        sentence(&output),
+        "step 25.0 ms (median of 4 steady, 40.0/s, rank 1, slowest of 2, fastest 20.0 ms) · \
+         2 GPUs 70 % to 90 % busy · bound by exposed communication: 60 % of the GPU's time"
+    );
+}
+
+#[test]
+fn nothing_is_predicted_of_what_was_not_recorded() {
+    let [idle, exposure] = devices(&[("gpu0", 10 * MS, MS, 0, 0)]);
+    let output = summary([
+        wall(100 * MS, 9),
+        idle,
+        exposure,
+        Table::build("path_kinds")
+            .text("kind", ["work", "gap"])
+            .f64("wall_share", [0.2, 0.8]),
+        bottleneck(
+            "idle_stretch",
+            (10 * MS, 0.1),
+            "a; b saves up to 10 ms (10 %)",
+        ),
+    ]);
+    assert_eq!(
+        sentence(&output),
+        "wall 100 ms · GPU 1 % busy (10 % from its first to its last work) · \
+         bound by what was not recorded: 80 % of the wall"
+    );
+    let headline = output.table("headline");
+    assert_eq!(headline.i64("gain_ns").unwrap().get(0), None);
+    assert!(headline.text("gain_not_known").unwrap().get(0).is_some());
+}
