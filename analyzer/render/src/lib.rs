@@ -7,6 +7,7 @@ pub mod annotations;
 pub mod chart;
 pub mod csv;
 mod form;
+mod glossary;
 pub mod header_text;
 pub mod html;
 pub mod inspect;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use trueno_display_names::DisplayNames;
 use trueno_plugin::{Result, Run, Table, TableBuilder};
 
 use crate::facts::Facts;
-use crate::sentence::short;
 
 /// Rows of the table.
 const MAX_ROWS: usize = 20;
@@ -76,10 +76,11 @@ pub fn owners(run: &mut Run, kernels: &[Kernel]) -> Result<Owners> {
 pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
     let all_ns: i64 = facts.kernels.iter().map(|kernel| kernel.dur_ns).sum();
     let rows = &facts.kernels[..facts.kernels.len().min(MAX_ROWS)];
+    let shown = DisplayNames::new(rows.iter().map(|row| row.name.as_str()));
     let owner = |row: &Kernel| owners.get(&row.name);
     let mean = |row: &Kernel| (row.calls > 0).then(|| row.dur_ns as f64 / row.calls as f64);
     Table::build("kernels")
-        .text("kernel", rows.iter().map(|row| short(&row.name)))
+        .text("kernel", rows.iter().map(|row| shown.shown(&row.name)))
         .u64("calls", rows.iter().map(|row| row.calls))
         .f64("mean_ns", rows.iter().map(mean))
         .i64("dur_ns", rows.iter().map(|row| row.dur_ns))

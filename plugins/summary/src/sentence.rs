@@ -1,5 +1,7 @@
 //! Wording of the sentence.
 
+use trueno_display_names::display_name;
+
 use crate::facts::Facts;
 use crate::gain::Gain;
 use crate::limit::{Limit, Shares};
@@ -56,7 +58,8 @@ pub fn percent(share: f64) -> String {
 /// A name as it stands in a sentence: C++ without arguments, and not long.
 pub fn short(name: &str) -> String {
     const MAX_LETTERS: usize = 40;
-    let name = name.trim().replace("(anonymous namespace)::", "");
+    let name = display_name(name.trim());
+    let name = name.replace("(anonymous namespace)::", "");
     let plain = name.strip_prefix("void ").unwrap_or(&name);
     let is_cpp = plain.len() < name.len() || plain.contains("::") && plain.contains(['<', '(']);
     let head = match is_cpp {

@@ -383,6 +383,33 @@ fn tables_of_plugins_are_as_the_engine_has_them() {
 }
 
 #[test]
+fn texts_that_only_a_table_of_a_plugin_holds_are_found_in_it() {
+    for run in runs() {
+        let run = Run::open(&run).unwrap();
+        // Asked for before any other query has met the text.
+        for (sql, found) in [
+            (
+                "SELECT name FROM plugin.rows WHERE kind = 'only here'",
+                "one",
+            ),
+            (
+                "SELECT name FROM plugin.rows WHERE kind <> 'only here'",
+                "two",
+            ),
+        ] {
+            let rows = df!["name" => ["one", "two"], "kind" => ["only here", "and here"]];
+            let mut database = run.sql_context().unwrap();
+            database.register("plugin.rows", rows.unwrap());
+            let rows = by_plan(&database, sql).unwrap();
+            assert!(
+                rows.equals(&df!["name" => [found]].unwrap()),
+                "{sql}: {rows}"
+            );
+        }
+    }
+}
+
+#[test]
 fn joins_are_the_same_in_memory_and_as_streams() {
     let queries = [
         "SELECT b.id AS id, p.name AS name FROM bricks AS b LEFT JOIN bricks AS p ON b.parent = p.id ORDER BY id, name",

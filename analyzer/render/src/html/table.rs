@@ -6,6 +6,7 @@ use trueno_model::{Cell, units};
 use trueno_plugin::{Table, agreeing};
 
 use super::text;
+use crate::glossary;
 use crate::view::{View, heading};
 
 /// Longer texts may be broken anywhere.
@@ -63,7 +64,9 @@ pub(super) fn plain(out: &mut String, table: &Table, top: usize) {
             };
             let _ = write!(
                 out,
-                "<th scope=\"col\"{class}>{}</th>",
+                "<th scope=\"col\"{class}{}>{}</th>",
+                glossary::explain(&column.name)
+                    .map_or(String::new(), |words| format!(" title=\"{}\"", text(words))),
                 text(&column.heading)
             );
         }

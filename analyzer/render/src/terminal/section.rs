@@ -9,6 +9,7 @@ use super::findings;
 use super::table::{self as fitted, Absent};
 use super::{INDENT, Out, Page};
 use crate::form::Detail;
+use crate::glossary;
 use crate::style::Meaning;
 use crate::view::{Names, View, heading};
 
@@ -118,7 +119,30 @@ fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
     };
     let fitted = fitted::lines(&view, room, absent, page.palette);
     lines.extend(fitted.iter().map(|line| format!("{indent}{line}")));
+    if page.detail == Detail::Full {
+        let legend = width::wrap(&legend(&view), room);
+        let legend = legend.iter().filter(|line| !line.is_empty());
+        lines.extend(legend.map(|line| format!("{indent}{}", faint(line))));
+    }
     lines
+}
+
+/// Meaning of headings that are terms of art.
+fn legend(view: &View) -> String {
+    let columns = view.columns.iter();
+    let known = columns.filter_map(|column| {
+        let words = glossary::explain(&column.name)?;
+        Some(format!("{}: {words}", column.heading))
+    });
+    let mut known: Vec<String> = known.collect();
+    let has_kinds = view.columns.iter().any(|column| {
+        let mut cells = column.cells.iter();
+        column.name == "name" && cells.any(|cell| cell.starts_with("kind:"))
+    });
+    if has_kinds {
+        known.push(glossary::KINDS.to_owned());
+    }
+    known.join("; ")
 }
 
 fn not_shown(choice: &Choice<'_>, out: &mut Out) {

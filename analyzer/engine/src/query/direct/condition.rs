@@ -12,11 +12,8 @@ impl Condition {
             Self::Constant(false) | Self::Texts(..) | Self::Among(..) => Truths::Same(FALSE),
             Self::Column(column) => batch.column(*column).test(|value| value != 0),
             Self::Text(column, number) => {
-                let packed = batch.column(*column);
-                match *number {
-                    Some(number) => packed.test(|value| value == number),
-                    None => packed.test(|_| false),
-                }
+                let number = *number;
+                batch.column(*column).test(|value| value == number)
             }
             Self::Numbers(column, set) => batch
                 .column(*column)

@@ -77,8 +77,8 @@ enum Condition {
     Constant(bool),
     /// A column of truth values.
     Column(usize),
-    /// A text is the one with that number; `None`: no row has that text.
-    Text(usize, Option<u64>),
+    /// A text is the one with that number.
+    Text(usize, u64),
     /// A text passes a test.
     Texts(usize, TextTest),
     /// The number of a text is in a set.

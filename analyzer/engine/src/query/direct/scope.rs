@@ -194,8 +194,9 @@ impl Scope<'_> {
         };
         match (kind, &literal.value) {
             (Kind::Text, Value::SingleQuotedString(text)) if by == Comparison::Equal => {
-                let number = self.numbers.get_cat(text).map(u64::from);
-                Some(Condition::Text(column, number))
+                // Rows with that text may be read later than this, and are to meet the number that it has here.
+                let number = self.numbers.insert_cat(text).ok()?;
+                Some(Condition::Text(column, u64::from(number)))
             }
             (Kind::I64 | Kind::U64, Value::Number(digits, false)) => {
                 let number: u64 = digits.parse().ok()?;
