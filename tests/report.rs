@@ -102,6 +102,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
             "sanity",
             "throughput",
             "bottleneck",
+            "summary",
             "tiles"
         ]
     );
@@ -267,7 +268,8 @@ fn only_and_skip_choose_sections() {
             "roofline",
             "critical_path",
             "throughput",
-            "bottleneck"
+            "bottleneck",
+            "summary"
         ]
     );
 }
@@ -395,7 +397,7 @@ fn an_empty_run_is_reported_as_nothing_measured() {
     assert_eq!(json["run"]["coverage"], Value::Null);
     dir.report(&run, &[])
         .exits(3)
-        .stdout_has("no events were recorded");
+        .stdout_has("no bricks, kernels or calls were recorded");
 }
 
 #[test]

@@ -77,6 +77,7 @@ fn one_iteration_is_looked_at_alone() {
             "critical_path",
             "throughput",
             "bottleneck",
+            "summary",
             "tiles"
         ])
     );

@@ -140,10 +140,10 @@ fn a_busy_device_is_bound_by_computation_and_is_promised_nothing_from_gaps() {
     assert_eq!(
         sentence(&output),
         "wall 101 ms · GPU 99 % busy · bound by computation: GEMM 67 %, Norm 33 % · \
-         largest single gain: gemm in half the time saves at most 33.0 ms (33 %)"
+         largest single gain: gemm<float> in half the time saves at most 33.0 ms (33 %)"
     );
     let kernels = output.table("kernels");
-    assert_eq!(kernels.text("kernel").unwrap().get(0), Some("gemm"));
+    assert_eq!(kernels.text("kernel").unwrap().get(0), Some("gemm<float>"));
     assert_eq!(kernels.f64("share").unwrap().get(1), Some(1.0 / 3.0));
 }
 

@@ -28,8 +28,12 @@ pub fn sentence(report: &Report, out: &mut Out) {
 /// Lines on where the run comes from and on how far to trust it.
 pub fn origin(report: &Report, out: &mut Out) {
     for (name, text) in header_text::origin(report) {
+        // Command lines and names of machines may be long; what we say ourselves is not cut.
+        let text = match name {
+            "wall" | "ranks" | "window" => text,
+            _ => width::shorten(&text, out.page.width - 10).into_owned(),
+        };
         let name = width::pad(name, 9, false);
-        let text = width::shorten(&text, out.page.width - 10).into_owned();
         out.hanging(0, (&name, Meaning::Faint), &text, None);
     }
     let Trust { is_sound, text } = header_text::trust(report);
