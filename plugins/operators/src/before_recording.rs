@@ -3,8 +3,8 @@
 //! A recording that starts in the middle of a step holds kernels whose launches it has not. Where the first kernels of
 //! a stream, up to the first with a launch, come again later in the same order, name by name and with launches, they
 //! are taken for the same operators with the same shapes: inferred, not recorded. On one stream of a device at least
-//! [`MIN_OPERATIONS`] of at least [`MIN_NAMES`] names must do so; on its other streams, where fewer may, what comes again
-//! as much later does.
+//! sixteen of at least four names must do so; on its other streams, where fewer may, what comes again as much later
+//! does.
 
 use std::collections::{BTreeMap, BTreeSet};
 

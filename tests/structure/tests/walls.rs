@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 22] = [
+const MAY_USE: [(&str, &[&str]); 23] = [
     ("trueno-format", &[]),
     ("trueno-recorder", &["trueno-format"]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
@@ -31,6 +31,10 @@ const MAY_USE: [(&str, &[&str]); 22] = [
     (
         "trueno-plugin-operators",
         &["trueno-plugin", "trueno-analysis", "trueno-operator-model"],
+    ),
+    (
+        "trueno-plugin-summary",
+        &["trueno-plugin", "trueno-analysis", "trueno-display-names"],
     ),
     ("trueno-plugin-", &["trueno-plugin", "trueno-analysis"]),
     (
