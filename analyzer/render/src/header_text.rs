@@ -256,6 +256,8 @@ pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
 pub struct Trust {
     /// True if all that happened was recorded and checks hold; `None`: not known.
     pub is_sound: Option<bool>,
+    /// True if nothing is missing of what happened; `None`: not known.
+    pub is_complete: Option<bool>,
     /// The sentence.
     pub text: String,
 }
@@ -273,7 +275,11 @@ pub fn trust(report: &Report) -> Trust {
     let (is_complete, mut parts) = match completeness(report) {
         Completeness::Complete => (
             Some(true),
-            vec![format!("completely: {events} events, none dropped")],
+            vec![match failed_checks(report) {
+                0 => format!("completely: {events} events, none dropped"),
+                // Nothing is missing, and yet something is not as it should be.
+                _ => format!("{events} events, none dropped"),
+            }],
         ),
         Completeness::NotKnown(reason) => (None, vec![format!("{events} events; {reason}")]),
         Completeness::Incomplete(reasons) => (Some(false), reasons),
@@ -307,6 +313,7 @@ pub fn trust(report: &Report) -> Trust {
             0 => is_complete,
             _ => Some(false),
         },
+        is_complete,
         text: parts.join("; "),
     }
 }

@@ -78,16 +78,17 @@ impl Facts {
         let path_kinds = pairs(&run.table("path_kinds")?, "kind", "wall_share")?;
         let (devices, any) = devices::read(run)?;
         let ranks = run.table("ranks")?.rows();
+        let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
         Ok(Self {
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
             wall_ns: wall_ns.filter(|ns| *ns > 0),
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
             ranks,
+            steps: steps.map(|steps| steps.beside(&devices)),
             devices,
             device_categories: sums(&categories, "device")?,
             host: Host::read(&categories, &bricks, &lanes)?,
             kernels: kernels::read(&run.table("launches")?)?,
-            steps: Steps::read(&run.table("series")?, &run.table("iterations")?)?,
             bottlenecks: bottlenecks(&run.table("bottlenecks")?)?,
             path_gap: path_kinds
                 .iter()

@@ -9,11 +9,18 @@ use crate::sentence::short;
 /// Gains below this share of the wall are none.
 const MIN_SHARE: f64 = 0.01;
 
+/// Table of what less time of a name would buy.
+const HALVED: &str = "critical_path.opportunity";
+/// Class of findings that rest on a single gap.
+const ONE_GAP: &str = "idle_stretch";
+
 /// A gain, or why none is told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gain {
     /// Found.
     Known {
+        /// True for what a finding or a roof says can be had; false for what half the time of a name would buy.
+        is_fix: bool,
         /// The remedy.
         fix: String,
         /// By how much the window is shorter, at most.
@@ -32,7 +39,9 @@ impl Gain {
         if facts.path_gap.is_some_and(|gap| gap >= MAX_GAP) {
             return Self::NotKnown("nothing is recorded in most of the critical path");
         }
-        let top = facts.bottlenecks.iter().filter_map(|top| {
+        // What one gap would save is no promise.
+        let top = facts.bottlenecks.iter().filter(|top| top.class != ONE_GAP);
+        let top = top.filter_map(|top| {
             let (ns, _) = top.gain?;
             let (_, fix) = top.sentence.rsplit_once("; ")?;
             let (fix, _) = fix.split_once(" saves up to")?;
@@ -51,7 +60,12 @@ impl Gain {
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
         let found = found.or_else(|| halved(facts).filter(is_worth));
         match found {
-            Some((ns, fix, source)) => Self::Known { fix, ns, source },
+            Some((ns, fix, source)) => Self::Known {
+                is_fix: source != HALVED,
+                fix,
+                ns,
+                source,
+            },
             None => Self::NotKnown("no name on the critical path gains more than 1 % of the wall"),
         }
     }
@@ -71,5 +85,5 @@ fn halved(facts: &Facts) -> Option<(i64, String, &'static str)> {
     let rows = rows.filter(|(name, _)| own.contains(&**name) || name.starts_with("aten::"));
     let (name, ns) = rows.max_by(|a, b| (a.1, &b.0).cmp(&(b.1, &a.0)))?;
     let fix = format!("{} in half the time", short(name));
-    Some((*ns, fix, "critical_path.opportunity"))
+    Some((*ns, fix, HALVED))
 }

@@ -31,7 +31,8 @@ impl<'a> Headline<'a> {
     /// Table `headline`: one row.
     ///
     /// `sentence`; `wall_ns`: of the run, or of the part looked at; `steps`, `step_ns`: iterations and the median of their
-    /// wall times; `steps_per_s`: its inverse, null of one; `gpu_busy_share`, `computation_share`,
+    /// wall times; `host_runs_ahead`: devices are busy for longer than all of them last, so that they tell of the host alone;
+    /// `steps_per_s`: inverse of `step_ns`, null then and of one; `gpu_busy_share`, `computation_share`,
     /// `communication_share`, `copy_share`, `idle_share`: of the mean device; `share_of`: `span`, or `wall` where that is
     /// longer by more than a tenth; `threads`, `threads_busy_share`: of the host; `bound_by`, `bound_share`, `bound_detail`:
     /// see [`mod@crate::limit`]; `gain_ns`, `gain_share`: at most, of the wall, by `gain_by`, as table `gain_source` has it;
@@ -41,7 +42,9 @@ impl<'a> Headline<'a> {
         let shares = self.shares.as_ref();
         let text = sentence::sentence(facts, shares, self.limit.as_ref(), &self.gain);
         let (gain, not_known) = match &self.gain {
-            Gain::Known { fix, ns, source } => (Some((fix, *ns, *source)), None),
+            Gain::Known {
+                fix, ns, source, ..
+            } => (Some((fix, *ns, *source)), None),
             Gain::NotKnown(why) => (None, Some(*why)),
         };
         let limit = self.limit.as_ref();
@@ -53,6 +56,7 @@ impl<'a> Headline<'a> {
             .i64("wall_ns", [facts.wall_ns])
             .u64("steps", [steps.map(|steps| steps.count)])
             .f64("step_ns", [steps.map(|steps| steps.median_ns)])
+            .bool("host_runs_ahead", [steps.map(|steps| steps.runs_ahead)])
             .f64("steps_per_s", [steps.and_then(|steps| steps.per_s())])
             .f64("gpu_busy_share", share(Shares::busy))
             .f64("computation_share", share(|of| of.computation))

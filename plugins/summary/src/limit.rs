@@ -153,11 +153,15 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     let host = &facts.host;
     let all_ns: i64 = host.categories.iter().map(|row| row.1).sum();
     let (first, ns) = host.categories.first()?;
+    let computes = |name: &str| !["communication", "data loading", "waiting"].contains(&name);
     // Names say more than a category that is none.
     let (by, parts) = match first.as_str() {
         "uncategorised" | "outside bricks" => ("host", parts(&host.bricks)),
-        "waiting" | "communication" | "data loading" => (first.as_str(), parts(&host.categories)),
-        _ => ("computation", parts(&host.categories)),
+        other if !computes(other) => (other, parts(&host.categories)),
+        _ => {
+            let of_work = host.categories.iter().filter(|row| computes(&row.0));
+            ("computation", parts(&of_work.cloned().collect::<Vec<_>>()))
+        }
     };
     let lead = match by {
         "computation" => "computation: ",

@@ -100,9 +100,16 @@ pub fn sentence(
         None => parts.extend(threads(facts)),
     }
     parts.push(format!("bound by {}", limit.detail));
-    if let Gain::Known { fix, ns, .. } = gain {
+    if let Gain::Known {
+        is_fix, fix, ns, ..
+    } = gain
+    {
         let saved = saved(facts, *ns);
-        parts.push(format!("largest single gain: {fix} saves at most {saved}"));
+        let what = match is_fix {
+            true => "best fix found",
+            false => "largest single gain",
+        };
+        parts.push(format!("{what}: {fix} saves at most {saved}"));
     }
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
@@ -125,13 +132,18 @@ fn length(facts: &Facts) -> String {
             ranks => format!("{}, {ranks} ranks", wall.unwrap_or_default()),
         };
     };
-    let step = format!("step {}", time(steps.median_ns));
+    let what = match steps.runs_ahead {
+        true => "host step",
+        false => "step",
+    };
+    let step = format!("{what} {}", time(steps.median_ns));
     let mut notes = vec![match (steps.count, steps.is_steady) {
         (1, _) => "the only one".to_owned(),
         (count, true) => format!("median of {count} steady"),
         (count, false) => format!("median of {count}"),
     }];
     notes.extend(match (steps.work, steps.per_s()) {
+        _ if steps.runs_ahead => Some("the GPU takes longer".to_owned()),
         (Some((rate, of)), _) => Some(format!("{} {of}/s", rate_figures(rate))),
         (None, rate) => rate.map(|rate| format!("{}/s", rate_figures(rate))),
     });

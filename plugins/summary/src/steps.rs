@@ -5,6 +5,11 @@ use std::collections::BTreeMap;
 use trueno_analysis::quantiles::median;
 use trueno_plugin::{Result, Table};
 
+use crate::devices::Device;
+
+/// Devices that are busy for so much longer than the iterations do not keep up with them.
+const LONGER: f64 = 1.05;
+
 /// Iterations of the thread that has the most of them; of ranks, the slowest one's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
@@ -14,6 +19,11 @@ pub struct Steps {
     pub is_steady: bool,
     /// Median of their wall times.
     pub median_ns: f64,
+    /// Sum of all wall times.
+    pub total_ns: f64,
+    /// True if the host runs ahead of its devices, which are busy for longer than all iterations last: what an iteration
+    /// takes end to end is then not known.
+    pub runs_ahead: bool,
     /// Work per second that they declare, and the kind: tokens or samples.
     pub work: Option<(f64, &'static str)>,
     /// The rank.
@@ -67,10 +77,18 @@ impl Steps {
         for (of, column) in [("tokens", "tokens_per_s"), ("samples", "samples_per_s")] {
             work = work.or(series.f64(column)?.get(row).map(|rate| (rate, of)));
         }
+        let name = series.text("series")?.get(row);
+        let rows = iterations.text("series")?.iter();
+        let rows = rows.zip(iterations.i64("wall_ns")?.iter());
+        let own = rows.filter(|(series, _)| *series == name);
+        let mut walls: Vec<f64> = own.filter_map(|(_, ns)| ns.map(|ns| ns as f64)).collect();
+        let total_ns = walls.iter().sum();
         let steps = |count, is_steady, median_ns| Self {
             count,
             is_steady,
             median_ns,
+            total_ns,
+            runs_ahead: false,
             work,
             rank,
             ranks: 1,
@@ -80,18 +98,23 @@ impl Steps {
         if let (Some(count), Some(median_ns)) = (steady.get(row), medians.get(row)) {
             return Ok(Some(steps(count, true, median_ns)));
         }
-        let name = series.text("series")?.get(row);
-        let rows = iterations.text("series")?.iter();
-        let rows = rows.zip(iterations.i64("wall_ns")?.iter());
-        let own = rows.filter(|(series, _)| *series == name);
-        let mut walls: Vec<f64> = own.filter_map(|(_, ns)| ns.map(|ns| ns as f64)).collect();
         let count = walls.len() as u64;
         Ok(median(&mut walls).map(|median_ns| steps(count, false, median_ns)))
     }
 
-    /// Iterations per second, where several tell.
+    /// Iterations per second, where several tell, and end to end.
     pub fn per_s(&self) -> Option<f64> {
-        (self.count > 1 && self.median_ns > 0.0).then(|| 1e9 / self.median_ns)
+        let tells = self.count > 1 && self.median_ns > 0.0 && !self.runs_ahead;
+        tells.then(|| 1e9 / self.median_ns)
+    }
+
+    /// Compares them with the busy time of the mean device.
+    pub fn beside(self, devices: &[Device]) -> Self {
+        let busy_ns: f64 = devices.iter().map(|device| device.busy_ns as f64).sum();
+        let mean_ns = busy_ns / devices.len().max(1) as f64;
+        let is_known = self.ranks == 1 && self.count > 1 && self.total_ns > 0.0;
+        let runs_ahead = is_known && mean_ns > LONGER * self.total_ns;
+        Self { runs_ahead, ..self }
     }
 }
 

@@ -165,8 +165,34 @@ fn training_that_waits_for_its_loader_says_so() {
         sentence(&output),
         "step 50.0 ms (median of 2 steady, 20.0/s) · GPU 60 % busy · \
          bound by data loading: next starves the GPU 39 % of the wall · \
-         largest single gain: loading ahead saves at most 39 % of the wall"
+         best fix found: loading ahead saves at most 39 % of the wall"
     );
+}
+
+#[test]
+fn steps_of_a_host_that_runs_ahead_are_no_rate() {
+    for (step_ms, told) in [
+        (
+            10,
+            "host step 10.0 ms (median of 3 steady, the GPU takes longer)",
+        ),
+        (32, "step 32.0 ms (median of 3 steady, 31.2/s)"),
+    ] {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 99 * MS, 0, 0)]);
+        let walls = Table::build("iterations")
+            .text("series", ["thread 0"; 3])
+            .i64("wall_ns", [step_ms * MS; 3]);
+        let output = summary([
+            wall(101 * MS, 9),
+            idle,
+            exposure,
+            categories(&[("device", "GEMM", 66 * MS)]),
+            series(&[("thread 0", 3, (step_ms * MS) as f64)]),
+            walls,
+        ]);
+        let sentence = sentence(&output);
+        assert!(sentence.starts_with(told), "{sentence}");
+    }
 }
 
 #[test]

@@ -53,7 +53,11 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
                 (steps, Some(wall)) => format!("median of {steps}; wall {wall}"),
                 (steps, None) => format!("median of {steps}"),
             };
-            cards.push(("step", step, of));
+            let name = match opening.map(|opening| opening.headline("host_runs_ahead")) {
+                Some(Cell::Bool(true)) => "step on the host; the GPU takes longer",
+                _ => "step",
+            };
+            cards.push((name, step, of));
         }
         None => {
             let wall = wall.unwrap_or_else(|| "not measured".to_owned());

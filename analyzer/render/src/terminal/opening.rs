@@ -36,11 +36,16 @@ pub fn origin(report: &Report, out: &mut Out) {
         let name = width::pad(name, 9, false);
         out.hanging(0, (&name, Meaning::Faint), &text, None);
     }
-    let Trust { is_sound, text } = header_text::trust(report);
-    let (name, meaning) = match is_sound {
-        Some(true) => ("recorded", Meaning::Good),
-        None => ("recorded", Meaning::Faint),
-        Some(false) => ("INCOMPLETE", Meaning::Error),
+    let Trust {
+        is_sound,
+        is_complete,
+        text,
+    } = header_text::trust(report);
+    let (name, meaning) = match (is_sound, is_complete) {
+        (Some(true), _) => ("recorded", Meaning::Good),
+        (None, _) => ("recorded", Meaning::Faint),
+        (Some(false), Some(false)) => ("INCOMPLETE", Meaning::Error),
+        (Some(false), _) => ("DOUBTFUL", Meaning::Error),
     };
     let name = width::pad(name, 9, false);
     let lead = match is_sound {

@@ -75,7 +75,8 @@ fn look_at_run(run: &Path, prefix: &str, foreign: &mut Vec<String>) -> io::Resul
         } else if kind.is_dir() && has_run_json {
             let is_ours: fn(&str) -> bool = match name {
                 LIVE => is_of_live,
-                PTX => is_source,
+                // The table of that name lies beside them.
+                PTX => |name| is_source(name) || is_segment(name),
                 _ => is_segment,
             };
             look_at_files(&path, &below, is_ours, &mut others)?;
@@ -173,6 +174,7 @@ mod tests {
             ("bricks/000000.arrow", ""),
             ("of_a_later_version/000001.parquet", ""),
             ("ptx/00ff.ptx", ""),
+            ("ptx/000000.arrow", ""),
             ("live/000003.ring", ""),
             ("live/bricks.rows", ""),
             ("live/counts", ""),
