@@ -110,9 +110,9 @@ fn trust(out: &mut String, report: &Report) {
         None => ("faint", "Recorded"),
         Some(false) => ("error", "Incomplete:"),
     };
-    let _ = write!(
+    let _ = writeln!(
         out,
-        "<details class=\"facts trust {class}\"><summary>{word} {}</summary><dl>\n",
+        "<details class=\"facts trust {class}\"><summary>{word} {}</summary><dl>",
         text(&trust.text)
     );
     for (name, value) in header_text::header(&report.header) {
