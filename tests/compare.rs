@@ -148,6 +148,47 @@ fn the_same_runs_give_the_same_bytes_and_a_run_is_like_itself() {
 }
 
 #[test]
+fn one_sentence_says_how_much_and_how_sure() {
+    let dir = Dir::new();
+    let run = |name: &str, ns| bricks(&dir, name, 40, ns, "host");
+    let quiet = |args: &[&str]| {
+        let all: Vec<&str> = args.iter().chain(&["-q"]).copied().collect();
+        let told = compare(&dir, &all).exits(0);
+        assert_eq!(told.stderr, "");
+        assert_eq!(told.stdout.lines().count(), 1, "{}", told.stdout);
+        told.stdout
+    };
+    let (a, b) = (run("a1.run", 100_000), run("b1.run", 50_000));
+    let one = quiet(&[&a, &b]);
+    assert!(
+        one.starts_with("wall 16 ms → 8 ms, 50.0 % less time"),
+        "{one}"
+    );
+    assert!(one.contains("one run a side"), "{one}");
+    assert!(one.contains("iteration 300 µs → 150 µs"), "{one}");
+    assert!(one.contains("within these two runs"), "{one}");
+
+    let (a2, b2) = (run("a2.run", 101_000), run("b2.run", 50_200));
+    let (a3, b3) = (run("a3.run", 99_000), run("b3.run", 50_400));
+    let sides = [&a, &b, &b2, &b3, "--baseline", &a2, "--baseline", &a3];
+    let several = quiet(&sides);
+    assert!(
+        several.starts_with("run takes 49.8 % less time: wall 16 ms → "),
+        "{several}"
+    );
+    assert!(several.contains("95 % interval -5"), "{several}");
+    // It stands above all else, in each form.
+    let page = compare(&dir, &sides).exits(0).stdout;
+    assert!(page.starts_with("run takes 49.8 % less time"), "{page}");
+    let json = compare(&dir, &[&a, &b, "--format", "json"]).exits(0).json();
+    assert_eq!(json["headline"].as_str().unwrap(), one.trim_end());
+    // One sentence is no verdict where runs of one side differ as much.
+    let noisy = run("noisy.run", 60_000);
+    let unsure = quiet(&[&a, &noisy, &b, "--baseline", &b2]);
+    assert!(unsure.starts_with("wall "), "{unsure}");
+}
+
+#[test]
 fn fail_on_and_the_threshold_decide_the_exit_code() {
     let dir = Dir::new();
     let base = bricks(&dir, "a.run", 60, 100_000, "host");

@@ -1,4 +1,4 @@
-//! `tui` on a real pseudo terminal.
+//! `tui`, and queries typed, on a real pseudo terminal.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::{File, OpenOptions};
@@ -137,16 +137,23 @@ fn pair() -> (File, File) {
 }
 
 impl Pty {
+    /// `tui` of a run.
     fn start(dir: &Dir) -> Pty {
+        Pty::of(dir, &["tui", "--no-path"])
+    }
+
+    /// A command with a run behind it.
+    fn of(dir: &Dir, args: &[&str]) -> Pty {
         let (ours, theirs) = pair();
         resize(ours.as_raw_fd(), 80, 24);
         let before = modes(theirs.as_raw_fd());
         let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
         let side = || Stdio::from(theirs.try_clone().expect("a second descriptor"));
         let child = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"))
-            .args(["tui", "--no-path"])
+            .args(args)
             .arg(run)
             .env("TERM", "xterm-256color")
+            .env("XDG_CACHE_HOME", dir.join("cache"))
             .env_remove("NO_COLOR")
             .current_dir(dir.path())
             .stdin(side())
@@ -217,7 +224,6 @@ impl Pty {
         loop {
             self.read();
             if let Some(status) = self.child.try_wait().expect("a status") {
-                self.until("\x1b[?1049l");
                 return status.code();
             }
             assert!(Instant::now() < end, "it does not end: {:?}", self.seen);
@@ -261,6 +267,7 @@ fn keys_move_it_and_the_terminal_is_given_back() {
         pty.shows("iteration × 16", true);
         pty.types(keys);
         assert_eq!(pty.end(), Some(code), "{keys:?}");
+        pty.until("\x1b[?1049l");
         assert_eq!(modes(pty.theirs.as_raw_fd()), before, "{keys:?}");
     }
 }
@@ -274,6 +281,7 @@ fn a_signal_gives_the_terminal_back() {
     // SAFETY: a child of ours that was not waited for.
     unsafe { libc::kill(pty.child.id() as i32, libc::SIGTERM) };
     assert_eq!(pty.end(), Some(2));
+    pty.until("\x1b[?1049l");
     pty.until("stopped by a signal");
     assert_eq!(modes(pty.theirs.as_raw_fd()), before);
 }
@@ -286,4 +294,34 @@ fn without_a_terminal_it_says_what_to_use() {
         .exits(2)
         .stderr_has("tui needs a terminal")
         .stderr_has("`trueno-analyze tree RUN`");
+}
+
+#[test]
+fn queries_are_typed_one_after_another() {
+    let dir = Dir::new();
+    let mut pty = Pty::of(&dir, &["query"]);
+    let before = pty.before;
+    pty.until("sql> ");
+    // A word is completed, a statement may take several lines, and an error ends nothing.
+    pty.types(b"SELECT COUNT(*) + 4200 AS n\r");
+    pty.until("...> ");
+    pty.types(b"FROM clock_p\t;\r");
+    pty.until("4202");
+    pty.types(b"SELECT nothing FROM bricks;\r");
+    pty.until("nothing");
+    pty.until("sql> ");
+    pty.types(b".columns threads\r");
+    pty.until("thread  ");
+    pty.types(b"SELECT wrong\x03");
+    pty.until("^C");
+    pty.types(b"\x1b[A\r");
+    pty.until("thread  ");
+    pty.types(b"\x04");
+    assert_eq!(pty.end(), Some(0));
+    assert_eq!(modes(pty.theirs.as_raw_fd()), before);
+    let history = dir.read("cache/trueno-analyze/query_history");
+    assert!(
+        history.ends_with("SELECT nothing FROM bricks;\n.columns threads\n"),
+        "{history}"
+    );
 }

@@ -297,8 +297,8 @@ pub struct ReportArgs {
 pub struct QueryArgs {
     /// The run directory, or a file that `import` knows.
     pub run: PathBuf,
-    /// The query, - or nothing for standard input; `trueno-analyze tables RUN` lists what it can use. A table
-    /// PLUGIN.TABLE is made by running that plugin.
+    /// The query, - or nothing for standard input, which on a terminal is a session; `trueno-analyze tables RUN` lists
+    /// what it can use. A table PLUGIN.TABLE is made by running that plugin.
     pub sql: Option<String>,
     /// Another run, whose recorded tables are NAME.bricks and so on; may be given again.
     #[arg(long = "run", value_name = "NAME=RUN", value_parser = named_run)]

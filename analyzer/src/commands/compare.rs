@@ -103,6 +103,7 @@ pub fn compare(
     let text = match args.format {
         CompareFormat::Json => render::json(&comparison),
         CompareFormat::Markdown => render::markdown(&comparison, args.top),
+        CompareFormat::Table if stderr.is_quiet() => format!("{}\n", render::headline(&comparison)),
         CompareFormat::Table => {
             let asked = args.width.or((!on_terminal()).then_some(ELSEWHERE));
             let (room, is_full) = (page_width(asked), stderr.is_verbose());

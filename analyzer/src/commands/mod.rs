@@ -27,6 +27,7 @@ mod search;
 mod staging;
 mod stderr;
 mod stdout;
+mod terminal_modes;
 mod tree;
 mod tui;
 

@@ -41,7 +41,7 @@ pub struct Opportunity {
 }
 
 /// Names and kinds of lag with time on the path, the most gain first; gains of the `limit`
-/// names with the most time, and of all kinds.
+/// names with the most time, and of all kinds but gaps.
 pub fn opportunities(
     graph: &Graph<'_>,
     chains: &Chains,
@@ -81,8 +81,8 @@ pub fn opportunities(
         });
     }
     for (kind, (path_ns, _)) in path.by_kind() {
-        // Transfers are work, and also go by their directions.
-        if kind == PieceKind::Work {
+        // Transfers are work, and also go by their directions. Of what was not recorded nobody knows what would make it less.
+        if matches!(kind, PieceKind::Work | PieceKind::Gap) {
             continue;
         }
         let of_lag = OfLag {

@@ -11,8 +11,8 @@ use crate::edges::{Edge, has_device};
 /// Waits for a device, a stream or an event, and when their call began.
 pub const WAITS: Input = Input::sql(
     "waits",
-    "SELECT s.id, s.kind, s.device, s.stream, s.event, s.start_ns, s.correlation, c.start_ns AS called_ns \
-     FROM syncs AS s LEFT JOIN calls AS c ON s.correlation = c.correlation WHERE s.kind <> 'join'",
+    "SELECT s.id, s.kind, s.device, s.stream, s.event, s.start_ns, s.correlation, \
+     c.start_ns AS called_ns, c.dur_ns AS call_ns FROM syncs AS s LEFT JOIN calls AS c ON s.correlation = c.correlation WHERE s.kind <> 'join'",
 )
 .optional();
 /// Records of events, and when their call began.
@@ -153,7 +153,8 @@ fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
     let (device, stream) = (table.i64("device")?, table.i64("stream")?);
     let (event, start) = (table.u64("event")?, table.i64("start_ns")?);
     let (called, correlation) = (table.i64("called_ns")?, table.u64("correlation")?);
-    let mut out = Vec::new();
+    let call = table.i64("call_ns")?;
+    let mut out: Vec<(bool, Wait)> = Vec::new();
     for row in 0..table.rows() {
         let kind = match kind.get(row) {
             Some("device") => WaitKind::Device,
@@ -162,8 +163,11 @@ fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
             Some("stream_wait") => WaitKind::StreamWait,
             _ => continue,
         };
-        let called_ns = called.get(row).unwrap_or_else(|| start.value(row));
-        out.push(Wait {
+        let start_ns = start.value(row);
+        let called_ns = called.get(row).unwrap_or(start_ns);
+        let until_ns = called_ns.saturating_add(call.get(row).unwrap_or(0));
+        let is_within = called_ns <= start_ns && start_ns <= until_ns;
+        let wait = Wait {
             called_ns: called_ns.saturating_sub(origin_ns),
             id: id.value(row),
             kind,
@@ -171,11 +175,14 @@ fn waits(run: &mut Run, origin_ns: i64) -> Result<Vec<Wait>> {
             stream: stream.get(row),
             event: event.get(row),
             correlation: correlation.get(row),
-        });
+        };
+        out.push((!is_within, wait));
     }
-    // A call and the driver's call within it share a correlation: the outer one began first.
-    out.sort_unstable_by_key(|wait| (wait.id, wait.called_ns));
-    out.dedup_by_key(|wait| wait.id);
+    // A call and the driver's call within it share a correlation: the outer one began first. Calls of other waits that
+    // have the same number are none of its own.
+    out.sort_unstable_by_key(|(is_apart, wait)| (wait.id, *is_apart, wait.called_ns));
+    out.dedup_by_key(|(_, wait)| wait.id);
+    let mut out: Vec<Wait> = out.into_iter().map(|(_, wait)| wait).collect();
     out.sort_unstable();
     Ok(out)
 }

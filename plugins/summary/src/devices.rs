@@ -112,8 +112,11 @@ fn splits(exposure: &Table) -> Result<BTreeMap<String, Split>> {
     Ok(splits)
 }
 
+/// Model of a device and its memory, where they are recorded.
+type Model = (Option<String>, Option<u64>);
+
 /// Model and memory by place: table `devices` names devices `gpu:0`, and of ranks each its own.
-fn models(table: &Table) -> Result<BTreeMap<String, (Option<String>, Option<u64>)>> {
+fn models(table: &Table) -> Result<BTreeMap<String, Model>> {
     let (places, names) = (table.text("device")?, table.text("name")?);
     let bytes = table.u64("memory_bytes")?;
     let rank = |row: usize| match table.column("rank") {

@@ -11,8 +11,6 @@ const MIN_SHARE: f64 = 0.01;
 
 /// Table of what less time of a name would buy.
 const HALVED: &str = "critical_path.opportunity";
-/// Class of findings that rest on a single gap.
-const ONE_GAP: &str = "idle_stretch";
 
 /// A gain, or why none is told.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,8 +37,7 @@ impl Gain {
         if facts.path_gap.is_some_and(|gap| gap >= MAX_GAP) {
             return Self::NotKnown("nothing is recorded in most of the critical path");
         }
-        // What one gap would save is no promise.
-        let top = facts.bottlenecks.iter().filter(|top| top.class != ONE_GAP);
+        let top = facts.bottlenecks.iter();
         let top = top.filter_map(|top| {
             let (ns, _) = top.gain?;
             let (_, fix) = top.sentence.rsplit_once("; ")?;

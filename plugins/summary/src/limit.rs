@@ -78,8 +78,15 @@ impl Shares {
 impl Limit {
     /// Finds the limit; `None` where nothing was recorded that takes time.
     pub fn find(facts: &Facts, shares: Option<&Shares>) -> Option<Self> {
+        // What could hide behind the computing bounds nothing while there is more of that.
+        let is_hidden = |class: &str| {
+            let hides = matches!(class, "exposed_communication" | "transfer_bound");
+            let computes = |of: &Shares| of.computation >= of.communication.max(of.copy);
+            hides && shares.is_some_and(computes)
+        };
         if let Some(top) = facts.bottlenecks.first()
             && top.gain.is_some_and(|(_, share)| share >= MIN_GAIN)
+            && !is_hidden(&top.class)
         {
             let detail = match top.sentence.rsplit_once("; ") {
                 Some((lead, _)) => lead,

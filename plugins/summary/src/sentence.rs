@@ -150,7 +150,11 @@ fn length(facts: &Facts) -> String {
     if steps.ranks > 1 {
         let (rank, ranks) = (steps.rank, steps.ranks);
         let least = time(steps.least_ns);
-        notes.push(format!("rank {rank}, slowest of {ranks}, fastest {least}"));
+        notes.push(match steps.least_ns < steps.median_ns {
+            true => format!("rank {rank}, slowest of {ranks}, fastest {least}"),
+            false if ranks == 2 => "both ranks alike".to_owned(),
+            false => format!("all {ranks} ranks alike"),
+        });
     }
     format!("{step} ({})", notes.join(", "))
 }

@@ -157,14 +157,14 @@ fn training_that_waits_for_its_loader_says_so() {
         bottleneck(
             "data_load_bound",
             (39 * MS, 0.39),
-            "next starves the GPU 39 % of the wall; loading ahead saves up to 39.0 ms (39 %)",
+            "the GPU waits for next 33 % of the wall; loading ahead saves up to 39.0 ms (39 %)",
         ),
         series(&[("thread 0", 2, 5e7)]),
     ]);
     assert_eq!(
         sentence(&output),
         "step 50.0 ms (median of 2 steady, 20.0/s) · GPU 60 % busy · \
-         bound by data loading: next starves the GPU 39 % of the wall · \
+         bound by data loading: the GPU waits for next 33 % of the wall · \
          best fix found: loading ahead saves at most 39 % of the wall"
     );
 }

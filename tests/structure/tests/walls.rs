@@ -77,6 +77,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "trueno-format",
             "trueno-plugin",
             "trueno-analysis",
+            "trueno-display-names",
             "trueno-model",
             "trueno-statistics",
             "trueno-engine",

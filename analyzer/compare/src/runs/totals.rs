@@ -9,7 +9,9 @@ use trueno_model::{RunFacts, units};
 
 use super::side::Member;
 use crate::allocated::allocated;
-use trueno_statistics::{Options, Verdict, benjamini_hochberg, median, pooled_t};
+use trueno_statistics::{
+    Options, Ratio, Verdict, benjamini_hochberg, median, pooled_interval, pooled_t,
+};
 
 /// A total of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +86,8 @@ pub struct TotalRow {
     pub base: Option<f64>,
     /// Value of the other side.
     pub run: Option<f64>,
+    /// Of times of several runs a side: the ratio of their geometric means, with its interval.
+    pub ratio: Option<Ratio>,
     /// Of times: a verdict. Counts and bytes are exact, and have none.
     pub verdict: Option<Verdict>,
     /// Reason why it cannot be told.
@@ -174,6 +178,7 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
             },
             base: median(&mut a.clone()),
             run: median(&mut b.clone()),
+            ratio: test.ok().and_then(|_| ratio(&a, &b)),
             verdict,
             why,
             total: total.clone(),
@@ -195,6 +200,16 @@ fn test(base: &[f64], run: &[f64]) -> Result<f64, &'static str> {
         return Err("a time of 0 has no ratio");
     }
     pooled_t(&logs(base), &logs(run)).ok_or("too few runs")
+}
+
+/// Of the same test: the difference of the means of logarithms, back as a factor.
+fn ratio(base: &[f64], run: &[f64]) -> Option<Ratio> {
+    let (low, high) = pooled_interval(&logs(base), &logs(run))?;
+    Some(Ratio {
+        value: ((low + high) / 2.0).exp(),
+        low: low.exp(),
+        high: high.exp(),
+    })
 }
 
 fn logs(side: &[f64]) -> Vec<f64> {

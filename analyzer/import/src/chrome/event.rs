@@ -211,7 +211,8 @@ impl Arguments {
     fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
         let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
         match key {
-            b"correlation" => self.correlation = identity(value),
+            // CUPTI counts from 1.
+            b"correlation" => self.correlation = identity(value).filter(|id| *id != 0),
             b"External id" | b"external id" => self.external = identity(value),
             b"Ev Idx" => self.index = identity(value),
             b"device" | b"Device Id" => self.device = signed(),

@@ -195,7 +195,24 @@ impl Linker<'_, '_> {
             None => self.call = Some(call),
         }
         if call.wait().is_some() {
-            self.waiting.get_or_insert(link);
+            // Calls inside one another are one wait; others that share a correlation are waits of their own.
+            let is_part = |first: Link| {
+                is_part_of(
+                    Call {
+                        link: first,
+                        ..call
+                    }
+                    .span(),
+                    call.span(),
+                )
+            };
+            match self.waiting {
+                Some(first) if is_part(first) => {}
+                first => {
+                    self.waiting = Some(link);
+                    return first.map_or(Ok(()), |first| self.wait_of_call(first));
+                }
+            }
         }
         Ok(())
     }

@@ -229,6 +229,31 @@ fn waits_are_of_the_call_or_of_their_own_record() {
 }
 
 #[test]
+fn waits_that_share_a_correlation_are_all_waits() {
+    let wait = |ts: &str, dur: &str, name: &str| {
+        slice(
+            name,
+            "cuda_runtime",
+            ts,
+            dur,
+            ", \"args\": {\"correlation\": 4}",
+        )
+    };
+    let run = import(trace(&[
+        wait("10", "6", "cudaDeviceSynchronize"),
+        // One inside the other is one wait.
+        wait("11", "4", "cuCtxSynchronize"),
+        wait("20", "6", "cudaDeviceSynchronize"),
+        wait("30", "6", "cudaStreamSynchronize"),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "syncs", &["kind", "start_ns", "dur_ns"]),
+        ["device 0 6000", "device 10000 6000", "stream 20000 6000"]
+    );
+}
+
+#[test]
 fn other_producers_begin_and_end_count_and_point() {
     let run = import(format!(
         "[{}\n",

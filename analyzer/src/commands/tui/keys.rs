@@ -20,6 +20,8 @@ pub enum Key {
     Esc,
     /// Ctrl-C, or the terminal is gone.
     Quit,
+    /// Ctrl-D.
+    EndOfInput,
     Char(char),
     /// Columns and lines of the terminal.
     Resize(u16, u16),
@@ -49,6 +51,7 @@ fn key(bytes: &[u8]) -> Option<(Option<Key>, usize)> {
         (b'\t', _) => (Some(Key::Tab), 1),
         (0x7f | 0x08, _) => (Some(Key::Backspace), 1),
         (0x03, _) => (Some(Key::Quit), 1),
+        (0x04, _) => (Some(Key::EndOfInput), 1),
         (0x00..0x20, _) => (None, 1),
         _ => character(bytes),
     })

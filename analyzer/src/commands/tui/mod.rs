@@ -5,7 +5,7 @@
 
 mod detail;
 mod draw;
-mod keys;
+pub(super) mod keys;
 mod lane_strip;
 mod state;
 #[cfg(unix)]

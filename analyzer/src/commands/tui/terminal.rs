@@ -15,11 +15,10 @@ use super::draw::{Looks, draw};
 use super::keys::{Key, keys};
 use super::state::{Model, State};
 use super::update::update;
+use crate::commands::terminal_modes;
 
 /// Time to wait for a key before looking at the size again.
 const WAIT_MS: i32 = 200;
-/// Time the rest of a key's bytes may take.
-const REST_MS: i32 = 30;
 /// Other screen, no cursor; and back.
 const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
 const LEAVE: &str = "\x1b[0m\x1b[2J\x1b[?25h\x1b[?1049l";
@@ -60,45 +59,8 @@ pub fn show(model: &Model<'_>, looks: Looks) -> io::Result<bool> {
 
 /// Reads the keys typed within [`WAIT_MS`].
 fn next() -> io::Result<Vec<Key>> {
-    let mut bytes = Vec::new();
-    let mut wait_ms = WAIT_MS;
-    while readable(wait_ms)? {
-        let mut part = [0_u8; 512];
-        // SAFETY: the buffer is ours and as long as said.
-        let read = unsafe { libc::read(libc::STDIN_FILENO, part.as_mut_ptr().cast(), part.len()) };
-        match usize::try_from(read) {
-            Ok(0) => return Ok(vec![Key::Quit]),
-            Ok(read) => bytes.extend_from_slice(&part[..read]),
-            Err(_) => match io::Error::last_os_error() {
-                error if error.kind() == io::ErrorKind::Interrupted => break,
-                // The terminal is gone.
-                _ => return Ok(vec![Key::Quit]),
-            },
-        }
-        // Arrow keys begin with the byte of Escape; over a slow line the rest comes later.
-        if bytes.last() != Some(&0x1b) {
-            break;
-        }
-        wait_ms = REST_MS;
-    }
-    Ok(keys(&bytes))
-}
-
-fn readable(wait_ms: i32) -> io::Result<bool> {
-    let mut poll = libc::pollfd {
-        fd: libc::STDIN_FILENO,
-        events: libc::POLLIN,
-        revents: 0,
-    };
-    // SAFETY: one entry, ours.
-    match unsafe { libc::poll(&mut poll, 1, wait_ms) } {
-        -1 => match io::Error::last_os_error() {
-            // A signal: its flag is looked at next.
-            error if error.kind() == io::ErrorKind::Interrupted => Ok(false),
-            error => Err(error),
-        },
-        found => Ok(found > 0),
-    }
+    let typed = terminal_modes::typed(WAIT_MS)?;
+    Ok(typed.map_or_else(|| vec![Key::Quit], |bytes| keys(&bytes)))
 }
 
 /// The terminal while it is ours.
@@ -106,12 +68,7 @@ struct Taken;
 
 impl Taken {
     fn take() -> io::Result<Taken> {
-        // SAFETY: all zeroes is a value of this plain structure, and it is filled in below.
-        let mut before: libc::termios = unsafe { std::mem::zeroed() };
-        // SAFETY: the structure is ours.
-        if unsafe { libc::tcgetattr(libc::STDIN_FILENO, &mut before) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
+        let before = terminal_modes::raw()?;
         *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
         HOOK.call_once(|| {
             let usual = std::panic::take_hook();
@@ -123,13 +80,6 @@ impl Taken {
             on_signals();
         });
         let taken = Taken;
-        let mut raw = before;
-        // SAFETY: changes the structure alone.
-        unsafe { libc::cfmakeraw(&mut raw) };
-        // SAFETY: the structure is ours.
-        if unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSAFLUSH, &raw) } != 0 {
-            return Err(io::Error::last_os_error());
-        }
         let mut out = io::stdout().lock();
         out.write_all(ENTER.as_bytes())?;
         out.flush()?;
@@ -149,8 +99,7 @@ fn give_back() {
         let mut out = io::stdout();
         // With the terminal gone there is nobody to tell.
         let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
-        // SAFETY: the structure is ours, and was filled in by the system.
-        unsafe { libc::tcsetattr(libc::STDIN_FILENO, libc::TCSAFLUSH, &before) };
+        terminal_modes::restore(&before);
     }
 }
 

@@ -8,7 +8,7 @@ use super::state::{Cover, Model, State};
 pub fn update(mut state: State, key: Key, model: &Model<'_>) -> State {
     state.message = None;
     match key {
-        Key::Quit => state.quit = true,
+        Key::Quit | Key::EndOfInput => state.quit = true,
         Key::Resize(columns, lines) => state.size = (columns, lines),
         key if state.typing.is_some() => typing(&mut state, key, model),
         key if state.cover.is_some() => cover(&mut state, key),

@@ -1,16 +1,23 @@
 //! Idle stretch: a device does nothing for long, once.
 //!
 //! Evidence: a gap longer than all shorter ones of its cause together (see [`gaps`](super::gaps)), at least `stretch_share` of the
-//! window. One gap is no pattern, so no rule about patterns counts it. Gain: that gap, no more than the path spends on the host.
+//! window. One gap is no pattern, so no rule about patterns counts it, and no gain is promised of it.
+//!
+//! Several gaps spent in the call that launches a kernel for the first time are set-up: code is loaded there. Gain: what the gaps
+//! have of those calls, no more than the path spends on the host.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_analysis::intervals::SaturatingSum;
 
 use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, times};
-use super::{Options, Rule};
+use super::{Options, Rule, set_up};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle};
+use crate::facts::{Cause, Facts, Gap, Idle, Work};
 use crate::options::thresholds;
-use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{percent, short, time};
+use crate::verdict::{Confidence, Severity, Verdicts};
+use crate::wording::{count, percent, short, time};
 
 /// A device does nothing for long, once.
 pub const CLASS: Class = Class::new("idle_stretch", 17);
@@ -29,10 +36,18 @@ impl Rule for IdleStretch {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let least = options.idle_stretch.stretch_share;
         for (device, ..) in &facts.idle.spans {
+            let firsts = first_launches(facts, *device, options.gaps.prepare_ns);
+            let in_calls_ns = firsts.iter().map(|first| first.1).saturating_sum();
+            let is_set_up = firsts.len() > 1 && facts.share(in_calls_ns) >= least;
+            if is_set_up {
+                loading(facts, options, *device, &firsts, verdicts);
+            }
             for cause in [Cause::Host, Cause::Sync, Cause::Launch] {
                 for gap in gaps(facts, *device, cause).1 {
-                    if facts.share(gap.dur_ns()) >= options.idle_stretch.stretch_share {
+                    let is_told = is_set_up && firsts.iter().any(|first| first.0 == gap);
+                    if !is_told && facts.share(gap.dur_ns()) >= least {
                         stretch(facts, options, gap, verdicts);
                     }
                 }
@@ -41,53 +56,127 @@ impl Rule for IdleStretch {
     }
 }
 
-fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts) {
-    let name = Idle::device_name(gap.device);
-    let work = facts.device.work.iter();
-    let mut next = work.filter(|work| work.id == gap.next && work.is_kernel() != gap.next_is_copy);
-    let next = next.next();
-    let what = next.map_or("work", |next| facts.device.name(next));
-    // Time of the gap in the call that launched what came next.
-    let in_call_ns = next.and_then(|next| next.launch).map_or(0, |(from, to)| {
+/// The work that ended a gap.
+fn next<'f>(facts: &'f Facts, gap: &Gap) -> Option<&'f Work> {
+    let mut work = facts.device.work.iter();
+    work.find(|work| work.id == gap.next && work.is_kernel() != gap.next_is_copy)
+}
+
+/// Time of a gap in the call that launched what came next.
+fn in_call_ns(gap: &Gap, next: &Work) -> i64 {
+    next.launch.map_or(0, |(from, to)| {
         let until_ns = to.min(gap.end_ns);
         until_ns.saturating_sub(from.max(gap.start_ns)).max(0)
+    })
+}
+
+/// Gaps of at least half of which, and no less than `least_ns`, the host was in the first launch of the kernel that ended
+/// them, and how long it was.
+fn first_launches(facts: &Facts, device: i64, least_ns: i64) -> Vec<(&Gap, i64)> {
+    let mut seen = BTreeSet::new();
+    let of_device = |work: &&Work| work.device == Some(device) && work.is_kernel();
+    let work = facts.device.work.iter().filter(of_device);
+    let firsts: BTreeSet<u64> = work
+        .filter(|work| seen.insert(work.name))
+        .map(|work| work.id)
+        .collect();
+    let gaps = facts.idle.gaps.iter();
+    let gaps = gaps.filter(|gap| {
+        gap.device == device
+            && !gap.next_is_copy
+            && gap.cause != Cause::Device
+            && firsts.contains(&gap.next)
     });
+    let ends: BTreeSet<u64> = gaps.clone().map(|gap| gap.next).collect();
+    let work = facts.device.work.iter().filter(|work| work.is_kernel());
+    let by_id: BTreeMap<u64, &Work> = work
+        .filter(|work| ends.contains(&work.id))
+        .map(|work| (work.id, work))
+        .collect();
+    gaps.filter_map(|gap| {
+        let ns = in_call_ns(gap, by_id.get(&gap.next)?);
+        (ns >= least_ns && ns.saturating_mul(2) >= gap.dur_ns()).then_some((gap, ns))
+    })
+    .collect()
+}
+
+/// Many first launches that load their code.
+fn loading(
+    facts: &Facts,
+    options: &Options,
+    device: i64,
+    firsts: &[(&Gap, i64)],
+    verdicts: &mut Verdicts,
+) {
+    let name = Idle::device_name(device);
+    let gaps: Vec<&Gap> = firsts.iter().map(|first| first.0).collect();
+    let in_calls_ns = firsts.iter().map(|first| first.1).saturating_sum();
+    Draft {
+        class: set_up::CLASS,
+        code: "first_launches",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: match facts.path.is_known {
+            true => (
+                Confidence::High,
+                "each call is on record, and the first of its kernel".to_owned(),
+            ),
+            false => (Confidence::Low, super::gaps::NO_PATH.to_owned()),
+        },
+        lead: format!(
+            "{name} is idle for {} ({} of the wall) in the first launches of {} kernels",
+            time(in_calls_ns),
+            percent(facts.share(in_calls_ns)),
+            count(firsts.len() as u64)
+        ),
+        fix: "a warm start".into(),
+        evidence: gaps_sql(gaps.clone()),
+        assumption: "a process that has launched each kernel once does not pay it again".into(),
+        considered: "later launches of the same kernels, and first ones that are as quick, are not counted".into(),
+        suggestion: "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads it at the start)".into(),
+    }
+    .during(facts, &times(&gaps))
+    .with_gain(facts, options, in_calls_ns.min(host_path_ns(facts, device)), verdicts);
+}
+
+fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts) {
+    let name = Idle::device_name(gap.device);
+    let next = next(facts, gap);
+    let what = next.map_or("work", |next| facts.device.name(next));
+    let in_call_ns = next.map_or(0, |next| in_call_ns(gap, next));
     let is_slow_call = in_call_ns.saturating_mul(2) >= gap.dur_ns();
     let (when, fix, suggestion) = match is_slow_call {
         true => (
             "in the one call that launches",
-            "a warm start",
-            "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads it at the start)",
+            "a first launch loads its code: warm up before measuring",
+            "warm up before measuring (CUDA_MODULE_LOADING=EAGER loads the code of all kernels at the start)",
         ),
         false => (
             "before",
-            "having it ready",
+            "see what the host does there",
             "see what the host does there: `trueno-analyze report RUN --from --to` looks at that part",
         ),
     };
-    let confidence = match facts.path.is_known {
-        true => (
-            Confidence::Medium,
-            "the gap is on record; that nothing else fills it is assumed".to_owned(),
-        ),
-        false => (Confidence::Low, super::gaps::NO_PATH.to_owned()),
-    };
+    let share = facts.share(gap.dur_ns());
+    // It may be needed as it is: an observation, however long.
+    let severity = Severity::from_share(share, &options.general).min(Severity::Medium);
     Draft {
         class: CLASS,
         code: "idle_stretch",
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence,
+        confidence: (Confidence::Medium, "the gap is on record, its reason is not".into()),
         lead: format!(
             "{name} is idle once for {} ({} of the wall) {when} {}",
             time(gap.dur_ns()),
-            percent(facts.share(gap.dur_ns())),
+            percent(share),
             short(what)
         ),
         fix: fix.into(),
         evidence: gaps_sql(vec![gap]),
-        assumption: "what happens once in this run is not needed, or can happen earlier".into(),
+        assumption: "none: what happened once may be needed, so no gain is told".into(),
         considered: format!(
             "{} of it in the call for what came next; one gap is no pattern, so it is part of no other finding",
             time(in_call_ns)
@@ -95,5 +184,5 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
         suggestion: suggestion.into(),
     }
     .during(facts, &times(&[gap]))
-    .with_gain(facts, options, gap.dur_ns().min(host_path_ns(facts, gap.device)), verdicts);
+    .without_gain(severity, verdicts);
 }

@@ -111,7 +111,16 @@ impl Rule for DataLoad {
             .filter(|gap| gap.cause == Cause::Loader)
             .map(|gap| gap.dur_ns())
             .saturating_sum();
-        let whom = if idle_ns > 0 { "the GPU" } else { "the work" };
+        let on_path = percent(facts.share(path_ns));
+        let lead = match idle_ns / facts.idle.spans.len().max(1) as i64 {
+            0 => format!("the work waits for {} {on_path} of the wall", short(name)),
+            // Of the mean device.
+            idle_ns => format!(
+                "the GPU waits for {} {} of the wall (it is {on_path} of the critical path)",
+                short(name),
+                percent(facts.share(idle_ns))
+            ),
+        };
         let place = facts.idle.spans.first().map_or("host".to_owned(), |span| {
             crate::facts::Idle::device_name(span.0)
         });
@@ -126,7 +135,7 @@ impl Rule for DataLoad {
         } else {
             (Confidence::Low, "the critical path is not known; loading may run beside the work".into())
         },
-        lead: format!("{} starves {whom} {} of the wall", short(name), percent(facts.share(path_ns))),
+        lead,
         fix: fix.into(),
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE {}{} ORDER BY dur_ns DESC",

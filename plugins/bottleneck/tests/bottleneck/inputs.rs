@@ -75,6 +75,15 @@ pub fn kernels(rows: &[Work]) -> TableBuilder {
         .i64("blocks", rows.iter().map(|_| 4096))
 }
 
+/// Kernels with grids that fill a device, which begin when their calls come back.
+pub fn launched_at_once(rows: &[Work]) -> TableBuilder {
+    table("kernels", "name", rows, |row| {
+        row.called_us.map(|_| row.start_us)
+    })
+    .bool("valid", rows.iter().map(|_| true))
+    .i64("blocks", rows.iter().map(|_| 4096))
+}
+
 /// Asynchronous copies of a megabyte.
 pub fn transfers(rows: &[Work]) -> TableBuilder {
     copies(table("transfers", "direction", rows, soon), rows, true)

@@ -4,7 +4,7 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-use crate::inputs::{US, Work, facts, gains, kernels, path, pieces, texts};
+use crate::inputs::{US, Work, facts, gains, kernels, launched_at_once, path, pieces, texts};
 
 /// Twenty kernels of 5 µs, launched 10 µs before they begin: each but the first `gap_us` after the one before, the tenth
 /// `long_us` after it.
@@ -44,12 +44,50 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     let (rows, wall_us) = launches(2, 100_000);
     let output = classes(&rows, wall_us);
     assert_eq!(texts(&output, "bottlenecks", "class"), ["idle_stretch"]);
-    assert_eq!(texts(&output, "bottlenecks", "severity"), ["critical"]);
+    assert_eq!(texts(&output, "bottlenecks", "severity"), ["medium"]);
+    // What happened once may be needed: nobody knows what its end would buy.
+    assert_eq!(gains(&output), [None]);
     let sentence = &texts(&output, "bottlenecks", "sentence")[0];
     assert!(
         sentence.starts_with("gpu0 is idle once for 100 ms (>99 % of the wall) before small"),
         "{sentence}"
     );
+}
+
+/// Kernels of four names, each launched twice; the call of the first launch of each takes so long.
+fn warming_up(first_us: i64) -> Output {
+    let mut now_us = 0;
+    let mut rows = Vec::new();
+    for name in ["gemm", "norm", "copy", "add", "gemm", "norm", "copy", "add"] {
+        let call_us = if rows.len() < 4 { first_us } else { 12 };
+        rows.push(Work {
+            called_us: Some(now_us),
+            ..Work::at(name, now_us + call_us, 5)
+        });
+        now_us += call_us + 5;
+    }
+    let inputs = [
+        facts(now_us),
+        launched_at_once(&rows),
+        path(&[("work", now_us)]),
+    ];
+    run::<Bottleneck>(inputs, "{}").expect("it ends well")
+}
+
+#[test]
+fn first_launches_that_load_code_are_set_up() {
+    let output = warming_up(1_000);
+    assert_eq!(texts(&output, "bottlenecks", "code"), ["first_launches"]);
+    let sentence = &texts(&output, "bottlenecks", "sentence")[0];
+    assert!(
+        sentence.starts_with(
+            "gpu0 is idle for 3.00 ms (73 % of the wall) in the first launches of 3 kernels"
+        ),
+        "{sentence}"
+    );
+    // The first of all comes before any work of the device: no gap of it.
+    assert_eq!(gains(&output), [Some(3_000 * US)]);
+    assert!(!texts(&warming_up(12), "bottlenecks", "code").contains(&"first_launches".to_owned()));
 }
 
 /// A kernel after 600 of 1,000 µs, and 600 µs of work of the host before it, in so many calls.

@@ -87,7 +87,8 @@ impl Linked {
                 .u64("event", waits.iter().map(|wait| wait.event))
                 .i64("start_ns", waits.iter().map(|wait| wait.start_ns))
                 .u64("correlation", waits.iter().map(|wait| wait.correlation))
-                .i64("called_ns", waits.iter().map(|wait| wait.start_ns)),
+                .i64("called_ns", waits.iter().map(|wait| wait.start_ns))
+                .i64("call_ns", waits.iter().map(|_| 0_i64)),
         );
         inputs.push(
             Table::build("recorded")

@@ -1,4 +1,4 @@
-//! The comparison as JSON: `format`, and the fields of [`Comparison`].
+//! The comparison as JSON: `format`, the `headline`, and the fields of [`Comparison`].
 
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ struct Format {
 #[derive(Serialize)]
 struct File<'a> {
     format: Format,
+    headline: String,
     #[serde(flatten)]
     comparison: &'a Comparison,
 }
@@ -24,8 +25,9 @@ pub fn json(comparison: &Comparison) -> String {
         format: Format {
             name: "trueno-compare",
             major: 1,
-            minor: 2,
+            minor: 3,
         },
+        headline: super::headline(comparison),
         comparison,
     };
     // Maps have text keys: this cannot fail.

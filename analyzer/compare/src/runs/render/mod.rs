@@ -2,6 +2,7 @@
 
 mod forest;
 mod grid;
+mod headline;
 mod json;
 mod operator_sheets;
 mod operator_tables;
@@ -18,6 +19,7 @@ use trueno_render::style::{Meaning, Palette};
 use super::Comparison;
 pub use forest::forest;
 pub use grid::{Grid, Holds};
+pub use headline::headline;
 pub use json::json;
 pub use page::page;
 use sheets::sheets;
@@ -43,6 +45,11 @@ pub fn terminal(
     palette: Palette,
 ) -> String {
     let mut out = String::new();
+    for line in width::wrap(&headline(comparison), room) {
+        out.push_str(&palette.paint(Meaning::Heading, &line));
+        out.push('\n');
+    }
+    out.push('\n');
     for sheet in sheets(comparison, top, is_full) {
         out.push_str(&palette.paint(Meaning::Heading, sheet.heading));
         out.push('\n');
@@ -66,7 +73,7 @@ pub fn terminal(
 
 /// The comparison as Markdown, for a pull request.
 pub fn markdown(comparison: &Comparison, top: usize) -> String {
-    let mut out = String::new();
+    let mut out = format!("**{}**\n\n", markdown::text(&headline(comparison)));
     for (at, sheet) in sheets(comparison, top, false).into_iter().enumerate() {
         let level = if at == 0 { "##" } else { "###" };
         out.push_str(&format!("{level} {}\n\n", sheet.heading));

@@ -82,6 +82,11 @@ fn table_id(part: &Part) -> String {
 
 fn summary(out: &mut String, comparison: &Comparison) {
     out.push_str("<section id=\"summary\" aria-label=\"Summary\">\n");
+    let _ = writeln!(
+        out,
+        "<h2 class=\"answer\">{}</h2>",
+        text(&super::headline(comparison))
+    );
     figures(out, comparison);
     doubts(out, comparison);
     let slower = with_verdict(comparison, Verdict::Slower);

@@ -82,7 +82,7 @@ fn what_got_slower_comes_first_and_doubts_before_it() {
             "processor differs:",
             "&lt;i&gt;one&lt;/i&gt;",
             "<h2>What got slower</h2>",
-            "brick gemv: 1 µs → 3 µs, ×3.00",
+            "brick gemv: 1 µs → 3 µs, +200 %",
             "32 and 33 samples",
             "<h2>What got faster</h2>",
             "brick softmax",

@@ -1,6 +1,6 @@
 //! The parts of a comparison, in the order in which they are read.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_model::units::{self, NOT_MEASURED};
 use trueno_plugin::counted;
@@ -13,27 +13,27 @@ use super::wording::{
     COMMON, between, change, common_verdict, counts, interval, one_run, signed, time,
 };
 use super::{Grid, Holds, Sheet};
-use crate::runs::comparability::Standing;
+use crate::runs::comparability::{Aspect, Standing};
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
 /// The sheets, with `top` rows of each table; in full with aspects that another says in short.
 pub fn sheets(comparison: &Comparison, top: usize, is_full: bool) -> Vec<Sheet> {
-    let verdicts = [
+    let whole = [
         Some(comparability(comparison, is_full)),
+        totals(comparison),
+        path(comparison, top),
         common(comparison),
         Some(names(comparison, top)),
     ];
-    let others = [
-        not_told(comparison, top),
-        totals(comparison),
-        path(comparison, top),
+    let rest = [
+        not_told(comparison, top, is_full),
         count_rows(comparison, top),
     ];
-    let verdicts = verdicts.into_iter().flatten();
-    let all = verdicts
-        .chain(signature_sheet(comparison, top))
-        .chain(operator_sheets(comparison, top));
-    all.chain(others.into_iter().flatten()).collect()
+    let all = whole.into_iter().flatten();
+    all.chain(signature_sheet(comparison, top))
+        .chain(operator_sheets(comparison, top))
+        .chain(rest.into_iter().flatten())
+        .collect()
 }
 
 fn comparability(comparison: &Comparison, is_full: bool) -> Sheet {
@@ -57,8 +57,14 @@ fn comparability(comparison: &Comparison, is_full: bool) -> Sheet {
         lead.push(format!("{details} of devices that differ: -v lists them"));
     }
     let doubts = comparison.all_doubts();
-    let doubts = doubts.filter(|aspect| is_full || !aspect.is_detail);
-    let rows = doubts.map(|aspect| {
+    let (told, folded): (Vec<&Aspect>, Vec<&Aspect>) = doubts
+        .filter(|aspect| is_full || !aspect.is_detail)
+        .partition(|aspect| is_full || aspect.standing == Standing::Differs);
+    if !folded.is_empty() {
+        let folded: Vec<&str> = folded.iter().map(|aspect| aspect.aspect.as_str()).collect();
+        lead.push(format!("not known: {} (-v says why)", folded.join(", ")));
+    }
+    let rows = told.into_iter().map(|aspect| {
         let differs = aspect.standing == Standing::Differs;
         let cells = vec![
             aspect.aspect.clone(),
@@ -235,10 +241,22 @@ fn beside(comparison: &Comparison, name: &Compared) -> Vec<String> {
     own.into_iter().chain(mean).collect()
 }
 
-fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {
+/// Names by reason; in full each of them.
+fn not_told(comparison: &Comparison, top: usize, is_full: bool) -> Option<Sheet> {
     let names = comparison.names.iter();
     let names: Vec<&Compared> = names
         .filter(|name| name.verdict == Verdict::CannotTell)
+        .collect();
+    let top = if is_full { top } else { 0 };
+    let mut reasons: BTreeMap<&str, u64> = BTreeMap::new();
+    for name in &names {
+        *reasons
+            .entry(name.why.as_deref().unwrap_or_default())
+            .or_default() += 1;
+    }
+    let reasons: Vec<String> = reasons
+        .iter()
+        .map(|(why, count)| format!("{}: {why}", counted(*count, "name", "names")))
         .collect();
     let rows = names.iter().take(top).map(|name| {
         let cells = vec![
@@ -254,9 +272,10 @@ fn not_told(comparison: &Comparison, top: usize) -> Option<Sheet> {
     (!names.is_empty()).then(|| Sheet {
         heading: "What cannot be told",
         lead: vec![
+            reasons.join("; "),
             format!("noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {MIN_SAMPLES} a side"),
         ],
-        left_out: names.len().saturating_sub(top),
+        left_out: if is_full { names.len().saturating_sub(top) } else { 0 },
         grid: Grid {
             columns: vec![
                 ("kind", Holds::Names),

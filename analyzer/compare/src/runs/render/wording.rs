@@ -33,23 +33,19 @@ pub fn common_verdict(common: &Common) -> String {
     }
 }
 
-/// A ratio as a change: `+5.2 %`, and `×3.06` from a doubling on.
+/// A ratio as a change in percent, in one unit for all: `+5.2 %`, `+206 %`, `-99.98 %`.
 pub fn change(ratio: f64) -> String {
-    match ratio {
-        r if !r.is_finite() => NOT_MEASURED.to_owned(),
-        r if r >= 2.0 => format!("×{}", factor(r)),
-        r if r > 0.0 && r <= 0.5 => format!("÷{}", factor(1.0 / r)),
-        r => format!("{:+.1} %", (r - 1.0) * 100.0),
+    if !ratio.is_finite() {
+        return NOT_MEASURED.to_owned();
     }
-}
-
-fn factor(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
     let decimals = match ratio {
-        r if r >= 100.0 => 0,
-        r if r >= 10.0 => 1,
-        _ => 2,
+        r if r >= 2.0 => 0,
+        // What little is left of it shows in the digits behind.
+        r if r < 0.01 => 3,
+        _ => 1,
     };
-    format!("{ratio:.decimals$}")
+    format!("{percent:+.decimals$} %")
 }
 
 /// The interval of a ratio.
@@ -92,11 +88,19 @@ mod tests {
     use super::change;
 
     #[test]
-    fn large_changes_are_factors() {
-        let shown = [1.052, 0.948, 3.06, 0.25, 1.0, 123.4].map(change);
+    fn changes_have_one_unit() {
+        let shown = [1.052, 0.948, 3.06, 0.25, 1.0, 123.4, 0.000_2].map(change);
         assert_eq!(
             shown,
-            ["+5.2 %", "-5.2 %", "×3.06", "÷4.00", "+0.0 %", "×123"]
+            [
+                "+5.2 %",
+                "-5.2 %",
+                "+206 %",
+                "-75.0 %",
+                "+0.0 %",
+                "+12240 %",
+                "-99.980 %"
+            ]
         );
     }
 }

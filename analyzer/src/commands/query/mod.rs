@@ -1,7 +1,10 @@
 //! `trueno-analyze query`: SQL over the tables of a run, and over those that plugins make of it.
 
+mod line;
+mod session;
+
 use std::collections::BTreeSet;
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -19,6 +22,9 @@ use trueno_model::categories::CategoryRules;
 use trueno_model::{Section, SectionStatus, exit};
 use trueno_plugin::Table;
 
+use polars::prelude::DataFrame;
+
+use self::session::session;
 use super::options;
 use super::output::Output;
 use super::runs::Runs;
@@ -30,29 +36,16 @@ use crate::cli::{NamedRun, QueryArgs, QueryFormat};
 /// Tables that are computed when a query names them stand behind it.
 const COMPUTED: &str = "timeline";
 
-/// Runs one query and prints its rows.
+/// Runs one query and prints its rows; without one on a terminal, those that are typed there.
 pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
+    if args.sql.is_none() && io::stdin().is_terminal() && io::stdout().is_terminal() {
+        let source = Source::open(args, None, runs, stderr)?;
+        return session(source, args.top, stderr);
+    }
     let to = Output::open(args.output.as_deref())?;
     let sql = sql(args.sql.as_deref())?;
-    let run = open(&args.run, runs, stderr)?;
-    let mut database = run.sql_context()?;
-    // Texts of a run have their numbers as long as its own database lives.
-    let others = others(args, &sql, runs, stderr)?;
-    for (name, other) in &others {
-        database.register_all(&format!("{name}."), other);
-    }
-    let tables = tables_of(&sql).unwrap_or_default();
-    let mut named = tables_of_plugins(&tables);
-    named.retain(|(of, _)| others.iter().all(|(name, _)| name != of));
-    let is_of_names = |table: &str| matches!(table, name_tables::CATEGORIES | name_tables::GROUPS);
-    if named.is_empty() && tables.iter().any(|table| is_of_names(table)) {
-        publish_names(args, &mut database, stderr)?;
-    } else if !named.is_empty() {
-        publish(args, &run, &named, &mut database, runs, stderr)?;
-    } else if args.baseline.is_some() || !args.set.is_empty() || args.categories.is_some() {
-        stderr.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
-    }
-    let frame = collect_in_order(&database, &sql)?;
+    let mut source = Source::open(args, Some(&sql), runs, stderr)?;
+    let frame = source.collect(&sql)?;
     let format = match args.format {
         QueryFormat::Table => Format::Table {
             room: page_width(None),
@@ -65,15 +58,90 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     Ok(exit::FINE)
 }
 
+/// Runs that queries are asked of.
+struct Source<'a> {
+    args: &'a QueryArgs,
+    run: Run,
+    database: Database,
+    /// Texts of a run have their numbers as long as its own database lives.
+    others: Vec<(String, Database)>,
+    runs: &'a Runs<'a>,
+    stderr: &'a Stderr,
+    /// Tables of plugins that the database has by now.
+    published: BTreeSet<(String, String)>,
+}
+
+impl<'a> Source<'a> {
+    /// Opens the runs for one query, or for any.
+    fn open(
+        args: &'a QueryArgs,
+        sql: Option<&str>,
+        runs: &'a Runs<'a>,
+        stderr: &'a Stderr,
+    ) -> anyhow::Result<Self> {
+        let run = open(&args.run, runs, stderr)?;
+        let mut database = run.sql_context()?;
+        let others = others(args, sql, runs, stderr)?;
+        for (name, other) in &others {
+            database.register_all(&format!("{name}."), other);
+        }
+        Ok(Self {
+            args,
+            run,
+            database,
+            others,
+            runs,
+            stderr,
+            published: BTreeSet::new(),
+        })
+    }
+
+    /// Path of its own run, as typed.
+    fn shown(&self) -> impl std::fmt::Display {
+        self.args.run.display()
+    }
+
+    /// Columns of a table that the database has; none where it cannot be read.
+    fn columns(&self, table: &str) -> Vec<String> {
+        let sql = format!("SELECT * FROM \"{table}\" LIMIT 0");
+        let frame = collect_in_order(&self.database, &sql);
+        let names = frame.map(|frame| frame.get_column_names_owned());
+        let names = names.unwrap_or_default().into_iter();
+        names.map(|name| name.to_string()).collect()
+    }
+
+    /// Rows of a query, with what it reads of plugins.
+    fn collect(&mut self, sql: &str) -> anyhow::Result<DataFrame> {
+        let tables = tables_of(sql).unwrap_or_default();
+        let mut named = tables_of_plugins(&tables);
+        named.retain(|(of, _)| self.others.iter().all(|(name, _)| name != of));
+        let reads_plugins = !named.is_empty();
+        named.retain(|table| !self.published.contains(table));
+        let (args, database) = (self.args, &mut self.database);
+        let is_of_names =
+            |table: &str| matches!(table, name_tables::CATEGORIES | name_tables::GROUPS);
+        if !named.is_empty() {
+            publish(args, &self.run, &named, database, self.runs, self.stderr)?;
+            self.published.extend(named);
+        } else if tables.iter().any(|table| is_of_names(table)) {
+            publish_names(args, database, self.stderr)?;
+        } else if !reads_plugins
+            && (args.baseline.is_some() || !args.set.is_empty() || args.categories.is_some())
+        {
+            self.stderr.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
+        }
+        Ok(collect_in_order(&self.database, sql)?)
+    }
+}
+
 /// The query as typed, or from standard input, without the semicolon at its end.
 fn sql(typed: Option<&str>) -> anyhow::Result<String> {
     let sql = match typed {
         Some(sql) if sql != "-" => sql.to_owned(),
-        _ if typed.is_none() && std::io::stdin().is_terminal() => {
+        _ if typed.is_none() && io::stdin().is_terminal() => {
             bail!("no query (hint: trueno-analyze query RUN \"SELECT …\", or < FILE)")
         }
-        _ => std::io::read_to_string(std::io::stdin())
-            .context("standard input cannot be read as a query")?,
+        _ => io::read_to_string(io::stdin()).context("standard input cannot be read as a query")?,
     };
     Ok(sql.trim().trim_end_matches(';').to_owned())
 }
@@ -92,12 +160,13 @@ fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
 /// Names and tables of the other runs.
 fn others(
     args: &QueryArgs,
-    sql: &str,
+    sql: Option<&str>,
     runs: &Runs<'_>,
     stderr: &Stderr,
 ) -> anyhow::Result<Vec<(String, Database)>> {
     let of_names = [COMPUTED, name_tables::CATEGORIES, name_tables::GROUPS];
-    let reads_names = of_names.iter().any(|table| sql.contains(table));
+    let may_name = |table: &str| sql.is_none_or(|sql| sql.contains(table));
+    let reads_names = of_names.into_iter().any(may_name);
     let mut others: Vec<(String, Database)> = Vec::new();
     for NamedRun { name, run } in &args.others {
         let is_taken = name == COMPUTED || others.iter().any(|(known, _)| known == name);

@@ -1,0 +1,91 @@
+//! First lines of a report of each kind of run, as a terminal of 80 columns shows them.
+
+use std::path::{Path, PathBuf};
+
+use trueno_fixture::Made;
+
+use crate::harness::Dir;
+use crate::kineto::{self, Work};
+
+/// Lines that a person sees without scrolling.
+const LINES: usize = 20;
+
+fn screen(dir: &Dir, run: &Path, code: i32) -> String {
+    let page = dir.report(run, &[]).exits(code).stdout;
+    // The folder of the test has another name each time.
+    let page = page.replace(dir.path().to_str().expect("a path in UTF-8"), "DIR");
+    let lines: Vec<&str> = page.lines().take(LINES).map(str::trim_end).collect();
+    lines.join("\n")
+}
+
+fn dataset(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../datasets")
+        .join(name)
+}
+
+fn imported(dir: &Dir, from: &[PathBuf]) -> PathBuf {
+    let run = dir.join("imported.run");
+    let mut args = vec!["import", "-o", run.to_str().expect("a path in UTF-8")];
+    args.extend(
+        from.iter()
+            .map(|file| file.to_str().expect("a path in UTF-8")),
+    );
+    dir.command(&args).exits(0);
+    run
+}
+
+#[test]
+fn simd_on_a_cpu() {
+    let dir = Dir::new();
+    insta::assert_snapshot!(screen(&dir, &dataset("decode/simd.run"), 0));
+}
+
+#[test]
+fn operators_on_a_cpu() {
+    let dir = Dir::new();
+    let run = imported(&dir, &[dataset("pytorch/cpu_training.json.gz")]);
+    insta::assert_snapshot!(screen(&dir, &run, 0));
+}
+
+#[test]
+fn inference_on_a_gpu() {
+    let dir = Dir::new();
+    let trace = kineto::write(dir.path(), Work::Inference, 0, 1);
+    let run = imported(&dir, &[trace]);
+    let screen = screen(&dir, &run, 0);
+    // 1 µs of each 30: the host launches too slowly.
+    assert!(screen.contains("bound by launches"), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn training_on_a_gpu() {
+    let dir = Dir::new();
+    let trace = kineto::write(dir.path(), Work::Training, 0, 1);
+    let run = imported(&dir, &[trace]);
+    let screen = screen(&dir, &run, 0);
+    // 580 µs of 1,000 compute, 300 communicate with nothing beside them.
+    assert!(screen.contains("exposed communication 30."), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn several_ranks() {
+    let dir = Dir::new();
+    let traces = [0, 1].map(|rank| kineto::write(dir.path(), Work::Training, rank, 2));
+    let run = imported(&dir, &traces);
+    let screen = screen(&dir, &run, 0);
+    assert!(screen.contains("rank 1 gpu0"), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn an_empty_run() {
+    let dir = Dir::new();
+    let run = dir.join("empty.run");
+    Made::new(&run).finish(1_000);
+    let screen = screen(&dir, &run, 3);
+    assert!(screen.contains("no events were recorded"), "{screen}");
+    insta::assert_snapshot!(screen);
+}
