@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::name_pattern;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table};
 
@@ -51,6 +52,8 @@ pub struct Facts {
     pub path_gap: Option<f64>,
     /// Work on the critical path, by name.
     pub path_work: Vec<(String, f64)>,
+    /// Names of iterations, where there are devices.
+    pub iterations: Vec<String>,
     /// Gains of half the time of a name.
     pub halved: Vec<Prediction>,
     /// Gain of the name that gains most at its roof.
@@ -78,6 +81,10 @@ impl Facts {
         let path_kinds = pairs(&run.table("path_kinds")?, "kind", "wall_share")?;
         let (devices, any) = devices::read(run)?;
         let ranks = run.table("ranks")?.rows();
+        let iterations = match devices.is_empty() {
+            true => Vec::new(),
+            false => texts(&run.table("iteration_names")?, "name")?,
+        };
         let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
         Ok(Self {
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
@@ -95,6 +102,7 @@ impl Facts {
                 .find(|(kind, _)| kind == "gap")
                 .map(|gap| gap.1),
             path_work: pairs(&run.table("path_names")?, "name", "wall_share")?,
+            iterations,
             halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,
             at_roof: predictions(&run.table("at_roof")?, "gain_ns")?.pop(),
             operators: texts(&run.table("operators")?, "name")?,
@@ -105,6 +113,12 @@ impl Facts {
     /// A share of the wall.
     pub fn share(&self, ns: i64) -> Option<f64> {
         trueno_analysis::share(ns, self.wall_ns?)
+    }
+
+    /// True of the name of iterations, or of a group of such.
+    pub fn is_iteration(&self, name: &str) -> bool {
+        let mut iterations = self.iterations.iter();
+        iterations.any(|iteration| name_pattern::matches(name, iteration))
     }
 }
 

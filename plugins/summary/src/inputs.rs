@@ -8,7 +8,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 21] = [
+pub const INPUTS: [Input; 22] = [
     may("run", "SELECT wall_ns, rows FROM run"),
     Window::INPUT,
     may("ranks", "SELECT rank FROM ranks"),
@@ -33,6 +33,10 @@ pub const INPUTS: [Input; 21] = [
     may(
         "iterations",
         "SELECT series, wall_ns FROM throughput.iterations",
+    ),
+    may(
+        "iteration_names",
+        "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
     ),
     may(
         "bottlenecks",

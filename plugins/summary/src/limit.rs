@@ -4,7 +4,7 @@
 //! without devices the largest part of the threads' time.
 
 use crate::devices::Split;
-use crate::facts::Facts;
+use crate::facts::{Bottleneck, Facts};
 use crate::sentence::{percent, short};
 
 /// A finding with a smaller gain does not bound the run.
@@ -88,20 +88,36 @@ impl Limit {
             && top.gain.is_some_and(|(_, share)| share >= MIN_GAIN)
             && !is_hidden(&top.class)
         {
-            let detail = match top.sentence.rsplit_once("; ") {
-                Some((lead, _)) => lead,
-                None => &top.sentence,
-            };
-            return Some(Self {
-                by: top.class.clone(),
-                share: None,
-                detail: format!("{}: {detail}", words(&top.class)),
-            });
+            return Some(of_finding(facts, top));
         }
         match shares {
             Some(shares) => Some(of_devices(facts, shares)),
             None => of_threads(facts),
         }
+    }
+}
+
+/// In the words of a finding. A host that both prepares and launches too slowly is one limit: what it prepares comes first.
+fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
+    let is_host = |one: &Bottleneck| matches!(one.class.as_str(), "serialisation" | "launch_bound");
+    let bounds =
+        |one: &&Bottleneck| is_host(one) && one.gain.is_some_and(|(_, share)| share >= MIN_GAIN);
+    let mut found: Vec<&Bottleneck> = match is_host(top) {
+        true => facts.bottlenecks.iter().filter(bounds).collect(),
+        false => vec![top],
+    };
+    found.sort_by_key(|one| one.class != "serialisation");
+    found.dedup_by_key(|one| &one.class);
+    let lead = |one: &&Bottleneck| match one.sentence.rsplit_once("; ") {
+        Some((lead, _)) => lead.to_owned(),
+        None => one.sentence.clone(),
+    };
+    let leads: Vec<String> = found.iter().map(lead).collect();
+    let by = &found[0].class;
+    Limit {
+        by: by.clone(),
+        share: None,
+        detail: format!("{}: {}", words(by), leads.join(", and ")),
     }
 }
 
@@ -139,14 +155,17 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     } else if copy == most {
         let text = format!("copies: {} of {}", percent(most), whole(of));
         limit("copy", most, text)
-    } else if let Some(gap) = facts.path_gap.filter(|gap| *gap >= MAX_GAP) {
+    } else if let Some(gap) = not_recorded(facts).filter(|gap| *gap >= MAX_GAP) {
         let text = format!("what was not recorded: {} of the wall", percent(gap));
         limit("not recorded", gap, text)
     } else {
         let work = facts.path_work.iter().filter(|row| row.1 >= MIN_PART);
         let work = work.take(PARTS);
         let work: Vec<String> = work
-            .map(|(name, share)| format!("{} {}", short(name), percent(*share)))
+            .map(|(name, share)| match facts.is_iteration(name) {
+                true => format!("outside operators {}", percent(*share)),
+                false => format!("{} {}", short(name), percent(*share)),
+            })
             .collect();
         let text = match work.is_empty() {
             true => "work of the host, while devices wait".to_owned(),
@@ -154,6 +173,17 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         };
         limit("host", most, text)
     }
+}
+
+/// Share of the path in gaps, and in iterations outside all that is recorded in them.
+fn not_recorded(facts: &Facts) -> Option<f64> {
+    let of_iterations = facts
+        .path_work
+        .iter()
+        .filter(|row| facts.is_iteration(&row.0));
+    let outside: f64 = of_iterations.map(|row| row.1).sum();
+    let gap = facts.path_gap?;
+    Some((gap + outside).min(1.0))
 }
 
 fn of_threads(facts: &Facts) -> Option<Limit> {

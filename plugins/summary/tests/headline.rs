@@ -240,3 +240,57 @@ fn nothing_is_predicted_of_what_was_not_recorded() {
     assert_eq!(headline.i64("gain_ns").unwrap().get(0), None);
     assert!(headline.text("gain_not_known").unwrap().get(0).is_some());
 }
+
+#[test]
+fn a_host_that_prepares_and_launches_is_one_limit() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, 24 * MS, 0, 0)]);
+    let both = Table::build("bottlenecks")
+        .text("class", ["launch_bound", "serialisation"])
+        .i64("gain_ns", [24 * MS, 23 * MS])
+        .f64("gain_share", [0.24, 0.23])
+        .text(
+            "sentence",
+            [
+                "gpu0 waits for launches 24 %; a graph saves up to 24 ms (24 %)",
+                "gpu0 idles 50 %; preparing ahead saves up to 23 ms (23 %)",
+            ],
+        );
+    assert_eq!(
+        sentence(&summary([wall(100 * MS, 9), idle, exposure, both])),
+        "wall 100 ms · GPU 24 % busy · bound by the host, which prepares: gpu0 idles 50 %, and gpu0 waits for \
+         launches 24 % · best fix found: a graph saves at most 24.0 ms (24 %)"
+    );
+}
+
+#[test]
+fn an_iteration_in_which_nothing_is_recorded_is_not_work() {
+    let [idle, exposure] = devices(&[("gpu0", 100 * MS, MS, 0, 0)]);
+    let path = |iteration: f64| {
+        [
+            Table::build("path_kinds")
+                .text("kind", ["work", "gap"])
+                .f64("wall_share", [0.7, 0.3]),
+            Table::build("path_names")
+                .text("name", ["ProfilerStep#*", "aten::empty"])
+                .f64("wall_share", [iteration, 0.7 - iteration]),
+            Table::build("iteration_names").text("name", ["ProfilerStep#5", "ProfilerStep#6"]),
+        ]
+    };
+    let told = |iteration| {
+        let [kinds, names, iterations] = path(iteration);
+        sentence(&summary([
+            wall(100 * MS, 9),
+            idle.clone(),
+            exposure.clone(),
+            kinds,
+            names,
+            iterations,
+        ]))
+    };
+    assert!(told(0.69).ends_with("bound by what was not recorded: 99 % of the wall"));
+    let host = told(0.1);
+    assert!(
+        host.ends_with("bound by the host: outside operators 10 %, aten::empty 60 % of the wall"),
+        "{host}"
+    );
+}

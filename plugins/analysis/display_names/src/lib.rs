@@ -5,6 +5,7 @@
 //! | `_Z3addPf` | `add` |
 //! | `void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>(…)` | `vectorized_elementwise<CUDAFunctor_add<float>>` |
 //! | `void cutlass::Kernel2<cutlass_80_tensorop_s1688gemm_128x64_nn_align4>(…)` | `cutlass_80_tensorop_s1688gemm_128x64_nn_align4` |
+//! | `autograd::engine::evaluate_function: AddmmBackward0` | `AddmmBackward0` |
 //! | `Cijk_Ailk_Bjlk_BBS_BH_…_MT64x32x64_MI16x16x1_…` | `Cijk_Ailk_Bjlk_BBS_BH_MT64x32x64_MI16x16x1` |
 //!
 //! Only what is a symbol, or reads as a C++ function with its parameters, is shortened: `enumerate(DataLoader)` and
@@ -28,6 +29,9 @@ const MAX_BYTES: usize = 16 << 10;
 /// Text that is read of the names of one table; those after it stay as they are. It bounds the work: the names of a
 /// run may be of any number and length.
 const MAX_TABLE_BYTES: usize = 2 << 20;
+
+/// Words of PyTorch before the name of a node that its engine evaluates.
+const EVALUATED: &str = "autograd::engine::evaluate_function: ";
 
 /// The name as it is shown where no other is like it.
 pub fn display_name(name: &str) -> String {
@@ -126,6 +130,8 @@ impl<'a> Table<'a> {
 enum Readable<'a> {
     /// Not at all: it stays.
     Recorded,
+    /// A node of autograd that is evaluated.
+    Node(&'a str),
     /// A kernel of Tensile, in short.
     Tensile(String),
     /// As Rust spells it.
@@ -138,6 +144,9 @@ impl<'a> Readable<'a> {
     fn new(name: &'a str) -> Self {
         if name.len() > MAX_BYTES {
             return Readable::Recorded;
+        }
+        if let Some(node) = name.strip_prefix(EVALUATED) {
+            return Readable::Node(node);
         }
         if let Some(tile) = tensile(name) {
             return Readable::Tensile(tile);
@@ -155,6 +164,7 @@ impl<'a> Readable<'a> {
         match self {
             Readable::Recorded if is_symbol(name) => name.len(),
             Readable::Recorded => 0,
+            Readable::Node(text) => text.len(),
             Readable::Tensile(text) | Readable::Rust(text) => text.len(),
             Readable::Cpp(text) => text.len(),
         }
@@ -163,8 +173,9 @@ impl<'a> Readable<'a> {
     fn at_level<'s>(&'s self, name: &'s str, level: Level) -> Cow<'s, str> {
         let cpp = match (self, level) {
             (Readable::Recorded, _) | (_, Level::Recorded) => return name.into(),
+            (Readable::Node(node), Level::Functor) => return (*node).into(),
             (Readable::Tensile(tile), Level::Functor) => return tile.into(),
-            (Readable::Tensile(_), _) => return name.into(),
+            (Readable::Node(_) | Readable::Tensile(_), _) => return name.into(),
             (Readable::Rust(rust), _) => return rust.into(),
             (Readable::Cpp(cpp), Level::Demangled) => return cpp.as_ref().into(),
             (Readable::Cpp(cpp), _) => cpp,

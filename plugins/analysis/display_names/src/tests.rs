@@ -74,7 +74,7 @@ const CASES: [(&str, &str); 24] = [
     ),
     (
         "autograd::engine::evaluate_function: AddBackward0",
-        "autograd::engine::evaluate_function: AddBackward0",
+        "AddBackward0",
     ),
     ("Optimizer.step#SGD.step", "Optimizer.step#SGD.step"),
     ("[memory]", "[memory]"),
@@ -116,6 +116,13 @@ fn equal_short_names_keep_more() {
         of(&overloads),
         ["n::pool<float>(float*, int)", "n::pool<float>(int, float*)"]
     );
+    // The node itself is called so inside of it.
+    let nodes = [
+        "autograd::engine::evaluate_function: AddmmBackward0",
+        "AddmmBackward0",
+    ];
+    assert_eq!(of(&nodes), nodes);
+    assert_eq!(of(&nodes[..1]), ["AddmmBackward0"]);
     let taken = ["void n::pool<float>(float*)", "pool<float>"];
     assert_eq!(of(&taken), ["n::pool<float>", "pool<float>"]);
 }
