@@ -47,6 +47,60 @@ fn what_ends_a_process_costs_one_section_and_is_told() {
 }
 
 #[test]
+fn a_plugin_finds_no_way_out_of_its_process() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let plugin = hostile_plugin();
+    let args = [
+        "--plugin",
+        plugin.to_str().unwrap(),
+        "--plugin-id",
+        "hostile",
+        "--set",
+        "hostile.sin=escape",
+        "--json",
+        "-",
+    ];
+    let ways = |more: &[&str]| -> Option<Vec<(String, bool)>> {
+        let done = dir.report(&run, &[&args[..], more].concat()).exits(0);
+        if done.stderr.contains("no sandbox for plugins") {
+            return None;
+        }
+        let json = done.json();
+        let rows = section(&json, "hostile")["tables"][0]["rows"]
+            .as_array()
+            .cloned();
+        let rows = rows.unwrap();
+        let way = |row: &Value| (row[0].as_str().unwrap().to_owned(), row[1] == true);
+        Some(rows.iter().map(way).collect())
+    };
+    let Some(isolated) = ways(&["--isolate"]) else {
+        println!("left out: this kernel has no Landlock or no seccomp, and the report says so");
+        return;
+    };
+    for (way, open) in isolated {
+        assert_eq!(open, way == "start a thread", "{way}");
+    }
+    // The ways are ways: without isolation most are open.
+    let here = ways(&[]).unwrap();
+    let open = here.iter().filter(|(_, open)| *open).count();
+    assert!(open > here.len() / 2, "{here:#?}");
+}
+
+#[test]
+fn a_plugin_that_stops_itself_holds_nobody_up() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let json = commit(&dir, &run, "stop", &["--plugin-timeout", "1000s"]).json();
+    let message = section(&json, "hostile")["message"].as_str().unwrap();
+    assert!(
+        message.starts_with("it stopped its own process"),
+        "{message}"
+    );
+    assert_eq!(section(&json, "sanity")["status"], "ok");
+}
+
+#[test]
 fn what_was_given_before_a_crash_is_kept() {
     let dir = Dir::new();
     let run = dir.run();

@@ -189,7 +189,7 @@ pub struct PluginArgs {
     /// Run all plugins in this process.
     #[arg(long, overrides_with = "isolate")]
     pub no_isolate: bool,
-    /// Time limit of an isolated plugin, such as 30s or 500ms [default: 600s].
+    /// Time limit of an isolated plugin, such as 30s or 500ms [default: 60s, and 1 s for each MB of its inputs].
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub plugin_timeout: Option<Duration>,
     /// Memory limit of an isolated plugin, such as 512M or 4GB [default: three quarters of the machine's].

@@ -5,14 +5,13 @@ use std::path::Path;
 use anyhow::bail;
 use trueno_compare::check::{self, CheckedRun, Config, Subject, exit_code, render, worst};
 use trueno_compare::golden::Opened;
-use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_render::style::Palette;
 
 use super::annotations;
 use super::output::{Files, Output};
 use super::runs::Runs;
-use super::search::search;
+use super::search::gather;
 use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::{CheckArgs, CheckFormat};
@@ -61,7 +60,7 @@ pub fn check(
         Some(file) => CategoryRules::read(file)?,
         None => CategoryRules::default(),
     };
-    let registry = Registry::gather(&search(&args.plugins))?;
+    let registry = gather(&args.plugins, stderr)?;
     let open_side = |path| runs.open_side(path);
     let golden = args.golden.as_deref().map(open_side).transpose()?;
     let reference = args.reference.as_deref().map(open_side).transpose()?;

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use trueno_compare::golden::Opened;
 use trueno_compare::runs::operators::OperatorTree;
 use trueno_compare::runs::{self, Comparison, Member, Options, render};
-use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_model::exit;
 use trueno_model::name_groups::NameGroups;
@@ -14,7 +13,7 @@ use trueno_render::style::Palette;
 use super::charts;
 use super::output::{self, Files, Output};
 use super::runs::Runs;
-use super::search::search;
+use super::search::gather;
 use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
 use crate::cli::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
@@ -66,7 +65,7 @@ pub fn compare(
         None => CategoryRules::default(),
     };
     // A library that was named must be one, whether or not it is needed.
-    let registry = Registry::gather(&search(&args.plugins))?;
+    let registry = gather(&args.plugins, stderr)?;
     let registry = (!args.no_path).then_some(&registry);
     let bases: Vec<&PathBuf> = std::iter::once(&args.base).chain(&args.baseline).collect();
     let mut opened: Vec<Opened> = Vec::new();

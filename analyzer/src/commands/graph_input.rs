@@ -2,12 +2,11 @@
 
 use trueno_engine::run::Run;
 use trueno_graph::{self, Content, Critical, Filter, Graph};
-use trueno_host::plugin::Registry;
 use trueno_model::RunFacts;
 use trueno_plugin::{agreeing, counted};
 
 use super::runs::Runs;
-use super::search::search;
+use super::search::gather;
 use super::stderr::Stderr;
 use crate::cli::GraphArgs;
 
@@ -39,7 +38,7 @@ impl GraphInput {
         stderr: &Stderr,
     ) -> anyhow::Result<GraphInput> {
         // A library that was named must be one, whether or not it is needed.
-        let registry = Registry::gather(&search(&args.plugins))?;
+        let registry = gather(&args.plugins, stderr)?;
         let run = runs.open(&args.run)?;
         let tiles = args.tiles;
         let edges = want.edges;

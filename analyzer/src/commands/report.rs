@@ -7,7 +7,7 @@ use serde_json::Value;
 use trueno_compare::golden::Opened;
 use trueno_compare::tolerances::Tolerances;
 use trueno_host::plan::Wish;
-use trueno_host::plugin::{Registry, Status};
+use trueno_host::plugin::Status;
 use trueno_host::window::Wanted;
 use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
@@ -21,7 +21,7 @@ use super::charts::Charts;
 use super::options;
 use super::output::{self, Files, Output};
 use super::runs::Runs;
-use super::search::search;
+use super::search::gather;
 use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::ReportArgs;
@@ -95,7 +95,7 @@ pub fn report(
         Some(file) => CategoryRules::read(file)?,
         None => CategoryRules::default(),
     };
-    let registry = Registry::gather(&search(&args.plugins))?;
+    let registry = gather(&args.plugins, stderr)?;
     for entry in &registry.entries {
         if let Status::Refused { why } = &entry.status {
             stderr.warn(&format!("plugin not loaded: {why}"));

@@ -1,9 +1,25 @@
 //! Places of plugins, and their isolation, as asked for.
 
-use trueno_host::plugin::Search;
-use trueno_host::plugin::isolate::{AVAILABLE, Isolation, Limits, Which};
+use trueno_host::plugin::isolate::{AVAILABLE, Isolation, Limits, Which, missing};
+use trueno_host::plugin::{Execution, Plugin, Registry, Search};
 
+use super::stderr::Stderr;
 use crate::cli::PluginArgs;
+
+/// The plugins that were asked for. Where some run in a process of their own, says what its sandbox lacks.
+pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Registry> {
+    let search = search(args);
+    let registry = Registry::gather(&search)?;
+    let is_isolated = |plugin: &Plugin| matches!(plugin.execution, Execution::Isolated(_));
+    if registry.plugins.iter().any(is_isolated)
+        && let Some(missing) = missing()
+    {
+        stderr.warn(&format!(
+            "no sandbox for plugins: this kernel has no {missing}"
+        ));
+    }
+    Ok(registry)
+}
 
 /// The plugins that run in a process of their own, and the limits of these.
 pub(super) fn isolation(args: &PluginArgs) -> Isolation {
@@ -14,9 +30,7 @@ pub(super) fn isolation(args: &PluginArgs) -> Isolation {
         (false, false) => Which::None,
     };
     let mut limits = Limits::default();
-    if let Some(time) = args.plugin_timeout {
-        limits.time = time;
-    }
+    limits.time = args.plugin_timeout;
     if let Some(bytes) = args.plugin_memory {
         limits.memory_bytes = bytes;
     }

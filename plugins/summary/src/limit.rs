@@ -1,6 +1,6 @@
 //! The limit: what bounds the run.
 //!
-//! A finding of `bottleneck` that would save at least [`MIN_GAIN`] of the wall; else the largest part of the devices' time;
+//! A finding of `bottleneck` that would save at least `MIN_GAIN` of the wall; else the largest part of the devices' time;
 //! without devices the largest part of the threads' time.
 
 use crate::devices::Split;

@@ -2,6 +2,7 @@
 //!
 //! Sins about loading are separate libraries, in `c/`.
 
+mod escape;
 mod sin;
 mod stream;
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
 use trueno_plugin::{Chart, Error, Finding, Result, Run, Severity, Table, abi};
 
-use crate::stream;
+use crate::{escape, stream};
 
 /// Kinds of misbehaviour.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -82,6 +82,10 @@ pub enum Sin {
     PrintForEver,
     /// Says on standard output, and on every other open file, that all went well, and exits.
     ForgeAnswer,
+    /// Tries each way out of its process: a table `ways` says which are open.
+    Escape,
+    /// Stops its process until somebody else would let it go on.
+    Stop,
 }
 
 /// Behaves: hands its input on.
@@ -188,6 +192,12 @@ pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
                 let _ = std::io::Write::write_all(&mut *file, &[4; 64]);
             }
             std::process::exit(0)
+        }
+        Sin::Escape => escape::try_all(run),
+        Sin::Stop => {
+            // SAFETY: a call with a number.
+            unsafe { libc::raise(libc::SIGSTOP) };
+            behave(run)
         }
     }
 }

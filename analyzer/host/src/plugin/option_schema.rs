@@ -5,8 +5,6 @@
 //! asked with a key that no plugin has, in a process of its own and without
 //! inputs. Values it refuses in the same way, before a run is read.
 
-use std::time::Duration;
-
 use super::call::OPTION_HINT;
 use super::descriptor::{Execution, Plugin};
 use super::isolate::{self, Limits};
@@ -23,9 +21,6 @@ pub enum OptionSchema {
 
 /// No plugin has it: it is no name of a field.
 const NOBODYS_KEY: &str = "?";
-/// An answer takes milliseconds, on a busy machine seconds; a plugin that ignores its options and works on nothing is not
-/// waited for. A run's limit says nothing of this.
-const MAX_TIME: Duration = Duration::from_secs(60);
 
 /// Asks the plugin.
 pub fn known_options(plugin: &Plugin) -> OptionSchema {
@@ -54,7 +49,8 @@ fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
         Execution::InProcess(_) => Limits::default(),
     };
     let limits = Limits {
-        time: MAX_TIME,
+        // A plugin that ignores its options and works on nothing is not waited for.
+        time: Some(limits.loading_time()),
         ..limits
     };
     let nothing = plugin.descriptor.inputs.iter().map(|_| None).collect();

@@ -33,7 +33,7 @@ pub fn check(
     }
     let to = Output::open(args.result.output.as_deref())?;
     let mut limits = isolation(&args.plugins).limits;
-    limits.time = args.plugins.plugin_timeout.unwrap_or(TIME);
+    limits.time = Some(args.plugins.plugin_timeout.unwrap_or(TIME));
     let alone = Registry::gather(&Search {
         files: vec![args.file.clone()],
         allow_unsafe: args.plugins.allow_unsafe_plugins,

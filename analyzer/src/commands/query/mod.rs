@@ -16,7 +16,6 @@ use trueno_engine::run::Run;
 use trueno_engine::spans::is_computed;
 use trueno_host::name_tables;
 use trueno_host::plan::Wish;
-use trueno_host::plugin::Registry;
 use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
 use trueno_model::{Section, SectionStatus, exit};
@@ -28,7 +27,7 @@ use self::session::session;
 use super::options;
 use super::output::Output;
 use super::runs::Runs;
-use super::search::search;
+use super::search::gather;
 use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::{NamedRun, QueryArgs, QueryFormat};
@@ -216,7 +215,7 @@ fn publish(
     runs: &Runs<'_>,
     stderr: &Stderr,
 ) -> anyhow::Result<()> {
-    let registry = Registry::gather(&search(&args.plugins))?;
+    let registry = gather(&args.plugins, stderr)?;
     let plugins: BTreeSet<&String> = named.iter().map(|(plugin, _)| plugin).collect();
     let known = plugins.into_iter().filter(|id| registry.get(id).is_some());
     let only: Vec<String> = known.cloned().collect();

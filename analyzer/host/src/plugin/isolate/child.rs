@@ -11,7 +11,7 @@ use super::exit_reason::End;
 use super::input_reader::InputReader;
 use super::message::{Kind, head};
 use super::request::{Request, Task};
-use super::{crash, tables};
+use super::{crash, sandbox, tables};
 use crate::plugin::host::{Given, Taken};
 use crate::plugin::{call, load};
 
@@ -27,6 +27,11 @@ pub fn serve() -> Result<Infallible, String> {
     })?;
     let fresh_bytes = crash::memory_bytes();
     confine(&described, fresh_bytes)?;
+    sandbox::close_others([job.as_raw_fd(), to.as_raw_fd()])
+        .map_err(|error| format!("files of others cannot be closed: {error}"))?;
+    // Before the library is loaded: its constructors are the plugin's, too.
+    sandbox::enter(&described.file)
+        .map_err(|why| format!("the sandbox cannot be set up ({why}; hint: --no-isolate)"))?;
     let to = Rc::new(to);
     crash::watch(to.as_raw_fd(), fresh_bytes);
     let answered = answer(described, job, &to);

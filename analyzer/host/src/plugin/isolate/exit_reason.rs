@@ -63,8 +63,10 @@ impl Crash {
 /// The reason why there is no [`End`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum ExitReason {
-    /// The time limit.
-    TooLong,
+    /// The time limit, which was this.
+    TooLong(Duration),
+    /// A signal that holds it until another one.
+    Stopped,
     /// It sent more than its memory limit.
     TooMuch,
     /// Its messages are not ours.
@@ -89,9 +91,13 @@ impl ExitReason {
             )
         };
         match self {
-            ExitReason::TooLong => format!(
+            ExitReason::TooLong(time) => format!(
                 "it was stopped after {}, its time limit (hint: --plugin-timeout TIME){}",
-                seconds(limits.time),
+                units::duration(time.as_nanos() as f64),
+                last()
+            ),
+            ExitReason::Stopped => format!(
+                "it stopped its own process, as SIGSTOP does, and was ended{}",
                 last()
             ),
             ExitReason::TooMuch => format!("{}: what it gave is larger", memory()),
@@ -123,10 +129,6 @@ impl ExitReason {
             ),
         }
     }
-}
-
-fn seconds(time: Duration) -> String {
-    units::duration(time.as_nanos() as f64)
 }
 
 /// Meaning of a signal, to stand behind its name.
@@ -190,7 +192,7 @@ mod tests {
     fn limits() -> Limits {
         Limits {
             program: "/none".into(),
-            time: Duration::from_millis(1500),
+            time: None,
             memory_bytes: 1_000_000_000,
         }
     }
@@ -215,10 +217,15 @@ mod tests {
         };
         for (message, words) in [
             (
-                say(ExitReason::TooLong, None, &nothing),
+                say(
+                    ExitReason::TooLong(Duration::from_millis(1500)),
+                    None,
+                    &nothing,
+                ),
                 "after 1.50 s, its time limit",
             ),
             (say(ExitReason::TooMuch, None, &nothing), "limit of 1 GB"),
+            (say(ExitReason::Stopped, None, &nothing), "SIGSTOP"),
             (
                 say(ExitReason::Signal(SEGV), crash(SEGV, 8, 0), &nothing),
                 "SIGSEGV: it used a null pointer (address 0x8)",

@@ -32,21 +32,43 @@ pub struct Isolation {
 pub struct Limits {
     /// The program whose hidden verb serves: the analyzer itself.
     pub program: PathBuf,
-    /// From its start to its end, on the wall clock.
-    pub time: Duration,
+    /// From its start to its end, on the wall clock; `None`: by the size of its inputs.
+    pub time: Option<Duration>,
     /// Address space beyond that of the fresh process, its copy of the inputs included.
     pub memory_bytes: u64,
 }
 
-/// Ten minutes: the slowest of ours takes seconds for ten million rows.
-pub const DEFAULT_TIME: Duration = Duration::from_secs(600);
+/// Default time limit for no input at all: a busy machine needs long to start a process.
+const TIME: Duration = Duration::from_secs(60);
+/// Time added for each byte of its inputs: ours take a hundredth of it.
+const TIME_PER_BYTE: Duration = Duration::from_micros(1);
+
+/// A library that takes longer to load, or to look at its options, is broken.
+const MAX_LOADING_TIME: Duration = Duration::from_secs(60);
+/// The least time for that, whatever the limit of a run: a busy machine takes long to start a process.
+const MIN_LOADING_TIME: Duration = Duration::from_secs(10);
+
+impl Limits {
+    /// The time limit of loading, and of looking at options: milliseconds where nothing is wrong.
+    pub fn loading_time(&self) -> Duration {
+        let asked = self.time.unwrap_or(MAX_LOADING_TIME);
+        asked.clamp(MIN_LOADING_TIME, MAX_LOADING_TIME)
+    }
+
+    /// The time limit of a plugin with inputs of this size.
+    pub fn time_for(&self, inputs_bytes: u64) -> Duration {
+        let more_us = u128::from(inputs_bytes) * TIME_PER_BYTE.as_micros();
+        let more = Duration::from_micros(u64::try_from(more_us).unwrap_or(u64::MAX));
+        self.time.unwrap_or_else(|| TIME.saturating_add(more))
+    }
+}
 
 impl Default for Limits {
     fn default() -> Self {
         Limits {
             // The image that runs, even where its file has been replaced since.
             program: PathBuf::from("/proc/self/exe"),
-            time: DEFAULT_TIME,
+            time: None,
             memory_bytes: memory_of_this_machine() / 4 * 3,
         }
     }
@@ -114,6 +136,19 @@ mod tests {
         for wrong in ["", "M", "-1G", "0", "NaN", "inf", "1T"] {
             assert!(size(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn more_input_has_more_time() {
+        let limits = Limits::default();
+        assert_eq!(limits.time_for(0), Duration::from_secs(60));
+        assert_eq!(limits.time_for(540_000_000), Duration::from_secs(600));
+        assert!(limits.time_for(u64::MAX) > Duration::from_secs(1 << 40));
+        let time = Some(Duration::from_secs(5));
+        assert_eq!(
+            Limits { time, ..limits }.time_for(1 << 40),
+            Duration::from_secs(5)
+        );
     }
 
     #[test]

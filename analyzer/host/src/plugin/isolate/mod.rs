@@ -8,7 +8,7 @@
 //! crash, an endless loop, an `exit` costs what had not been sent yet.
 //!
 //! The memory file is the child's standard input (pages are given back as they are read), its standard output a
-//! pipe for messages, which it takes for itself before the library is loaded. Libraries that are isolated are never
+//! pipe for messages, which it takes for itself before the library is loaded; it then enters a sandbox. Libraries that are isolated are never
 //! loaded by the parent, not even for their descriptors.
 
 #[cfg(target_os = "linux")]
@@ -28,6 +28,8 @@ mod message;
 mod process;
 #[cfg(target_os = "linux")]
 mod request;
+#[cfg(target_os = "linux")]
+mod sandbox;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod tables;
 
@@ -44,6 +46,14 @@ use super::outcome::Outcome;
 
 /// Tells whether this system can do it.
 pub const AVAILABLE: bool = cfg!(target_os = "linux");
+
+/// Parts of the sandbox that this kernel does not have, for people; `None`: it has all.
+pub fn missing() -> Option<&'static str> {
+    #[cfg(target_os = "linux")]
+    return sandbox::missing();
+    #[cfg(not(target_os = "linux"))]
+    return None;
+}
 
 /// Descriptor of the plugin in `file`.
 ///

@@ -15,7 +15,7 @@ use super::captured_output::CapturedOutput;
 use super::exit_reason::{Crash, End, ExitReason};
 use super::message::{Inbox, Kind};
 use super::request::{Request, Task, write_inputs};
-use super::{Limits, tables};
+use super::{Limits, sandbox, tables};
 use crate::plugin::call::judge;
 use crate::plugin::descriptor::Descriptor;
 use crate::plugin::host::Taken;
@@ -23,15 +23,12 @@ use crate::plugin::outcome::{FailureKind, Outcome};
 
 /// The hidden verb.
 pub const VERB: &str = "plugin-host";
-/// A library that takes longer to load is broken. Of a run's limit this is no part: that is for what a plugin computes, and
-/// may be less than a busy machine takes to start a process.
-const MAX_LOAD_TIME: Duration = Duration::from_secs(60);
 /// Interval at which a child that closed its pipes, or left them to others, is asked whether it has ended.
 const ASK_EVERY: Duration = Duration::from_millis(50);
 
 pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
     let limits = Limits {
-        time: MAX_LOAD_TIME,
+        time: Some(limits.loading_time()),
         ..limits.clone()
     };
     let shown = file.display();
@@ -153,8 +150,12 @@ fn talk(
     let memory = memory_file(c"trueno-plugin-job")
         .map_err(|error| format!("a memory file for its inputs cannot be had: {error}"))?;
     start(&memory)?;
+    let inputs_bytes = memory.metadata().map_or(0, |memory| memory.len());
+    let time = limits.time_for(inputs_bytes);
     let mut child = Command::new(&limits.program)
         .arg0("trueno-analyze")
+        .env_clear()
+        .envs(std::env::var_os(sandbox::LIBRARY_PATH).map(|value| (sandbox::LIBRARY_PATH, value)))
         .arg(VERB)
         .current_dir("/")
         .stdin(Stdio::from(memory))
@@ -164,7 +165,7 @@ fn talk(
         .process_group(0)
         .spawn()
         .map_err(|error| format!("a process for it cannot be started: {error}"))?;
-    let listened = listen(&mut child, limits, hear);
+    let listened = listen(&mut child, time, limits.memory_bytes, hear);
     let group = libc::pid_t::try_from(child.id()).map(|id| -id);
     if let Ok(group) = group {
         // SAFETY: a call with numbers. The child has not been waited for, so its number is still its own.
@@ -200,10 +201,11 @@ fn memory_file(name: &CStr) -> io::Result<File> {
 /// Listens until the child has ended or is to be ended. [`ExitReason::Exit`] of 0: ask the system how.
 fn listen(
     child: &mut Child,
-    limits: &Limits,
+    time: Duration,
+    memory_bytes: u64,
     hear: &mut dyn FnMut(Kind, Vec<u8>),
 ) -> io::Result<Heard> {
-    let deadline = Instant::now().checked_add(limits.time);
+    let deadline = Instant::now().checked_add(time);
     let mut answers = child.stdout.take().map(Pipe::new).transpose()?;
     let mut talk = child.stderr.take().map(Pipe::new).transpose()?;
     let mut heard = Heard {
@@ -216,7 +218,7 @@ fn listen(
     let mut buffer = vec![0; 1 << 18];
     loop {
         // Asked before the pipes are emptied: what an ended child has sent is then all there.
-        let ended = has_ended(child)?;
+        let state = state(child)?;
         while let Some(read) = read(&mut answers, &mut buffer)? {
             total += read.len() as u64;
             inbox.put(read);
@@ -231,7 +233,7 @@ fn listen(
                     }
                 }
             }
-            if total > limits.memory_bytes {
+            if total > memory_bytes {
                 heard.ending = ExitReason::TooMuch;
                 return Ok(heard);
             }
@@ -245,12 +247,19 @@ fn listen(
                 break;
             }
         }
-        if ended {
-            heard.is_cut = inbox.has_rest();
-            return Ok(heard);
+        match state {
+            State::Runs => {}
+            State::Ended => {
+                heard.is_cut = inbox.has_rest();
+                return Ok(heard);
+            }
+            State::Stopped => {
+                heard.ending = ExitReason::Stopped;
+                return Ok(heard);
+            }
         }
         if is_over(deadline) {
-            heard.ending = ExitReason::TooLong;
+            heard.ending = ExitReason::TooLong(time);
             return Ok(heard);
         }
         wait_for_more(&[&answers, &talk], deadline)?;
@@ -261,14 +270,23 @@ fn is_over(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
 }
 
-/// Tells whether it has ended; it stays to be waited for.
-fn has_ended(child: &Child) -> io::Result<bool> {
+/// State of a child that has not been waited for.
+enum State {
+    Runs,
+    /// By a signal, until another one: nobody but the plugin itself would send it.
+    Stopped,
+    Ended,
+}
+
+fn state(child: &Child) -> io::Result<State> {
     // SAFETY: the struct lives for the call; all zeros is a valid one.
     unsafe {
         let mut info: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+        let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
         match libc::waitid(libc::P_PID, child.id(), &mut info, flags) {
-            0 => Ok(info.si_pid() != 0),
+            0 if info.si_pid() == 0 => Ok(State::Runs),
+            0 if info.si_code == libc::CLD_STOPPED => Ok(State::Stopped),
+            0 => Ok(State::Ended),
             _ => Err(io::Error::last_os_error()),
         }
     }
