@@ -1,7 +1,7 @@
 //! One thread's side of one recorder: its ring, its clock and what is open on it.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::time::Duration;
 
 use crate::clock::{self, Clock};
@@ -70,6 +70,8 @@ pub(crate) struct Lane {
     /// Not there: no brick of the thread was counted yet.
     #[cfg(feature = "perf")]
     pub perf: Option<Box<crate::perf::Counting>>,
+    /// Room is being made: a signal handler that records meanwhile finds none.
+    makes_room: AtomicBool,
     shared: Arc<SessionState>,
 }
 
@@ -92,6 +94,7 @@ impl Lane {
             #[cfg(feature = "perf")]
             perf: None,
             open: OpenStack::new(thread),
+            makes_room: AtomicBool::new(false),
             shared,
         }
     }
@@ -374,6 +377,19 @@ impl Lane {
     }
 
     fn make_room(&mut self, needed: u64) -> bool {
+        if self.makes_room.load(Ordering::Relaxed) {
+            return false;
+        }
+        // The thread may wait in there for long: that is where nearly all signals meet a lane at work.
+        self.makes_room.store(true, Ordering::Relaxed);
+        compiler_fence(Ordering::SeqCst);
+        let is_made = self.wait_for_room(needed);
+        compiler_fence(Ordering::SeqCst);
+        self.makes_room.store(false, Ordering::Relaxed);
+        is_made
+    }
+
+    fn wait_for_room(&mut self, needed: u64) -> bool {
         let _reentrancy = ReentrancyGuard::enter();
         loop {
             let (fits, half_full) = self.producer.reserve(needed);

@@ -346,14 +346,16 @@ impl SessionState {
     pub fn dropped(&self, table: usize) -> u64 {
         let threads = lock(&self.threads);
         let lost = self.live.counts();
-        self.ended_dropped.get(table)
-            + lost.map_or(0, |lost| {
-                lost.no_ring.get(table) + lost.unwritten.get(table)
-            })
-            + threads
-                .iter()
-                .map(|thread| thread.dropped.get(table))
-                .sum::<u64>()
+        // Saturating: these lie in a file that others can write.
+        let lost = lost.map_or(0, |lost| {
+            let (no_ring, unwritten) = (&lost.no_ring, &lost.unwritten);
+            no_ring.get(table).saturating_add(unwritten.get(table))
+        });
+        let of_threads = threads.iter().map(|thread| thread.dropped.get(table));
+        of_threads.fold(
+            self.ended_dropped.get(table).saturating_add(lost),
+            u64::saturating_add,
+        )
     }
 
     /// Events after the end: those that met a closed recorder, and those published too late.

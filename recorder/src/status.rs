@@ -64,7 +64,7 @@ pub(crate) fn tables(shared: &SessionState) -> (BTreeMap<&'static str, TableStat
             dropped: shared.dropped(number),
         };
         rows += status.rows;
-        dropped += status.dropped;
+        dropped = u64::saturating_add(dropped, status.dropped);
         if status != TableStatus::default() {
             tables.insert(table.name, status);
         }

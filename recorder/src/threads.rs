@@ -88,7 +88,10 @@ fn find_or_make(shared: &Arc<SessionState>) -> *mut Lane {
     let _reentrancy = ReentrancyGuard::enter();
     // Err: the thread is ending and its lanes are gone.
     let lane = OWNED.try_with(|owned| {
-        let mut owned = owned.borrow_mut();
+        // Borrowed: a signal handler records in the middle of this. Its event is counted as one without a ring.
+        let Ok(mut owned) = owned.try_borrow_mut() else {
+            return ptr::null_mut();
+        };
         owned.forget_finished();
         // SAFETY: owned lanes are valid until this list lets them go.
         let known = owned

@@ -54,6 +54,8 @@ pub(super) struct Ending {
     pub wall_ns: AtomicU64,
     /// Rows that were still open, once it has ended.
     pub open: AtomicU64,
+    /// Rows of segments that somebody has removed, once it has ended.
+    pub gone: AtomicU64,
 }
 
 /// Everything the writer thread owns.

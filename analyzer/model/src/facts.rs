@@ -178,7 +178,9 @@ impl RunFacts {
             schema::table(&table.name).is_some_and(schema::Table::is_interval)
         };
         let tables = self.tables.iter().filter(is_interval);
-        tables.map(|table| table.rows_read).sum()
+        tables
+            .map(|table| table.rows_read)
+            .fold(0, u64::saturating_add)
     }
 }
 

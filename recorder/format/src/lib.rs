@@ -8,6 +8,7 @@
 //! | [`live`], [`ring`], [`record`], [`waiting_rows`] | what a recording keeps so that it survives its process |
 //! | [`salvage`] | how that is read when the process is gone |
 //! | [`columns`], [`table_writer`], [`record_rows`] | from records to batches |
+//! | [`regular_file`] | the files of a run, opened only where they are files |
 //! | [`edit`] | a new run beside an old one, which then takes its place |
 //!
 //! The crate knows how runs look, not how they are recorded: it reads no clock for events and starts no thread.
@@ -26,6 +27,7 @@ pub mod columns;
 mod devices;
 pub mod edit;
 mod error;
+pub mod file_size_signal;
 pub mod host;
 pub mod journal;
 mod kernel_source;
@@ -35,6 +37,7 @@ pub mod mapped_file;
 pub mod mapping;
 pub mod record;
 pub mod record_rows;
+pub mod regular_file;
 pub mod ring;
 pub mod row_counters;
 pub mod run_directory;

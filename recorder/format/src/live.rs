@@ -18,6 +18,7 @@ use std::path::Path;
 
 pub use log::{Entry, LOG, Log, LoggedThread, read as read_log};
 
+use crate::regular_file;
 use crate::row_counters::RowCounters;
 
 /// Name of the folder in the run directory.
@@ -49,7 +50,7 @@ pub fn rows_name(table: &str) -> String {
 ///
 /// Whoever takes the lock unlocks it before closing the file: a child that is between fork and exec has it open as well.
 pub fn is_recording(run: &Path) -> Option<bool> {
-    let log = fs::File::open(run.join(LIVE).join(LOG)).ok()?;
+    let log = regular_file::open(&run.join(LIVE).join(LOG)).ok()?;
     match log.try_lock_shared() {
         Ok(()) => {
             // Closing it is not enough: a child that another thread is starting has it open as well for a moment.

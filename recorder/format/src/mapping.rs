@@ -1,10 +1,15 @@
 //! Memory that outlives the process: a file mapped and shared.
 
+pub mod cut_pages;
+
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
+
+use crate::file_size_signal;
+use crate::regular_file::{self, MAX_TEXT_BYTES};
 
 /// Zeroed memory in whole pages, every one of them mapped before it is used.
 pub struct Mapping {
@@ -30,9 +35,10 @@ impl Mapping {
             .write(true)
             .create_new(true)
             .open(path)?;
-        let mapping = reserve(&file, bytes)
+        let mapping = file_size_signal::without(|| reserve(&file, bytes))
             .and_then(|()| Self::map(bytes, libc::MAP_SHARED, file.as_raw_fd()))
-            .and_then(|mapping| mapping.populate().map(|()| mapping));
+            .and_then(|mapping| mapping.populate().map(|()| mapping))
+            .inspect(|mapping| cut_pages::watch(mapping.base.as_ptr() as usize, bytes));
         mapping.inspect_err(|_| {
             // Half a file is of no use to anyone.
             let _ = std::fs::remove_file(path);
@@ -49,8 +55,13 @@ impl Mapping {
 
     /// A copy of a file, in memory of its own. Second: its length.
     pub fn copy_of(path: &Path) -> io::Result<(Self, usize)> {
-        let mut file = File::open(path)?;
+        let mut file = regular_file::open(path)?;
         let bytes = usize::try_from(file.metadata()?.len()).map_err(io::Error::other)?;
+        if bytes as u64 > MAX_TEXT_BYTES {
+            return Err(io::Error::other(format!(
+                "it has {bytes} bytes, expected at most {MAX_TEXT_BYTES}"
+            )));
+        }
         let mapping = Self::map(bytes.max(1), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
         // SAFETY: the whole mapping, zeroed, and nobody else has it yet.
         let target = unsafe { std::slice::from_raw_parts_mut(mapping.base.as_ptr(), bytes) };
@@ -110,6 +121,9 @@ impl Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
+        if self.in_file {
+            cut_pages::forget(self.base.as_ptr() as usize);
+        }
         // SAFETY: mapped in `map` with this length, unmapped once.
         unsafe { libc::munmap(self.base.as_ptr().cast(), self.bytes) };
     }

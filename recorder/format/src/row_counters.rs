@@ -13,7 +13,11 @@ impl RowCounters {
     /// For one adding thread: no locked instruction.
     pub fn add_alone(&self, table: TableId, count: u64) {
         let cell = &self.0[table as usize];
-        cell.store(cell.load(Ordering::Relaxed) + count, Ordering::Relaxed);
+        // Wrapping: it may lie in a file that others can write, and a recorded program does not panic for that.
+        cell.store(
+            cell.load(Ordering::Relaxed).wrapping_add(count),
+            Ordering::Relaxed,
+        );
     }
 
     /// Counts rows, of any thread.
@@ -33,7 +37,9 @@ impl RowCounters {
 
     /// Rows of all tables.
     pub fn sum(&self) -> u64 {
-        (0..TABLES.len()).map(|table| self.get(table)).sum()
+        (0..TABLES.len())
+            .map(|table| self.get(table))
+            .fold(0, u64::saturating_add)
     }
 
     /// Forgets them.

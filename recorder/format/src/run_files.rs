@@ -5,6 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::file_size_signal;
 use crate::journal::{JOURNAL, Line};
 use crate::run_json::{RUN_JSON, RunJson};
 
@@ -46,7 +47,7 @@ impl RunFiles {
             self.journal.write_all(text.as_bytes())?;
             Ok(text.len() as u64)
         };
-        match write() {
+        match file_size_signal::without(&mut write) {
             Ok(bytes) => {
                 self.journal_bytes += bytes;
                 Ok(())
@@ -76,7 +77,7 @@ impl RunFiles {
             fs::write(&temporary, text)?;
             fs::rename(&temporary, &path)
         };
-        write().map_err(|e| {
+        file_size_signal::without(write).map_err(|e| {
             // Nothing is lost by it: the old run.json still stands.
             let _ = fs::remove_file(&temporary);
             Error::io(&path, "write it", e)
@@ -93,6 +94,7 @@ impl RunFiles {
             fs::create_dir(&folder).map_err(|e| Error::io(&folder, "make the folder", e))?;
         }
         let path = folder.join(format!("{hash}.ptx"));
-        fs::write(&path, source).map_err(|e| Error::io(&path, "write the source", e))
+        file_size_signal::without(|| fs::write(&path, source))
+            .map_err(|e| Error::io(&path, "write the source", e))
     }
 }

@@ -14,13 +14,13 @@ mod table;
 mod waiting;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 
 use crate::error::Error;
 use crate::journal::{Chunk, Line};
 use crate::live::LIVE;
 use crate::record_rows::Rows;
+use crate::regular_file;
 use crate::run_json::{RUN_JSON, RunJson, State};
 use crate::schema::TABLES;
 use crate::timeline::Timeline;
@@ -123,7 +123,7 @@ impl std::fmt::Debug for SalvagedSegment {
 /// what is not damaged is there.
 pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     let path = run.join(RUN_JSON);
-    let text = fs::read(&path).map_err(|e| Error::io(&path, "read it", e))?;
+    let text = regular_file::read(&path).map_err(|e| Error::io(&path, "read it", e))?;
     let json: RunJson =
         serde_json::from_slice(&text).map_err(|e| Error::io(&path, "understand it", e.into()))?;
     let live = run.join(LIVE);

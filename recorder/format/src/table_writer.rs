@@ -2,11 +2,12 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::columns::Columns;
 use crate::error::Error;
+use crate::file_size_signal;
 use crate::journal::{Chunk, Line};
 use crate::mapping::Mapping;
 use crate::run_files::RunFiles;
@@ -31,6 +32,8 @@ pub struct TableWriter {
     dictionaries: Vec<Dictionary>,
     /// Rows, segments and bytes on disk.
     pub written: run_json::Table,
+    /// Names and rows of the segments that no batch is added to any more.
+    ended: Vec<(String, u64)>,
     /// Time at which the oldest waiting row came, or the last batch went.
     pub waiting_since: Instant,
 }
@@ -57,6 +60,7 @@ impl TableWriter {
                 .map(|_| Dictionary::default())
                 .collect(),
             written: run_json::Table::default(),
+            ended: Vec::new(),
             waiting_since: Instant::now(),
         }
     }
@@ -187,6 +191,7 @@ impl TableWriter {
         let Some(mut segment) = self.open.take() else {
             return Ok(());
         };
+        self.ended.push((segment.name.clone(), segment.rows));
         let values: Vec<Vec<String>> = self
             .dictionaries
             .iter()
@@ -211,13 +216,25 @@ impl TableWriter {
         fs::rename(&segment.path, &sealed)
             .map_err(|e| Error::io(&segment.path, "rename the segment", e))
     }
+
+    /// Rows that were written to segments that are not there any more.
+    pub fn rows_gone(&self, run: &Path) -> u64 {
+        let is_gone = |name: &str| {
+            let names = [name.to_owned(), format!("{name}.open")];
+            !names.iter().any(|name| run.join(name).exists())
+        };
+        let ended = self.ended.iter().map(|(name, rows)| (name, *rows));
+        let open = self.open.iter().map(|open| (&open.name, open.rows));
+        let gone = ended.chain(open).filter(|(name, _)| is_gone(name));
+        gone.map(|(_, rows)| rows).sum()
+    }
 }
 
 impl OpenSegment {
     /// The journal's line first, then the chunk.
     fn append(&mut self, files: &mut RunFiles, line: &Line, bytes: &[u8]) -> Result<(), Error> {
         files.journal(line)?;
-        if let Err(error) = self.file.write_all(bytes) {
+        if let Err(error) = file_size_signal::without(|| self.file.write_all(bytes)) {
             // Half a chunk is of no use, and on a full disk its room is wanted for run.json.
             let _ = self.file.set_len(self.bytes);
             return Err(Error::io(&self.path, "write a batch", error));

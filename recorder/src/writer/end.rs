@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use trueno_format::live::LoggedThread;
+use trueno_format::mapping::cut_pages;
 use trueno_format::record_rows::run_facts;
 use trueno_format::run_files::RunFiles;
 use trueno_format::run_json::State;
@@ -55,6 +56,7 @@ impl Writer {
         }
         self.tables.seal(&mut self.files);
         self.tables.count();
+        self.look_for_segments();
 
         self.run.wall_ns = Some(wall_ns);
         self.run.state = State::Finished;
@@ -72,6 +74,21 @@ impl Writer {
         self.shared.live.remove();
     }
 
+    /// Rows of segments that are gone are lost: they were written, so nothing else would say so.
+    fn look_for_segments(&mut self) {
+        let path = self.files.path().to_owned();
+        let tables = self.tables.tables.iter();
+        let gone: u64 = tables.map(|table| table.rows_gone(&path)).sum();
+        self.ending.gone.store(gone, Ordering::Release);
+        if gone > 0 {
+            let error = std::io::Error::other(format!(
+                "segments with {gone} rows are gone, removed by somebody else"
+            ));
+            let error = trueno_format::Error::io(&path, "find what was written", error);
+            self.tables.fail(error.into());
+        }
+    }
+
     /// Brings counts, clock and facts of `run.json` up to date.
     pub(super) fn describe(&mut self) {
         self.run.clock.ticks_per_second = self.rows.timeline.ticks_per_second();
@@ -80,7 +97,7 @@ impl Writer {
         for (number, table) in self.tables.tables.iter().enumerate() {
             let mut written = table.written.clone();
             written.dropped = self.shared.dropped(number);
-            self.run.dropped += written.dropped;
+            self.run.dropped = self.run.dropped.saturating_add(written.dropped);
             if written.rows > 0 || written.dropped > 0 {
                 self.run.tables.insert(table.table.name.to_owned(), written);
             }
@@ -90,6 +107,12 @@ impl Writer {
         self.run.recorder.perf = self.shared.perf.get().map(PerfShared::describe);
         self.run.recorder.crash_safe = Some(trouble.is_none());
         self.run.problems.extend(trouble);
+        if cut_pages::any() {
+            self.run.problems.push(
+                "a file of live/ was cut by somebody else while it was recorded into: events of its threads may be missing"
+                    .to_owned(),
+            );
+        }
         self.run.values.clone_from(&lock(&self.shared.values));
     }
 

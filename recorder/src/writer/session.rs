@@ -263,7 +263,10 @@ impl Session {
             None => Ok(self.summary()),
             Some(error) => Err(Error::Writer {
                 path: self.path.clone(),
-                lost: self.shared.lost(),
+                lost: self
+                    .shared
+                    .lost()
+                    .saturating_add(self.ending.gone.load(Ordering::Acquire)),
                 problem: error.to_string(),
             }),
         };

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trueno_format::edit::{FileError, NOT_LINKED, added_rows, link_or_copy, write_synced};
+use trueno_format::regular_file;
 use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, Table};
 use trueno_format::run_writer::RunWriter;
 
@@ -112,7 +113,8 @@ impl Adding {
 /// Writes the old `run.json`, whatever it holds, with the new counts and with what was joined.
 fn run_json(from: &Path, to: &Path, added: &RunJson, joined: &Joined) -> Result<(), AddError> {
     let path = from.join(RUN_JSON);
-    let read = fs::read(&path).and_then(|text| Ok(serde_json::from_slice::<Value>(&text)?));
+    let read =
+        regular_file::read(&path).and_then(|text| Ok(serde_json::from_slice::<Value>(&text)?));
     let mut run = read.map_err(failed(&path, "read it"))?;
     for (table, counts) in &added.tables {
         added_rows::count(&mut run, table, &Table::default(), counts);

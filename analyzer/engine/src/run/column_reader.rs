@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
+use trueno_format::regular_file;
+
 use polars::prelude::CategoricalMapping;
 
 use super::ipc::{self, Batch, Field, FieldType, Footer, Place};
@@ -65,7 +67,7 @@ impl ColumnReader {
     }
 
     fn open(&self, path: &PathBuf, wanted: &[usize]) -> Result<Opened, String> {
-        let file = File::open(path).map_err(|error| error.to_string())?;
+        let file = regular_file::open(path).map_err(|error| error.to_string())?;
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         let footer = Footer::read(length, |from, bytes| {
             file.read_exact_at(bytes, from)

@@ -76,7 +76,7 @@ pub(super) fn fill(
         });
         table.segments += 1;
         table.bytes += segment.bytes;
-        table.rows_read += segment.rows_read;
+        table.rows_read = table.rows_read.saturating_add(segment.rows_read);
         table.rows_expected = sum(table.rows_expected, segment.rows_expected);
         table.rows_lost = sum(table.rows_lost, segment.rows_lost());
     }
@@ -116,7 +116,10 @@ pub(super) fn fill(
         .filter_map(|t| tables.remove(t.name))
         .collect();
     ordered.extend(tables.into_values());
-    facts.rows = ordered.iter().map(|t| t.rows_read).sum();
+    facts.rows = ordered
+        .iter()
+        .map(|t| t.rows_read)
+        .fold(0, u64::saturating_add);
     facts.rows_lost = ordered
         .iter()
         .filter_map(|t| t.rows_lost)
@@ -191,7 +194,8 @@ pub(super) fn rest_problems(
     rest: &[Segment],
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let rows: u64 = rest.iter().map(|segment| segment.rows_read).sum();
+    let rows = rest.iter().map(|segment| segment.rows_read);
+    let rows = rows.fold(0, u64::saturating_add);
     if rows > 0 {
         let text = format!(
             "{} lay in live/, where rows wait for their segment, and {} read from there \
@@ -240,7 +244,9 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
             tables.map(|(name, t)| (name.as_str(), t.dropped)).collect()
         }
     };
-    let rows = rest.map_or(run.dropped, |_| dropped.values().sum());
+    let rows = rest.map_or(run.dropped, |_| {
+        dropped.values().copied().fold(0, u64::saturating_add)
+    });
     if rows > 0 {
         let tables: Vec<String> = dropped
             .iter()

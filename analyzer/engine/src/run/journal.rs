@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use trueno_format::journal::{JOURNAL as FILE, Line};
+use trueno_format::regular_file;
 use trueno_model::Problem;
 
 use super::layout::segment_table;
@@ -48,7 +49,7 @@ pub(super) struct Journal {
 impl Journal {
     /// Reads the journal of the run at `dir`; what cannot be read is a problem, not an error.
     pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Journal {
-        let bytes = match std::fs::read(dir.join(FILE)) {
+        let bytes = match regular_file::read(&dir.join(FILE)) {
             Ok(bytes) => bytes,
             Err(error) => {
                 let text = if error.kind() == io::ErrorKind::NotFound {

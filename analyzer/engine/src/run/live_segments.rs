@@ -116,6 +116,7 @@ pub(super) fn complete_facts(facts: &mut RunFacts, rest: &Salvaged, crash_safe: 
     facts.values.extend(rest.values.clone());
     facts.clock.ticks_per_second = rest.ticks_per_second.or(facts.clock.ticks_per_second);
     if crash_safe != Some(false) && rest.problems.is_empty() {
-        facts.dropped = Some(rest.dropped.values().sum());
+        let dropped = rest.dropped.values().copied();
+        facts.dropped = Some(dropped.fold(0, u64::saturating_add));
     }
 }

@@ -1,9 +1,10 @@
 //! `run.json`: what the recorder says about the run.
 
+use std::io;
 use std::path::Path;
-use std::{fs, io};
 
 use serde_json::Value;
+use trueno_format::regular_file;
 use trueno_format::run_json::{RUN_JSON as FILE, RunJson, State};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_NAME};
 use trueno_model::{ClockFacts, HostFacts, Problem, ProgramFacts, RunFacts, RunState, WallSource};
@@ -13,7 +14,7 @@ use super::RunError;
 /// Reads `run.json` of the run at `dir`; `None`, with a problem, if there is none that can be read.
 pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<RunJson>, RunError> {
     let path = dir.join(FILE);
-    let bytes = match fs::read(&path) {
+    let bytes = match regular_file::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let text =

@@ -293,7 +293,7 @@ impl Run {
             table_segments(&self.segments, name)
                 .iter()
                 .map(|s| s.rows_read)
-                .sum()
+                .fold(0, u64::saturating_add)
         };
         let event_table = |name: &str, doc: &str| TableInfo {
             name: name.to_owned(),
@@ -348,7 +348,8 @@ impl Run {
             let frame = published
                 .frame(&segments)
                 .map_err(|error| plan_error(name, &error))?;
-            let rows = segments.iter().map(|segment| segment.rows_read).sum();
+            let rows = segments.iter().map(|segment| segment.rows_read);
+            let rows = rows.fold(0, u64::saturating_add);
             let stored = match published.stored(&segments) {
                 Some((columns, files)) => {
                     let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());

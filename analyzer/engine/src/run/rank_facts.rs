@@ -49,8 +49,15 @@ pub(super) fn missing(members: &[Member], lost: &[u32], expected: &BTreeSet<u32>
 /// Sums the ranks up; `is_whole`: none is missing.
 pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
     let all: Vec<&RunFacts> = members.iter().map(|member| member.run.facts()).collect();
-    let left_out = |member: &Member| member.beyond.rows.values().sum::<u64>();
-    let lost = members.iter().map(left_out).sum::<u64>();
+    let left_out = |member: &Member| {
+        member
+            .beyond
+            .rows
+            .values()
+            .copied()
+            .fold(0, u64::saturating_add)
+    };
+    let lost = members.iter().map(left_out).fold(0, u64::saturating_add);
     let tables = tables(members);
     let (wall_ns, wall_source) = wall(members);
     let texts = |of: &dyn Fn(&RunFacts) -> Option<String>| listed(all.iter().map(|f| of(f)));
@@ -67,7 +74,10 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
             .iter()
             .try_fold(0_u64, |sum, facts| Some(sum.saturating_add(facts.dropped?))),
         open: all.iter().map(|f| f.open).fold(0, u64::saturating_add),
-        rows: tables.iter().map(|table| table.rows_read).sum(),
+        rows: tables
+            .iter()
+            .map(|table| table.rows_read)
+            .fold(0, u64::saturating_add),
         rows_lost: all
             .iter()
             .map(|f| f.rows_lost)

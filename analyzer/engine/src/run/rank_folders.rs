@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use trueno_format::journal::JOURNAL;
+use trueno_format::regular_file;
 use trueno_format::run_json::RUN_JSON;
 use trueno_model::Problem;
 use trueno_plugin::rank::MAX_RANKS;
@@ -48,7 +49,7 @@ pub(in crate::run) fn find(path: &Path) -> Found {
     if folders.ranks.is_empty() {
         return Found::One;
     }
-    let named = fs::read(path.join(RUN_JSON));
+    let named = regular_file::read(&path.join(RUN_JSON));
     let is_there = named.is_ok();
     let value: Option<Value> = named
         .ok()

@@ -44,7 +44,7 @@ pub(super) fn tables(
                 columns: vec![catalog::rank_column(false)],
                 rows: 0,
             });
-            table.rows += rows;
+            table.rows = table.rows.saturating_add(rows);
             for column in info.columns {
                 match table.columns.iter().find(|c| c.name == column.name) {
                     None => table.columns.push(column),

@@ -12,6 +12,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 
+use trueno_format::regular_file;
+
 use polars::prelude::{IpcReader, SchemaExt, SchemaRef, SerReader};
 use trueno_plugin::counted;
 use xxhash_rust::xxh3::xxh3_64;
@@ -81,10 +83,10 @@ pub(super) fn read(name: &str, file: Option<&SegmentFile>, chunks: &[Chunk]) -> 
 
 /// Opens a segment file; one that was sealed since it was listed has a new name.
 fn open(file: &SegmentFile) -> io::Result<(File, PathBuf)> {
-    match File::open(&file.path) {
+    match regular_file::open(&file.path) {
         Err(error) if file.open && error.kind() == io::ErrorKind::NotFound => {
             let sealed = file.path.with_extension("");
-            File::open(&sealed).map(|handle| (handle, sealed))
+            regular_file::open(&sealed).map(|handle| (handle, sealed))
         }
         opened => opened.map(|handle| (handle, file.path.clone())),
     }

@@ -1,10 +1,11 @@
 //! Kernel sources: files beside the tables, each named by its hash.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 use trueno_format::PtxHash;
+use trueno_format::regular_file;
 use trueno_format::salvage::Salvaged;
 
 /// The kernel sources of a run.
@@ -52,7 +53,8 @@ impl Sources {
             return Ok((text.clone(), same(text)));
         }
         let path = self.folder.join(format!("{hash}.ptx"));
-        let bytes = fs::read(&path).map_err(|source| SourceError::Unreadable { path, source })?;
+        let bytes =
+            regular_file::read(&path).map_err(|source| SourceError::Unreadable { path, source })?;
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let same = same(&text);
         Ok((text, same))

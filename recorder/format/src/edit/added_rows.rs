@@ -10,6 +10,7 @@ use super::file::{FileError, write_synced};
 use super::link_or_copy::next_segment;
 use crate::error::Error;
 use crate::journal::{JOURNAL, Line};
+use crate::regular_file;
 use crate::run_json::{Joined, RunJson, Table};
 use crate::run_writer::RunWriter;
 
@@ -65,7 +66,7 @@ fn join_journals(
     replaces: &dyn Fn(&str) -> bool,
 ) -> Result<(), FileError> {
     let file = old.join(JOURNAL);
-    let lines = match fs::read(&file) {
+    let lines = match regular_file::read(&file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
         read => read.map_err(FileError::on(&file, "read it"))?,
     };
@@ -79,7 +80,7 @@ fn join_journals(
         text.push(b'\n');
     }
     let file = new.join(ROWS).join(JOURNAL);
-    let added = fs::read(&file).map_err(FileError::on(&file, "read it"))?;
+    let added = regular_file::read(&file).map_err(FileError::on(&file, "read it"))?;
     let file = new.join(JOURNAL);
     for mut line in added.split(|byte| *byte == b'\n').filter_map(Line::decode) {
         if let Some((_, name)) = renamed.iter().find(|(was, _)| *was == line.segment) {

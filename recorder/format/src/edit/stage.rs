@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::file::{FileError, FileLock, empty_run, write_synced};
 use super::{NEW_RUN_JSON, exchange, sync_parent};
+use crate::regular_file;
 use crate::run_json::{RUN_JSON, RunJson};
 
 /// The folder, locked; it is removed when this is dropped.
@@ -121,14 +122,14 @@ fn clear(folder: &Path, run_id: &str, run_json: &[u8]) -> Result<(), StageError>
     let failed = || FileError::on(folder, "empty it");
     let entries: io::Result<Vec<_>> = fs::read_dir(folder).and_then(Iterator::collect);
     let entries = entries.map_err(failed())?;
-    let text = fs::read(folder.join(RUN_JSON)).ok();
+    let text = regular_file::read(&folder.join(RUN_JSON)).ok();
     let of = text.and_then(|text| serde_json::from_slice::<RunJson>(&text).ok());
     // Stopped a moment after it was made, or where the disk was full, it holds no more than the
     // beginning of its first file.
     let is_beginning = |entry: &fs::DirEntry| {
         let name = entry.file_name();
         (name == RUN_JSON || name == NEW_RUN_JSON)
-            && fs::read(entry.path()).is_ok_and(|text| run_json.starts_with(&text))
+            && regular_file::read(&entry.path()).is_ok_and(|text| run_json.starts_with(&text))
     };
     let is_begun = || entries.len() <= 1 && entries.iter().all(is_beginning);
     if !of.map_or_else(is_begun, |of| of.run_id == run_id) {

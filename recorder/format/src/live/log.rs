@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::ceiling::Ceiling;
 use crate::journal;
 use crate::timeline::{ClockReading, Knot};
+use crate::{file_size_signal, regular_file};
 
 /// Name of the log in `live/`. Its writer holds a lock on it for as long as it lives.
 pub const LOG: &str = "log.jsonl";
@@ -126,7 +127,7 @@ impl Log {
         for entry in entries {
             text += &journal::seal(serde_json::to_string(&Line { entry })?);
         }
-        let written = self.file.write_all(text.as_bytes());
+        let written = file_size_signal::without(|| self.file.write_all(text.as_bytes()));
         self.broken = written.is_err();
         written
     }
@@ -140,7 +141,7 @@ impl Log {
 /// Reads a log as far as it goes: the whole lines, and how many are damaged. The last line
 /// may be cut: nothing refers to it then.
 pub fn read(path: &Path) -> io::Result<(Vec<Entry>, u64)> {
-    let bytes = std::fs::read(path)?;
+    let bytes = regular_file::read(path)?;
     let mut entries = Vec::new();
     let mut damaged = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {

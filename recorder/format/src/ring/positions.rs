@@ -64,9 +64,9 @@ impl<W: AtomicWord> Positions<W> {
 
     /// Records published and not yet read.
     pub fn unread(&self) -> u64 {
-        // The tail first: it does not overtake a head that is read later.
+        // The tail first: it does not overtake a head that is read later, unless somebody else writes to its file.
         let tail = self.tail();
-        self.head() - tail
+        self.head().saturating_sub(tail)
     }
 
     /// For the consumer: what there is, in the order that loses nothing. `ended` and `next`
@@ -121,13 +121,15 @@ impl Cursor {
     /// True if the next record must go through [`Cursor::reserve`].
     #[inline(always)]
     pub fn must_reserve(&self) -> bool {
-        self.head == self.limit
+        // A signal handler that records on this thread may have passed it.
+        self.head >= self.limit
     }
 
     /// True if `count` records fit without a look at the tail, which another core writes.
     #[inline(always)]
     pub fn has_room(&self, count: u64) -> bool {
-        count <= self.limit - self.head
+        // A signal handler that records on this thread may have passed the limit.
+        count <= self.limit.saturating_sub(self.head)
     }
 
     /// Makes the next record go through [`Cursor::reserve`].
@@ -139,7 +141,8 @@ impl Cursor {
     /// half a ring before the next look. Second: whether the ring is half full.
     pub fn reserve<W: AtomicWord>(&mut self, positions: &Positions<W>, count: u64) -> (bool, bool) {
         let capacity = self.mask + 1;
-        let used = self.head - positions.tail();
+        // Others can write to the file that the tail lies in: what it then says leaves no room, and no panic.
+        let used = self.head.wrapping_sub(positions.tail()).min(capacity);
         let free = capacity - used;
         let fits = count <= free;
         let half = capacity / 2;

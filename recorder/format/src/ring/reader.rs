@@ -77,6 +77,12 @@ impl RingReader {
     ) {
         let positions = &ring.header().positions;
         let mut at = positions.tail();
+        // A head out of reach was not written by the ring's producer: its file was written to, or cut.
+        let head = if head.wrapping_sub(at) <= ring.capacity() {
+            head
+        } else {
+            at
+        };
         while at < head {
             let mut records = ring.readable(at, head);
             while let Some(first) = records.first() {

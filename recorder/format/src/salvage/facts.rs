@@ -66,7 +66,7 @@ impl<F: Fn(&str) -> bool> Missing<'_, F> {
             return;
         }
         let on_disk = self.disk.get(name).map_or(0, |table| table.rows);
-        let there = on_disk + self.tables.rows(number);
+        let there = on_disk.saturating_add(self.tables.rows(number));
         let there = usize::try_from(there).unwrap_or(usize::MAX);
         for fact in facts.into_iter().skip(there) {
             if let Some((columns, texts)) = self.tables.room(number, 1) {
@@ -89,7 +89,8 @@ fn threads(found: &LiveFolder) -> impl Iterator<Item = LoggedThread> {
             start_ticks: who.start_ticks,
             dropped: 0,
         });
-        thread.dropped += ring.header().dropped.sum();
+        let dropped = ring.header().dropped.sum();
+        thread.dropped = thread.dropped.saturating_add(dropped);
     }
     for (index, thread) in alive {
         threads.entry(index).or_insert(thread);

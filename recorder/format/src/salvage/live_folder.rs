@@ -22,6 +22,8 @@ use crate::timeline::{ClockReading, Knot};
 
 /// Numbers of names above this are not believed.
 const MAX_NAMES: u32 = 1 << 24;
+/// Counts of rows above this are not believed: two months of rows at a nanosecond each.
+const MAX_DROPPED: u64 = 1 << 52;
 
 #[derive(Default)]
 pub(super) struct LiveFolder {
@@ -150,11 +152,25 @@ impl LiveFolder {
             return;
         }
         if !logged.contains(&(number, uses)) {
-            for table in 0..TABLES.len() {
-                self.dropped.add(table, header.dropped.get(table));
-            }
+            self.add_dropped(path, |table| header.dropped.get(table));
         }
         self.rings.push(ring);
+    }
+
+    /// Adds what a file says of each table; a count that cannot be is damage, and not added.
+    fn add_dropped(&mut self, path: &Path, rows: impl Fn(usize) -> u64) {
+        for (table, schema) in TABLES.iter().enumerate() {
+            match rows(table) {
+                rows if rows <= MAX_DROPPED => self.dropped.add(table, rows),
+                rows => {
+                    let name = schema.name;
+                    let text = format!(
+                        "says that {rows} rows of {name} were dropped, which cannot be: damaged; how many were is not known"
+                    );
+                    self.problem(path, &text);
+                }
+            }
+        }
     }
 
     fn counts(&mut self, path: &Path) {
@@ -162,13 +178,10 @@ impl LiveFolder {
             Ok((page, bytes)) if bytes >= HEADER_BYTES => {
                 // SAFETY: the page is long enough and aligned; any bits are valid counts.
                 let counts: &LostRows = unsafe { page.base().cast().as_ref() };
-                for table in 0..TABLES.len() {
-                    let lost = counts
-                        .no_ring
-                        .get(table)
-                        .saturating_add(counts.unwritten.get(table));
-                    self.dropped.add(table, lost);
-                }
+                self.add_dropped(path, |table| {
+                    let (no_ring, unwritten) = (&counts.no_ring, &counts.unwritten);
+                    no_ring.get(table).saturating_add(unwritten.get(table))
+                });
             }
             Ok(_) => {}
             // The process died before it had made them.

@@ -1,11 +1,11 @@
 //! Rows on disk: the batches that the journal knows.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::journal::{Chunk, JOURNAL, Line, chunk_hash};
+use crate::regular_file;
 
 /// A batch that the journal announces and that is not whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(super) struct OnDisk {
 
 /// Reads which batches are on disk, by table, and the last ones that are not.
 pub(super) fn read(run: &Path) -> (BTreeMap<String, OnDisk>, Vec<CutBatch>) {
-    let journal = fs::read(run.join(JOURNAL)).unwrap_or_default();
+    let journal = regular_file::read(&run.join(JOURNAL)).unwrap_or_default();
     let lines: Vec<Line> = journal
         .split_inclusive(|byte| *byte == b'\n')
         .filter_map(Line::decode)
@@ -56,14 +56,15 @@ pub(super) fn read(run: &Path) -> (BTreeMap<String, OnDisk>, Vec<CutBatch>) {
         }
         let on_disk = tables.entry(table.to_owned()).or_default();
         on_disk.batches += 1;
-        on_disk.rows += line.rows.unwrap_or(0);
+        on_disk.rows = on_disk.rows.saturating_add(line.rows.unwrap_or(0));
     }
     (tables, cut)
 }
 
 fn is_whole(run: &Path, line: &Line) -> bool {
     let sealed = run.join(&line.segment);
-    let file = File::open(&sealed).or_else(|_| File::open(format!("{}.open", sealed.display())));
+    let file = regular_file::open(&sealed)
+        .or_else(|_| regular_file::open(Path::new(&format!("{}.open", sealed.display()))));
     let Ok(length) = usize::try_from(line.bytes) else {
         return false;
     };

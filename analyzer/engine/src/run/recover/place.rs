@@ -1,11 +1,12 @@
 //! Staging of a recovered run, and the swap that puts it in its place.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use trueno_format::edit::{FileLock, exchange, remove_run, rename_new, sync_parent};
+use trueno_format::regular_file;
 use trueno_format::run_json::{RUN_JSON, RunJson};
 
 use super::RecoverError;
@@ -60,7 +61,7 @@ impl Place {
     /// without a log has no lock.
     pub(super) fn lock(&self) -> Result<Option<FileLock>, RecoverError> {
         let path = self.old.join("live").join("log.jsonl");
-        let Ok(log) = File::open(&path) else {
+        let Ok(log) = regular_file::open(&path) else {
             return Ok(None);
         };
         let opened = log.metadata();
@@ -82,7 +83,7 @@ impl Place {
         }
         let ours = || {
             let mut entries = fs::read_dir(stage).ok()?;
-            let text = fs::read(stage.join(RUN_JSON)).ok();
+            let text = regular_file::read(&stage.join(RUN_JSON)).ok();
             let run = text.and_then(|text| serde_json::from_slice::<RunJson>(&text).ok());
             // Made a moment before it was stopped, it is empty.
             Some(run.map_or_else(|| entries.next().is_none(), |run| run.run_id == run_id))

@@ -1,9 +1,9 @@
 //! Ends a segment that its writer did not come to end.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 
 use trueno_format::journal::Line;
+use trueno_format::regular_file;
 use trueno_format::schema;
 use trueno_format::segment::{SegmentBuilder, head_bytes};
 use xxhash_rust::xxh3::xxh3_64;
@@ -30,7 +30,7 @@ pub(super) fn seal(
 ) -> Result<(Vec<u8>, Vec<Line>), String> {
     let table = schema::table(table).ok_or("a table this program does not know")?;
     let text = |error: std::io::Error| error.to_string();
-    let mut handle = File::open(&file.path).map_err(text)?;
+    let mut handle = regular_file::open(&file.path).map_err(text)?;
     let checked = verify::check(&mut handle, file.bytes, chunks, |_, bytes| {
         ipc::batch_rows(bytes)
     })

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use trueno_format::edit::{NEW_RUN_JSON, NOT_LINKED, write_synced};
 use trueno_format::journal::{Chunk, JOURNAL, Line};
+use trueno_format::regular_file;
 use trueno_format::run_json::{RUN_JSON, RunJson, Table};
 
 use super::place::Place;
@@ -221,7 +222,7 @@ impl<'a> Stage<'a> {
             let name = format!("ptx/{hash}.ptx");
             // The recorder may have written it, and have died half-way.
             let path = self.place.stage().join(&name);
-            if fs::read(&path).is_ok_and(|there| there == source.as_bytes()) {
+            if regular_file::read(&path).is_ok_and(|there| there == source.as_bytes()) {
                 continue;
             }
             let _ = fs::remove_file(&path);
@@ -266,9 +267,14 @@ impl<'a> Stage<'a> {
             let table = name.split('/').next().unwrap_or_default();
             let counts = tables.entry(table.to_owned()).or_default();
             counts.segments += 1;
-            counts.bytes += lines.iter().map(|line| line.bytes).sum::<u64>();
+            counts.bytes = lines
+                .iter()
+                .map(|line| line.bytes)
+                .fold(counts.bytes, u64::saturating_add);
             let batches = lines.iter().filter(|line| line.chunk == Chunk::Batch);
-            counts.rows += batches.filter_map(|line| line.rows).sum::<u64>();
+            counts.rows = batches
+                .filter_map(|line| line.rows)
+                .fold(counts.rows, u64::saturating_add);
         }
         tables
     }
@@ -277,7 +283,9 @@ impl<'a> Stage<'a> {
     pub(super) fn still_lost(&self, before: &Run, table: &str) -> u64 {
         let segments = before.segments().iter();
         let shown = segments.filter(|s| s.table() == table && !self.rewritten.contains(&s.name));
-        shown.filter_map(|segment| segment.rows_lost()).sum()
+        shown
+            .filter_map(|segment| segment.rows_lost())
+            .fold(0, u64::saturating_add)
     }
 
     /// Reads the new run: it must hold exactly the rows that could be read before.
