@@ -7,14 +7,13 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use trueno_format::regular_file;
-
 use polars::prelude::CategoricalMapping;
+use trueno_format::regular_file;
 
 use super::ipc::{self, Batch, Field, FieldType, Footer, Place};
 use crate::columns::{Kind, Packed, ReadColumns};
@@ -66,7 +65,7 @@ impl ColumnReader {
         }
     }
 
-    fn open(&self, path: &PathBuf, wanted: &[usize]) -> Result<Opened, String> {
+    fn open(&self, path: &Path, wanted: &[usize]) -> Result<Opened, String> {
         let file = regular_file::open(path).map_err(|error| error.to_string())?;
         let length = file.metadata().map_err(|error| error.to_string())?.len();
         let footer = Footer::read(length, |from, bytes| {

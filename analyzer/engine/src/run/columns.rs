@@ -300,7 +300,7 @@ fn segment_schema(segment: &Segment) -> Option<SchemaRef> {
 }
 
 /// The engine's type of a column of the format.
-fn dtype(ty: ColumnType) -> DataType {
+pub(super) fn dtype(ty: ColumnType) -> DataType {
     match ty {
         ColumnType::U32 => DataType::UInt32,
         ColumnType::U64 => DataType::UInt64,
@@ -312,7 +312,7 @@ fn dtype(ty: ColumnType) -> DataType {
 }
 
 /// Published type of one found in a file: dictionaries as strings, all else as it is.
-fn published_type(found: &DataType) -> DataType {
+pub(super) fn published_type(found: &DataType) -> DataType {
     if matches!(found, DataType::Categorical(..)) {
         DataType::String
     } else {
@@ -321,13 +321,13 @@ fn published_type(found: &DataType) -> DataType {
 }
 
 /// Tells whether every value found in a file has a place in the published type.
-fn convertible(found: &DataType, published: &DataType) -> bool {
+pub(super) fn convertible(found: &DataType, published: &DataType) -> bool {
     found == published
         || (found.is_integer() && published.is_integer())
         || (found.is_primitive_numeric() && published.is_float())
 }
 
-fn plain_type_name(dtype: &DataType) -> String {
+pub(super) fn plain_type_name(dtype: &DataType) -> String {
     match dtype {
         DataType::String => "text".to_owned(),
         DataType::Boolean => "bool".to_owned(),

@@ -5,6 +5,7 @@
 //! checked and its batches decoded. Everything else is rebuilt from the chunks
 //! that are as they were written.
 
+mod own_columns;
 mod part;
 
 use std::collections::BTreeMap;
@@ -12,9 +13,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 
-use trueno_format::regular_file;
-
 use polars::prelude::{IpcReader, SchemaExt, SchemaRef, SerReader};
+use trueno_format::regular_file;
 use trueno_plugin::counted;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -184,12 +184,21 @@ impl Reader<'_> {
             let schema = guarded(|| {
                 let mut reader = IpcReader::new(io::Cursor::new(&bytes));
                 let schema = polars::prelude::Schema::from_arrow_schema(reader.schema()?.as_ref());
-                reader.finish().map(|_| SchemaRef::new(schema))
+                reader.finish().map(|rows| (SchemaRef::new(schema), rows))
             })?;
-            Ok((rows, schema))
+            let (schema, frame) = schema;
+            Ok((
+                rows,
+                schema,
+                own_columns::foreign_to(&table_of(self.name), &frame),
+            ))
         });
         Ok(match decoded {
-            Ok((rows, schema)) => {
+            Ok((_, _, Some(reason))) => {
+                let faults = vec![own_columns::fault(&table_of(self.name), &reason)];
+                self.segment(SegmentState::Lost, 0, faults, Source::Nothing)
+            }
+            Ok((rows, schema, None)) => {
                 let source = Source::Scan {
                     path: self.path.clone(),
                     schema,

@@ -27,6 +27,28 @@ fn without_a_journal_everything_is_read_and_nothing_verified() {
 }
 
 #[test]
+fn a_segment_of_another_table_is_left_out_and_named() {
+    let sample = sample();
+    let edges = fs::read(sample.path("edges/000000.arrow")).unwrap();
+    fs::write(sample.path("bricks/000001.arrow"), edges).unwrap();
+    let run = sample.open();
+    assert_eq!(all_rows(&run), originals());
+    assert!(
+        has_problem(
+            &run,
+            &[
+                "error",
+                "bricks/000001.arrow",
+                "not those of bricks: it has no column"
+            ]
+        ),
+        "{:?}",
+        problem_texts(&run)
+    );
+    assert!(run.facts().complete == Some(false));
+}
+
+#[test]
 fn garbage_lines_are_left_out_and_the_rest_is_used() {
     let sample = sample();
     sample.change("batches.jsonl", |bytes| {

@@ -16,7 +16,7 @@ use super::super::journal::ChunkKind;
 use super::super::segment::{Segment, SegmentState, Source};
 use super::super::segment_errors::Names;
 use super::super::verify::{self, Verdict};
-use super::{Reader, segment_errors};
+use super::{Reader, own_columns, segment_errors, table_of};
 use crate::panic_guard::guarded;
 
 /// Rows decoded at once where a file has to be decoded to know that it can be.
@@ -44,6 +44,10 @@ impl Reader<'_> {
                     ..*self
                 };
                 let mut segment = own.good_groups(handle)?;
+                if let Ok(Some(reason)) = own.decoded(handle) {
+                    let faults = vec![own_columns::fault(&table_of(self.name), &reason)];
+                    return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
+                }
                 segment.verified = false;
                 segment.faults.insert(0, self.why_not_verified());
                 segment.rows_expected = segment.rows_expected.max(self.listed);
@@ -149,17 +153,14 @@ impl Reader<'_> {
 
     /// Another program wrote it, without hashes to verify: all of it is decoded.
     fn foreign(&self, handle: &File) -> io::Result<Segment> {
-        let decoded = footer(handle.try_clone()?).and_then(|footer| {
-            let mut at = 0;
-            while at < footer.rows {
-                let end = footer.rows.min(at + DECODED_ROWS);
-                decode(handle, &(at..end))?;
-                at = end;
-            }
-            Ok(footer)
-        });
+        let decoded =
+            footer(handle.try_clone()?).and_then(|footer| Ok((footer, self.decoded(handle)?)));
         Ok(match decoded {
-            Ok(Footer { schema, rows }) => {
+            Ok((_, Some(reason))) => {
+                let faults = vec![own_columns::fault(&table_of(self.name), &reason)];
+                self.segment(SegmentState::Lost, 0, faults, Source::Nothing)
+            }
+            Ok((Footer { schema, rows }, None)) => {
                 let source = Source::Parquet {
                     path: self.path.clone(),
                     schema,
@@ -175,6 +176,21 @@ impl Reader<'_> {
                 self.segment(SegmentState::Lost, 0, faults, Source::Nothing)
             }
         })
+    }
+
+    /// Decodes all rows; gives the reason why they are not of the table, if they are not.
+    fn decoded(&self, handle: &File) -> Result<Option<String>, String> {
+        let footer = footer(handle.try_clone().map_err(|error| error.to_string())?)?;
+        let mut at = 0;
+        while at < footer.rows {
+            let end = footer.rows.min(at + DECODED_ROWS);
+            let rows = decode(handle, &(at..end))?;
+            if let Some(reason) = own_columns::foreign_to(&table_of(self.name), &rows) {
+                return Ok(Some(reason));
+            }
+            at = end;
+        }
+        Ok(None)
     }
 
     fn faults(&self) -> Vec<String> {
