@@ -6,13 +6,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Dir, section, until};
-
-fn change_json(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    change(&mut value);
-    fs::write(path, serde_json::to_vec_pretty(&value).unwrap()).unwrap();
-}
+use crate::harness::{Dir, change_json, section, until};
 
 fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     let mut bytes = fs::read(path).unwrap();
@@ -254,4 +248,38 @@ fn sql_that_the_engine_cannot_run_is_refused_in_words() {
     dir.report(&run, &["--window", "id=18446744073709551615"])
         .exits(2)
         .stderr_has("no row has this id");
+}
+
+#[test]
+fn a_fact_that_changed_since_is_seen() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let path = run.join("run.json");
+    change_json(&path, |run| run["format"]["minor"] = 5.into());
+    let before = fs::read_to_string(&path).unwrap();
+    let wall = before
+        .lines()
+        .find(|line| line.contains("\"wall_ns\""))
+        .unwrap();
+    fs::write(&path, before.replace(wall, "  \"wall_ns\": 8045422,")).unwrap();
+    let json = incomplete(&dir, &run, "run.json was changed since it was written");
+    assert_eq!(json["run"]["complete"], false);
+    // What is made of it does not hide that.
+    let export = dir.join("export.run");
+    let words = [
+        "export",
+        "parquet",
+        run.to_str().unwrap(),
+        "-o",
+        export.to_str().unwrap(),
+    ];
+    dir.command(&words).exits(0);
+    incomplete(&dir, &export, "run.json was changed since it was written");
+    // Without the hash it is seen as well.
+    let hash = before
+        .lines()
+        .find(|line| line.contains("\"xxh3\""))
+        .unwrap();
+    fs::write(&path, before.replace(&format!(",\n{hash}"), "")).unwrap();
+    incomplete(&dir, &run, "run.json was changed since it was written");
 }

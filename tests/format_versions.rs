@@ -53,11 +53,29 @@ fn a_finished_run_of_1_3() {
 #[test]
 fn a_run_of_1_3_whose_program_was_killed() {
     let dir = Dir::new();
-    let packed = kept("1.3").join("killed.tar.gz");
+    unpack(&dir, &kept("1.3").join("killed.tar.gz"));
+    opens_as_before(&dir, &kept("1.3"), "killed", &dir.join("killed.run"));
+}
+
+#[test]
+fn a_finished_run_of_1_4() {
+    let dir = Dir::new();
+    let run = dir.join("hello.run");
+    copy(&kept("1.4").join("hello.run"), &run);
+    opens_as_before(&dir, &kept("1.4"), "hello", &run);
+}
+
+#[test]
+fn a_run_of_1_4_whose_program_was_killed() {
+    let dir = Dir::new();
+    unpack(&dir, &kept("1.4").join("killed.tar.gz"));
+    opens_as_before(&dir, &kept("1.4"), "killed", &dir.join("killed.run"));
+}
+
+fn unpack(dir: &Dir, packed: &Path) {
     let unpacked = Command::new("tar")
         .args(["xzf", packed.to_str().expect("a path in UTF-8")])
         .current_dir(dir.path())
         .status();
     assert!(unpacked.expect("tar is there").success());
-    opens_as_before(&dir, &kept("1.3"), "killed", &dir.join("killed.run"));
 }

@@ -6,13 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::harness::{Dir, copy, section};
-
-fn change_json(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut value: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    change(&mut value);
-    fs::write(path, value.to_string()).unwrap();
-}
+use crate::harness::{Dir, change_json, copy, section};
 
 /// Two recordings laid as ranks by hand, the second to begin `later_ns` after the first.
 fn laid(dir: &Dir, numbers: [u32; 2], later_ns: i64) -> PathBuf {

@@ -21,7 +21,7 @@ use super::CpuCeilings;
 use rows::{CEILINGS, Old};
 use trueno_format::edit::{self, NOT_LINKED, Stage, added_rows};
 use trueno_format::live;
-use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State};
+use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, resealed};
 use trueno_format::schema::FORMAT_MAJOR;
 
 /// `joined.tool` of ceilings.
@@ -212,9 +212,7 @@ impl Attachment {
         // The segments of earlier ones are gone, if they were of the processor.
         let keeps = |one: &Value| one["tool"] != TOOL;
         added_rows::state(&mut run, added.format.minor, &joined, keeps).map_err(failed)?;
-        let mut text = serde_json::to_vec_pretty(&run).map_err(failed)?;
-        text.push(b'\n');
-        Ok(text)
+        resealed(&self.text, &run).map_err(failed)
     }
 }
 

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 
 use trueno_ceilings::{AttachError, Attachment};
 use trueno_format::journal::{Chunk, chunk_hash};
-use trueno_format::run_json::RunJson;
+use trueno_format::run_json::{RunJson, sealed};
 use trueno_format::run_writer::RunWriter;
 use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source};
 use trueno_testing::{Cell, folder, journal, run_json, table};
@@ -217,7 +217,7 @@ fn a_run_that_cannot_have_them_is_refused_and_stays_as_it_is() {
         move |run: &Path| {
             let mut found = run_json(run);
             change(&mut found);
-            fs::write(run.join("run.json"), serde_json::to_vec(&found).unwrap()).unwrap();
+            fs::write(run.join("run.json"), sealed(&found).unwrap()).unwrap();
         }
     };
     type Change = Box<dyn Fn(&Path)>;
@@ -349,7 +349,7 @@ fn what_a_run_does_not_say_is_said() {
         return; // nor does this machine
     };
     let write = |run: &RunJson| {
-        fs::write(path.join("run.json"), serde_json::to_vec(run).unwrap()).unwrap();
+        fs::write(path.join("run.json"), sealed(run).unwrap()).unwrap();
     };
     found.host.microcode = Some(microcode + "1");
     write(&found);
@@ -483,7 +483,7 @@ fn a_run_that_changes_meanwhile_keeps_its_change() {
     let joining = Attachment::begin(&path, false).unwrap();
     let mut found = run_json(&path);
     found.label = Some("new".into());
-    fs::write(path.join("run.json"), serde_json::to_vec(&found).unwrap()).unwrap();
+    fs::write(path.join("run.json"), sealed(&found).unwrap()).unwrap();
     let effort = trueno_ceilings::Effort {
         repetitions: 1,
         repetition: std::time::Duration::from_micros(100),

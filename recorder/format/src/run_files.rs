@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::file_size_signal;
 use crate::journal::{JOURNAL, Line};
-use crate::run_json::{RUN_JSON, RunJson};
+use crate::run_json::{RUN_JSON, RunJson, sealed};
 
 /// The open journal, and the places of the other files.
 pub struct RunFiles {
@@ -72,9 +72,7 @@ impl RunFiles {
         let path = self.path.join(RUN_JSON);
         let temporary = self.path.join("run.json.tmp");
         let write = || -> std::io::Result<()> {
-            let mut text = serde_json::to_vec_pretty(run)?;
-            text.push(b'\n');
-            fs::write(&temporary, text)?;
+            fs::write(&temporary, sealed(run)?)?;
             fs::rename(&temporary, &path)
         };
         file_size_signal::without(write).map_err(|e| {

@@ -1,10 +1,13 @@
 //! `run.json`: who recorded what, when, on which machine, and how it ended.
 //!
 //! Readers do with few fields: only `format` and `state` must be there, and unknown
-//! fields are ignored.
+//! fields are ignored. Its last member is the hash of the text before it: see [`Seal`].
+
+mod seal;
 
 use std::collections::BTreeMap;
 
+pub use seal::{Seal, resealed, sealed};
 use serde::{Deserialize, Serialize};
 
 /// Name of the file in the run directory; a folder without it is no run.

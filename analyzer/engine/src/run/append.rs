@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use trueno_format::edit::{FileError, NOT_LINKED, added_rows, link_or_copy, write_synced};
 use trueno_format::regular_file;
-use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, Table};
+use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, Table, resealed};
 use trueno_format::run_writer::RunWriter;
 
 use super::{manifest, rank_folders};
@@ -113,15 +113,18 @@ impl Adding {
 /// Writes the old `run.json`, whatever it holds, with the new counts and with what was joined.
 fn run_json(from: &Path, to: &Path, added: &RunJson, joined: &Joined) -> Result<(), AddError> {
     let path = from.join(RUN_JSON);
-    let read =
-        regular_file::read(&path).and_then(|text| Ok(serde_json::from_slice::<Value>(&text)?));
-    let mut run = read.map_err(failed(&path, "read it"))?;
+    let read = || -> io::Result<(Vec<u8>, Value)> {
+        let text = regular_file::read(&path)?;
+        let run = serde_json::from_slice(&text)?;
+        Ok((text, run))
+    };
+    let (old, mut run) = read().map_err(failed(&path, "read it"))?;
     for (table, counts) in &added.tables {
         added_rows::count(&mut run, table, &Table::default(), counts);
     }
     let path = to.join(RUN_JSON);
     let done = added_rows::state(&mut run, added.format.minor, joined, |_| true)
-        .and_then(|()| serde_json::to_vec_pretty(&run));
+        .and_then(|()| resealed(&old, &run));
     let text = done.map_err(|error| failed(&path, "write it")(error.into()))?;
     Ok(write_synced(&path, &text)?)
 }

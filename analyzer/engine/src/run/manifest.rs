@@ -5,11 +5,16 @@ use std::path::Path;
 
 use serde_json::Value;
 use trueno_format::regular_file;
-use trueno_format::run_json::{RUN_JSON as FILE, RunJson, State};
+use trueno_format::run_json::{RUN_JSON as FILE, RunJson, Seal, State};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_NAME};
 use trueno_model::{ClockFacts, HostFacts, Problem, ProgramFacts, RunFacts, RunState, WallSource};
 
 use super::RunError;
+
+/// The code of a problem: nothing that `run.json` says is certain.
+pub(super) const CHANGED: &str = "run_json_changed";
+const CHANGED_TEXT: &str = "run.json was changed since it was written (its hash is not that of its text): host, program, \
+                            clock, length and losses may be others than it says";
 
 /// Reads `run.json` of the run at `dir`; `None`, with a problem, if there is none that can be read.
 pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<RunJson>, RunError> {
@@ -66,7 +71,12 @@ pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<Run
             ));
             Ok(None)
         }
-        Ok(run) => Ok(Some(run)),
+        Ok(run) => {
+            if Seal::of(&bytes) == Seal::Broken {
+                problems.push(Problem::error(CHANGED, CHANGED_TEXT));
+            }
+            Ok(Some(run))
+        }
         Err(error) => {
             damaged(error.to_string());
             Ok(None)

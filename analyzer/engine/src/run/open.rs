@@ -211,6 +211,12 @@ impl Run {
         problems.extend(completeness::segment_problems(&run.segments));
         problems.extend(completeness::count_problems(&facts, manifest.as_ref()));
         problems.extend(column_problems);
+        if problems
+            .iter()
+            .any(|problem| problem.code == manifest::CHANGED)
+        {
+            facts.complete = Some(false);
+        }
         run.facts = facts;
         run.problems = problems;
         run

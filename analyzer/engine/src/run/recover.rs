@@ -122,7 +122,10 @@ pub fn recover(
         on_step("writing the journal");
         stage.journal()?;
         on_step("writing run.json");
-        stage.run_json(&describe(manifest, &gathered, &before, &stage))?;
+        stage.run_json(
+            &describe(manifest, &gathered, &before, &stage),
+            &gathered.path,
+        )?;
         on_step("reading the recovered run");
         stage.compare(&before)
     });

@@ -291,7 +291,7 @@ impl RunWriter {
     pub fn finish(&self) -> PathBuf {
         fs::write(
             self.dir.join("run.json"),
-            serde_json::to_vec_pretty(&self.run_json).unwrap(),
+            trueno_format::run_json::sealed(&self.run_json).unwrap(),
         )
         .unwrap();
         fs::write(self.dir.join("batches.jsonl"), &self.journal).unwrap();

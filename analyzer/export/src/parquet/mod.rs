@@ -16,7 +16,7 @@ use trueno_engine::panic_guard::guarded;
 use trueno_engine::run::Run;
 use trueno_engine::time_order::{Order, Ordered};
 use trueno_format::journal::JOURNAL;
-use trueno_format::run_json::{RUN_JSON, Table};
+use trueno_format::run_json::{RUN_JSON, Table, sealed};
 
 use super::rows::{Source, Stored};
 use crate::error::ExportError;
@@ -69,8 +69,7 @@ pub fn to_folder(
     run.copy_sources(to)
         .map_err(|(path, error)| named(&path, error))?;
     write_file(&to.join(JOURNAL), export.journal.as_bytes())?;
-    let mut bytes = serde_json::to_vec_pretty(&json).map_err(std::io::Error::from)?;
-    bytes.push(b'\n');
+    let bytes = sealed(&json).map_err(std::io::Error::from)?;
     // Last: a folder without it is seen not to be done.
     write_file(&to.join(RUN_JSON), &bytes)
 }

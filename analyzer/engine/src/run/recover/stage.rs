@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use trueno_format::edit::{NEW_RUN_JSON, NOT_LINKED, write_synced};
 use trueno_format::journal::{Chunk, JOURNAL, Line};
 use trueno_format::regular_file;
-use trueno_format::run_json::{RUN_JSON, RunJson, Table};
+use trueno_format::run_json::{RUN_JSON, RunJson, Table, resealed};
 
 use super::place::Place;
 use super::{RecoverError, seal};
@@ -241,12 +241,13 @@ impl<'a> Stage<'a> {
         self.write(JOURNAL, text.as_bytes())
     }
 
-    /// Last of all files, and in one step: until then the folder holds no recovered run.
-    pub(super) fn run_json(&self, run: &RunJson) -> Result<(), RecoverError> {
+    /// Last of all files, and in one step: until then the folder holds no recovered run. It is that of the run `from`
+    /// made anew.
+    pub(super) fn run_json(&self, run: &RunJson, from: &Path) -> Result<(), RecoverError> {
         let [temporary, path] = [NEW_RUN_JSON, RUN_JSON].map(|name| self.place.stage().join(name));
-        let mut text = serde_json::to_vec_pretty(run)
+        let old = regular_file::read(&from.join(RUN_JSON));
+        let text = resealed(&old.unwrap_or_default(), run)
             .map_err(|error| RecoverError::io(&path, "write it")(error.into()))?;
-        text.push(b'\n');
         self.write(NEW_RUN_JSON, &text)?;
         fs::rename(&temporary, &path).map_err(RecoverError::io(&path, "write it"))
     }
