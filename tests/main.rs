@@ -16,6 +16,7 @@ mod divergence;
 mod dot;
 mod export;
 mod exported;
+mod extremes;
 mod first_screen;
 mod forked;
 mod format_versions;

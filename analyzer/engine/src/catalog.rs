@@ -16,6 +16,9 @@ pub const ID_SUFFIX: &str = "_id";
 /// Names of the tables that tell of the run itself.
 pub const RUN_TABLES: [&str; 3] = ["run", "segments", "problems"];
 
+/// Published tables that lanes depend on, and that a run itself has not.
+pub(crate) const ADDED: [&str; 2] = ["category_rules", "report_window"];
+
 /// Name of the table that only runs of several ranks have.
 pub const RANKS: &str = "ranks";
 

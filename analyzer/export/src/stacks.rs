@@ -133,7 +133,7 @@ impl Stacks {
             _ => under,
         };
         self.deeper += u64::from(depth >= DEEPEST);
-        self.nodes[node].self_ns += self_ns;
+        self.nodes[node].self_ns = self.nodes[node].self_ns.saturating_add(self_ns);
         branch.nodes.push(node);
     }
 
@@ -141,7 +141,8 @@ impl Stacks {
     pub(super) fn totals(&self) -> Vec<i64> {
         let mut totals: Vec<i64> = self.nodes.iter().map(|node| node.self_ns).collect();
         for at in (1..self.nodes.len()).rev() {
-            totals[self.nodes[at].parent] += totals[at];
+            let parent = self.nodes[at].parent;
+            totals[parent] = totals[parent].saturating_add(totals[at]);
         }
         totals
     }

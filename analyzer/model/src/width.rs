@@ -9,6 +9,18 @@ pub fn measure(text: &str) -> usize {
     text.chars().map(|c| c.width().unwrap_or(0)).sum()
 }
 
+/// As [`measure`], of a text of at most `max` columns; `None`: it takes more. Looks no further than that.
+fn measure_within(text: &str, max: usize) -> Option<usize> {
+    let mut columns = 0;
+    for c in text.chars() {
+        columns += c.width().unwrap_or(0);
+        if columns > max {
+            return None;
+        }
+    }
+    Some(columns)
+}
+
 /// The text without control characters: names come from recorded programs and
 /// plugins, and must not be able to move the cursor or change colours.
 pub fn printable(text: &str) -> Cow<'_, str> {
@@ -71,20 +83,23 @@ pub fn wrap(text: &str, width: usize) -> Vec<String> {
     let width = width.max(1);
     let mut lines = Vec::new();
     for paragraph in text.split('\n') {
-        let mut line = String::new();
+        let (mut line, mut used) = (String::new(), 0);
         for word in printable(paragraph).split_whitespace() {
             let mut word = word;
             loop {
                 let gap = usize::from(!line.is_empty());
-                if measure(&line) + gap + measure(word) <= width {
+                let room = width.checked_sub(used + gap);
+                if let Some(columns) = room.and_then(|room| measure_within(word, room)) {
                     if gap == 1 {
                         line.push(' ');
                     }
                     line.push_str(word);
+                    used += gap + columns;
                     break;
                 }
                 if !line.is_empty() {
                     lines.push(std::mem::take(&mut line));
+                    used = 0;
                     continue;
                 }
                 // A word wider than a line is cut; a character wider than a line stands alone.

@@ -1,7 +1,9 @@
 //! Places of plugins, and their isolation, as asked for.
 
+use std::fs;
+
 use trueno_host::plugin::isolate::{AVAILABLE, Isolation, Limits, Which, missing};
-use trueno_host::plugin::{Execution, Plugin, Registry, Search};
+use trueno_host::plugin::{Execution, Plugin, Registry, Search, Status};
 
 use super::stderr::Stderr;
 use crate::cli::PluginArgs;
@@ -17,6 +19,17 @@ pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Regis
         stderr.warn(&format!(
             "no sandbox for plugins: this kernel has no {missing}"
         ));
+    }
+    for entry in &registry.entries {
+        if let Status::Shadowed { by } = &entry.status
+            && fs::canonicalize(&entry.file).is_ok_and(|file| search.ships(&file))
+        {
+            stderr.warn(&format!(
+                "{} is used in place of the plugin that ships with this program, {}",
+                by.display(),
+                entry.file.display()
+            ));
+        }
     }
     Ok(registry)
 }

@@ -186,7 +186,10 @@ fn factors(graph: &Graph<'_>, named: &[RoofTime]) -> Vec<Option<f64>> {
         let of_name: Vec<usize> = (0..labels.len())
             .filter(|at| is_of(graph, &labels[*at], named))
             .collect();
-        let all_ns: i64 = of_name.iter().map(|at| label_ns[*at]).sum();
+        let all_ns: i64 = of_name
+            .iter()
+            .map(|at| label_ns[*at])
+            .fold(0, i64::saturating_add);
         // In a window the lanes hold less of a row than it took.
         let all_ns = all_ns.max(named.dur_ns);
         if all_ns > 0 && named.dur_ns > 0 {

@@ -89,7 +89,7 @@ pub fn off_path(graph: &Graph<'_>, on_path: &[bool]) -> Vec<OffPath> {
 fn busy_ns(graph: &Graph<'_>, lane: usize) -> i64 {
     works(graph, lane)
         .map(|segment| graph.dur_ns(segment))
-        .sum()
+        .fold(0, i64::saturating_add)
 }
 
 fn works<'g>(graph: &'g Graph<'_>, lane: usize) -> impl Iterator<Item = u32> + 'g {

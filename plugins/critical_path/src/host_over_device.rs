@@ -74,7 +74,7 @@ impl<'g> HostOverDevice<'g> {
             .take_while(|busy| busy.0 < end_ns);
         let ns: i64 = busy
             .map(|busy| busy.1.min(end_ns) - busy.0.max(piece.start_ns))
-            .sum();
+            .fold(0, i64::saturating_add);
         if ns > 0 {
             let label = (piece.kind != PieceKind::Gap)
                 .then(|| self.graph.span(piece.segment, piece.lane as usize).label);
@@ -85,7 +85,7 @@ impl<'g> HostOverDevice<'g> {
     /// The sums; `None`: there was no such time.
     pub fn finish(self) -> Option<HostTime> {
         let run = self.graph.run;
-        let all_ns = self.sums_ns.values().sum();
+        let all_ns = self.sums_ns.values().copied().fold(0, i64::saturating_add);
         let most = self.sums_ns.into_iter();
         let most = most.max_by_key(|&(of, ns)| (ns, Reverse(of)));
         most.map(|((label, lane), most_ns)| HostTime {

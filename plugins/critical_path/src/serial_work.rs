@@ -45,7 +45,7 @@ impl<'g> SerialWork<'g> {
             .filter(|s| s.lane == lane);
         let ns: i64 = alone
             .map(|s| s.end_ns.min(end_ns) - s.start_ns.max(piece.start_ns))
-            .sum();
+            .fold(0, i64::saturating_add);
         if ns > 0 {
             let label = self.graph.span(piece.segment, lane).label;
             *self.by_label.entry(label).or_default() += ns;

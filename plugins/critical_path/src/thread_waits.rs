@@ -152,7 +152,7 @@ fn takes_turns(stretches: &[Stretch], rows: &[Span]) -> bool {
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
         return false;
     };
-    let all_ns: i64 = rows.iter().map(Span::dur_ns).sum();
+    let all_ns: i64 = rows.iter().map(Span::dur_ns).fold(0, i64::saturating_add);
     let (mut turns, mut inside_ns, mut idle_ns) = (0, 0, 0);
     let mut rows = rows.iter().peekable();
     for stretch in stretches {
@@ -183,7 +183,10 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else {
         return Vec::new();
     };
-    let own_ns: i64 = stretches.iter().map(|s| s.end_ns - s.start_ns).sum();
+    let own_ns: i64 = stretches
+        .iter()
+        .map(|s| s.end_ns - s.start_ns)
+        .fold(0, i64::saturating_add);
     let length_ns = last.end_ns - first.start_ns;
     if own_ns < length_ns - length_ns / OWN_PART {
         return Vec::new();
@@ -204,7 +207,7 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait
     };
     let busy = nested
         .iter()
-        .map(|rows| rows.iter().map(Span::dur_ns).sum());
+        .map(|rows| rows.iter().map(Span::dur_ns).fold(0, i64::saturating_add));
     let busy_ns: i64 = busy.max().unwrap_or(0);
     let around_ns = match stretches.iter().any(|stretch| stretch.is_gap) {
         true => AROUND_GAP_NS,

@@ -73,8 +73,8 @@ pub fn rows(rows: &Rows, points: &[Point]) -> Vec<Row> {
         .map(|((source, reason, has_time), names)| Row {
             source,
             reason,
-            calls: names.values().map(|sum| sum.0).sum(),
-            dur_ns: has_time.then(|| names.values().map(|sum| sum.1).sum()),
+            calls: names.values().map(|sum| sum.0).fold(0, u64::saturating_add),
+            dur_ns: has_time.then(|| names.values().map(|sum| sum.1).fold(0, i64::saturating_add)),
             names: names.len() as u64,
             example: names
                 .iter()

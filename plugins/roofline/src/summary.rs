@@ -126,9 +126,10 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
             continue;
         };
         let total = out.lanes[kind].get_or_insert_default();
-        total.busy_ns += std::mem::take(&mut lane.top).finish().total_ns();
-        total.figures_ns += figures.total_ns();
-        total.placed_ns += placed.total_ns();
+        let busy_ns = std::mem::take(&mut lane.top).finish().total_ns();
+        total.busy_ns = total.busy_ns.saturating_add(busy_ns);
+        total.figures_ns = total.figures_ns.saturating_add(figures.total_ns());
+        total.placed_ns = total.placed_ns.saturating_add(placed.total_ns());
     }
     for ((group, label), sum) in &sums {
         let group = rows.groups.all()[*group as usize];

@@ -121,7 +121,11 @@ pub fn one_timeline(facts: &Facts, scan: &Scan) -> Check {
     let Some(longest) = scan.holes.iter().max_by_key(|(from, to)| to - from) else {
         return TOGETHER.pass("0", "holes of at least 10 minutes without recorded work");
     };
-    let holes_ns: i64 = scan.holes.iter().map(|(from, to)| to - from).sum();
+    let holes_ns: i64 = scan
+        .holes
+        .iter()
+        .map(|(from, to)| i64::saturating_sub(*to, *from))
+        .fold(0, i64::saturating_add);
     let share = holes_ns as f64 / wall_ns as f64;
     let seconds = |ns: i64| ns as f64 / 1e9;
     let count = counted(scan.holes.len() as u64, "hole", "holes");

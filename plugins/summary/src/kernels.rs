@@ -74,7 +74,8 @@ pub fn owners(run: &mut Run, kernels: &[Kernel]) -> Result<Owners> {
 /// brick around the calls that launch most of its time, null where none is recorded; `launched_share`: its part of that
 /// time; `name`: as recorded.
 pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
-    let all_ns: i64 = facts.kernels.iter().map(|kernel| kernel.dur_ns).sum();
+    let each = facts.kernels.iter().map(|kernel| kernel.dur_ns);
+    let all_ns = each.fold(0, i64::saturating_add);
     let rows = &facts.kernels[..facts.kernels.len().min(MAX_ROWS)];
     let shown = DisplayNames::new(rows.iter().map(|row| row.name.as_str()));
     let owner = |row: &Kernel| owners.get(&row.name);

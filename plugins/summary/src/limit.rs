@@ -188,7 +188,8 @@ fn not_recorded(facts: &Facts) -> Option<f64> {
 
 fn of_threads(facts: &Facts) -> Option<Limit> {
     let host = &facts.host;
-    let all_ns: i64 = host.categories.iter().map(|row| row.1).sum();
+    let each = host.categories.iter().map(|row| row.1);
+    let all_ns = each.fold(0, i64::saturating_add);
     let (first, ns) = host.categories.first()?;
     let computes = |name: &str| !["communication", "data loading", "waiting"].contains(&name);
     // Names say more than a category that is none.
@@ -239,7 +240,7 @@ fn whole(of: &str) -> &str {
 
 /// `GEMM 50 %, Norm 20 %`: shares of the sum.
 fn parts(rows: &[(String, i64)]) -> String {
-    let all_ns: i64 = rows.iter().map(|row| row.1).sum();
+    let all_ns = rows.iter().map(|row| row.1).fold(0, i64::saturating_add);
     let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);
     let told = rows.iter().enumerate();
     let told = told.filter(|(at, row)| *at == 0 || share(row.1) >= MIN_PART);

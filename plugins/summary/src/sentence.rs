@@ -182,8 +182,10 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
             .map(|share| format!("one or the other {}", percent(share))),
     );
     if shares.of == "wall" {
-        let spans: i64 = facts.devices.iter().map(|row| row.span_ns).sum();
-        let busy: i64 = facts.devices.iter().map(|row| row.busy_ns).sum();
+        let spans = facts.devices.iter().map(|row| row.span_ns);
+        let spans = spans.fold(0, i64::saturating_add);
+        let busy = facts.devices.iter().map(|row| row.busy_ns);
+        let busy = busy.fold(0, i64::saturating_add);
         let share = trueno_analysis::share(busy, spans).map(percent);
         let share = share.filter(|share| *share != percent(shares.busy()));
         notes.extend(share.map(|share| format!("{share} from its first to its last work")));

@@ -90,7 +90,11 @@ impl Level {
 
 /// Adds threads up.
 pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
-    let all_ns = sums.iter().flatten().map(|sum| sum.exclusive_ns).sum();
+    let all_ns = sums
+        .iter()
+        .flatten()
+        .map(|sum| sum.exclusive_ns)
+        .fold(0, i64::saturating_add);
     let mut out: Vec<Level> = loaded
         .levels
         .iter()
@@ -104,8 +108,12 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
                 number,
                 name: name.clone(),
                 sum: Sum {
-                    tiles: of_threads().map(|sum| sum.tiles).sum(),
-                    recorded: of_threads().map(|sum| sum.recorded).sum(),
+                    tiles: of_threads()
+                        .map(|sum| sum.tiles)
+                        .fold(0, u64::saturating_add),
+                    recorded: of_threads()
+                        .map(|sum| sum.recorded)
+                        .fold(0, u64::saturating_add),
                     exclusive_ns: add(|sum| sum.exclusive_ns),
                     inclusive_ns,
                     pack_ns: add(|sum| sum.pack_ns),

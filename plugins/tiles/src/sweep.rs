@@ -58,20 +58,27 @@ fn thread(tiles: &[Tile], levels: usize, pack: Option<usize>) -> Vec<Sum> {
             let [.., Open { item: top, .. }] = open.stack() else {
                 continue;
             };
-            let dur_ns = end_ns - start_ns;
+            let dur_ns = end_ns.saturating_sub(start_ns);
             let innermost = top.level as usize;
             let weight = i64::from(top.weight);
-            sums[innermost].exclusive_ns += weight * dur_ns;
+            let add = |to: &mut i64, ns: i64| *to = to.saturating_add(ns);
+            add(
+                &mut sums[innermost].exclusive_ns,
+                dur_ns.saturating_mul(weight),
+            );
             if let [.., Open { item: around, .. }, _] = open.stack() {
-                let elsewhere_ns = (weight - 1) * dur_ns;
-                sums[around.level as usize].exclusive_ns -= i64::from(around.weight) * elsewhere_ns;
+                let elsewhere_ns = dur_ns.saturating_mul(weight - 1);
+                let counted_ns = elsewhere_ns.saturating_mul(i64::from(around.weight));
+                let sum = &mut sums[around.level as usize].exclusive_ns;
+                *sum = sum.saturating_sub(counted_ns);
             }
             for (level, (count, of_level)) in open_of.iter().enumerate() {
                 if *count > 0 {
-                    sums[level].inclusive_ns += of_level * dur_ns;
+                    let of_level_ns = dur_ns.saturating_mul(*of_level);
+                    add(&mut sums[level].inclusive_ns, of_level_ns);
                     if Some(innermost) == pack {
                         let inside = if level == innermost { 1 } else { weight };
-                        sums[level].pack_ns += of_level * inside * dur_ns;
+                        add(&mut sums[level].pack_ns, of_level_ns.saturating_mul(inside));
                     }
                 }
             }

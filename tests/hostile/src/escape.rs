@@ -8,9 +8,12 @@ use std::process::Command;
 
 use trueno_plugin::{Result, Run, Table};
 
+/// Name of a way, and the try: true if it is open.
+type Way = (&'static str, fn() -> bool);
+
 /// Tries all, and tells which are open.
 pub fn try_all(run: &mut Run) -> Result<()> {
-    let ways: [(&str, fn() -> bool); 14] = [
+    let ways: [Way; 14] = [
         ("read a file of the system", || {
             std::fs::read("/etc/passwd").is_ok()
         }),

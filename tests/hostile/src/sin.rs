@@ -82,6 +82,10 @@ pub enum Sin {
     PrintForEver,
     /// Says on standard output, and on every other open file, that all went well, and exits.
     ForgeAnswer,
+    /// Gives as many findings as it may.
+    ManyFindings,
+    /// Gives a finding whose title is one word of 5 MB, and a label as long.
+    LongWords,
     /// Tries each way out of its process: a table `ways` says which are open.
     Escape,
     /// Stops its process until somebody else would let it go on.
@@ -192,6 +196,25 @@ pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
                 let _ = std::io::Write::write_all(&mut *file, &[4; 64]);
             }
             std::process::exit(0)
+        }
+        Sin::ManyFindings => {
+            for number in 0..100_000_u32 {
+                run.finding(Finding::new(
+                    "same",
+                    Severity::Info,
+                    format!("number {number}"),
+                ))?;
+            }
+            Ok(())
+        }
+        Sin::LongWords => {
+            let word = "x".repeat(5 << 20);
+            run.emit(
+                Table::build("words")
+                    .text("word", [word.as_str()])
+                    .i64("x", [1]),
+            )?;
+            run.finding(Finding::new("long", Severity::Info, word.as_str()))
         }
         Sin::Escape => escape::try_all(run),
         Sin::Stop => {

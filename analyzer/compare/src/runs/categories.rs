@@ -64,7 +64,8 @@ pub fn categories(
                 .unwrap_or("uncategorised");
             let iterations = sums.entry(category).or_default();
             if let (Some(iteration), Some(ns)) = (iteration.get(row), ns.get(row)) {
-                *iterations.entry(iteration).or_default() += ns;
+                let sum = iterations.entry(iteration).or_default();
+                *sum = i64::saturating_add(*sum, ns);
             }
         }
         for (category, iterations) in sums {

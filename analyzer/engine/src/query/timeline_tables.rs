@@ -8,13 +8,10 @@ use polars::prelude::{CategoricalMapping, DataFrame, DataType, Field, IntoLazy, 
 use trueno_format::schema;
 
 use super::{Claims, Database, QueryError};
-use crate::catalog::ID_SUFFIX;
+use crate::catalog::{ADDED, ID_SUFFIX};
 use crate::closed_types;
 use crate::columns::{Kind, Packed, ReadColumns, StoredTable};
 use crate::spans::{self, LANES, SPANS};
-
-/// Published tables that lanes depend on, and that a run itself has not.
-const ADDED: [&str; 2] = ["category_rules", "report_window"];
 
 impl Database {
     /// Publishes the tables of intervals in the order of time, over the tables that are there now.

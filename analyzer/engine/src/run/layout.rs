@@ -6,6 +6,8 @@ use std::{fs, io};
 
 use trueno_model::Problem;
 
+use crate::catalog;
+
 const SEALED: &str = ".arrow";
 const OPEN: &str = ".arrow.open";
 const PARQUET: &str = ".parquet";
@@ -33,7 +35,7 @@ pub(super) fn segment_table(name: &str) -> Option<&str> {
     let fine = |part: &str| {
         !part.is_empty() && !part.starts_with('.') && !part.contains(['/', '\\', '\0'])
     };
-    (fine(table) && fine(stem)).then_some(table)
+    (no_table(table).is_none() && fine(stem)).then_some(table)
 }
 
 /// Every segment file under `dir`, by its name in the journal.
@@ -45,6 +47,13 @@ pub(super) fn segments(
     for folder in sorted_names(dir)? {
         let path = dir.join(&folder);
         if !path.is_dir() {
+            continue;
+        }
+        if let Some(why) = no_table(&folder) {
+            if holds_segments(&path) {
+                let text = format!("{folder}/ is left out: {why}");
+                problems.push(Problem::warning("folder_left_out", text));
+            }
             continue;
         }
         let files = match sorted_names(&path) {
@@ -62,6 +71,25 @@ pub(super) fn segments(
         }
     }
     Ok(found)
+}
+
+/// The reason why the segments of a folder are of no table that could be published.
+fn no_table(folder: &str) -> Option<&'static str> {
+    let is_made_here = catalog::RUN_TABLES.contains(&folder)
+        || folder == catalog::RANKS
+        || catalog::ADDED.contains(&folder);
+    match () {
+        () if is_made_here => Some("a table of that name is made of the run itself"),
+        () if !trueno_plugin::is_identifier(folder) => Some("names of tables fit [a-z][a-z0-9_]*"),
+        () => None,
+    }
+}
+
+fn holds_segments(folder: &Path) -> bool {
+    let names = sorted_names(folder).unwrap_or_default();
+    names
+        .iter()
+        .any(|name| segment_table(&format!("t/{name}")).is_some())
 }
 
 fn add(
@@ -136,6 +164,10 @@ mod tests {
             "a/b.parquet.open",
             "a/.parquet",
             "a/b",
+            "a\"b/c.arrow",
+            "ranks/c.arrow",
+            "run/c.arrow",
+            "report_window/c.arrow",
         ] {
             assert_eq!(segment_table(bad), None, "{bad}");
         }

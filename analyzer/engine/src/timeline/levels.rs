@@ -17,13 +17,14 @@ pub(super) fn levels(all: &Lanes, wall_ns: Option<i64>, limits: Limits) -> Timel
     made.until_ns = made
         .until_ns
         .max(wall_ns.unwrap_or(0))
-        .max(made.from_ns + 1);
+        .max(made.from_ns.saturating_add(1));
 
     let mut kept: Vec<usize> = (0..all.lanes.len()).collect();
     if kept.len() > limits.lanes {
         let busy = |lane: &usize| -> i128 {
             let of = all.lanes[*lane].intervals.iter();
-            of.map(|i| i128::from(i.end_ns - i.start_ns)).sum()
+            of.map(|i| i128::from(i.end_ns) - i128::from(i.start_ns))
+                .sum()
         };
         kept.sort_by_key(|lane| (std::cmp::Reverse(busy(lane)), *lane));
         made.lanes_left_out = kept.split_off(limits.lanes).len();
@@ -60,7 +61,7 @@ pub(super) fn levels(all: &Lanes, wall_ns: Option<i64>, limits: Limits) -> Timel
             let Some(row) = rows.get_mut(depth) else {
                 continue;
             };
-            let dur_ns = interval.end_ns - interval.start_ns;
+            let dur_ns = interval.end_ns.saturating_sub(interval.start_ns);
             if made.longer_than_ns.is_none_or(|longer| dur_ns > longer) {
                 row.spans.push(Span {
                     start_ns: interval.start_ns,
@@ -84,7 +85,10 @@ pub(super) fn levels(all: &Lanes, wall_ns: Option<i64>, limits: Limits) -> Timel
 
 /// The duration beyond which there are at most `count` intervals; `None` when there are no more in all.
 fn longer_than<'a>(lanes: impl Iterator<Item = &'a [Interval]>, count: usize) -> Option<i64> {
-    let mut durations: Vec<i64> = lanes.flatten().map(|i| i.end_ns - i.start_ns).collect();
+    let mut durations: Vec<i64> = lanes
+        .flatten()
+        .map(|i| i.end_ns.saturating_sub(i.start_ns))
+        .collect();
     if durations.len() <= count {
         return None;
     }
@@ -137,18 +141,19 @@ impl Slices {
     fn add(&mut self, interval: &Interval, of: &Timeline) {
         let mut from_ns = interval.start_ns;
         // What takes no time still shows that it was there.
-        let end_ns = interval.end_ns.max(from_ns + 1);
+        let end_ns = interval.end_ns.max(from_ns.saturating_add(1));
         while from_ns < end_ns {
             let at = slice_at(from_ns, of);
             self.reach(at, of);
-            let until_ns = end_ns.min(edge(at + 1, of).max(from_ns + 1));
+            let until_ns = end_ns.min(edge(at + 1, of).max(from_ns.saturating_add(1)));
+            let ran_ns = until_ns.saturating_sub(from_ns);
             match self
                 .open
                 .iter_mut()
                 .find(|(name, _)| *name == interval.name)
             {
-                Some((_, ns)) => *ns += until_ns - from_ns,
-                None => self.open.push((interval.name, until_ns - from_ns)),
+                Some((_, ns)) => *ns = ns.saturating_add(ran_ns),
+                None => self.open.push((interval.name, ran_ns)),
             }
             from_ns = until_ns;
         }
@@ -166,13 +171,16 @@ impl Slices {
     }
 
     fn close(&mut self, of: &Timeline) {
-        let sum: i64 = self.open.iter().map(|(_, ns)| ns).sum();
+        let sum = self.open.iter().map(|(_, ns)| *ns);
+        let sum = sum.fold(0, i64::saturating_add);
         let most = self
             .open
             .iter()
             .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)));
         if let (Some((name, _)), Some(slice)) = (most, self.done.get_mut(self.at)) {
-            let whole = (edge(self.at + 1, of) - edge(self.at, of)).max(1);
+            let whole = edge(self.at + 1, of)
+                .saturating_sub(edge(self.at, of))
+                .max(1);
             let filled = (sum as f64 / whole as f64 * 255.0)
                 .round()
                 .clamp(1.0, 255.0);
@@ -191,22 +199,24 @@ impl Slices {
 }
 
 fn slice_at(time_ns: i64, of: &Timeline) -> usize {
-    let whole = i128::from(of.until_ns - of.from_ns);
-    let at = i128::from(time_ns - of.from_ns) * of.slices as i128 / whole.max(1);
+    let whole = i128::from(of.until_ns) - i128::from(of.from_ns);
+    let after = i128::from(time_ns) - i128::from(of.from_ns);
+    let at = after * of.slices as i128 / whole.max(1);
     (at.max(0) as usize).min(of.slices - 1)
 }
 
 fn edge(slice: usize, of: &Timeline) -> i64 {
-    let whole = i128::from(of.until_ns - of.from_ns);
+    let whole = i128::from(of.until_ns) - i128::from(of.from_ns);
     // The first time that slice_at puts into this slice.
     let slices = of.slices as i128;
-    of.from_ns + ((whole * slice as i128 + slices - 1) / slices) as i64
+    let at = i128::from(of.from_ns) + (whole * slice as i128 + slices - 1) / slices;
+    i64::try_from(at).unwrap_or(i64::MAX)
 }
 
 /// Numbers names anew, those with the most time first; those that nothing uses are left out.
 pub(super) fn keep_used_names(made: &mut Timeline, names: Vec<String>) {
     let mut time = vec![0_i128; names.len()];
-    let width = (made.until_ns - made.from_ns) / made.slices.max(1) as i64;
+    let width = made.until_ns.saturating_sub(made.from_ns) / made.slices.max(1) as i64;
     for row in &made.rows {
         for span in &row.spans {
             time[span.name as usize] += i128::from(span.dur_ns) + 1;

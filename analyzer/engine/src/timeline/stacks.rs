@@ -51,7 +51,7 @@ pub(super) fn frames(lanes: &Lanes, most: usize) -> Vec<Frame> {
     for at in (0..tree.nodes.len()).rev() {
         let parent = tree.nodes[at].parent;
         if parent != at {
-            totals[parent] += totals[at];
+            totals[parent] = i64::saturating_add(totals[parent], totals[at]);
             below[parent].push(at);
         }
     }
@@ -77,10 +77,10 @@ pub(super) fn frames(lanes: &Lanes, most: usize) -> Vec<Frame> {
             let mut child_ns = at_ns;
             for child in &below[at] {
                 open.push((*child, child_ns));
-                child_ns += totals[*child];
+                child_ns = i64::saturating_add(child_ns, totals[*child]);
             }
         }
-        at_ns += totals[*root];
+        at_ns = i64::saturating_add(at_ns, totals[*root]);
     }
     frames.sort_by(|a, b| {
         b.total_ns
@@ -142,7 +142,8 @@ impl Tree {
     /// Books a stretch of time to the innermost node.
     fn book(&mut self, stack: &[Open<usize>], from_ns: i64, to_ns: i64) {
         if let Some(innermost) = stack.last() {
-            self.nodes[innermost.item].self_ns += to_ns - from_ns;
+            let self_ns = &mut self.nodes[innermost.item].self_ns;
+            *self_ns = self_ns.saturating_add(to_ns.saturating_sub(from_ns));
         }
     }
 }

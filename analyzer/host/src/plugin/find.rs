@@ -37,16 +37,18 @@ pub struct Search {
 impl Search {
     /// Tells whether a library, by its real path, is to run in a process of its own.
     pub fn isolates(&self, file: &Path) -> bool {
-        let ships = || {
-            let dirs = defaults(self).into_iter();
-            let mut real = dirs.filter_map(|dir| fs::canonicalize(dir).ok());
-            real.any(|dir| file.parent() == Some(&dir))
-        };
         match self.isolation.which {
             Which::None => false,
             Which::All => true,
-            Which::Outside => !ships(),
+            Which::Outside => !self.ships(file),
         }
+    }
+
+    /// Tells whether a library, by its real path, lies where those that ship with the program do.
+    pub fn ships(&self, file: &Path) -> bool {
+        let dirs = defaults(self).into_iter();
+        let mut real = dirs.filter_map(|dir| fs::canonicalize(dir).ok());
+        real.any(|dir| file.parent() == Some(&dir))
     }
 
     /// Through what a library was found, for people; it may be named by its real path.

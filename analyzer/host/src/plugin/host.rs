@@ -55,6 +55,37 @@ pub enum Given<'a> {
 pub type Sink = Box<dyn Fn(Given<'_>)>;
 
 impl Taken {
+    /// Tells why a table cannot join those before it, if it cannot.
+    pub fn check_table(&self, table: &Table) -> Result<(), String> {
+        let name = table.name();
+        if !trueno_plugin::is_identifier(name) {
+            return Err(format!(
+                "the table name {name:?} does not fit [a-z][a-z0-9_]*"
+            ));
+        }
+        if self.tables.iter().any(|earlier| earlier.name() == name) {
+            return Err(format!(
+                "table {name} was emitted twice; the first one is kept"
+            ));
+        }
+        if self.tables.len() == MAX_TABLES {
+            return Err(format!("table {name}: more than {MAX_TABLES} tables"));
+        }
+        match table.columns().len() {
+            0 => return Err(format!("table {name} has no columns")),
+            n if n > MAX_COLUMNS => {
+                return Err(format!(
+                    "table {name} has {n} columns, at most {MAX_COLUMNS} are taken"
+                ));
+            }
+            _ => {}
+        }
+        if table.columns().any(|(column, _)| column.is_empty()) {
+            return Err(format!("table {name} has a column without a name"));
+        }
+        Ok(())
+    }
+
     /// A chart may come before its table, so this can only be known at the end.
     fn drop_charts_of_nothing(&mut self) {
         let Taken {
@@ -242,35 +273,11 @@ unsafe extern "C" fn emit_table(
     host.guard(|taken| {
         // SAFETY: the text lives for the call.
         let name = unsafe { utf8(name, "name of a table")? };
-        if !trueno_plugin::is_identifier(name) {
-            return Err(format!(
-                "the table name {name:?} does not fit [a-z][a-z0-9_]*"
-            ));
-        }
         let table = table
             .map_err(|_| format!("table {name}: the analyzer panicked while reading it"))?
             .map_err(|error| format!("table {name}: {error}"))?
             .with_name(name);
-        if taken.tables.iter().any(|earlier| earlier.name() == name) {
-            return Err(format!(
-                "table {name} was emitted twice; the first one is kept"
-            ));
-        }
-        if taken.tables.len() == MAX_TABLES {
-            return Err(format!("table {name}: more than {MAX_TABLES} tables"));
-        }
-        match table.columns().len() {
-            0 => return Err(format!("table {name} has no columns")),
-            n if n > MAX_COLUMNS => {
-                return Err(format!(
-                    "table {name} has {n} columns, at most {MAX_COLUMNS} are taken"
-                ));
-            }
-            _ => {}
-        }
-        if table.columns().any(|(column, _)| column.is_empty()) {
-            return Err(format!("table {name} has a column without a name"));
-        }
+        taken.check_table(&table)?;
         host.tell(Given::Table(&table));
         taken.tables.push(table);
         Ok(())

@@ -15,7 +15,9 @@ const DEEPEST: usize = 40;
 /// The roots at the top; frames too narrow to be seen are left out.
 pub fn scene(title: &str, frames: &[Frame]) -> Option<Scene> {
     let whole = frames.iter().filter(|frame| frame.depth == 0);
-    let whole: i64 = whole.map(|frame| frame.total_ns).sum();
+    let whole = whole
+        .map(|frame| frame.total_ns)
+        .fold(0, i64::saturating_add);
     if whole <= 0 {
         return None;
     }

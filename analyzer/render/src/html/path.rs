@@ -43,8 +43,14 @@ pub(super) fn data(report: &Report, timeline: &Timeline) -> Value {
             let mut bytes = Vec::new();
             let mut reached_ns = timeline.from_ns;
             for piece in &pieces {
-                varint(&mut bytes, (piece.from_ns - reached_ns).max(0) as u64);
-                varint(&mut bytes, (piece.until_ns - piece.from_ns).max(0) as u64);
+                varint(
+                    &mut bytes,
+                    piece.from_ns.saturating_sub(reached_ns).max(0) as u64,
+                );
+                varint(
+                    &mut bytes,
+                    piece.until_ns.saturating_sub(piece.from_ns).max(0) as u64,
+                );
                 varint(&mut bytes, piece.kind as u64);
                 reached_ns = piece.until_ns;
             }
@@ -111,13 +117,14 @@ fn pieces(
 
 /// Slices that hold some of the path, each of the kind with the most time in it.
 fn summed(pieces: &[Piece], timeline: &Timeline, kinds: usize) -> Vec<Piece> {
-    let whole_ns = (timeline.until_ns - timeline.from_ns).max(1);
+    let whole_ns = timeline.until_ns.saturating_sub(timeline.from_ns).max(1);
     let edge = |slice: usize| {
         let part = i128::from(whole_ns) * slice as i128 / SLICES as i128;
-        timeline.from_ns + part as i64
+        timeline.from_ns.saturating_add(part as i64)
     };
     let slice_of = |ns: i64| {
-        let part = i128::from(ns - timeline.from_ns) * SLICES as i128 / i128::from(whole_ns);
+        let part =
+            (i128::from(ns) - i128::from(timeline.from_ns)) * SLICES as i128 / i128::from(whole_ns);
         part.clamp(0, SLICES as i128 - 1) as usize
     };
     let mut sums = vec![0_i64; SLICES * kinds];
@@ -125,7 +132,8 @@ fn summed(pieces: &[Piece], timeline: &Timeline, kinds: usize) -> Vec<Piece> {
         for slice in slice_of(piece.from_ns)..=slice_of(piece.until_ns) {
             let from_ns = piece.from_ns.max(edge(slice));
             let until_ns = piece.until_ns.min(edge(slice + 1));
-            sums[slice * kinds + piece.kind] += (until_ns - from_ns).max(0);
+            let sum = &mut sums[slice * kinds + piece.kind];
+            *sum = sum.saturating_add(until_ns.saturating_sub(from_ns).max(0));
         }
     }
     let mut out: Vec<Piece> = Vec::new();

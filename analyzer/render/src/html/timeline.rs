@@ -25,11 +25,14 @@ pub(super) fn data(timeline: &Timeline) -> Value {
             let mut spans = Vec::new();
             let mut reached_ns = timeline.from_ns;
             for span in &row.spans {
-                varint(&mut spans, (span.start_ns - reached_ns).max(0) as u64);
+                varint(
+                    &mut spans,
+                    span.start_ns.saturating_sub(reached_ns).max(0) as u64,
+                );
                 varint(&mut spans, span.dur_ns.max(0) as u64);
                 varint(&mut spans, u64::from(span.name));
                 varint(&mut spans, u64::from(span.detail));
-                reached_ns = span.start_ns + span.dur_ns;
+                reached_ns = span.start_ns.saturating_add(span.dur_ns);
             }
             let mut slices = Vec::new();
             for slice in &row.slices {
@@ -103,7 +106,8 @@ pub(super) fn note(timeline: &Timeline) -> String {
                 trueno_model::units::duration(longer as f64),
                 count(timeline.spans - kept as u64),
                 trueno_model::units::duration(
-                    (timeline.until_ns - timeline.from_ns) as f64 / timeline.slices.max(1) as f64
+                    timeline.until_ns.saturating_sub(timeline.from_ns) as f64
+                        / timeline.slices.max(1) as f64
                 ),
             )
         }

@@ -175,7 +175,8 @@ pub fn compare(pairs: &[(&OperatorTree, &OperatorTree)], groups: &NameGroups) ->
 
 fn in_order(rows: &Rows, labels: &[String], pairs: usize) -> Vec<OperatorRow> {
     let mean = |ns: i64| ns as f64 / pairs.max(1) as f64;
-    let total: i64 = rows.rows.iter().map(|row| row.sums[0].device_ns).sum();
+    let each = rows.rows.iter().map(|row| row.sums[0].device_ns);
+    let total = each.fold(0, i64::saturating_add);
     let name = |label: u32| labels[label as usize].clone();
     let mut found: Vec<OperatorRow> = rows
         .rows
@@ -183,7 +184,7 @@ fn in_order(rows: &Rows, labels: &[String], pairs: usize) -> Vec<OperatorRow> {
         .enumerate()
         .map(|(at, row)| {
             let [base, run] = row.sums;
-            let change_ns = run.device_ns - base.device_ns;
+            let change_ns = run.device_ns.saturating_sub(base.device_ns);
             OperatorRow {
                 path: rows.path(at as u32).into_iter().map(name).collect(),
                 base_calls: base.calls,

@@ -16,8 +16,8 @@ pub(super) struct Sums {
 impl Sums {
     pub fn add(&mut self, other: Sums) {
         self.calls += other.calls;
-        self.device_ns += other.device_ns;
-        self.host_self_ns += other.host_self_ns;
+        self.device_ns = self.device_ns.saturating_add(other.device_ns);
+        self.host_self_ns = self.host_self_ns.saturating_add(other.host_self_ns);
     }
 }
 

@@ -18,7 +18,7 @@ use super::request::{Request, Task, write_inputs};
 use super::{Limits, sandbox, tables};
 use crate::plugin::call::judge;
 use crate::plugin::descriptor::Descriptor;
-use crate::plugin::host::Taken;
+use crate::plugin::host::{MAX_FINDINGS, Taken};
 use crate::plugin::outcome::{FailureKind, Outcome};
 
 /// The hidden verb.
@@ -111,7 +111,12 @@ fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> 
                 .ok_or_else(short)?;
             let name = std::str::from_utf8(name).map_err(|error| error.to_string())?;
             let table = tables::from_bytes(table.to_vec(), name)?;
+            // Asked in the child already; but what comes from there is the plugin's, whatever it has done to its process.
+            taken.check_table(&table)?;
             taken.tables.push(table);
+        }
+        Kind::Finding if taken.findings.len() == MAX_FINDINGS => {
+            return Err(format!("more than {MAX_FINDINGS} findings"));
         }
         Kind::Finding => taken
             .findings
