@@ -20,8 +20,10 @@ use trueno_format::schema::TableId;
 
 /// A ring that grows is followed by one twice as large, up to this many records.
 const LARGEST_RING: u64 = 1 << 20;
-/// Sleep of a blocked thread before it looks again.
+/// First sleep of a blocked thread before it looks again; each further one is twice as long.
 const BLOCKED_SLEEP: Duration = Duration::from_micros(50);
+/// Longest such sleep: a thousand blocked threads must leave the writer its core.
+const LONGEST_BLOCKED_SLEEP: Duration = Duration::from_millis(2);
 
 /// Change of the iteration and layer inside an open row.
 #[derive(Clone, Copy, Debug)]
@@ -391,6 +393,7 @@ impl Lane {
 
     fn wait_for_room(&mut self, needed: u64) -> bool {
         let _reentrancy = ReentrancyGuard::enter();
+        let mut sleep = BLOCKED_SLEEP;
         loop {
             let (fits, half_full) = self.producer.reserve(needed);
             if half_full {
@@ -405,7 +408,8 @@ impl Lane {
                     if self.shared.stopped.load(Ordering::Acquire) {
                         return false;
                     }
-                    std::thread::sleep(BLOCKED_SLEEP);
+                    std::thread::sleep(sleep);
+                    sleep = (sleep * 2).min(LONGEST_BLOCKED_SLEEP);
                 }
                 Overflow::Grow => {
                     let capacity =

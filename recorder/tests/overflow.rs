@@ -203,3 +203,29 @@ fn a_ring_that_was_left_leaves_no_file() {
     }
     assert_eq!(rec.finish().unwrap().dropped, 0);
 }
+
+/// Threads by the thousand wait for one writer: each looks less and less often, or they would take its time.
+#[test]
+fn a_thousand_blocked_threads_keep_all_rows() {
+    const EACH: u64 = 70;
+    let (_folder, path) = folder();
+    let rec = Recorder::builder(&path)
+        .ring_records(64)
+        .overflow(Overflow::Block)
+        .create()
+        .unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..1_000 {
+            scope.spawn(|| {
+                for n in 0..EACH {
+                    rec.brick("b").elements(n);
+                    rec.kernel("k").flops(n);
+                }
+            });
+        }
+    });
+    let summary = rec.finish().unwrap();
+    assert_eq!(summary.dropped, 0);
+    assert_eq!(table(&path, "bricks").rows as u64, 1_000 * EACH);
+    assert_eq!(table(&path, "kernels").rows as u64, 1_000 * EACH);
+}
