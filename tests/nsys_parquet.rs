@@ -162,8 +162,11 @@ fn a_damaged_table_is_named_and_the_others_are_read() {
     let kernels = dir.join("made/CUPTI_ACTIVITY_KIND_KERNEL.parquet");
     let bytes = fs::read(&kernels).unwrap();
     fs::write(&kernels, &bytes[..bytes.len() / 2]).unwrap();
+    dir.command(&["import", "made", "-o", "cut.run"])
+        .exits(2)
+        .stderr_has("CUPTI_ACTIVITY_KIND_KERNEL.parquet");
     let done = dir
-        .command(&["import", "made", "-o", "cut.run", "--json"])
+        .command(&["import", "made", "-o", "cut.run", "--json", "--partial"])
         .exits(0);
     let done = done.stderr_has("table CUPTI_ACTIVITY_KIND_KERNEL cannot be read");
     assert_eq!(done.json()["kept"]["bricks"], 545);

@@ -23,10 +23,13 @@ use trueno_engine::time_order::{Order, Ordered};
 use trueno_format::run_writer::RunWriter;
 use trueno_import::nsys::import_source;
 use trueno_import::nsys::source::{Scan, Source, Value, Visit, is_timed};
-use trueno_import::{Error, Notes};
+use trueno_import::{Error, Notes, Options};
 
 /// Name of the format, as it is shown.
 pub(crate) const NAME: &str = "nsys-parquet";
+
+/// First part of the names of tables of GPU work.
+const ACTIVITIES: &str = "CUPTI_ACTIVITY";
 
 /// A folder of tables.
 struct Tables {
@@ -54,15 +57,16 @@ pub(crate) fn bytes(folder: &Path) -> u64 {
 /// Reads an export; returns the length of the run.
 ///
 /// # Errors
-/// Not an export, none of it can be read, or the run cannot be written.
+/// Not an export, a table of it is damaged and [`Options::partial`] is not asked for, or the run cannot be written.
 pub(crate) fn import(
     folder: &Path,
+    options: &Options,
     into: &mut RunWriter,
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
     let said = notes.warnings.len();
-    let mut tables = Tables::open(folder, notes);
+    let mut tables = Tables::open(folder, options, notes)?;
     into.run()
         .problems
         .extend_from_slice(&notes.warnings[said..]);
@@ -84,17 +88,31 @@ fn files(folder: &Path) -> BTreeMap<String, PathBuf> {
 }
 
 impl Tables {
-    fn open(folder: &Path, notes: &mut Notes) -> Self {
+    fn open(folder: &Path, options: &Options, notes: &mut Notes) -> Result<Self, Error> {
         let mut tables = BTreeMap::new();
-        for (name, path) in files(folder) {
+        let files = files(folder);
+        // Of a folder that is none, another message says more.
+        let is_export = files.keys().any(|name| name.starts_with(ACTIVITIES));
+        for (name, path) in files {
             match Table::open(path) {
                 Ok(table) => {
                     tables.insert(name, table);
                 }
-                Err(error) => notes.warn(format!("table {name} cannot be read: {error}")),
+                Err(error) if options.partial || !is_export => {
+                    notes.warn(format!("table {name} cannot be read: {error}"));
+                }
+                Err(error) => {
+                    return Err(Error::Damaged {
+                        path: folder.to_owned(),
+                        place: format!("{name}.parquet"),
+                        problem: format!(
+                            "a table cannot be read: {error}; --partial reads the others"
+                        ),
+                    });
+                }
             }
         }
-        Self { tables }
+        Ok(Self { tables })
     }
 
     /// The rows of a scan, whose columns are then called by their numbers.

@@ -48,7 +48,7 @@ pub(in crate::commands) fn import(
     let bar = bar(file, stderr);
     let mut progress = |bytes| bar.set_position(bytes);
     let wall_ns = match importer {
-        None => nsys_parquet::import(file, &mut into, &mut notes, &mut progress)?,
+        None => nsys_parquet::import(file, options, &mut into, &mut notes, &mut progress)?,
         Some(importer) => importer.import(file, options, &mut into, &mut notes, &mut progress)?,
     };
     let run = into.finish(wall_ns)?;
