@@ -32,7 +32,7 @@ fn cases() -> Vec<(&'static str, &'static str, Cell)> {
     cases.collect()
 }
 
-/// What a command that found fault with a run may end with; 101 would be a panic, none a signal.
+/// Exit codes that a command may have; 101 would be a panic, none a signal.
 const CODES: [i32; 4] = [0, 1, 2, 3];
 
 fn all_commands(cases: impl Iterator<Item = (&'static str, &'static str, Cell)>) {

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
+use trueno_model::exit;
 
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static WATCHER: Once = Once::new();
@@ -15,6 +16,21 @@ static WATCHER: Once = Once::new();
 pub(super) fn file_sizes_are_errors() {
     // Where that fails the process ends as it would without.
     let _ = signal_hook::flag::register(libc::SIGXFSZ, Arc::default());
+}
+
+/// A file that somebody cuts while it is read ends the command in words, and with the code of what cannot be analysed.
+pub(super) fn cut_files_are_told() {
+    const WORDS: &[u8] = b"error: a file was cut while it was read: one of the run, or a plugin's library (hint: try \
+again; a run that is copied, or a plugin that is built, is read when that is done)\n";
+    let end = || {
+        // SAFETY: both calls are allowed in signal handlers, and the text lives for ever.
+        unsafe {
+            libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+            libc::_exit(i32::from(exit::CANNOT_ANALYSE));
+        }
+    };
+    // SAFETY: the action does only what signal handlers may.
+    let _ = unsafe { signal_hook::low_level::register(libc::SIGBUS, end) };
 }
 
 /// A folder or file that goes when the process is interrupted while this lives.

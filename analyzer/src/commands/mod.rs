@@ -13,6 +13,7 @@ mod graph_input;
 mod import;
 mod inspect;
 mod interrupt;
+mod leftovers;
 mod new_plugin;
 mod options;
 mod output;
@@ -50,6 +51,7 @@ use crate::cli::{Cli, Command, PluginsCommand};
 /// Nothing could be analysed (exit code 2), or standard output was closed.
 pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Result<u8> {
     interrupt::file_sizes_are_errors();
+    interrupt::cut_files_are_told();
     let stderr = Stderr::new(cli, palette(cli.color, io::stderr().is_terminal()));
     if let Some((file, flags)) = project {
         stderr.note(&format!("{}: {}", file.display(), flags.join(" ")));

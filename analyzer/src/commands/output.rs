@@ -2,7 +2,6 @@
 //! fails at once. What is written lies beside its place until it is whole: a full disk or an
 //! interrupt leaves the file that was there.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -12,6 +11,7 @@ use trueno_engine::run::is_run;
 use trueno_render::style::Palette;
 
 use super::interrupt::RemovedOnInterrupt;
+use super::leftovers;
 
 /// The files that a command reads and writes: none of them may be two at once.
 pub struct Files {
@@ -89,10 +89,7 @@ impl Beside {
             // Who may not write the file may not replace it either.
             in_place()?;
         }
-        let mut name = OsString::from(".");
-        name.push(place.file_name().unwrap_or_default());
-        name.push(format!(".writing-{}", std::process::id()));
-        let work = place.with_file_name(name);
+        let work = leftovers::beside(&place, "writing");
         let on_interrupt = Some(RemovedOnInterrupt::new(&work));
         let path = path.to_owned();
         match File::create(&work) {

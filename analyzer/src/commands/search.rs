@@ -42,11 +42,12 @@ pub(super) fn isolation(args: &PluginArgs) -> Isolation {
         (false, false) if AVAILABLE => Which::Outside,
         (false, false) => Which::None,
     };
-    let mut limits = Limits::default();
-    limits.time = args.plugin_timeout;
-    if let Some(bytes) = args.plugin_memory {
-        limits.memory_bytes = bytes;
-    }
+    let usual = Limits::default();
+    let limits = Limits {
+        time: args.plugin_timeout,
+        memory_bytes: args.plugin_memory.unwrap_or(usual.memory_bytes),
+        ..usual
+    };
     Isolation { which, limits }
 }
 

@@ -1,6 +1,5 @@
 //! A run directory that is made beside its place, so that what fails costs nothing that was there.
 
-use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use trueno_format::run_directory::check_removable;
 use trueno_format::salvage;
 
 use super::interrupt::RemovedOnInterrupt;
+use super::leftovers;
 
 /// Staging of a run beside its place; removed when it is dropped without [`Staging::keep`].
 pub(super) struct Staging {
@@ -45,13 +45,10 @@ impl Staging {
             }
             check_removable(place)?;
         }
-        let Some(name) = place.file_name() else {
+        if place.file_name().is_none() {
             bail!("{}: no name for a run directory", place.display());
-        };
-        let mut work = OsString::from(".");
-        work.push(name);
-        work.push(format!(".{doing}-{}", std::process::id()));
-        let work = place.with_file_name(work);
+        }
+        let work = leftovers::beside(place, doing);
         Ok(Self {
             place: place.to_owned(),
             on_interrupt: Some(RemovedOnInterrupt::new(&work)),

@@ -9,7 +9,7 @@ use crate::journal::chunk_hash;
 const SEALED_SINCE: u64 = 5;
 /// Name of the member.
 const KEY: &str = "xxh3";
-/// What stands before the hash, and behind it, in a file as it is written.
+/// Text before the hash, and behind it, in a file as it is written.
 const BEFORE: &str = ",\n  \"xxh3\": \"";
 const BEHIND: &str = "\"\n}\n";
 /// Digits of a hash.
