@@ -303,3 +303,28 @@ fn a_reader_that_stops_early_is_no_error() {
         .unwrap();
     assert_eq!((status.code(), stderr.as_str()), (Some(0), ""));
 }
+
+#[test]
+fn a_query_that_asks_for_too_much_ends_in_words() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let run = run.to_str().unwrap();
+    let wide = "SELECT LPAD(name, 2000000000, 'x') AS a FROM bricks";
+    dir.command(&["query", run, wide, "--memory", "500M"])
+        .exits(2)
+        .stderr_has("needs more memory than it may take");
+    // Each doubles the one before it: no machine comes to an end of it.
+    let doubled = (1..40).map(|n| {
+        format!(
+            "t{n} AS (SELECT * FROM t{} UNION ALL SELECT * FROM t{0})",
+            n - 1
+        )
+    });
+    let doubled: Vec<String> = doubled.collect();
+    let long = format!(
+        "WITH t0 AS (SELECT id FROM bricks), {} SELECT COUNT(*) FROM t39",
+        doubled.join(", ")
+    );
+    dir.command(&["query", run, &long, "--timeout", "2s", "--memory", "2G"])
+        .exits(2);
+}

@@ -312,6 +312,12 @@ pub struct QueryArgs {
     /// Rows shown as a table; the other forms have all.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
+    /// Time limit of a query, such as 30s; in a session there is none [default: none].
+    #[arg(long, value_name = "TIME", value_parser = timeout)]
+    pub timeout: Option<Duration>,
+    /// Memory limit of a query, such as 512M or 4GB; in a session there is none [default: three quarters of the machine's].
+    #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
+    pub memory: Option<u64>,
     /// For tables of plugins: a run to compare with.
     #[arg(long, value_name = "RUN")]
     pub baseline: Option<PathBuf>,

@@ -63,6 +63,8 @@ impl Sources {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

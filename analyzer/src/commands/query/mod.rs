@@ -1,5 +1,6 @@
 //! `trueno-analyze query`: SQL over the tables of a run, and over those that plugins make of it.
 
+mod limits;
 mod line;
 mod session;
 
@@ -43,6 +44,10 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     }
     let to = Output::open(args.output.as_deref())?;
     let sql = sql(args.sql.as_deref())?;
+    limits::limit_memory(args.memory);
+    if let Some(time) = args.timeout {
+        limits::end_after(time);
+    }
     let mut source = Source::open(args, Some(&sql), runs, stderr)?;
     let frame = source.collect(&sql)?;
     let format = match args.format {
