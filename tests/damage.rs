@@ -283,3 +283,19 @@ fn a_fact_that_changed_since_is_seen() {
     fs::write(&path, before.replace(&format!(",\n{hash}"), "")).unwrap();
     incomplete(&dir, &run, "run.json was changed since it was written");
 }
+
+#[test]
+fn texts_of_a_run_begin_no_lines_of_their_own() {
+    let dir = Dir::new();
+    let run = dir.run();
+    change_json(&run.join("run.json"), |run| {
+        run["label"] = "a\nerror: fake".into();
+        run["host"]["name"] = "h\nerror: fake".into();
+        run["problems"] = serde_json::json!(["p\nerror: fake"]);
+    });
+    for command in ["info", "report"] {
+        let done = dir.command(&[command, run.to_str().unwrap()]).exits(0);
+        let mut lines = done.stdout.lines().chain(done.stderr.lines());
+        assert!(!lines.any(|line| line.trim_start().starts_with("error: fake")));
+    }
+}

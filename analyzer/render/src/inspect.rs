@@ -272,7 +272,8 @@ impl Page {
     fn entry(&mut self, label: &str, text: &str) {
         let label = width::shorten(label, Self::LABEL - 1);
         let mut lead = width::pad(&width::printable(&label), Self::LABEL, false);
-        for line in width::wrap(text, self.room.saturating_sub(Self::LABEL)) {
+        let text = width::printable(text);
+        for line in width::wrap(&text, self.room.saturating_sub(Self::LABEL)) {
             let _ = writeln!(self.text, "{}", format!("{lead}{line}").trim_end());
             lead = " ".repeat(Self::LABEL);
         }

@@ -7,7 +7,7 @@ use std::path::Path;
 use trueno_format::run_json::{RunJson, State};
 use trueno_format::salvage::{self, Salvaged};
 use trueno_format::schema;
-use trueno_model::{Problem, RunFacts, RunState, TableFacts, WallSource};
+use trueno_model::{Problem, RunFacts, RunState, TableFacts, WallSource, width};
 use trueno_plugin::{agreeing, counted};
 
 use super::segment::{Segment, SegmentState};
@@ -218,12 +218,14 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
     let Some(run) = run else { return Vec::new() };
     let mut problems = Vec::new();
     for text in &run.problems {
+        // One line each, whoever wrote it.
+        let text = width::printable(text);
         problems.push(match run.state {
             State::Failed => Problem::error(
                 "recorder_failed",
                 format!("the recorder stopped early: {text}"),
             ),
-            State::Recovered => Problem::error("not_recovered", text.clone()),
+            State::Recovered => Problem::error("not_recovered", text.into_owned()),
             _ => Problem::warning("recorder", format!("the recorder says: {text}")),
         });
     }
