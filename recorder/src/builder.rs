@@ -12,6 +12,9 @@ use trueno_format::CeilingSource;
 use trueno_format::TileLevel;
 use trueno_format::schema;
 
+/// Default of [`Builder::growth_bytes`].
+const GROWTH_BYTES: u64 = 256 << 20;
+
 /// Sets up a recorder; from [`Recorder::builder`](crate::Recorder::builder).
 ///
 /// ```
@@ -33,6 +36,7 @@ pub struct Builder {
     pub(crate) label: Option<String>,
     pub(crate) ring_records: usize,
     pub(crate) overflow: Overflow,
+    pub(crate) growth_bytes: u64,
     pub(crate) sync_mode: SyncMode,
     pub(crate) device: Option<Arc<dyn Device>>,
     pub(crate) tables_off: Vec<&'static str>,
@@ -55,6 +59,7 @@ impl Builder {
             label: None,
             ring_records: 1 << 16,
             overflow: Overflow::default(),
+            growth_bytes: GROWTH_BYTES,
             sync_mode: SyncMode::default(),
             device: None,
             tables_off: Vec::new(),
@@ -78,9 +83,16 @@ impl Builder {
         self
     }
 
-    /// Sets the policy for full rings. Default: [`Overflow::Drop`].
+    /// Sets the policy for full rings. Default: [`Overflow::Grow`].
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.overflow = overflow;
+        self
+    }
+
+    /// Sets how much memory rings may take that follow full ones, of all threads together, with [`Overflow::Grow`].
+    /// It is given back when they have been read. Default: 256 MiB, some 4 million events.
+    pub fn growth_bytes(mut self, bytes: u64) -> Self {
+        self.growth_bytes = bytes;
         self
     }
 

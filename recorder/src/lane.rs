@@ -14,12 +14,12 @@ use crate::shapes::MetSignatures;
 
 pub(crate) use crate::open_stack::Class;
 use crate::tile_sampling::TileSampling;
+use trueno_format::dropped_names;
 use trueno_format::record::{Context, Record};
 use trueno_format::ring::{Producer, Ring};
 use trueno_format::schema::TableId;
+use trueno_format::text::Text;
 
-/// A ring that grows is followed by one twice as large, up to this many records.
-const LARGEST_RING: u64 = 1 << 20;
 /// First sleep of a blocked thread before it looks again; each further one is twice as long.
 const BLOCKED_SLEEP: Duration = Duration::from_micros(50);
 /// Longest such sleep: a thousand blocked threads must leave the writer its core.
@@ -164,7 +164,7 @@ impl Lane {
     pub fn open(&mut self, class: Class, table: TableId) -> Option<u32> {
         let seq = self.next_seq;
         if seq == u32::MAX {
-            self.drop_rows(table, 1);
+            self.drop_rows(table, 1, None);
             return None;
         }
         self.next_seq = seq + 1;
@@ -361,7 +361,11 @@ impl Lane {
     pub fn push_group(&mut self, table: TableId, rows: u64, records: &[Record]) -> bool {
         let needed = records.len() as u64 + u64::from(self.context_unsent);
         if !self.producer.has_room(needed) && !self.make_room(needed) {
-            self.drop_rows(table, rows);
+            self.drop_rows(
+                table,
+                rows,
+                records.first().and_then(dropped_names::name_of),
+            );
             return false;
         }
         if self.context_unsent {
@@ -412,9 +416,7 @@ impl Lane {
                     sleep = (sleep * 2).min(LONGEST_BLOCKED_SLEEP);
                 }
                 Overflow::Grow => {
-                    let capacity =
-                        (self.ring().capacity() * 2).min(LARGEST_RING.max(self.ring().capacity()));
-                    let Some(next) = self.shared.live.ring(capacity as usize) else {
+                    let Some(next) = self.shared.grown_ring(self.ring().capacity()) else {
                         return false;
                     };
                     next.header().take(&self.thread().identity());
@@ -425,9 +427,13 @@ impl Lane {
     }
 
     /// Counts rows that are not recorded.
-    pub fn drop_rows(&mut self, table: TableId, rows: u64) {
-        self.thread().dropped.add_alone(table, rows);
+    pub fn drop_rows(&mut self, table: TableId, rows: u64, name: Option<Text>) {
+        let thread = self.thread();
+        thread.dropped.add_alone(table, rows);
+        thread.dropped_names.add_alone(table, name, rows);
         // And where it survives a kill.
-        self.ring().header().dropped.add_alone(table, rows);
+        let header = self.ring().header();
+        header.dropped.add_alone(table, rows);
+        header.dropped_names.add_alone(table, name, rows);
     }
 }

@@ -37,6 +37,7 @@
 //!   another thread under it, [`Recorder::wait`] waits for such work, [`Recorder::depends`]
 //!   states an order, [`BrickGuard::detach`] lets an interval end elsewhere.
 //! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`].
+//! - **Collectives** of several ranks: [`Recorder::collective`].
 //! - **Facts:** [`Recorder::ceiling`], [`Recorder::ptx`], [`Recorder::value`].
 //! - **Ceilings of the machine** are measured by the crate `trueno_ceilings` ([`Builder::ceilings`]) and by the
 //!   command `trueno-record peaks`.
@@ -83,6 +84,7 @@ mod builder;
 mod ceiling;
 mod checksum;
 mod clock;
+mod collective;
 mod create;
 mod device;
 mod error;
@@ -126,6 +128,7 @@ pub use builder::Builder;
 pub use checksum::{
     Bf16, ChecksumPlace, Element, F16, Fingerprint, Partial, Statistics, Strided, fingerprint,
 };
+pub use collective::CollectiveGuard;
 pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
 pub use kernel::KernelGuard;

@@ -5,11 +5,13 @@
 pub enum Overflow {
     /// It is dropped and counted, for its thread and its table. The program never waits. A
     /// dropped row may be the parent of rows that were kept: these keep its id.
-    #[default]
     Drop,
     /// The thread waits for the writer.
     Block,
-    /// The thread takes another, larger ring, as long as there is memory.
+    /// The thread takes another, larger ring, as long as [`Builder::growth_bytes`](crate::Builder::growth_bytes) are not
+    /// used up and there is memory; then the event is dropped and counted. So a writer that is late, because the
+    /// machine is busy or its disk is slow, costs memory for a while and no rows.
+    #[default]
     Grow,
 }
 

@@ -7,7 +7,7 @@ use crate::lane::{Class, Lane};
 use crate::live::Live;
 use crate::open_stack::Parent;
 use crate::overflow::Overflow;
-use crate::session_state::SessionState;
+use crate::session_state::{RingSizes, SessionState};
 use trueno_format::record::{Record, kind};
 use trueno_format::ring::Ring;
 use trueno_format::schema::TableId;
@@ -20,7 +20,15 @@ const ROUNDS: usize = 9;
 pub(crate) fn per_span_ns(clock: Clock) -> Option<f64> {
     let live = Live::none();
     let ring = live.ring(1 << 10)?;
-    let shared = SessionState::new(clock, Overflow::Drop, 1 << 10, live);
+    let shared = SessionState::new(
+        clock,
+        Overflow::Drop,
+        RingSizes {
+            records: 1 << 10,
+            growth_bytes: 0,
+        },
+        live,
+    );
     let thread = shared.register(&ring);
     let mut lane = Lane::new(shared, thread, ring.clone());
     let mut best = u64::MAX;

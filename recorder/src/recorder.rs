@@ -15,7 +15,9 @@ use crate::names::Name;
 use crate::open_rows::OfThread;
 use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{CALLS_CLOCK, HAS_DEVICE, HAS_PERF, SAMPLES_TILES, SessionState};
+use crate::session_state::{
+    CALLS_CLOCK, HAS_DEVICE, HAS_PERF, RingSizes, SAMPLES_TILES, SessionState,
+};
 use crate::status::{Status, Summary};
 use crate::threads;
 use crate::writer::Session;
@@ -67,7 +69,15 @@ impl Recorder {
     pub fn disabled() -> Self {
         Self::with(
             0,
-            SessionState::new(Clock::Monotonic, Overflow::Drop, 64, Live::none()),
+            SessionState::new(
+                Clock::Monotonic,
+                Overflow::Drop,
+                RingSizes {
+                    records: 64,
+                    growth_bytes: 0,
+                },
+                Live::none(),
+            ),
             None,
         )
     }

@@ -14,13 +14,14 @@ use crate::open_stack;
 use crate::overflow::Overflow;
 use crate::perf::PerfShared;
 use crate::tile_sampling;
-use trueno_format::Ceiling;
+use trueno_format::dropped_names::{DroppedNames, NamedRows};
 use trueno_format::live::Entry;
 use trueno_format::ring::Identity;
 use trueno_format::ring::Ring;
 use trueno_format::row_counters::RowCounters;
 use trueno_format::schema::{TABLES, TableId};
 use trueno_format::timeline::ClockReading;
+use trueno_format::{Ceiling, Collective};
 
 /// Bit beside those of tables: bricks may give work to a device.
 pub(crate) const HAS_DEVICE: u32 = 1 << 31;
@@ -33,6 +34,18 @@ pub(crate) const SAMPLES_TILES: u32 = 1 << 29;
 pub(crate) const CALLS_CLOCK: u32 = 1 << 28;
 
 const _: () = assert!(TABLES.len() <= 28);
+
+/// A ring that grows is followed by one twice as large, up to this many records.
+const LARGEST_RING: u64 = 1 << 20;
+
+/// Memory for rings.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RingSizes {
+    /// Records in a thread's first ring.
+    pub records: usize,
+    /// See [`SessionState::growth_bytes`].
+    pub growth_bytes: u64,
+}
 
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
@@ -50,6 +63,8 @@ pub(crate) struct ThreadInfo {
     pub closed: AtomicBool,
     /// Rows that found the ring full, by table; only the thread itself adds.
     pub dropped: RowCounters,
+    /// Those whose name is known.
+    pub dropped_names: DroppedNames,
     /// Place of the innermost row whose end is yet to come; only the thread itself stores. See
     /// [`ThreadInfo::open_rows`].
     pub open: AtomicU64,
@@ -63,6 +78,8 @@ pub(crate) enum Request {
         source: Arc<str>,
     },
     Ceiling(Ceiling),
+    /// Boxed: it is far larger than the others.
+    Collective(Box<Collective>),
     /// Shapes of an operator: the id of their row and the number of their text.
     Signature {
         id: u32,
@@ -94,6 +111,10 @@ pub(crate) struct SessionState {
     /// Not set: no counters of the CPU.
     pub perf: OnceLock<PerfShared>,
     pub ring_records: usize,
+    /// Most memory for rings that follow full ones, of all threads together.
+    pub growth_bytes: u64,
+    /// How much of it they have.
+    grown_bytes: AtomicU64,
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,
     spare: Mutex<Vec<Arc<Ring>>>,
@@ -102,6 +123,7 @@ pub(crate) struct SessionState {
     pub threads: Mutex<Vec<Arc<ThreadInfo>>>,
     /// Drops of threads that have ended.
     ended_dropped: RowCounters,
+    ended_dropped_names: Mutex<NamedRows>,
     /// Rows in segments or on their way into one.
     pub rows: RowCounters,
     /// Events after the end.
@@ -161,6 +183,7 @@ impl ThreadInfo {
             rings: AtomicU64::new(0),
             closed: AtomicBool::new(false),
             dropped: RowCounters::default(),
+            dropped_names: DroppedNames::default(),
             open: AtomicU64::new(0),
         }
     }
@@ -178,7 +201,7 @@ impl ThreadInfo {
 }
 
 impl SessionState {
-    pub fn new(clock: Clock, overflow: Overflow, ring_records: usize, live: Live) -> Arc<Self> {
+    pub fn new(clock: Clock, overflow: Overflow, rings: RingSizes, live: Live) -> Arc<Self> {
         static NUMBER: AtomicU64 = AtomicU64::new(1);
         Arc::new(Self {
             number: NUMBER.fetch_add(1, Ordering::Relaxed),
@@ -187,13 +210,16 @@ impl SessionState {
             sampling: OnceLock::new(),
             tiles_every: OnceLock::new(),
             perf: OnceLock::new(),
-            ring_records,
+            ring_records: rings.records,
+            growth_bytes: rings.growth_bytes,
+            grown_bytes: AtomicU64::new(0),
             next_thread: AtomicU32::new(0),
             arrivals: Mutex::default(),
             spare: Mutex::default(),
             live: Arc::new(live),
             threads: Mutex::default(),
             ended_dropped: RowCounters::default(),
+            ended_dropped_names: Mutex::default(),
             rows: RowCounters::default(),
             late: AtomicU64::new(0),
             detached: AtomicU64::new(0),
@@ -215,6 +241,41 @@ impl SessionState {
         spare.or_else(|| self.live.ring(self.ring_records))
     }
 
+    /// A ring to follow a full one of `capacity` records: twice as large, or as large as memory for growth is left.
+    pub fn grown_ring(&self, capacity: u64) -> Option<Arc<Ring>> {
+        let mut records = (capacity * 2).min(LARGEST_RING.max(capacity));
+        loop {
+            let bytes = Ring::bytes(records as usize)? as u64;
+            if self.take_growth(bytes) {
+                let ring = self.live.ring(records as usize);
+                if ring.is_none() {
+                    self.give_back_growth(bytes);
+                }
+                return ring;
+            }
+            if records <= self.ring_records as u64 {
+                return None;
+            }
+            records /= 2;
+        }
+    }
+
+    fn take_growth(&self, bytes: u64) -> bool {
+        let more = |taken: u64| {
+            let sum = taken.checked_add(bytes)?;
+            (sum <= self.growth_bytes).then_some(sum)
+        };
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        self.grown_bytes.fetch_update(set, fetch, more).is_ok()
+    }
+
+    /// Saturating: the place of a ring lies in a file that others can write.
+    fn give_back_growth(&self, bytes: u64) {
+        let less = |taken: u64| Some(taken.saturating_sub(bytes));
+        let (set, fetch) = (Ordering::Relaxed, Ordering::Relaxed);
+        let _ = self.grown_bytes.fetch_update(set, fetch, less);
+    }
+
     /// Has a ring ready for the next new thread: making one takes a millisecond.
     pub fn stock(&self) {
         if lock(&self.spare).is_empty()
@@ -228,6 +289,11 @@ impl SessionState {
     pub fn give_back(&self, ring: Arc<Ring>) {
         self.keep_dropped(&ring);
         ring.header().in_use.store(0, Ordering::Release);
+        if ring.header().order.load(Ordering::Relaxed) > 0 {
+            let bytes = Ring::bytes(ring.capacity() as usize).unwrap_or(0) as u64;
+            self.give_back_growth(bytes);
+            return self.live.remove_ring(&ring);
+        }
         let mut spare = lock(&self.spare);
         let fits = ring.capacity() == self.ring_records as u64 && ring.next().is_none();
         if !fits || spare.len() >= SPARE_RINGS {
@@ -245,12 +311,18 @@ impl SessionState {
             return;
         }
         let rows = (0..TABLES.len()).map(|table| (table, header.dropped.get(table)));
+        let mut names = NamedRows::new();
+        header.dropped_names.add_to(&mut names);
         self.live.log(&[Entry::Dropped {
             ring: ring.number(),
             uses: header.uses.load(Ordering::Relaxed),
             rows: rows
                 .filter(|(_, rows)| *rows > 0)
                 .map(|(table, rows)| (TABLES[table].name.to_owned(), rows))
+                .collect(),
+            names: names
+                .into_iter()
+                .map(|((table, name), rows)| (TABLES[table].name.to_owned(), name, rows))
                 .collect(),
         }]);
     }
@@ -259,6 +331,7 @@ impl SessionState {
     pub fn request(&self, request: Request) {
         let entry = match &request {
             Request::Ceiling(ceiling) => Entry::Ceiling(ceiling.clone()),
+            Request::Collective(of) => Entry::Collective((**of).clone()),
             Request::Signature { id, text } => Entry::Signature {
                 id: *id,
                 text: *text,
@@ -340,6 +413,9 @@ impl SessionState {
         for table in 0..TABLES.len() {
             self.ended_dropped.add(table, thread.dropped.get(table));
         }
+        thread
+            .dropped_names
+            .add_to(&mut lock(&self.ended_dropped_names));
     }
 
     /// Rows of a table that were not recorded, so far.
@@ -356,6 +432,16 @@ impl SessionState {
             self.ended_dropped.get(table).saturating_add(lost),
             u64::saturating_add,
         )
+    }
+
+    /// Rows that were not recorded, so far, by table and name.
+    pub fn dropped_names(&self) -> NamedRows {
+        let threads = lock(&self.threads);
+        let mut sums = lock(&self.ended_dropped_names).clone();
+        for thread in threads.iter() {
+            thread.dropped_names.add_to(&mut sums);
+        }
+        sums
     }
 
     /// Events after the end: those that met a closed recorder, and those published too late.

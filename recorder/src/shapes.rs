@@ -153,7 +153,7 @@ impl Lane {
     pub(crate) fn met(&mut self, signature: Signature) -> Option<u32> {
         let Signature { number } = signature;
         if number == 0 {
-            self.drop_rows(TableId::Signatures, 1);
+            self.drop_rows(TableId::Signatures, 1, None);
             return None;
         }
         let place = number as usize % REMEMBERED;

@@ -166,6 +166,7 @@ impl Writer {
             match request {
                 Request::Ptx { hash, name, source } => self.keep_ptx(hash, &name, &source),
                 Request::Ceiling(ceiling) => self.keep_ceiling(&ceiling),
+                Request::Collective(of) => self.keep_collective(&of),
                 Request::Signature { id, text } => self.keep_signature(id, text),
                 Request::DevicePair {
                     pair,

@@ -307,6 +307,7 @@ fn what_finds_no_room_is_counted() {
     let (_folder, path) = folder();
     let rec = Recorder::builder(&path)
         .ring_records(64)
+        .overflow(Overflow::Drop)
         .allocations(Allocations::Every)
         .create()
         .unwrap();

@@ -46,7 +46,8 @@ fn script(name: &str, path: &Path) -> Recorder {
             rec
         }
         "dropped" => {
-            let rec = builder.ring_records(64).create().unwrap();
+            let builder = builder.ring_records(64).overflow(Overflow::Drop);
+            let rec = builder.create().unwrap();
             for _ in 0..3 {
                 let rec = rec.clone();
                 let work = move || (0..5_000).for_each(|_| drop(rec.tile(TileLevel::Micro, 1, 2)));

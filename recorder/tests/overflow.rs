@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use trueno_format::ring::Ring;
 use trueno_recorder::{Overflow, Recorder};
 use trueno_testing::{folder, run_json, table};
 
@@ -44,7 +45,11 @@ const EMITTED: [(&str, u64); 5] = [
 #[test]
 fn what_is_dropped_is_counted_exactly() {
     let (_folder, path) = folder();
-    let rec = Recorder::builder(&path).ring_records(64).create().unwrap();
+    let rec = Recorder::builder(&path)
+        .ring_records(64)
+        .overflow(Overflow::Drop)
+        .create()
+        .unwrap();
     flood(&rec);
     let status = rec.status();
     let summary = rec.finish().unwrap();
@@ -89,6 +94,72 @@ fn what_is_dropped_is_counted_exactly() {
     let counts: i128 = said.numbers("count").into_iter().flatten().sum();
     assert_eq!(counts as u64, summary.dropped);
     rows_are_in_their_layers(&path);
+}
+
+/// Memory for growth is bounded: then rows are dropped, and the run says which.
+#[test]
+fn a_ring_grows_to_its_limit_and_names_what_it_drops() {
+    let (_folder, path) = folder();
+    let rec = Recorder::builder(&path)
+        .ring_records(64)
+        .growth_bytes(256 * 64)
+        .create()
+        .unwrap();
+    flood(&rec);
+    let summary = rec.finish().unwrap();
+    assert!(
+        summary.dropped > 0,
+        "the limit was not reached: the test shows nothing"
+    );
+    let run = run_json(&path);
+    assert_eq!(run.recorder.overflow, "grow");
+    assert_eq!(run.recorder.growth_bytes, Some(256 * 64));
+    for (name, emitted) in EMITTED {
+        let counted = &run.tables[name];
+        assert_eq!(counted.rows + counted.dropped, emitted * THREADS, "{name}");
+    }
+    // Layers and edges have no name of the program's; what has is named to the last row.
+    let named = |table: &str, name: &str| {
+        let names = &run.tables[table].dropped_names;
+        names.get(name).copied().unwrap_or(0)
+    };
+    let bricks = table(&path, "bricks");
+    let kept = bricks.columns["name"].iter();
+    let kept = kept.filter(|name| **name == trueno_testing::Cell::T("b".into()));
+    let kept = kept.count() as u64;
+    assert_eq!(kept + named("bricks", "b"), EVENTS * THREADS);
+    for (of, name) in [("kernels", "k"), ("checksums", "c"), ("syncs", "w")] {
+        assert_eq!(named(of, name), run.tables[of].dropped, "{of}");
+    }
+    assert!(run.tables["edges"].dropped_names.is_empty());
+}
+
+/// Rings that were read give their memory back: a limit is for what waits, not for all that ever did.
+#[test]
+fn memory_for_growth_comes_back() {
+    let (_folder, path) = folder();
+    let grown = Ring::bytes(128).unwrap() as u64;
+    let rec = Recorder::builder(&path)
+        .ring_records(64)
+        .growth_bytes(grown)
+        .create()
+        .unwrap();
+    let is_left = || {
+        let files = std::fs::read_dir(path.join("live")).unwrap();
+        // A file may be removed between the two.
+        let mut sizes = files.filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
+        sizes.any(|size| size == grown)
+    };
+    // One further ring fits; each round is a thread's, and needs it anew.
+    for _ in 0..20 {
+        let rec = rec.clone();
+        let work = move || (0..100).for_each(|_| drop(rec.brick("b")));
+        std::thread::spawn(work).join().unwrap();
+        while is_left() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+    }
+    assert_eq!(rec.finish().unwrap().dropped, 0);
 }
 
 /// Rows were given the layer they lay in, whatever was dropped around them.

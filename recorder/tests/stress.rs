@@ -110,7 +110,11 @@ fn nothing_is_lost_when_rings_grow() {
 #[test]
 fn what_is_dropped_is_counted_exactly() {
     let (_folder, path) = folder();
-    let rec = Recorder::builder(&path).ring_records(64).create().unwrap();
+    let rec = Recorder::builder(&path)
+        .ring_records(64)
+        .overflow(Overflow::Drop)
+        .create()
+        .unwrap();
     let rows_of = hammer(&rec);
     let summary = rec.finish().unwrap();
     let made = 2 * rows_of.values().sum::<u64>();

@@ -205,7 +205,7 @@ fn rows_missing(dropped: Option<u64>) -> Option<Finding> {
     Some(
         Finding::new("rows_missing", Severity::Warning, title)
             .detail("rows of all tables; where allocations are among them, a release that is missing looks like memory that is kept")
-            .suggestion("record with Overflow::Grow or Overflow::Block, or only samples of the allocations")
+            .suggestion("raise Builder::growth_bytes, or record with Overflow::Block, or only samples of the allocations")
             .evidence("SELECT severity, code, text FROM problems"),
     )
 }

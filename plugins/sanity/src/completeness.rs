@@ -19,7 +19,7 @@ const DROPPED: Spec = Spec {
     name: "nothing_dropped",
     expected: "0 dropped events",
     severity: Severity::Error,
-    suggestion: "raise Builder::ring_records, or record with Overflow::Block or Overflow::Grow",
+    suggestion: "raise Builder::growth_bytes or Builder::ring_records, or record with Overflow::Block",
 };
 const READ: Spec = Spec {
     name: "all_rows_read",

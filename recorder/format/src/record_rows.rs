@@ -111,7 +111,8 @@ impl Rows {
             | TableId::Streams
             | TableId::Annotations
             | TableId::Signatures
-            | TableId::Devices => {}
+            | TableId::Devices
+            | TableId::Collectives => {}
         }
         length
     }

@@ -271,6 +271,10 @@ pub struct Options {
     pub ring_records: u64,
     /// `drop`, `block` or `grow`.
     pub overflow: String,
+    /// Most memory for rings that follow full ones, of all threads together; `None`: rings did not grow, or an older
+    /// recorder.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth_bytes: Option<u64>,
     /// `none`, `deferred`, `per_layer` or `immediate`.
     pub sync_mode: String,
     /// Sampling period N: every Nth checksum of a name was recorded; `None`: all.
@@ -334,6 +338,9 @@ pub struct Table {
     pub bytes: u64,
     /// Rows not kept.
     pub dropped: u64,
+    /// The names that most of them had; rows of others, and rows without a name, are in `dropped` alone.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped_names: BTreeMap<String, u64>,
     /// Rows that were written and could not be recovered; they are in no segment.
     #[serde(skip_serializing_if = "is_zero")]
     pub lost: u64,

@@ -16,6 +16,7 @@ mod waiting;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::dropped_names;
 use crate::error::Error;
 use crate::journal::{Chunk, Line};
 use crate::live::LIVE;
@@ -41,6 +42,8 @@ pub struct Salvaged {
     pub cut: Vec<CutBatch>,
     /// Rows not kept until the process died, by table; exact.
     pub dropped: BTreeMap<&'static str, u64>,
+    /// The names that most of them had, by table.
+    pub dropped_names: BTreeMap<&'static str, BTreeMap<String, u64>>,
     /// Facts that the program gave.
     pub values: BTreeMap<String, String>,
     /// Kernel sources: the hash, which names the file `ptx/<hash>.ptx`, and the text.
@@ -162,6 +165,8 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
         let dropped = found.dropped(number);
         if dropped > 0 {
             salvaged.dropped.insert(table.name, dropped);
+            let names = dropped_names::listed(&found.dropped_names, number, &mut tables.texts);
+            salvaged.dropped_names.insert(table.name, names);
         }
     }
     (salvaged.values, salvaged.sources) = (found.values, found.sources);

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use trueno_format::dropped_names;
 use trueno_format::live::LoggedThread;
 use trueno_format::mapping::cut_pages;
 use trueno_format::record_rows::run_facts;
@@ -10,7 +11,7 @@ use trueno_format::run_json::State;
 use trueno_format::schema::{TABLES, TableId, TableRow};
 use trueno_format::text::Texts;
 use trueno_format::timeline::ClockReading;
-use trueno_format::{Ceiling, PtxHash, device_property, device_rows};
+use trueno_format::{Ceiling, Collective, PtxHash, device_property, device_rows};
 
 use super::lanes::LaneReader;
 use super::{Tables, Writer};
@@ -94,9 +95,11 @@ impl Writer {
         self.run.clock.ticks_per_second = self.rows.timeline.ticks_per_second();
         self.run.tables.clear();
         self.run.dropped = 0;
+        let names = self.shared.dropped_names();
         for (number, table) in self.tables.tables.iter().enumerate() {
             let mut written = table.written.clone();
             written.dropped = self.shared.dropped(number);
+            written.dropped_names = dropped_names::listed(&names, number, &mut self.tables.texts);
             self.run.dropped = self.run.dropped.saturating_add(written.dropped);
             if written.rows > 0 || written.dropped > 0 {
                 self.run.tables.insert(table.table.name.to_owned(), written);
@@ -191,6 +194,11 @@ impl Writer {
 
     pub(super) fn keep_ceiling(&mut self, ceiling: &Ceiling) {
         self.add(|texts| ceiling.row(texts));
+    }
+
+    pub(super) fn keep_collective(&mut self, of: &Collective) {
+        let [start_ns, end_ns] = [of.ticks.0, of.ticks.1].map(|ticks| self.rows.timeline.ns(ticks));
+        self.add(|texts| of.row(texts, start_ns, end_ns));
     }
 
     pub(super) fn keep_signature(&mut self, id: u32, text: u32) {

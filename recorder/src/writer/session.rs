@@ -16,10 +16,11 @@ use crate::live::Live;
 use crate::lock::lock;
 use crate::names;
 use crate::open_rows::OfThread;
+use crate::overflow::Overflow;
 use crate::overhead;
 use crate::perf::PerfShared;
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{HAS_PERF, SessionState};
+use crate::session_state::{HAS_PERF, RingSizes, SessionState};
 use crate::status::{self, Summary};
 use trueno_format::host;
 use trueno_format::live::Entry;
@@ -69,7 +70,15 @@ pub(crate) fn start<T>(
     files.run_json(&run)?;
     run.recorder.cost_ns_per_span = overhead::per_span_ns(clock);
     let resolution_ticks = clock.resolution_ticks();
-    let shared = SessionState::new(clock, builder.overflow, builder.ring_records, live);
+    let shared = SessionState::new(
+        clock,
+        builder.overflow,
+        RingSizes {
+            records: builder.ring_records,
+            growth_bytes: builder.growth_bytes,
+        },
+        live,
+    );
     if builder.checksum_every > 1 || builder.checksum_samples > 0 || baseline.is_some() {
         // Set here only.
         let _ = shared.sampling.set(Sampling::new(
@@ -188,6 +197,7 @@ fn describe(builder: &Builder, clock: Clock) -> RunJson {
         recorder: Options {
             ring_records: builder.ring_records as u64,
             overflow: builder.overflow.name().into(),
+            growth_bytes: (builder.overflow == Overflow::Grow).then_some(builder.growth_bytes),
             sync_mode: builder.sync_mode.name().into(),
             checksum_baseline: None,
             checksum_every: (builder.checksum_every > 1).then_some(builder.checksum_every),

@@ -1,5 +1,6 @@
 //! Sums segments up: how complete a run is, and what there is to say about it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -250,9 +251,13 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
         dropped.values().copied().fold(0, u64::saturating_add)
     });
     if rows > 0 {
+        let names = |table: &str| match rest {
+            Some(rest) => rest.dropped_names.get(table),
+            None => run.tables.get(table).map(|table| &table.dropped_names),
+        };
         let tables: Vec<String> = dropped
             .iter()
-            .map(|(name, rows)| format!("{name} {rows}"))
+            .map(|(table, rows)| format!("{table} {rows}{}", of_names(*rows, names(table))))
             .collect();
         let tables = if tables.is_empty() {
             String::new()
@@ -268,6 +273,35 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
         ));
     }
     problems
+}
+
+/// Names of dropped rows that a message lists for each table.
+const NAMED: usize = 4;
+
+/// The names that most dropped rows of a table had, as ` (gemv 812, softmax 10, others 4)`; empty: none is known.
+fn of_names(rows: u64, names: Option<&BTreeMap<String, u64>>) -> String {
+    let mut names: Vec<(&String, u64)> = names
+        .into_iter()
+        .flatten()
+        .map(|(name, rows)| (name, *rows))
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    names.sort_by_key(|(_, rows)| Reverse(*rows));
+    names.truncate(NAMED);
+    let named = names
+        .iter()
+        .fold(0, |sum: u64, (_, rows)| sum.saturating_add(*rows));
+    let mut parts: Vec<String> = names
+        .iter()
+        .map(|(name, rows)| format!("{} {rows}", width::printable(name)))
+        .collect();
+    match rows.saturating_sub(named) {
+        0 => {}
+        others => parts.push(format!("others {others}")),
+    }
+    format!(" ({})", parts.join(", "))
 }
 
 /// Problems of the segments, in the order of their names.

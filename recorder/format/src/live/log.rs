@@ -10,6 +10,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::Ceiling;
+use crate::collective::Collective;
 use crate::journal;
 use crate::timeline::{ClockReading, Knot};
 use crate::{file_size_signal, regular_file};
@@ -47,6 +48,9 @@ pub enum Entry {
         uses: u64,
         /// Rows by table.
         rows: BTreeMap<String, u64>,
+        /// Those whose name is known: table, number of the name and rows.
+        #[serde(default)]
+        names: Vec<(String, u32, u64)>,
     },
     /// A thread that has ended.
     Thread(LoggedThread),
@@ -54,6 +58,8 @@ pub enum Entry {
     Value(String, String),
     /// A ceiling that the program found.
     Ceiling(Ceiling),
+    /// A part in a collective.
+    Collective(Collective),
     /// Shapes of an operator, before any record names them.
     Signature {
         /// Id of their row.
@@ -169,6 +175,7 @@ mod tests {
                 ring: 1,
                 uses: 2,
                 rows: BTreeMap::from([("bricks".into(), 3)]),
+                names: vec![("bricks".into(), 7, 3)],
             },
         ];
         Log::create(&path).unwrap().append(&entries).unwrap();

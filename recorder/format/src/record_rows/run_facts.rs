@@ -49,7 +49,7 @@ pub fn dropped_text(rows: u64, table: &str) -> String {
     }
     format!(
         "{rows} rows of {table} were dropped: their thread's ring was full (hint: more \
-         `ring_records`, or overflow `Block` or `Grow`)"
+         `growth_bytes` or `ring_records`, or overflow `Block`)"
     )
 }
 

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use super::Positions;
+use crate::dropped_names::DroppedNames;
 use crate::mapped_file::{FileKind, HEADER_BYTES};
 use crate::record::{Context, Record};
 use crate::row_counters::RowCounters;
@@ -36,6 +37,8 @@ pub struct RingHeader {
     pub dropped: RowCounters,
     /// Positions of its two ends.
     pub positions: Positions,
+    /// The same rows by name. Zeros in rings of older recorders.
+    pub dropped_names: DroppedNames,
 }
 
 const _: () = assert!(size_of::<RingHeader>() <= HEADER_BYTES);
@@ -81,6 +84,7 @@ impl RingHeader {
         self.name_length.store(stored, Ordering::Relaxed);
         self.set_context(Context::default());
         self.dropped.clear();
+        self.dropped_names.clear();
         self.uses.fetch_add(1, Ordering::Relaxed);
         self.in_use.store(1, Ordering::Release);
     }

@@ -34,6 +34,10 @@ pub(super) fn add(
         run_facts::clock_pair(pair, timeline.host_ns(pair), device)
     });
     missing.add(&found.ceilings, |texts, ceiling| ceiling.row(texts));
+    missing.add(&found.collectives, |texts, of| {
+        let (start, end) = of.ticks;
+        of.row(texts, timeline.ns(start), timeline.ns(end))
+    });
     missing.add(&found.signatures, |texts, (id, text)| {
         run_facts::signature(texts, *id, *text)
     });

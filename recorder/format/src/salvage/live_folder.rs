@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::ceiling::Ceiling;
+use crate::collective::Collective;
+use crate::dropped_names::NamedRows;
 use crate::error::Error;
 use crate::kernel_source::PtxHash;
 use crate::live::{COUNTS, Entry, LOG, LoggedThread, LostRows, read_log};
@@ -36,6 +38,7 @@ pub(super) struct LiveFolder {
     pub ended: BTreeMap<u32, LoggedThread>,
     pub values: BTreeMap<String, String>,
     pub ceilings: Vec<Ceiling>,
+    pub collectives: Vec<Collective>,
     /// Ids, and numbers of their texts.
     pub signatures: Vec<(u32, u32)>,
     /// Hash, name and length of kernel sources, each pair of hash and name once.
@@ -44,6 +47,8 @@ pub(super) struct LiveFolder {
     pub rings: Vec<Arc<Ring>>,
     /// Dropped rows, by table.
     dropped: RowCounters,
+    /// Those whose name is known.
+    pub dropped_names: NamedRows,
     pub problems: Vec<String>,
 }
 
@@ -100,8 +105,19 @@ impl LiveFolder {
                 Entry::Thread(thread) => {
                     self.ended.insert(thread.index, thread);
                 }
-                Entry::Dropped { ring, uses, rows } => {
+                Entry::Dropped {
+                    ring,
+                    uses,
+                    rows,
+                    names,
+                } => {
                     logged.insert((ring, uses));
+                    for (table, name, rows) in names {
+                        if let Some(id) = TableId::from_name(&table) {
+                            let sum = self.dropped_names.entry((id as usize, name)).or_default();
+                            *sum = sum.saturating_add(rows);
+                        }
+                    }
                     for (table, rows) in rows {
                         if let Some(id) = TableId::from_name(&table) {
                             self.dropped.add(id as usize, rows);
@@ -112,6 +128,7 @@ impl LiveFolder {
                     self.values.insert(key, value);
                 }
                 Entry::Ceiling(ceiling) => self.ceilings.push(ceiling),
+                Entry::Collective(of) => self.collectives.push(of),
                 Entry::Signature { id, text } => self.signatures.push((id, text)),
                 Entry::Ptx { hash, name, source } => {
                     let bytes = source.len() as u64;
@@ -153,6 +170,7 @@ impl LiveFolder {
         }
         if !logged.contains(&(number, uses)) {
             self.add_dropped(path, |table| header.dropped.get(table));
+            header.dropped_names.add_to(&mut self.dropped_names);
         }
         self.rings.push(ring);
     }

@@ -277,6 +277,24 @@ declare::tables! {
         dur_ns: Option<i64>, Measured, "how long it lasted; null: a point";
         arguments: Option<Text>, Declared, "what it says, as JSON and as the program wrote it";
     }
+    Collectives "collectives" of CollectiveRow, "parts that this process took in collective operations, and in sends and receives",
+    (labels: &["operation"]) {
+        span: Option<u64>, Key, "row of bricks in which it was called; its kernels are those begun there";
+        kernel: Option<u64>, Key, "row of kernels, where only the kernel states what it did";
+        thread: Option<u32>, Place, "row of threads; null: only the kernel is known";
+        start_ns: i64, Time, "when the call, or where it is not known the kernel, began";
+        dur_ns: i64, Measured, "how long that lasted";
+        communicator: Option<Text>, Identity, "process group or communicator, called the same on all its ranks; null: not stated";
+        sequence: Option<u64>, Identity, "number in its communicator, as the program counts; null: not stated, the order tells";
+        operation: Text, Identity, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, gather, scatter, barrier, send, recv, send_recv or other";
+        algorithm: Option<Text>, Declared, "ring, tree, ...";
+        element_type: Option<Text>, Declared, "as the program names it: Float, bf16, ...";
+        elements_in: Option<u64>, Declared, "elements that this rank gave";
+        elements_out: Option<u64>, Declared, "elements that this rank got";
+        group_size: Option<u32>, Declared, "ranks of the communicator";
+        group_ranks: Option<Text>, Declared, "ranks of the communicator in the job, as JSON: `[0,1]`; null: not stated";
+        peer: Option<u32>, Declared, "of a send or receive: the other rank, in the job";
+    }
 }
 
 impl TableId {
