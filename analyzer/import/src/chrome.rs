@@ -18,6 +18,7 @@
 //! | `b` with `e`, `S` with `F` | bricks, kind task, on a lane of their process and category |
 //! | `kernel` | kernels; an `edges` row `launches` from the call of its correlation, or, where that call is not in the file, `spawns` from the one operator of its `External id` |
 //! | `cuda_profiler_range` | kernels that are not valid, as their times are not recorded; their metrics are counters, with operations and bytes that follow from them |
+//! | arguments `Collective name` and its like | collectives, of the operator; of the kernel where no operator has them |
 //! | `gpu_memcpy`, `gpu_memset` | transfers; the same edge |
 //! | `cuda_runtime`, `cuda_driver` and the like | calls; syncs as well where it waits and no `cuda_sync` says so |
 //! | `cuda_sync` | syncs, at the times that the host's call took; a stream that waits for an event has no thread |
@@ -36,6 +37,7 @@
 
 mod autograd;
 mod category;
+mod collectives;
 mod collector;
 mod decimal;
 mod document;

@@ -10,18 +10,23 @@
 //! | [`quantiles`] | medians and percentiles, each by a named definition |
 //! | [`source`] | tables by name: of a plugin's run, or of a program |
 //! | [`window`] | the part of a run that a report is about |
+//! | [`collectives`] | operations of several ranks: names, bandwidths, which parts are of one instance |
+//! | [`clock_offsets`] | clocks of ranks against each other, from collectives |
 //! | [`id_index`] | a value for each of many ids |
 //! | [`interner`] | numbers for texts and labels |
 //! | [`hash`] | a fast hash for ids and numbers |
 //! | [`roofline`] | ceilings of a machine, the instruction set of a backend, the roofline model |
 //! | [`name_groups`] | names that hold ids, as the groups that the host formed of them |
 //! | [`name_pattern`] | names by `*` and `?` |
+//! | [`wording`] | times, counts and shares as people say them |
 //! | [`testing`] | runs written by hand, as inputs of [`lanes::load`] |
 //!
 //! It knows tables ([`trueno_plugin`]) and nothing of files, Arrow or the query engine. Two readers of
 //! one table would come to differ, and so would two definitions of a median: what more than one
 //! analysis needs belongs here.
 
+pub mod clock_offsets;
+pub mod collectives;
 pub mod hash;
 pub mod id_index;
 #[cfg(test)]
@@ -42,6 +47,7 @@ pub mod sweep;
 pub mod testing;
 pub mod unions;
 pub mod window;
+pub mod wording;
 
 /// `part / whole`, or nothing where there is no whole: what was not measured is no share of 0 %.
 pub fn share(part_ns: i64, whole_ns: i64) -> Option<f64> {

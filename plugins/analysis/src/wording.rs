@@ -4,17 +4,22 @@
 pub fn time(ns: i64) -> String {
     let value = ns as f64;
     let (value, unit) = match value.abs() {
-        v if v >= 1e9 => (value / 1e9, "s"),
-        v if v >= 1e6 => (value / 1e6, "ms"),
-        v if v >= 1e3 => (value / 1e3, "µs"),
+        v if v >= 999.5e6 => (value / 1e9, "s"),
+        v if v >= 999.5e3 => (value / 1e6, "ms"),
+        v if v >= 999.5 => (value / 1e3, "µs"),
         _ => return format!("{ns} ns"),
     };
+    format!("{} {unit}", figures(value))
+}
+
+/// Three figures.
+pub fn figures(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 99.95 => 0,
         v if v >= 9.995 => 1,
         _ => 2,
     };
-    format!("{value:.digits$} {unit}")
+    format!("{value:.digits$}")
 }
 
 /// `38 %`.

@@ -18,7 +18,7 @@ pub mod rules;
 pub mod scheduling;
 pub mod tables;
 pub mod verdict;
-pub mod wording;
+pub use trueno_analysis::wording;
 
 use trueno_plugin::{Input, Plugin, Result, Run, export};
 

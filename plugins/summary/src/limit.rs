@@ -3,9 +3,11 @@
 //! A finding of `bottleneck` that would save at least `MIN_GAIN` of the wall; else the largest part of the devices' time;
 //! without devices the largest part of the threads' time.
 
+use trueno_analysis::wording::percent;
+
 use crate::devices::Split;
 use crate::facts::{Bottleneck, Facts};
-use crate::sentence::{percent, short};
+use crate::sentence::short;
 
 /// A finding with a smaller gain does not bound the run.
 const MIN_GAIN: f64 = 0.2;

@@ -1,5 +1,6 @@
 //! Wording of the sentence.
 
+use trueno_analysis::wording::{self, figures, percent};
 use trueno_display_names::display_name;
 
 use crate::facts::Facts;
@@ -11,23 +12,7 @@ const MIN_EXPOSED: f64 = 0.05;
 
 /// `12.3 ms`: three figures.
 pub fn time(ns: f64) -> String {
-    let (value, unit) = match ns.abs() {
-        v if v >= 999.5e6 => (ns / 1e9, "s"),
-        v if v >= 999.5e3 => (ns / 1e6, "ms"),
-        v if v >= 999.5 => (ns / 1e3, "µs"),
-        _ => return format!("{ns:.0} ns"),
-    };
-    format!("{} {unit}", figures(value))
-}
-
-/// Three figures.
-fn figures(value: f64) -> String {
-    let digits = match value.abs() {
-        v if v >= 99.95 => 0,
-        v if v >= 9.995 => 1,
-        _ => 2,
-    };
-    format!("{value:.digits$}")
+    wording::time(ns.round() as i64)
 }
 
 /// A rate: three figures, and from a thousand on all of those before the point.
@@ -44,15 +29,6 @@ fn rate_figures(value: f64) -> String {
         text.push(digit);
     }
     text
-}
-
-/// `38 %`.
-pub fn percent(share: f64) -> String {
-    match share * 100.0 {
-        p if p > 0.0 && p < 1.0 => "<1 %".to_owned(),
-        p if p >= 99.5 && share < 1.0 - 1e-12 => ">99 %".to_owned(),
-        p => format!("{p:.0} %"),
-    }
 }
 
 /// A name as it stands in a sentence: C++ without arguments, and not long.

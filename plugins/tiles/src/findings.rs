@@ -1,6 +1,7 @@
 //! Findings on levels and outliers.
 
 use trueno_analysis::share;
+use trueno_analysis::wording::time;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::levels::Level;
@@ -109,14 +110,4 @@ pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<F
         out.push(Finding::new("outliers", Severity::Info, title).evidence(ids));
     }
     out
-}
-
-fn time(ns: i64) -> String {
-    let ns = ns as f64;
-    match ns {
-        _ if ns < 1e3 => format!("{ns} ns"),
-        _ if ns < 1e6 => format!("{:.1} µs", ns / 1e3),
-        _ if ns < 1e9 => format!("{:.1} ms", ns / 1e6),
-        _ => format!("{:.2} s", ns / 1e9),
-    }
 }

@@ -23,7 +23,10 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "trueno-cupti",
         ],
     ),
-    ("trueno-import", &["trueno-format", "trueno-cupti"]),
+    (
+        "trueno-import",
+        &["trueno-format", "trueno-cupti", "trueno-analysis"],
+    ),
     ("trueno-plugin", &[]),
     ("trueno-analysis", &["trueno-plugin"]),
     ("trueno-display-names", &[]),

@@ -10,9 +10,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::TableRow;
+use trueno_format::schema::{CollectiveRow, TableRow};
 
 use super::category::Categories;
+use super::collectives::Collective;
 use super::decimal::nanoseconds;
 use super::document::{Failure, Sink};
 use super::event::Event;
@@ -60,7 +61,13 @@ pub(super) struct Collector<'a> {
     signature_numbers: Vec<Option<u32>>,
     /// The earliest start and the latest end, of records.
     pub reach: Option<(i64, i64)>,
-    numbers: HashMap<(Text, Option<u32>), u32>,
+    numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
+    /// Collectives that are stated, each once, and of which names, by the same number.
+    collectives: HashMap<Collective, u32>,
+    collective_facts: Vec<Collective>,
+    collective_numbers: Vec<Option<u32>>,
+    /// Some call states what it did: kernels say it once more.
+    has_collective_calls: bool,
     /// The process that each counter was first met in.
     counters: HashMap<u32, u32>,
     signatures: Signatures,
@@ -94,6 +101,10 @@ impl<'a> Collector<'a> {
             signature_numbers: Vec::new(),
             reach: None,
             numbers: HashMap::new(),
+            collectives: HashMap::new(),
+            collective_facts: Vec::new(),
+            collective_numbers: Vec::new(),
+            has_collective_calls: false,
             counters: HashMap::new(),
             signatures: Signatures::default(),
             instant_bytes: 0,
@@ -152,17 +163,55 @@ impl<'a> Collector<'a> {
     }
 
     fn name(&mut self, text: &[u8]) -> u32 {
-        self.name_of_operator(text, None)
+        self.name_of_operator(text, None, None)
     }
 
-    fn name_of_operator(&mut self, text: &[u8], signature: Option<u32>) -> u32 {
+    /// A name, which carries the shapes and the collective that are stated with it.
+    fn name_of_operator(
+        &mut self,
+        text: &[u8],
+        signature: Option<u32>,
+        collective: Option<&Collective>,
+    ) -> u32 {
         let text = self.into.text(&String::from_utf8_lossy(text));
+        let collective = collective.map(|of| self.collective_number(of));
         let (numbers, texts) = (&mut self.numbers, &mut self.texts);
-        *numbers.entry((text, signature)).or_insert_with(|| {
-            texts.push(text);
-            self.signature_numbers.push(signature);
-            texts.len() as u32 - 1
-        })
+        *numbers
+            .entry((text, signature, collective))
+            .or_insert_with(|| {
+                texts.push(text);
+                self.signature_numbers.push(signature);
+                self.collective_numbers.push(collective);
+                texts.len() as u32 - 1
+            })
+    }
+
+    fn collective_number(&mut self, of: &Collective) -> u32 {
+        if let Some(number) = self.collectives.get(of) {
+            return *number;
+        }
+        let number = self.collective_facts.len() as u32;
+        self.collective_facts.push(of.clone());
+        self.collectives.insert(of.clone(), number);
+        number
+    }
+
+    /// Writes what a call, or else its kernel, states of a collective, by the number of its name.
+    pub fn add_collective(
+        &mut self,
+        name: u32,
+        place: impl FnOnce(CollectiveRow) -> CollectiveRow,
+    ) -> Result<(), Error> {
+        let Some(number) = self.collective_numbers[name as usize] else {
+            return Ok(());
+        };
+        let row = place(self.collective_facts[number as usize].row(self.into));
+        match row.kernel {
+            Some(_) if self.has_collective_calls => return Ok(()),
+            Some(_) => {}
+            None => self.has_collective_calls = true,
+        }
+        self.add(&row)
     }
 
     /// The row of signatures that an operator has, by the number of its name.

@@ -5,7 +5,7 @@
 
 use trueno_format::run_writer::Text;
 use trueno_format::schema::{
-    AnnotationRow, DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow,
+    AnnotationRow, CollectiveRow, DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow,
 };
 
 use super::collector::Collector;
@@ -348,6 +348,14 @@ impl Linker<'_, '_> {
             ..KernelRow::default()
         };
         self.collector.add(&row)?;
+        self.collector
+            .add_collective(link.name, |of| CollectiveRow {
+                kernel: Some(id),
+                thread: row.thread,
+                start_ns: row.start_ns,
+                dur_ns: row.dur_ns,
+                ..of
+            })?;
         self.launch(begun, id)
     }
 

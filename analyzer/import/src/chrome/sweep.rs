@@ -1,7 +1,7 @@
 //! From records to rows, lane by lane: what lies in what is seen from the times.
 
 use trueno_format::schema::{
-    AllocationRow, AnnotationRow, BrickRow, CallRow, CounterRow, ThreadRow,
+    AllocationRow, AnnotationRow, BrickRow, CallRow, CollectiveRow, CounterRow, ThreadRow,
 };
 
 use super::autograd;
@@ -218,6 +218,14 @@ impl Sweep<'_, '_> {
             ..BrickRow::default()
         };
         self.collector.add(&row)?;
+        self.collector
+            .add_collective(record.name, |of| CollectiveRow {
+                span: Some(id),
+                thread: Some(thread),
+                start_ns: row.start_ns,
+                dur_ns: row.dur_ns,
+                ..of
+            })?;
         let external = match record.what {
             What::Operator => record.b,
             // Of annotations; other functions have no number.

@@ -121,7 +121,8 @@ impl Collector<'_> {
                 ];
             }
         }
-        link.name = self.name(&event.name);
+        let collective = event.arguments.shapes.collective.named();
+        link.name = self.name_of_operator(&event.name, None, collective);
         self.push_link(link)
     }
 

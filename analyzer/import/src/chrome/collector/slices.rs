@@ -141,7 +141,7 @@ impl Collector<'_> {
                 let signature = self
                     .signatures
                     .number(&shapes.lists(), self.into, self.notes)?;
-                self.name_of_operator(&event.name, signature)
+                self.name_of_operator(&event.name, signature, shapes.collective.named())
             }
             _ => self.name(&event.name),
         })

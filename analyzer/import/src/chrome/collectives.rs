@@ -1,0 +1,113 @@
+//! Collectives, as PyTorch states them of `record_param_comms`, and of the kernels of NCCL.
+
+use trueno_analysis::collectives::Operation;
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::CollectiveRow;
+
+use super::decimal::identity;
+use crate::signatures::Lists;
+
+/// Most ranks of a communicator that are read.
+const MAX_GROUP_BYTES: usize = 1 << 20;
+
+/// The arguments that tell of a collective; empty: not stated.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Collective {
+    name: Vec<u8>,
+    element_type: Vec<u8>,
+    sent: Option<u64>,
+    received: Option<u64>,
+    group: Vec<u8>,
+    group_ranks: Vec<u8>,
+    group_size: Option<u64>,
+    sequence: Option<u64>,
+    source: Option<u64>,
+    destination: Option<u64>,
+}
+
+impl Collective {
+    /// Takes an argument, if it tells of a collective; false if it does not.
+    pub fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
+        match key {
+            b"Collective name" => self.name = value.to_owned(),
+            b"dtype" => self.element_type = value.to_owned(),
+            b"In msg nelems" => self.sent = identity(value),
+            b"Out msg nelems" => self.received = identity(value),
+            b"Process Group Name" => self.group = value.to_owned(),
+            b"Process Group Ranks" if value.len() <= MAX_GROUP_BYTES => {
+                self.group_ranks = value.to_owned();
+            }
+            b"Group size" => self.group_size = identity(value),
+            b"Seq" => self.sequence = identity(value),
+            b"Src Rank" => self.source = identity(value),
+            b"Dst Rank" => self.destination = identity(value),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The message as shapes: elements sent and received, their type, and the collective's name.
+    pub fn lists(&self) -> Option<Lists> {
+        let (sent, received) = (self.sent?, self.received?);
+        let is_word = |text: &[u8]| {
+            text.iter()
+                .all(|byte| byte.is_ascii_graphic() && !b"\"\\".contains(byte))
+        };
+        let [name, element_type] = [&self.name, &self.element_type];
+        if name.is_empty() || element_type.is_empty() || !is_word(name) || !is_word(element_type) {
+            return None;
+        }
+        let [name, element_type] = [name, element_type].map(|text| String::from_utf8_lossy(text));
+        Some([
+            format!("[[{sent}],[{received}]]").into_bytes(),
+            format!("[\"{element_type}\",\"{element_type}\"]").into_bytes(),
+            Vec::new(),
+            format!("[\"{name}\"]").into_bytes(),
+        ])
+    }
+
+    /// What an event names that is a collective; `None`: it names none, or what only begins or ends one (`wait`, `init`).
+    pub fn named(&self) -> Option<&Self> {
+        let name = std::str::from_utf8(&self.name).ok()?;
+        Operation::parse(name).map(|_| self)
+    }
+
+    /// Its row, but for its place and times.
+    pub fn row(&self, into: &mut RunWriter) -> CollectiveRow {
+        let name = String::from_utf8_lossy(&self.name);
+        let operation = Operation::parse(&name).unwrap_or(Operation::Other);
+        let mut text = |bytes: &[u8]| -> Option<Text> {
+            (!bytes.is_empty()).then(|| into.text(&String::from_utf8_lossy(bytes)))
+        };
+        let peer = match operation {
+            Operation::Send => self.destination,
+            Operation::Recv => self.source,
+            _ => None,
+        };
+        let ranks = group_ranks(&self.group_ranks);
+        CollectiveRow {
+            communicator: text(&self.group),
+            element_type: text(&self.element_type),
+            group_ranks: text(ranks.as_deref().unwrap_or_default().as_bytes()),
+            operation: into.text(operation.name()),
+            sequence: self.sequence,
+            elements_in: self.sent,
+            elements_out: self.received,
+            group_size: self.group_size.and_then(|size| u32::try_from(size).ok()),
+            peer: peer.and_then(|rank| u32::try_from(rank).ok()),
+            ..CollectiveRow::default()
+        }
+    }
+}
+
+/// Ranks as JSON without spaces; PyTorch cuts long lists with `...`, which then say nothing.
+fn group_ranks(text: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(text).ok()?;
+    let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;
+    let ranks: Option<Vec<u32>> = inside
+        .split(',')
+        .map(|rank| rank.trim().parse().ok())
+        .collect();
+    let ranks: Vec<String> = ranks?.iter().map(u32::to_string).collect();
+    Some(format!("[{}]", ranks.join(",")))
+}

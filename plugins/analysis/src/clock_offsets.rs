@@ -1,0 +1,519 @@
+//! Clocks of ranks against each other, from collectives that both took part in.
+//!
+//! A rank *arrives* at a collective when its part begins, and *leaves* it when its part ends, each by its own clock. In
+//! one that synchronises (all-reduce, all-gather, reduce-scatter, all-to-all, barrier) nobody leaves before the last has
+//! arrived. With `θ` the clock of rank *r* less that of rank *s*, each such collective bounds it (a *gate*):
+//!
+//! ```text
+//! arrive_r − leave_s ≤ θ ≤ leave_r − arrive_s                          nobody leaves before the other has arrived
+//! leave_r − leave_s − T ≤ θ ≤ leave_r − leave_s + T                    inferred: all leave within T of each other
+//! ```
+//!
+//! `T` is the shortest stay of any rank in that collective: the time of the transfer as the last to arrive saw it. A
+//! clock drifts, so `θ` is a straight line over time, and what is left are all lines through all gates: at any time an
+//! interval for `θ`, whose middle is the offset and whose half is its uncertainty. Where no line passes, `T` is taken
+//! twice, four and eight times, then left away; where even so none does, nothing is said.
+//! The method for pairs is that of A. Duda, G. Harrus, Y. Haddad, G. Bernard, "Estimating global time in distributed
+//! systems" (ICDCS 1987): convex hulls of the bounds from both sides.
+
+use std::collections::BTreeMap;
+
+/// Steepest drift between two clocks that is believed: 200 parts in a million.
+const MAX_DRIFT: f64 = 200e-6;
+/// Rounding of times to nanoseconds, on both sides of a gate.
+const ROUNDING_NS: f64 = 1.0;
+/// Multiples of the shortest stay within which all ranks leave, each tried if the one before is contradicted.
+const STAYS: [f64; 4] = [1.0, 2.0, 4.0, 8.0];
+
+/// Stay of one rank in one collective, by its own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// The rank.
+    pub rank: u32,
+    /// Begin of its part.
+    pub arrive_ns: i64,
+    /// End of its part.
+    pub leave_ns: i64,
+}
+
+/// How much later a clock reads than that of the reference rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Offset {
+    /// The middle of all that is possible.
+    pub ns: i64,
+    /// Half of the width of all that is possible.
+    pub uncertainty_ns: i64,
+}
+
+impl Offset {
+    /// That of the reference itself.
+    pub const NONE: Self = Self {
+        ns: 0,
+        uncertainty_ns: 0,
+    };
+
+    /// False where the clocks may agree.
+    pub fn is_certain(self) -> bool {
+        self.ns.unsigned_abs() > self.uncertainty_ns.unsigned_abs()
+    }
+}
+
+/// One bound from either side at one time.
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    at: f64,
+    low: f64,
+    high: f64,
+}
+
+/// All lines through all gates of a pair of ranks, as the corners of a polygon of (slope, value at 0).
+#[derive(Clone, Debug)]
+struct Lines {
+    /// Time and offset that all else is relative to.
+    origin: (i64, i64),
+    /// Corners from above and from below, by slope.
+    above: Vec<(f64, f64)>,
+    below: Vec<(f64, f64)>,
+    /// Multiple of the shortest stay that was needed; 0: none holds.
+    stays: f64,
+}
+
+/// Slopes at which the bound of these points changes from one to the next: those of their convex hull. `sign` is 1 for
+/// points that lines stay below, -1 for those that they stay above.
+fn hull_slopes(points: &[(f64, f64)], sign: f64) -> (Vec<(f64, f64)>, Vec<f64>) {
+    let mut hull: Vec<(f64, f64)> = Vec::new();
+    for &(at, value) in points {
+        let point = (at, sign * value);
+        if let Some(last) = hull.last_mut().filter(|last| last.0 == at) {
+            last.1 = last.1.min(point.1);
+        } else {
+            hull.push(point);
+        }
+        while let [.., a, b, c] = hull[..] {
+            // b is no corner of the lower hull if it lies on or above the line from a to c.
+            if (b.1 - a.1) * (c.0 - a.0) < (c.1 - a.1) * (b.0 - a.0) {
+                break;
+            }
+            hull.swap_remove(hull.len() - 2);
+        }
+    }
+    let slopes = hull
+        .windows(2)
+        .map(|pair| sign * (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0))
+        .collect();
+    let hull = hull.into_iter().map(|(at, value)| (at, sign * value));
+    (hull.collect(), slopes)
+}
+
+/// Finds all lines through all gates, whose times must not decrease; `None`: there is none.
+fn lines_through(gates: &[Gate]) -> Option<(Vec<(f64, f64)>, Vec<(f64, f64)>)> {
+    let (highs, from_above) = hull_slopes(
+        &gates.iter().map(|g| (g.at, g.high)).collect::<Vec<_>>(),
+        1.0,
+    );
+    let (lows, from_below) = hull_slopes(
+        &gates.iter().map(|g| (g.at, g.low)).collect::<Vec<_>>(),
+        -1.0,
+    );
+    // The highest and lowest value at 0 that a line of that slope may have.
+    let top = |slope: f64| {
+        let bounds = highs.iter().map(|(at, high)| high - slope * at);
+        bounds.fold(f64::INFINITY, f64::min)
+    };
+    let bottom = |slope: f64| {
+        let bounds = lows.iter().map(|(at, low)| low - slope * at);
+        bounds.fold(f64::NEG_INFINITY, f64::max)
+    };
+    let mut slopes: Vec<f64> = from_above.iter().chain(&from_below).copied().collect();
+    slopes.retain(|slope| slope.abs() < MAX_DRIFT);
+    slopes.extend([-MAX_DRIFT, MAX_DRIFT]);
+    slopes.sort_by(f64::total_cmp);
+    slopes.dedup();
+    // Room between top and bottom, which bends at these slopes only and has one hill.
+    let room: Vec<f64> = slopes
+        .iter()
+        .map(|slope| top(*slope) - bottom(*slope))
+        .collect();
+    let zero = |at: usize| -> f64 {
+        // The slope between two at which the room is gone.
+        let (a, b) = (room[at], room[at + 1]);
+        slopes[at] + (slopes[at + 1] - slopes[at]) * (a / (a - b))
+    };
+    let first = room.iter().position(|room| *room >= 0.0)?;
+    let last = room.iter().rposition(|room| *room >= 0.0)?;
+    let mut possible: Vec<f64> = slopes[first..=last].to_vec();
+    if first > 0 {
+        possible.insert(0, zero(first - 1));
+    }
+    if last + 1 < slopes.len() {
+        possible.push(zero(last));
+    }
+    let corners = |bound: &dyn Fn(f64) -> f64| {
+        let corners = possible.iter().map(|slope| (*slope, bound(*slope)));
+        corners.collect::<Vec<_>>()
+    };
+    Some((corners(&top), corners(&bottom)))
+}
+
+impl Lines {
+    /// From stays of both ranks in the same collectives, and the shortest stay of any rank in each.
+    fn new(pairs: &[(Stay, Stay, i64)]) -> Option<Self> {
+        let (of, against, _) = pairs.first()?;
+        let origin = (
+            against.arrive_ns,
+            of.leave_ns.checked_sub(against.leave_ns)?,
+        );
+        let relative = |a: i64, b: i64| a.saturating_sub(b).saturating_sub(origin.1) as f64;
+        let gates = |stays: Option<f64>| {
+            let gate = |(of, against, shortest_ns): &(Stay, Stay, i64)| {
+                let mut gate = Gate {
+                    at: against.arrive_ns.saturating_sub(origin.0) as f64,
+                    low: relative(of.arrive_ns, against.leave_ns) - ROUNDING_NS,
+                    high: relative(of.leave_ns, against.arrive_ns) + ROUNDING_NS,
+                };
+                if let Some(stays) = stays {
+                    let (middle, half) = (
+                        relative(of.leave_ns, against.leave_ns),
+                        stays * *shortest_ns as f64 + ROUNDING_NS,
+                    );
+                    gate.low = gate.low.max(middle - half);
+                    gate.high = gate.high.min(middle + half);
+                }
+                gate
+            };
+            let mut gates: Vec<Gate> = pairs.iter().map(gate).collect();
+            gates.sort_by(|a, b| a.at.total_cmp(&b.at));
+            gates
+        };
+        let tries = STAYS.into_iter().map(Some).chain([None]);
+        tries.into_iter().find_map(|stays| {
+            let (above, below) = lines_through(&gates(stays))?;
+            Some(Self {
+                origin,
+                above,
+                below,
+                stays: stays.unwrap_or(0.0),
+            })
+        })
+    }
+
+    /// The least and the greatest offset that is possible at a time of the second rank's clock.
+    fn bounds(&self, at_ns: i64) -> (f64, f64) {
+        let at = at_ns.saturating_sub(self.origin.0) as f64;
+        let value = |(slope, zero): &(f64, f64)| zero + slope * at;
+        let high = self
+            .above
+            .iter()
+            .map(value)
+            .fold(f64::NEG_INFINITY, f64::max);
+        let low = self.below.iter().map(value).fold(f64::INFINITY, f64::min);
+        let origin = self.origin.1 as f64;
+        (origin + low, origin + high.max(low))
+    }
+}
+
+/// Clocks of all ranks that collectives connect with the reference rank.
+#[derive(Clone, Debug, Default)]
+pub struct ClockOffsets {
+    reference: Option<u32>,
+    /// By rank: the pairs that lead from the reference to it, and whether each is told the other way round.
+    ways: BTreeMap<u32, Vec<(usize, bool)>>,
+    lines: Vec<Lines>,
+    /// Pairs whose bounds contradict each other.
+    contradicted: Vec<(u32, u32)>,
+    range: (i64, i64),
+}
+
+impl ClockOffsets {
+    /// Estimates them from synchronising collectives, each as the stays of its ranks. The lowest rank is the reference.
+    pub fn estimate<'a>(collectives: impl IntoIterator<Item = &'a [Stay]>) -> Self {
+        let mut pairs: BTreeMap<(u32, u32), Vec<(Stay, Stay, i64)>> = BTreeMap::new();
+        let mut range = (i64::MAX, i64::MIN);
+        for stays in collectives {
+            let Some(first) = stays.iter().min_by_key(|stay| stay.rank) else {
+                continue;
+            };
+            let length = |stay: &Stay| stay.leave_ns.saturating_sub(stay.arrive_ns);
+            let shortest_ns = stays.iter().map(length).min().unwrap_or(0).max(0);
+            for stay in stays.iter().filter(|stay| stay.rank != first.rank) {
+                let of_pair = pairs.entry((stay.rank, first.rank)).or_default();
+                of_pair.push((*stay, *first, shortest_ns));
+            }
+            range = (range.0.min(first.arrive_ns), range.1.max(first.arrive_ns));
+        }
+        let reference = pairs.keys().map(|(a, b)| (*a).min(*b)).min();
+        let mut out = Self {
+            reference,
+            range,
+            ..Self::default()
+        };
+        let mut known: Vec<((u32, u32), usize)> = Vec::new();
+        for (pair, stays) in pairs {
+            match Lines::new(&stays) {
+                Some(lines) => {
+                    known.push((pair, out.lines.len()));
+                    out.lines.push(lines);
+                }
+                None => out.contradicted.push(pair),
+            }
+        }
+        out.connect(&known);
+        out
+    }
+
+    /// Finds the way of least uncertainty to each rank; few ranks, so the nearest of all is looked for each time.
+    fn connect(&mut self, known: &[((u32, u32), usize)]) {
+        let Some(reference) = self.reference else {
+            return;
+        };
+        let middle_ns = self.range.0 / 2 + self.range.1 / 2;
+        let width = |at: usize| {
+            let (low, high) = self.lines[at].bounds(middle_ns);
+            high - low
+        };
+        let mut widths: BTreeMap<u32, f64> = BTreeMap::from([(reference, 0.0)]);
+        self.ways.insert(reference, Vec::new());
+        loop {
+            let steps = known
+                .iter()
+                .flat_map(|((a, b), at)| [(*b, *a, *at, false), (*a, *b, *at, true)]);
+            let next = steps
+                .filter(|(from, to, ..)| widths.contains_key(from) && !widths.contains_key(to))
+                .map(|(from, to, at, reversed)| (widths[&from] + width(at), to, from, at, reversed))
+                .min_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let Some((width, to, from, at, reversed)) = next else {
+                return;
+            };
+            widths.insert(to, width);
+            let mut way = self.ways[&from].clone();
+            way.push((at, reversed));
+            self.ways.insert(to, way);
+        }
+    }
+
+    /// The rank that all offsets are against; `None`: there is no pair.
+    pub fn reference(&self) -> Option<u32> {
+        self.reference
+    }
+
+    /// Pairs of ranks whose collectives contradict each other: matched wrongly, or a clock was set meanwhile.
+    pub fn contradicted(&self) -> &[(u32, u32)] {
+        &self.contradicted
+    }
+
+    /// The ranks that are known of.
+    pub fn ranks(&self) -> impl Iterator<Item = u32> {
+        self.ways.keys().copied()
+    }
+
+    /// Multiple of the shortest stay within which ranks are taken to leave, on the way to a rank: the most; 0 where it
+    /// is contradicted, and nothing but who cannot have left before whom bounds the offset.
+    pub fn stays(&self, rank: u32) -> Option<f64> {
+        let way = self.ways.get(&rank)?;
+        let stays = way.iter().map(|(at, _)| self.lines[*at].stays);
+        let is_hard = stays.clone().any(|stays| stays == 0.0);
+        Some(if is_hard {
+            0.0
+        } else {
+            stays.fold(0.0, f64::max)
+        })
+    }
+
+    /// How much later the clock of a rank reads, at a time of the reference's; `None`: nothing connects them.
+    pub fn at(&self, rank: u32, at_ns: i64) -> Option<Offset> {
+        let way = self.ways.get(&rank)?;
+        let (mut low, mut high) = (0.0, 0.0);
+        for (at, reversed) in way {
+            let (from, to) = self.lines[*at].bounds(at_ns);
+            let (from, to) = if *reversed { (-to, -from) } else { (from, to) };
+            (low, high) = (low + from, high + to);
+        }
+        Some(Offset {
+            ns: (low + (high - low) / 2.0).round() as i64,
+            uncertainty_ns: ((high - low) / 2.0).ceil() as i64,
+        })
+    }
+
+    /// Drift of a rank's clock against the reference's, in parts in a million: from the first collective to the last.
+    pub fn drift_ppm(&self, rank: u32) -> Option<f64> {
+        let (first_ns, last_ns) = self.range;
+        let length_ns = last_ns.checked_sub(first_ns).filter(|ns| *ns > 0)?;
+        let [first, last] = [self.at(rank, first_ns)?, self.at(rank, last_ns)?];
+        Some((last.ns.saturating_sub(first.ns)) as f64 / length_ns as f64 * 1e6)
+    }
+
+    /// A time of a rank's clock on that of the reference, with the uncertainty of the shift.
+    pub fn on_reference(&self, rank: u32, local_ns: i64) -> Option<(i64, i64)> {
+        // Drift is so small that the offset a moment apart is the same.
+        let first = self.at(rank, local_ns)?;
+        let offset = self.at(rank, local_ns.saturating_sub(first.ns))?;
+        Some((local_ns.saturating_sub(offset.ns), offset.uncertainty_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn stay(rank: u32, arrive_ns: i64, leave_ns: i64) -> Stay {
+        Stay {
+            rank,
+            arrive_ns,
+            leave_ns,
+        }
+    }
+
+    #[test]
+    fn two_clocks_that_agree_within_a_transfer() {
+        // Rank 1 is late once, rank 0 once; the transfer takes 10.
+        let collectives = [
+            vec![stay(0, 0, 110), stay(1, 100, 110)],
+            vec![stay(0, 1_100, 1_110), stay(1, 1_000, 1_110)],
+        ];
+        let clocks = ClockOffsets::estimate(collectives.iter().map(Vec::as_slice));
+        let offset = clocks.at(1, 500).unwrap();
+        assert!(
+            offset.ns.abs() <= 12 && offset.uncertainty_ns <= 24,
+            "{offset:?}"
+        );
+        assert!(!offset.is_certain());
+        assert_eq!(clocks.at(0, 500), Some(Offset::NONE));
+        assert_eq!(clocks.stays(1), Some(1.0));
+    }
+
+    #[test]
+    fn a_late_rank_is_no_offset() {
+        // Rank 1 is late by 5,000 each time: nobody else leaves before it has come, and all leave together.
+        let collectives: Vec<_> = (0..10)
+            .map(|n| {
+                vec![
+                    stay(0, n * 10_000, n * 10_000 + 5_020),
+                    stay(1, n * 10_000 + 5_000, n * 10_000 + 5_020),
+                ]
+            })
+            .collect();
+        let clocks = ClockOffsets::estimate(collectives.iter().map(Vec::as_slice));
+        let offset = clocks.at(1, 0).unwrap();
+        assert!(offset.ns.abs() <= 22, "{offset:?}");
+    }
+
+    #[test]
+    fn a_clock_that_was_set_contradicts() {
+        let set = |n: i64| if n < 5 { 0 } else { 1_000_000 };
+        let collectives: Vec<_> = (0..10)
+            .map(|n| {
+                vec![
+                    stay(0, n * 1_000, n * 1_000 + 20),
+                    stay(1, n * 1_000 + set(n), n * 1_000 + 20 + set(n)),
+                ]
+            })
+            .collect();
+        let clocks = ClockOffsets::estimate(collectives.iter().map(Vec::as_slice));
+        assert_eq!(clocks.contradicted(), [(1, 0)]);
+        assert_eq!(clocks.at(1, 0), None);
+    }
+
+    #[test]
+    fn ranks_of_other_groups_are_reached_over_those_in_between() {
+        let group = |ranks: [u32; 2], at: i64| {
+            ranks
+                .map(|rank| {
+                    stay(
+                        rank,
+                        at + i64::from(rank) * 1_000_000,
+                        at + 20 + i64::from(rank) * 1_000_000,
+                    )
+                })
+                .to_vec()
+        };
+        let collectives = [
+            group([0, 1], 0),
+            group([2, 3], 0),
+            group([1, 3], 100),
+            group([5, 6], 100),
+        ];
+        let clocks = ClockOffsets::estimate(collectives.iter().map(Vec::as_slice));
+        for rank in [1, 2, 3] {
+            let offset = clocks.at(rank, 0).unwrap();
+            let error_ns = (offset.ns - i64::from(rank) * 1_000_000).abs();
+            assert!(error_ns <= offset.uncertainty_ns, "{rank}: {offset:?}");
+            assert!(offset.is_certain());
+        }
+        assert_eq!(clocks.at(5, 0), None, "nothing connects them");
+    }
+
+    proptest! {
+        /// Lines by the polygon are those that a search over slopes finds.
+        #[test]
+        fn bounds_are_those_of_all_lines(
+            gates in prop::collection::vec((0_i64..1_000_000_000, -500_i64..500, 0_i64..800), 1..12),
+            at in -100_000_000_i64..1_100_000_000,
+        ) {
+            let mut gates: Vec<Gate> = gates
+                .into_iter()
+                .map(|(at, low, width)| Gate { at: at as f64, low: low as f64, high: (low + width) as f64 })
+                .collect();
+            gates.sort_by(|a, b| a.at.total_cmp(&b.at));
+            let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+            for step in -20_000..=20_000 {
+                let slope = MAX_DRIFT * f64::from(step) / 20_000.0;
+                let top = gates.iter().map(|g| g.high - slope * g.at).fold(f64::INFINITY, f64::min);
+                let bottom = gates.iter().map(|g| g.low - slope * g.at).fold(f64::NEG_INFINITY, f64::max);
+                if top >= bottom {
+                    least = least.min(bottom + slope * at as f64);
+                    most = most.max(top + slope * at as f64);
+                }
+            }
+            match lines_through(&gates) {
+                Some((above, below)) => {
+                    let lines = Lines { origin: (0, 0), above, below, stays: 1.0 };
+                    let (low, high) = lines.bounds(at);
+                    // The search is coarse: 0.01 ppm over a second are 10 ns.
+                    prop_assert!(low <= least + 1e-3 && high >= most - 1e-3, "{low} {least} {most} {high}");
+                    if most > f64::NEG_INFINITY {
+                        prop_assert!(least - low < 25.0 && high - most < 25.0, "{low} {least} {most} {high}");
+                    }
+                }
+                None => prop_assert_eq!(most, f64::NEG_INFINITY),
+            }
+        }
+
+        /// Of random jobs: the true offset lies within the stated uncertainty at all times.
+        #[test]
+        fn true_offsets_lie_within_the_uncertainty(
+            offsets in prop::collection::vec((-5_000_000_i64..5_000_000, -20_i64..20), 2..6),
+            late in prop::collection::vec(prop::collection::vec(0_i64..300_000, 6), 5..60),
+            transfer in 5_000_i64..50_000,
+        ) {
+            let local = |rank: usize, true_ns: i64| {
+                let (offset_ns, ppm) = offsets[rank];
+                true_ns + offset_ns + (true_ns as f64 * ppm as f64 * 1e-6).round() as i64
+            };
+            let collectives: Vec<Vec<Stay>> = late
+                .iter()
+                .enumerate()
+                .map(|(n, late)| {
+                    let begin_ns = n as i64 * 10_000_000;
+                    let last_ns = begin_ns + late[..offsets.len()].iter().max().unwrap();
+                    (0..offsets.len())
+                        .map(|rank| {
+                            // Ranks leave up to a third of the transfer apart.
+                            let leave_ns = last_ns + transfer + transfer * late[5 - rank % 6] / 900_000;
+                            stay(rank as u32, local(rank, begin_ns + late[rank]), local(rank, leave_ns))
+                        })
+                        .collect()
+                })
+                .collect();
+            let clocks = ClockOffsets::estimate(collectives.iter().map(Vec::as_slice));
+            for rank in 1..offsets.len() {
+                for true_ns in [0, late.len() as i64 * 5_000_000, late.len() as i64 * 10_000_000] {
+                    let offset = clocks.at(rank as u32, local(0, true_ns)).unwrap();
+                    let truth = local(rank, true_ns) - local(0, true_ns);
+                    prop_assert!((offset.ns - truth).abs() <= offset.uncertainty_ns + 2, "{rank}: {offset:?} {truth}");
+                }
+            }
+        }
+    }
+}

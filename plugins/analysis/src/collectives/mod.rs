@@ -1,0 +1,7 @@
+//! Collective operations: what they are called, what they move, and which parts of several ranks are one.
+
+mod matching;
+mod operation;
+
+pub use matching::{Instance, Matched, Part, Unmatched, match_parts};
+pub use operation::{Operation, element_bytes};

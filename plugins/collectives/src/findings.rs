@@ -1,0 +1,177 @@
+//! Findings: who holds the others up and why, clocks that contradict, what could not be matched.
+
+use trueno_analysis::share;
+use trueno_analysis::wording::time;
+use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
+
+use crate::arrivals::Job;
+use crate::cause::Kind;
+use crate::parts::Loaded;
+use crate::totals::Totals;
+
+/// Least share of the time of a run that ranks wait on average, for it to be told.
+const MIN_WAITING: f64 = 0.02;
+/// From here on it is serious.
+const MUCH_WAITING: f64 = 0.1;
+/// Share of all waiting that one rank causes, for it to be the one that holds the others up.
+const MOST: f64 = 0.6;
+/// Collectives that make a habit.
+const MIN_TIMES: u64 = 5;
+
+/// All findings.
+pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals) -> Vec<Finding> {
+    let mut out = Vec::new();
+    out.extend(late_rank(loaded, totals));
+    out.extend(contradicted(job));
+    out.extend(not_told(job, totals));
+    out.extend(unmatched(job));
+    if loaded.without_work > 0 {
+        let title = counted(
+            loaded.without_work,
+            "collective has no device work on record",
+            "collectives have no device work on record",
+        );
+        out.push(
+            Finding::new("without_work", Severity::Info, title)
+                .detail("their calls only asked for it; when the rank came is not measurable"),
+        );
+    }
+    out
+}
+
+/// The rank that others wait for.
+fn late_rank(loaded: &Loaded, totals: &Totals) -> Option<Finding> {
+    let ranks = totals.ranks.len() as i64;
+    let all_ns = totals.caused_ns();
+    // Each of the others waits so long on average.
+    let waiting = share(all_ns / (ranks - 1).max(1), loaded.lanes.wall_ns)?;
+    if waiting < MIN_WAITING {
+        return None;
+    }
+    let (worst, of) = totals.worst()?;
+    let of_all = share(of.caused_ns, all_ns)?;
+    let severity = match waiting {
+        w if w >= MUCH_WAITING => Severity::Warning,
+        _ => Severity::Info,
+    };
+    let is_one = of_all >= MOST && of.last >= MIN_TIMES;
+    let mut finding = if is_one {
+        let title = format!(
+            "rank {worst} comes last: others wait {} for it, {} of all waiting in collectives",
+            time(of.caused_ns),
+            percent(of_all)
+        );
+        Finding::new("late_rank", severity, title)
+    } else {
+        let title = format!(
+            "ranks wait {} for each other in collectives, {} of the wall on average; no rank is the last all the time",
+            time(all_ns),
+            percent(waiting)
+        );
+        Finding::new("late_ranks", severity, title)
+    };
+    let causes = totals.causes_of(worst);
+    let told: Vec<String> = causes
+        .iter()
+        .filter(|(kind, _)| *kind != Kind::Unknown)
+        .take(2)
+        .map(|(kind, of)| {
+            let name = of.name().map(|name| format!(", most of it in {name}"));
+            format!(
+                "{} in {}{}",
+                words(*kind),
+                counted(of.collectives, "collective", "collectives"),
+                name.unwrap_or_default()
+            )
+        })
+        .collect();
+    let mut detail = format!(
+        "rank {worst} was the last in {} of {} of which it can be told, after all others by {} together",
+        of.last,
+        counted(of.told, "collective", "collectives"),
+        time(of.alone_ns)
+    );
+    if told.is_empty() {
+        detail += "; nothing recorded explains it";
+    } else {
+        detail += &format!(
+            "; since the collective before, it took longer than the others because {}",
+            told.join("; ")
+        );
+    }
+    finding = finding
+        .detail(detail)
+        .evidence("SELECT * FROM collectives.causes ORDER BY caused_ns DESC");
+    let suggestion = match causes.first().map(|(kind, _)| *kind) {
+        Some(Kind::Compute) => {
+            "compare its kernels with those of another rank: more work, or a slower device"
+        }
+        Some(Kind::Copy) => "see what it copies that the others do not",
+        Some(Kind::Communication) => {
+            "see who is last in the collectives before: they hold this one up"
+        }
+        Some(Kind::Input) => "balance or prefetch its input",
+        Some(Kind::Launch | Kind::Host) => "see what its threads do while its device is idle",
+        Some(Kind::Unknown) | None => "record its threads, calls and kernels",
+    };
+    Some(finding.suggestion(suggestion))
+}
+
+/// What a kind of cause means.
+fn words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Compute => "it computed",
+        Kind::Copy => "it copied",
+        Kind::Communication => "it was held up by other collectives",
+        Kind::Input => "it prepared input",
+        Kind::Launch => "it launched",
+        Kind::Host => "its threads were busy otherwise",
+        Kind::Unknown => "it is not known",
+    }
+}
+
+fn contradicted(job: &Job) -> Option<Finding> {
+    let pairs = job.clocks.contradicted();
+    let (a, b) = pairs.first()?;
+    let title = format!(
+        "the clocks of {} cannot be compared: their collectives contradict each other",
+        counted(pairs.len(), "pair of ranks", "pairs of ranks")
+    );
+    Some(
+        Finding::new("clocks", Severity::Warning, title)
+            .detail(format!("ranks {a} and {b}: no steady clocks let each leave after the other has come: a clock was set, or rows were matched wrongly"))
+            .suggestion("record again with clocks that are not set meanwhile"),
+    )
+}
+
+fn not_told(job: &Job, totals: &Totals) -> Option<Finding> {
+    let all = job.instances.len() as u64;
+    if totals.not_told == 0 || all == 0 {
+        return None;
+    }
+    let title = format!(
+        "of {} of {} it cannot be told which rank came last",
+        totals.not_told,
+        counted(all, "collective", "collectives")
+    );
+    Some(
+        Finding::new("not_told", Severity::Info, title)
+            .detail("ranks came closer together than their clocks can be compared, some rank is not recorded, or nobody has to wait in it")
+            .evidence("SELECT * FROM collectives.instances WHERE last_rank IS NULL"),
+    )
+}
+
+fn unmatched(job: &Job) -> Option<Finding> {
+    let (_, first) = job.matched.unmatched.first()?;
+    let count = job.matched.unmatched.len();
+    let title = format!(
+        "{} {} to no collective of several recorded ranks",
+        counted(count, "part", "parts"),
+        agreeing(count, "belongs", "belong")
+    );
+    Some(
+        Finding::new("unmatched", Severity::Info, title)
+            .detail(format!("the first because {}", first.name()))
+            .evidence("SELECT * FROM collectives.unmatched ORDER BY parts DESC"),
+    )
+}

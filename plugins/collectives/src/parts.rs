@@ -1,0 +1,294 @@
+//! Parts of ranks in collectives, with their times.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_analysis::collectives::{Operation, Part, element_bytes};
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::interner::Texts;
+use trueno_analysis::lanes::{self, Class, LaneKey, LaneKind, Lanes};
+use trueno_plugin::rank::{of_key, of_place};
+use trueno_plugin::{Result, Run};
+
+/// Category of kernels that communicate.
+const COMMUNICATION: &str = "communication";
+
+/// What is known of a part beside what matches it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PartFacts {
+    /// Bytes that [`Operation::size`] counts; `None`: not stated.
+    pub bytes: Option<u64>,
+    /// Ranks of its communicator; `None`: not stated.
+    pub group_size: Option<u32>,
+    /// The thread that called it, by its number in the whole; `None`: not known.
+    pub thread: Option<i64>,
+    /// Row of kernels, or of bricks where no device took part.
+    pub id: u64,
+}
+
+/// All parts, and the run around them.
+pub struct Loaded {
+    /// Threads and streams with their intervals.
+    pub lanes: Lanes,
+    /// Parts, and what else is known of each.
+    pub parts: Vec<Part>,
+    /// By place of the part.
+    pub facts: Vec<PartFacts>,
+    /// Ranks of communicators that are stated.
+    pub groups: Vec<Vec<u32>>,
+    /// Names of communicators and kernels.
+    pub texts: Texts,
+    /// All ranks of the job that were recorded.
+    pub ranks: BTreeSet<u32>,
+    /// Calls that are stated and whose device work is not recorded.
+    pub without_work: u64,
+    /// Parts that began or ended outside the part of the run that is looked at.
+    pub cut: u64,
+}
+
+/// Device work that communicates, by its id.
+struct Work {
+    start_ns: i64,
+    end_ns: i64,
+    name: u32,
+    operation: Operation,
+}
+
+/// A row of `collectives`.
+struct Stated {
+    span: Option<u64>,
+    kernel: Option<u64>,
+    thread: Option<i64>,
+    start_ns: i64,
+    end_ns: i64,
+    communicator: Option<u32>,
+    sequence: Option<u64>,
+    operation: Operation,
+    size: Option<u64>,
+    bytes: Option<u64>,
+    group_size: Option<u32>,
+    group: Option<u32>,
+}
+
+/// Rank of a lane.
+pub fn rank_of_lane(key: LaneKey) -> u32 {
+    let rank = match key {
+        LaneKey::Thread(thread) => thread.map_or(0, |thread| of_place(thread).0),
+        LaneKey::ThreadOfRank(rank) => rank,
+        LaneKey::Stream(device, _) => of_place(device).0,
+    };
+    u32::try_from(rank).unwrap_or(0)
+}
+
+fn rank_of_id(id: u64) -> u32 {
+    of_key(id) as u32
+}
+
+impl Loaded {
+    /// Reads the inputs of a job of these ranks; none: of one rank.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run, mut ranks: BTreeSet<u32>) -> Result<Self> {
+        let lanes = lanes::load(run)?;
+        let mut texts = Texts::default();
+        let mut work = communication(&lanes, &mut texts);
+        if ranks.is_empty() {
+            ranks.extend(
+                lanes
+                    .lanes
+                    .iter()
+                    .map(|lane| rank_of_lane(lane.key))
+                    .take(1),
+            );
+        }
+        let mut out = Self {
+            ranks,
+            lanes,
+            parts: Vec::new(),
+            facts: Vec::new(),
+            groups: Vec::new(),
+            texts,
+            without_work: 0,
+            cut: 0,
+        };
+        let of_calls = work_of_calls(run)?;
+        let on_device: BTreeSet<u32> = work.keys().map(|id| rank_of_id(*id)).collect();
+        for stated in out.read_stated(run)? {
+            let ids: Vec<u64> = match (stated.kernel, stated.span) {
+                (Some(kernel), _) => vec![kernel],
+                (None, Some(span)) => of_calls.get(&span).cloned().unwrap_or_default(),
+                (None, None) => Vec::new(),
+            };
+            let own: Vec<(u64, Work)> = ids
+                .iter()
+                .filter_map(|id| Some((*id, work.remove(id)?)))
+                .collect();
+            let Some(id) = ids.first().copied().or(stated.span) else {
+                continue;
+            };
+            let rank = rank_of_id(id);
+            let times = match own.len() {
+                0 if on_device.contains(&rank) => {
+                    out.without_work += 1;
+                    continue;
+                }
+                0 => (stated.start_ns, stated.end_ns),
+                _ => (
+                    own.iter().map(|(_, work)| work.start_ns).min().unwrap_or(0),
+                    own.iter().map(|(_, work)| work.end_ns).max().unwrap_or(0),
+                ),
+            };
+            let part = Part {
+                rank,
+                communicator: stated.communicator,
+                group: stated.group,
+                sequence: stated.sequence,
+                operation: stated.operation,
+                size: stated.size,
+                name: own.first().map_or(u32::MAX, |(_, work)| work.name),
+                start_ns: times.0,
+                end_ns: times.1,
+            };
+            let id = own.first().map_or(id, |(id, _)| *id);
+            out.add(
+                part,
+                PartFacts {
+                    bytes: stated.bytes,
+                    group_size: stated.group_size,
+                    thread: stated.thread,
+                    id,
+                },
+            );
+        }
+        // What nobody states, by its name.
+        for (id, work) in work {
+            let part = Part {
+                rank: rank_of_id(id),
+                communicator: None,
+                group: None,
+                sequence: None,
+                operation: work.operation,
+                size: None,
+                name: work.name,
+                start_ns: work.start_ns,
+                end_ns: work.end_ns,
+            };
+            let facts = PartFacts {
+                bytes: None,
+                group_size: None,
+                thread: None,
+                id,
+            };
+            out.add(part, facts);
+        }
+        Ok(out)
+    }
+
+    fn add(&mut self, part: Part, facts: PartFacts) {
+        // Times are cut at the ends of a part of a run: how long it lasted is not known then.
+        let lanes = &self.lanes;
+        if lanes.is_part && (part.start_ns <= 0 || part.end_ns >= lanes.wall_ns) {
+            self.cut += 1;
+            return;
+        }
+        self.parts.push(part);
+        self.facts.push(facts);
+    }
+
+    fn read_stated(&mut self, run: &mut Run) -> Result<Vec<Stated>> {
+        let table = run.table("collectives")?;
+        let (span, kernel) = (table.u64("span")?, table.u64("kernel")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let (thread, sequence) = (table.i64("thread")?, table.u64("sequence")?);
+        let (communicator, operation) = (table.text("communicator")?, table.text("operation")?);
+        let element_type = table.text("element_type")?;
+        let (given, got) = (table.u64("elements_in")?, table.u64("elements_out")?);
+        let (group_size, group_ranks) = (table.i64("group_size")?, table.text("group_ranks")?);
+        let mut groups: BTreeMap<String, Option<u32>> = BTreeMap::new();
+        let mut out = Vec::new();
+        for row in 0..table.rows() {
+            let (Some(start_ns), Some(dur_ns)) = (start.get(row), dur.get(row)) else {
+                continue;
+            };
+            let operation = operation.get(row).and_then(Operation::parse);
+            let operation = operation.unwrap_or(Operation::Other);
+            let size = operation.size(given.get(row), got.get(row));
+            let of_element = element_type.get(row).and_then(element_bytes);
+            let group = group_ranks.get(row).and_then(|text| {
+                let known = groups.entry(text.to_owned());
+                *known.or_insert_with(|| {
+                    let ranks: Vec<u32> = serde_json::from_str(text).ok()?;
+                    self.groups.push(ranks);
+                    Some(self.groups.len() as u32 - 1)
+                })
+            });
+            let start_ns = start_ns.saturating_sub(self.lanes.origin_ns);
+            out.push(Stated {
+                span: span.get(row),
+                kernel: kernel.get(row),
+                thread: thread.get(row),
+                start_ns,
+                end_ns: start_ns.saturating_add(dur_ns.max(0)),
+                communicator: communicator.get(row).map(|text| self.texts.number(text)),
+                sequence: sequence.get(row),
+                operation,
+                size,
+                bytes: size
+                    .zip(of_element)
+                    .and_then(|(n, bytes)| n.checked_mul(bytes)),
+                group_size: group_size.get(row).and_then(|n| u32::try_from(n).ok()),
+                group,
+            });
+        }
+        Ok(out)
+    }
+}
+
+/// Kernels whose category, or whose name, says that they communicate.
+fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
+    let mut known: FastMap<u32, Option<(u32, Operation)>> = FastMap::default();
+    let mut out = BTreeMap::new();
+    for lane in lanes
+        .lanes
+        .iter()
+        .filter(|lane| lane.kind == LaneKind::Device)
+    {
+        for span in &lane.spans {
+            let of_label = *known.entry(span.label).or_insert_with(|| {
+                let label = lanes.labels.get(span.label);
+                let name = lanes.texts.text(label.name);
+                let is_own = lanes.texts.text(label.category) == COMMUNICATION;
+                let operation = Operation::parse(name);
+                let is_communication =
+                    label.class == Class::Kernel && (is_own || operation.is_some());
+                is_communication
+                    .then(|| (texts.number(name), operation.unwrap_or(Operation::Other)))
+            });
+            if let Some((name, operation)) = of_label {
+                let work = Work {
+                    start_ns: span.start_ns,
+                    end_ns: span.end_ns,
+                    name,
+                    operation,
+                };
+                out.insert(span.id, work);
+            }
+        }
+    }
+    out
+}
+
+/// Device work by the call that began it.
+fn work_of_calls(run: &mut Run) -> Result<FastMap<u64, Vec<u64>>> {
+    let mut out: FastMap<u64, Vec<u64>> = FastMap::default();
+    for input in ["kernels_of_calls", "kernels_below_calls"] {
+        let table = run.table(input)?;
+        let (id, brick) = (table.u64("id")?, table.u64("brick")?);
+        for row in 0..table.rows() {
+            if let (Some(id), Some(brick)) = (id.get(row), brick.get(row)) {
+                out.entry(brick).or_default().push(id);
+            }
+        }
+    }
+    Ok(out)
+}

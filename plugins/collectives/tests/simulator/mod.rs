@@ -1,0 +1,328 @@
+//! Jobs with known truth: ranks with clocks of their own, groups, a rank that is late for a reason.
+
+use trueno_analysis::testing::{Row, RunFixture};
+use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
+use trueno_plugin::{Table, TableBuilder};
+
+/// What makes a rank late.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Planted {
+    Compute,
+    Input,
+    Launch,
+    Host,
+}
+
+impl Planted {
+    pub const ALL: [Self; 4] = [Self::Compute, Self::Input, Self::Launch, Self::Host];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Input => "input",
+            Self::Launch => "launch",
+            Self::Host => "host",
+        }
+    }
+}
+
+/// A small generator (xorshift64*), the same everywhere.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: i64) -> i64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as i64 % limit.max(1)
+    }
+
+    pub fn around(&mut self, spread: i64) -> i64 {
+        self.below(2 * spread + 1) - spread
+    }
+}
+
+/// A job to be simulated.
+#[derive(Clone, Debug)]
+pub struct Job {
+    pub ranks: u32,
+    /// Ranks of a tensor-parallel group; 1: no such groups.
+    pub tensor_parallel: u32,
+    pub steps: i64,
+    /// Who is late, for which reason, by how much in each step.
+    pub late: Option<(u32, Planted, i64)>,
+    /// Offset and drift (ppm) of each rank's clock.
+    pub clocks: Vec<(i64, i64)>,
+    pub transfer_ns: i64,
+    /// Parts in this many of a thousand are not recorded.
+    pub dropped: i64,
+    pub states_sequence: bool,
+    pub seed: u64,
+}
+
+impl Job {
+    pub fn random(seed: u64) -> Self {
+        let mut random = Random(seed * 2_654_435_761 + 1);
+        let ranks = [2, 4, 8][random.below(3) as usize];
+        let tensor_parallel = if ranks > 2 {
+            [1, 2][random.below(2) as usize]
+        } else {
+            1
+        };
+        let planted = Planted::ALL[random.below(4) as usize];
+        let late = (
+            random.below(ranks.into()) as u32,
+            planted,
+            1_500_000 + random.below(3_000_000),
+        );
+        let clocks = (0..ranks)
+            .map(|_| (random.around(5_000_000), random.around(20)))
+            .collect();
+        Self {
+            ranks,
+            tensor_parallel,
+            steps: 12 + random.below(20),
+            late: Some(late),
+            clocks,
+            transfer_ns: 40_000 + random.below(200_000),
+            dropped: [0, 0, 20][random.below(3) as usize],
+            states_sequence: true,
+            seed,
+        }
+    }
+
+    /// The clock of a rank at a true time.
+    pub fn local(&self, rank: u32, true_ns: i64) -> i64 {
+        let (offset_ns, ppm) = self.clocks[rank as usize];
+        // All begin late enough to have no negative times.
+        true_ns + 20_000_000 + offset_ns + true_ns * ppm / 1_000_000
+    }
+
+    fn group(&self, rank: u32) -> Vec<u32> {
+        let first = rank / self.tensor_parallel * self.tensor_parallel;
+        (first..first + self.tensor_parallel).collect()
+    }
+
+    /// Rows of all ranks, as the engine lends them.
+    pub fn inputs(&self) -> Vec<TableBuilder> {
+        let mut rows = Rows::new(self);
+        let mut now = vec![0_i64; self.ranks as usize];
+        for step in 0..self.steps {
+            for rank in 0..self.ranks {
+                rows.work(rank, step, &mut now[rank as usize]);
+            }
+            if self.tensor_parallel > 1 {
+                for first in (0..self.ranks).step_by(self.tensor_parallel as usize) {
+                    rows.all_reduce("tp", &self.group(first), step, 8_192, &mut now);
+                    for rank in self.group(first) {
+                        rows.kernel(rank, "gemm", &mut now[rank as usize], 300_000);
+                    }
+                }
+            }
+            rows.all_reduce(
+                "dp",
+                &(0..self.ranks).collect::<Vec<_>>(),
+                step,
+                1 << 20,
+                &mut now,
+            );
+        }
+        rows.tables()
+    }
+}
+
+/// A row of `collectives`.
+struct Stated {
+    span: u64,
+    start_ns: i64,
+    dur_ns: i64,
+    communicator: &'static str,
+    sequence: u64,
+    elements: u64,
+    ranks: Vec<u32>,
+}
+
+struct Rows<'a> {
+    job: &'a Job,
+    random: Random,
+    run: RunFixture,
+    stated: Vec<Stated>,
+    kernels_of_calls: Vec<(u64, u64)>,
+    ids: u64,
+}
+
+impl<'a> Rows<'a> {
+    fn new(job: &'a Job) -> Self {
+        Self {
+            job,
+            random: Random(job.seed * 977 + 13),
+            run: RunFixture::default(),
+            stated: Vec::new(),
+            kernels_of_calls: Vec::new(),
+            ids: 0,
+        }
+    }
+
+    fn row(&mut self, rank: u32, name: &'static str, from_ns: i64, to_ns: i64) -> Row {
+        self.ids += 1;
+        let start_ns = self.job.local(rank, from_ns);
+        Row {
+            id: u64::from(rank) << KEY_BITS | self.ids,
+            thread: Some(i64::from(rank) << PLACE_BITS),
+            name,
+            start_ns,
+            dur_ns: self.job.local(rank, to_ns) - start_ns,
+            ..Row::default()
+        }
+    }
+
+    fn on_device(rank: u32, row: Row) -> Row {
+        Row {
+            device: Some(i64::from(rank) << PLACE_BITS),
+            stream: Some(7),
+            ..row
+        }
+    }
+
+    fn kernel(&mut self, rank: u32, name: &'static str, now: &mut i64, dur_ns: i64) {
+        let dur_ns = dur_ns + self.random.around(dur_ns / 50 + 1);
+        let row = self.row(rank, name, *now, *now + dur_ns);
+        self.run.kernels.push(Self::on_device(rank, row));
+        *now += dur_ns;
+    }
+
+    fn brick(
+        &mut self,
+        rank: u32,
+        name: &'static str,
+        category: Option<&'static str>,
+        now: &mut i64,
+        dur_ns: i64,
+    ) {
+        let dur_ns = dur_ns + self.random.around(dur_ns / 50 + 1);
+        let row = self.row(rank, name, *now, *now + dur_ns);
+        self.run.bricks.push(Row {
+            kind: "brick",
+            category,
+            ..row
+        });
+        *now += dur_ns;
+    }
+
+    /// Input, launches and computation of one step.
+    fn work(&mut self, rank: u32, _step: i64, now: &mut i64) {
+        let late = |planted: Planted| match self.job.late {
+            Some((who, why, by_ns)) if who == rank && why == planted => by_ns,
+            _ => 0,
+        };
+        let [input, launch, host, compute] = [
+            300_000 + late(Planted::Input),
+            200_000 + late(Planted::Launch),
+            150_000 + late(Planted::Host),
+            4_000_000 + late(Planted::Compute),
+        ];
+        self.brick(
+            rank,
+            "enumerate(DataLoader)",
+            Some("data loading"),
+            now,
+            input,
+        );
+        self.brick(rank, "optimizer hooks", None, now, host);
+        let dur_ns = launch + self.random.around(launch / 50);
+        let row = self.row(rank, "cudaLaunchKernel", *now, *now + dur_ns);
+        self.run.calls.push(row);
+        *now += dur_ns;
+        self.kernel(rank, "gemm", now, compute);
+    }
+
+    fn all_reduce(
+        &mut self,
+        communicator: &'static str,
+        ranks: &[u32],
+        step: i64,
+        elements: u64,
+        now: &mut [i64],
+    ) {
+        let last_ns = ranks
+            .iter()
+            .map(|rank| now[*rank as usize])
+            .max()
+            .unwrap_or(0);
+        for rank in ranks {
+            let arrive_ns = now[*rank as usize];
+            // Ranks leave up to a fifth of the transfer apart.
+            let leave_ns =
+                last_ns + self.job.transfer_ns + self.random.below(self.job.transfer_ns / 5);
+            now[*rank as usize] = leave_ns;
+            if self.random.below(1_000) < self.job.dropped {
+                continue;
+            }
+            let call = self.row(
+                *rank,
+                "record_param_comms",
+                arrive_ns - 5_000,
+                arrive_ns - 1_000,
+            );
+            let work = self.row(
+                *rank,
+                "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                arrive_ns,
+                leave_ns,
+            );
+            self.kernels_of_calls.push((work.id, call.id));
+            self.stated.push(Stated {
+                span: call.id,
+                start_ns: call.start_ns,
+                dur_ns: call.dur_ns,
+                communicator,
+                sequence: step as u64,
+                elements,
+                ranks: ranks.to_vec(),
+            });
+            self.run.kernels.push(Self::on_device(*rank, work));
+            self.run.bricks.push(Row {
+                kind: "function",
+                ..call
+            });
+        }
+    }
+
+    fn tables(mut self) -> Vec<TableBuilder> {
+        let ends = self.run.kernels.iter().map(|row| row.start_ns + row.dur_ns);
+        self.run.wall_ns = ends.max();
+        let stated = || self.stated.iter();
+        let none = || stated().map(|_| None::<u64>);
+        let groups: Vec<String> = stated()
+            .map(|of| serde_json::to_string(&of.ranks).unwrap())
+            .collect();
+        let own = vec![
+            Table::build("stated").i64("n", [self.stated.len() as i64]),
+            Table::build("job").u64("rank", (0..self.job.ranks).map(u64::from)),
+            Table::build("collectives")
+                .u64("span", stated().map(|of| of.span))
+                .u64("kernel", none())
+                .i64("thread", stated().map(|_| 0))
+                .i64("start_ns", stated().map(|of| of.start_ns))
+                .i64("dur_ns", stated().map(|of| of.dur_ns))
+                .text("communicator", stated().map(|of| of.communicator))
+                .u64(
+                    "sequence",
+                    stated().map(|of| Some(of.sequence).filter(|_| self.job.states_sequence)),
+                )
+                .text("operation", stated().map(|_| "all_reduce"))
+                .text("element_type", stated().map(|_| "Float"))
+                .u64("elements_in", stated().map(|of| of.elements))
+                .u64("elements_out", stated().map(|of| of.elements))
+                .i64("group_size", stated().map(|of| of.ranks.len() as i64))
+                .text("group_ranks", &groups),
+            Table::build("kernels_of_calls")
+                .u64("id", self.kernels_of_calls.iter().map(|row| row.0))
+                .u64("brick", self.kernels_of_calls.iter().map(|row| row.1)),
+            Table::build("kernels_below_calls")
+                .u64("id", [0_u64; 0])
+                .u64("brick", [0_u64; 0]),
+        ];
+        own.into_iter().chain(self.run.inputs()).collect()
+    }
+}
