@@ -113,7 +113,7 @@ pub(crate) struct SessionState {
     pub ring_records: usize,
     /// Most memory for rings that follow full ones, of all threads together.
     pub growth_bytes: u64,
-    /// How much of it they have.
+    /// Bytes of it that they have.
     grown_bytes: AtomicU64,
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,

@@ -36,7 +36,7 @@ pub struct Stay {
     pub leave_ns: i64,
 }
 
-/// How much later a clock reads than that of the reference rank.
+/// Lead of a clock over that of the reference rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offset {
     /// The middle of all that is possible.
@@ -319,7 +319,7 @@ impl ClockOffsets {
         })
     }
 
-    /// How much later the clock of a rank reads, at a time of the reference's; `None`: nothing connects them.
+    /// Lead of the clock of a rank, at a time of the reference's; `None`: nothing connects them.
     pub fn at(&self, rank: u32, at_ns: i64) -> Option<Offset> {
         let way = self.ways.get(&rank)?;
         let (mut low, mut high) = (0.0, 0.0);

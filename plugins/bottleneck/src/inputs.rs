@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 32] = [
+pub const INPUTS: [Input; 34] = [
     may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
     Window::INPUT,
     NameGroups::INPUT,
@@ -73,6 +73,17 @@ pub const INPUTS: [Input; 32] = [
         "iterations",
         "SELECT series, iteration, wall_ns, phase, outlier, slow_name, slow_excess_ns, start_ns FROM throughput.iterations \
          ORDER BY start_ns, id",
+    ),
+    // Ranks in collectives, on one clock.
+    may(
+        "arrivals",
+        "SELECT a.instance AS instance, a.rank AS rank, a.id AS id, a.arrive_ns AS arrive_ns, a.dur_ns AS dur_ns, \
+         a.waited_ns AS waited_ns, i.last_rank AS last_rank, i.inferred AS inferred FROM collectives.arrivals AS a \
+         JOIN collectives.instances AS i ON a.instance = i.instance ORDER BY instance, rank",
+    ),
+    may(
+        "late_causes",
+        "SELECT rank, cause, name FROM collectives.causes ORDER BY caused_ns DESC, rank, cause",
     ),
     // Only there where the run has a baseline.
     may(

@@ -1,18 +1,18 @@
-//! When the ranks came to each collective, on one clock.
+//! Arrivals of the ranks at each collective, on one clock.
 
 use trueno_analysis::clock_offsets::{ClockOffsets, Stay};
 use trueno_analysis::collectives::{Instance, Matched, match_parts};
 
 use crate::parts::Loaded;
 
-/// When one rank came and left, on the clock of the reference rank.
+/// Stay of one rank, on the clock of the reference rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
     /// Place of its part.
     pub part: usize,
     /// The rank.
     pub rank: u32,
-    /// When it came.
+    /// Its arrival.
     pub arrive_ns: i64,
     /// Its part.
     pub dur_ns: i64,
@@ -23,7 +23,7 @@ pub struct Arrival {
 /// A collective of several recorded ranks.
 #[derive(Clone, Debug)]
 pub struct JobCollective {
-    /// What was matched.
+    /// The matched parts.
     pub instance: Instance,
     /// By rank.
     pub arrivals: Vec<Arrival>,
@@ -36,13 +36,13 @@ pub struct JobCollective {
 }
 
 impl JobCollective {
-    /// How long a rank waited for the last to come; `None`: who was last cannot be told.
+    /// Wait of a rank for the last to come; `None`: who was last cannot be told.
     pub fn waited_ns(&self, of: &Arrival) -> Option<i64> {
         let last = &self.arrivals[self.last?];
         Some(last.arrive_ns.saturating_sub(of.arrive_ns).max(0))
     }
 
-    /// What all waited for the last, together.
+    /// Waits of all for the last, together.
     pub fn caused_ns(&self) -> i64 {
         let waits = self.arrivals.iter().filter_map(|of| self.waited_ns(of));
         waits.fold(0, i64::saturating_add)

@@ -1,4 +1,4 @@
-//! Why the last rank came last: what it did more of than the others since the collective that all had left before.
+//! Reasons why the last rank came last: more of something than the others since the collective that all had left before.
 //!
 //! For each kind of time, `excess = time of the last rank − median of the others`, from leaving that collective to
 //! arriving at this one, each by its own clock: clocks do not matter. Excesses of compute, copies, communication and idle
@@ -58,7 +58,7 @@ impl Kind {
     }
 }
 
-/// Why one collective's last rank came last.
+/// Reason why one collective's last rank came last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
     /// The kind.
@@ -67,7 +67,7 @@ pub struct Cause {
     pub name: Option<u32>,
     /// Excess of the kind.
     pub excess_ns: i64,
-    /// How much longer than the median of the others the rank took.
+    /// Time that the rank took beyond the median of the others.
     pub late_ns: i64,
 }
 

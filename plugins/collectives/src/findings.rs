@@ -117,7 +117,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals) -> Option<Finding> {
     Some(finding.suggestion(suggestion))
 }
 
-/// What a kind of cause means.
+/// A kind of cause in words.
 fn words(kind: Kind) -> &'static str {
     match kind {
         Kind::Compute => "it computed",

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use trueno_analysis::lanes;
 use trueno_plugin::{Input, Result, Run};
 
-/// What programs state of collectives, and the device work that was begun in their calls, directly or one brick deeper.
+/// Statements of programs about collectives, and the device work that was begun in their calls, directly or one brick deeper.
 const OWN: [Input; 5] = [
     Input::sql("stated", "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives").optional(),
     Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional(),

@@ -12,7 +12,7 @@ use trueno_plugin::{Result, Run};
 /// Category of kernels that communicate.
 const COMMUNICATION: &str = "communication";
 
-/// What is known of a part beside what matches it.
+/// Facts of a part beside those that match it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PartFacts {
     /// Bytes that [`Operation::size`] counts; `None`: not stated.

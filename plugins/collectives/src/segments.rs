@@ -1,4 +1,4 @@
-//! What ranks did between two collectives: time of devices by kind of work, self time of threads, by name.
+//! Use of the time between two collectives by rank: time of devices by kind of work, self time of threads, by name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub struct Segment {
     pub to_ns: i64,
 }
 
-/// How a segment was spent.
+/// Use of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// Some device computes.

@@ -23,7 +23,7 @@ pub struct OfRank {
     pub alone_ns: i64,
 }
 
-/// What a cause did, by rank.
+/// Sums of a cause of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OfCause {
     /// Collectives that came late for it.
@@ -101,7 +101,7 @@ impl Totals {
         Some((*worst.0, worst.1)).filter(|(_, of)| of.caused_ns > 0)
     }
 
-    /// What all waited for any rank, together.
+    /// Waits of all for any rank, together.
     pub fn caused_ns(&self) -> i64 {
         let all = self.ranks.values().map(|of| of.caused_ns);
         all.fold(0, i64::saturating_add)

@@ -66,7 +66,7 @@ impl Collective {
         ])
     }
 
-    /// What an event names that is a collective; `None`: it names none, or what only begins or ends one (`wait`, `init`).
+    /// The collective that an event names; `None`: it names none, or what only begins or ends one (`wait`, `init`).
     pub fn named(&self) -> Option<&Self> {
         let name = std::str::from_utf8(&self.name).ok()?;
         Operation::parse(name).map(|_| self)

@@ -6,6 +6,7 @@ mod device;
 mod idle;
 mod loader_names;
 mod path;
+mod ranks;
 mod roof;
 mod steps;
 mod tasks;
@@ -16,6 +17,7 @@ pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits};
 pub use path::{Opportunity, Path};
+pub use ranks::{Arrival, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
 pub use steps::Steps;
 pub use tasks::{Task, Tasks};
@@ -52,6 +54,8 @@ pub struct Facts {
     pub diverged: BTreeMap<String, u64>,
     /// Checksums with the bricks they were taken in.
     pub tensors: Vec<Tensor>,
+    /// Arrivals of ranks in collectives.
+    pub ranks: Ranks,
     /// `memory.growth`.
     pub growth: Table,
     /// `memory.fragmentation`.
@@ -79,6 +83,7 @@ impl Facts {
             steps: Steps::load(run)?,
             diverged: steps::diverged(run)?,
             tensors: checksums::load(run, &window)?,
+            ranks: Ranks::load(run)?,
             growth: run.table("growth")?,
             fragmentation: run.table("fragmentation")?,
             name_groups,

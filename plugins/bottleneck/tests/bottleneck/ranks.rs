@@ -5,26 +5,56 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Ten collectives of two ranks, one each 100 µs; rank 1 begins `late_us` after rank 0, and both end together.
-fn meet(late_us: i64, ends_us: i64) -> Output {
-    let kernel = |rank: i64, n: i64| {
-        let begin = n * 100 + rank * late_us;
-        let end = n * 100 + ends_us + if ends_us < late_us { rank * late_us } else { 0 };
-        Work {
-            device: Some(rank << 16),
-            ..Work::at("ncclAllReduce", begin, end - begin)
-        }
-    };
-    let rows: Vec<Work> = (0..20).map(|at| kernel(at % 2, at / 2)).collect();
+/// Arrivals of two ranks in collectives, rank 1 the last if that is told: begin of both, and stay of rank 0, in microseconds.
+fn arrivals(collectives: &[(i64, i64, i64)], is_told: bool) -> TableBuilder {
+    let rows: Vec<(u64, u64, i64, i64, i64)> = collectives
+        .iter()
+        .zip(0_u64..)
+        .flat_map(|(&(first, last, stay), at)| {
+            let late = last - first;
+            [(at, 0, first, stay, late), (at, 1, last, stay - late, 0)]
+        })
+        .collect();
+    let of = || rows.iter();
+    Table::build("arrivals")
+        .u64("instance", of().map(|row| row.0))
+        .u64("rank", of().map(|row| row.1))
+        .u64("id", of().map(|row| row.1 << 48 | (row.0 + 1)))
+        .i64("arrive_ns", of().map(|row| row.2 * US))
+        .i64("dur_ns", of().map(|row| row.3 * US))
+        .i64(
+            "waited_ns",
+            of().map(|row| Some(row.4 * US).filter(|_| is_told)),
+        )
+        .u64("last_rank", of().map(|_| Some(1_u64).filter(|_| is_told)))
+        .bool("inferred", of().map(|_| false))
+}
+
+fn causes(cause: &'static str) -> TableBuilder {
+    Table::build("late_causes")
+        .u64("rank", [1_u64])
+        .text("cause", [cause])
+        .text("name", [Some("gemm")])
+}
+
+/// Ten collectives of two ranks, one each 100 µs; rank 1 comes 40 µs after rank 0.
+fn meet(is_told: bool, cause: &'static str) -> Output {
+    let collectives: Vec<_> = (0..10).map(|n| (n * 100, n * 100 + 40, 50)).collect();
     let ranks = Table::build("ranks").u64("rank", [0_u64, 1]);
-    let inputs = [facts(1_000), kernels(&rows), ranks];
+    let inputs = [
+        facts(1_000),
+        ranks,
+        arrivals(&collectives, is_told),
+        causes(cause),
+    ];
     run::<Bottleneck>(inputs, "{}").expect("it ends well")
 }
 
 #[test]
 fn who_comes_first_waits_for_the_last() {
-    let output = meet(40, 50);
+    let output = meet(true, "compute");
     assert_eq!(texts(&output, "bottlenecks", "scope"), ["rank 1"]);
+    assert_eq!(texts(&output, "bottlenecks", "confidence"), ["high"]);
     // 40 µs each of which one of two ranks waits: on average both would come 20 µs earlier than the last.
     assert_eq!(gains(&output), [Some(10 * 20 * US)]);
     assert_eq!(
@@ -36,17 +66,17 @@ fn who_comes_first_waits_for_the_last() {
 }
 
 #[test]
-fn ranks_that_come_together_wait_for_nobody() {
-    assert_eq!(texts(&meet(1, 50), "bottlenecks", "code"), [""; 0]);
+fn a_rank_that_nothing_explains_is_not_blamed_for_sure() {
+    let output = meet(true, "unknown");
+    assert_eq!(texts(&output, "bottlenecks", "confidence"), ["medium"]);
 }
 
-/// The kernels of one collective cannot follow each other.
 #[test]
-fn clocks_that_disagree_are_no_lateness() {
-    let output = meet(40, 30);
+fn ranks_whose_order_cannot_be_told_are_not_late() {
+    let output = meet(false, "unknown");
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
     let missing = texts(&output, "not_measurable", "missing");
-    let said = "which rank comes late: 10 of 10 collectives do not run on all ranks at once";
+    let said = "which rank comes late: it cannot be told of any of 10 collectives";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
@@ -86,48 +116,37 @@ fn the_same_wait_is_found_once() {
     assert_eq!(texts(&output, "bottlenecks", "code"), ["joins"]);
 }
 
-/// Of two ranks one has a collective more: nobody knows which of its own are those of the other.
+/// Collectives that are on record, and of which none could be matched.
 #[test]
-fn collectives_that_are_not_on_record_everywhere_are_not_matched() {
-    let kernel = |n: i64| Work {
-        device: Some((n % 2) << 16),
-        ..Work::at("ncclAllReduce", n * 50, 45)
-    };
-    let rows: Vec<Work> = (0..19).map(kernel).collect();
+fn collectives_that_are_not_matched_are_not_measurable() {
+    let rows: Vec<Work> = (0..19)
+        .map(|n| Work::at("ncclAllReduce", n * 50, 45))
+        .collect();
     let ranks = Table::build("ranks").u64("rank", [0_u64, 1]);
     let inputs = [facts(1_000), kernels(&rows), ranks];
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
-    assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
+    assert!(!texts(&output, "bottlenecks", "code").contains(&"late_ranks".to_owned()));
     let missing = texts(&output, "not_measurable", "missing");
-    let said = "which rank comes late: no collective is on record equally often on all ranks";
+    let said = "which rank comes late: no collective of two ranks could be matched";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
 /// Collectives of two streams that ranks wait for at the same time hold them up once.
 #[test]
 fn collectives_at_the_same_time_are_late_once() {
-    let kernel = |rank: i64, n: i64, name, stream| Work {
-        device: Some(rank << 16),
-        stream: Some(stream),
-        ..Work::at(name, n * 100 + rank * 40, 50 - rank * 40 + 40)
-    };
-    let of = |at: i64| {
-        let (rank, n) = (at % 2, at / 2);
-        [
-            kernel(rank, n, "ncclAllReduce", 1),
-            kernel(rank, n, "ncclAllGather", 2),
-        ]
-    };
-    let rows: Vec<Work> = (0..20).flat_map(of).collect();
+    let collectives: Vec<_> = (0..20)
+        .map(|n| (n / 2 * 100, n / 2 * 100 + 40, 90))
+        .collect();
     let ranks = Table::build("ranks").u64("rank", [0_u64, 1]);
-    let output =
-        run::<Bottleneck>([facts(1_000), kernels(&rows), ranks], "{}").expect("it ends well");
-    let codes = texts(&output, "bottlenecks", "code");
-    let at = codes
-        .iter()
-        .position(|code| code == "late_ranks")
-        .expect("ranks are late");
-    assert_eq!(gains(&output)[at], Some(10 * 20 * US));
+    let inputs = [
+        facts(1_000),
+        ranks,
+        arrivals(&collectives, true),
+        causes("compute"),
+    ];
+    let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+    assert_eq!(texts(&output, "bottlenecks", "code"), ["late_ranks"]);
+    assert_eq!(gains(&output), [Some(10 * 20 * US)]);
 }
 
 /// Few waits that go on long after their tasks, all on record.

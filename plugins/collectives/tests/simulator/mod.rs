@@ -4,7 +4,7 @@ use trueno_analysis::testing::{Row, RunFixture};
 use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
 use trueno_plugin::{Table, TableBuilder};
 
-/// What makes a rank late.
+/// Reason why a rank is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
     Compute,

@@ -1,0 +1,75 @@
+//! Ranks in collectives, as the plugin `collectives` matched them and put them on one clock.
+
+use trueno_plugin::{Result, Run};
+
+/// One rank in one collective.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Number of the collective.
+    pub instance: u64,
+    /// The rank.
+    pub rank: u64,
+    /// Its row.
+    pub id: u64,
+    /// Its arrival.
+    pub arrive_ns: i64,
+    /// Its leaving.
+    pub leave_ns: i64,
+    /// Its wait for the last; `None`: who was last cannot be told.
+    pub waited_ns: Option<i64>,
+    /// The last to come; `None`: cannot be told.
+    pub last: Option<u64>,
+    /// No communicator was stated: names and order matched it.
+    pub is_inferred: bool,
+}
+
+/// All of them, and why ranks were last.
+#[derive(Debug, Default)]
+pub struct Ranks {
+    /// By collective and rank.
+    pub arrivals: Vec<Arrival>,
+    /// Rank, cause and name with the most of it, the longest waits first.
+    pub causes: Vec<(u64, String, Option<String>)>,
+}
+
+impl Ranks {
+    /// Reads the inputs.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let table = run.table("arrivals")?;
+        let (instance, rank) = (table.u64("instance")?, table.u64("rank")?);
+        let (id, last) = (table.u64("id")?, table.u64("last_rank")?);
+        let (arrive, dur) = (table.i64("arrive_ns")?, table.i64("dur_ns")?);
+        let (waited, inferred) = (table.i64("waited_ns")?, table.bool("inferred")?);
+        let row = |row: usize| {
+            let arrive_ns = arrive.get(row)?;
+            Some(Arrival {
+                instance: instance.get(row)?,
+                rank: rank.get(row)?,
+                id: id.get(row)?,
+                arrive_ns,
+                leave_ns: arrive_ns.saturating_add(dur.get(row)?.max(0)),
+                waited_ns: waited.get(row),
+                last: last.get(row),
+                is_inferred: inferred.get(row) == Some(true),
+            })
+        };
+        let arrivals = (0..table.rows()).filter_map(row).collect();
+        let table = run.table("late_causes")?;
+        let (rank, cause, name) = (
+            table.u64("rank")?,
+            table.text("cause")?,
+            table.text("name")?,
+        );
+        let cause = |row: usize| {
+            let name = name.get(row).map(str::to_owned);
+            Some((rank.get(row)?, cause.get(row)?.to_owned(), name))
+        };
+        Ok(Self {
+            arrivals,
+            causes: (0..table.rows()).filter_map(cause).collect(),
+        })
+    }
+}
