@@ -28,6 +28,7 @@ mod html;
 mod import;
 mod isolate;
 mod iterations;
+mod job;
 mod killed;
 mod kineto;
 mod newcomer;

@@ -12,7 +12,7 @@ use trueno_analysis::lanes::{Class, LaneKind, Lanes};
 use trueno_analysis::quantiles::lower_median;
 
 use crate::arrivals::{Job, JobCollective};
-use crate::parts::{Loaded, rank_of_lane};
+use crate::parts::Loaded;
 use crate::segments::{Segment, Usage, usages};
 
 /// Category of input work, of the host's rules.
@@ -98,7 +98,7 @@ pub fn explain(loaded: &Loaded, job: &Job, most: usize) -> BTreeMap<usize, Cause
         .lanes
         .iter()
         .filter(|lane| lane.kind == LaneKind::Device)
-        .map(|lane| rank_of_lane(lane.key))
+        .map(|lane| lane.key.rank())
         .collect();
     stretches
         .into_iter()

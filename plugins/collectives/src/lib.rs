@@ -60,7 +60,7 @@ impl Plugin for Collectives {
         run.check_cancelled()?;
         let totals = totals::Totals::new(&loaded, &job, &causes);
         if !job.instances.is_empty() {
-            run.emit(tables::by_rank(&job, &totals))?;
+            run.emit(tables::by_rank(&loaded, &job, &totals))?;
             run.emit(tables::causes(&totals))?;
             run.emit(tables::waits(&totals))?;
         }

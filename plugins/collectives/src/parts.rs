@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_analysis::collectives::{Operation, Part, element_bytes};
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::interner::Texts;
-use trueno_analysis::lanes::{self, Class, LaneKey, LaneKind, Lanes};
-use trueno_plugin::rank::{of_key, of_place};
+use trueno_analysis::lanes::{self, Class, LaneKind, Lanes};
+use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run};
 
 /// Category of kernels that communicate.
@@ -69,16 +69,6 @@ struct Stated {
     group: Option<u32>,
 }
 
-/// Rank of a lane.
-pub fn rank_of_lane(key: LaneKey) -> u32 {
-    let rank = match key {
-        LaneKey::Thread(thread) => thread.map_or(0, |thread| of_place(thread).0),
-        LaneKey::ThreadOfRank(rank) => rank,
-        LaneKey::Stream(device, _) => of_place(device).0,
-    };
-    u32::try_from(rank).unwrap_or(0)
-}
-
 fn rank_of_id(id: u64) -> u32 {
     of_key(id) as u32
 }
@@ -93,13 +83,7 @@ impl Loaded {
         let mut texts = Texts::default();
         let mut work = communication(&lanes, &mut texts);
         if ranks.is_empty() {
-            ranks.extend(
-                lanes
-                    .lanes
-                    .iter()
-                    .map(|lane| rank_of_lane(lane.key))
-                    .take(1),
-            );
+            ranks.extend(lanes.lanes.iter().map(|lane| lane.key.rank()).take(1));
         }
         let mut out = Self {
             ranks,

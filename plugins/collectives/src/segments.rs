@@ -6,8 +6,6 @@ use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::lanes::{Class, Lane, LaneKind, Lanes};
 use trueno_analysis::sweep::self_times;
 
-use crate::parts::rank_of_lane;
-
 /// A stretch of time of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Segment {
@@ -67,7 +65,7 @@ fn device_times(lanes: &Lanes, rank: u32, is_communication: &dyn Fn(u32) -> bool
 
 fn of_rank(lanes: &Lanes, rank: u32, kind: LaneKind) -> impl Iterator<Item = &Lane> {
     let all = lanes.lanes.iter();
-    all.filter(move |lane| lane.kind == kind && rank_of_lane(lane.key) == rank)
+    all.filter(move |lane| lane.kind == kind && lane.key.rank() == rank)
 }
 
 /// Finds out how segments were spent; `is_communication` tells labels of kernels that communicate.

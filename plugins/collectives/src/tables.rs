@@ -12,7 +12,7 @@ use crate::parts::Loaded;
 use crate::totals::Totals;
 
 /// Table `by_rank`: waiting, lateness and clock of each rank.
-pub fn by_rank(job: &Job, totals: &Totals) -> TableBuilder {
+pub fn by_rank(loaded: &Loaded, job: &Job, totals: &Totals) -> TableBuilder {
     let ranks: Vec<u32> = totals.ranks.keys().copied().collect();
     let of = |rank: &u32| &totals.ranks[rank];
     let middle_ns = middle(job);
@@ -34,6 +34,12 @@ pub fn by_rank(job: &Job, totals: &Totals) -> TableBuilder {
             ranks
                 .iter()
                 .map(|rank| clock(rank).map(|of| of.uncertainty_ns)),
+        )
+        .i64(
+            "clock_at_ns",
+            ranks
+                .iter()
+                .map(|rank| clock(rank).map(|_| middle_ns.saturating_add(loaded.lanes.origin_ns))),
         )
         .f64(
             "clock_drift_ppm",
@@ -241,6 +247,10 @@ pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) ->
         .f64(
             "bus_bytes_per_s",
             rows().map(|one| Some(rate(one)? * factor(one)?)),
+        )
+        .bool(
+            "waits",
+            rows().map(|one| one.instance.operation.synchronises()),
         )
         .bool(
             "inferred",

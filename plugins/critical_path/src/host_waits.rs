@@ -16,6 +16,8 @@ pub const NAME: &str = "wait (inferred)";
 
 /// Ids from here on are of rows that no run has.
 const FIRST_ID: u64 = u64::MAX - (1 << 31);
+/// Of them, those of [`ranks`](crate::ranks).
+pub const FIRST_RANK_ID: u64 = u64::MAX - (1 << 30);
 
 /// True if a row was inferred, and is none of the run.
 pub fn is_inferred(id: u64) -> bool {

@@ -20,17 +20,20 @@ pub enum Rule {
     CutOffWait,
     /// A stream went on when work of another had ended.
     Streams,
+    /// A rank went on in a collective when the last had come.
+    Collective,
 }
 
 impl Rule {
     /// All, in the order of reports.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Wait,
         Self::BlockingCall,
         Self::Threads,
         Self::DrainedDevice,
         Self::CutOffWait,
         Self::Streams,
+        Self::Collective,
     ];
 
     /// As tables call it.
@@ -42,6 +45,7 @@ impl Rule {
             Self::DrainedDevice => "drained_device",
             Self::CutOffWait => "cut_off_wait",
             Self::Streams => "streams",
+            Self::Collective => "collective",
         }
     }
 
@@ -60,6 +64,9 @@ impl Rule {
                 "a thread's first row came right after work had ended that was launched before the recording began"
             }
             Self::Streams => "a stream went on right after work of another had ended",
+            Self::Collective => {
+                "no rank leaves a collective before the last has come, on clocks that collectives compare"
+            }
         }
     }
 }

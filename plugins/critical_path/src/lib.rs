@@ -45,6 +45,7 @@ pub mod path_sums;
 pub mod path_time_by_name;
 mod predict;
 pub mod rank_bitmap;
+pub mod ranks;
 pub mod row_index;
 pub mod rule;
 pub mod schedule;
@@ -111,7 +112,9 @@ impl Default for Options {
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const MIN_NAMES: usize = 3;
 
-const OWN_INPUTS: [Input; 12] = [
+const OWN_INPUTS: [Input; 14] = [
+    ranks::STAYS,
+    ranks::CLOCKS,
     at_roof::AT_ROOF,
     at_roof::OPERATORS_AT_ROOF,
     edges::EDGES,
@@ -167,7 +170,9 @@ impl Plugin for CriticalPath {
             recorded: &recorded,
             joined: &joined,
         };
-        let (device, skews) = of_devices(&mut lanes, &read, &launched, &waits, &events, &legacy);
+        let (mut device, skews) =
+            of_devices(&mut lanes, &read, &launched, &waits, &events, &legacy);
+        let ranks = ranks::Read::read(run, &lanes)?.connect(&mut lanes, &mut device);
         read.add(&device.edges);
         let mut dependencies = dependencies::dependencies(&lanes, &read.edges);
         let unknown_kinds = read.unknown_kinds;
@@ -265,6 +270,7 @@ impl Plugin for CriticalPath {
             left_out: lanes.left_out,
             device: &device,
             skews: &skews,
+            ranks,
             path: &path_inferred,
             opportunities: &opportunities,
             background,

@@ -116,6 +116,16 @@ impl LaneKey {
         }
     }
 
+    /// Rank of the lane; 0 where the run has no ranks.
+    pub fn rank(self) -> u32 {
+        let rank = match self {
+            Self::Thread(thread) => thread.map_or(0, |thread| of_place(thread).0),
+            Self::ThreadOfRank(rank) => rank,
+            Self::Stream(device, _) => of_place(device).0,
+        };
+        u32::try_from(rank).unwrap_or(0)
+    }
+
     /// `thread 0 main` or `gpu0/stream 7`; what was not recorded is a `?`.
     pub fn name(self, thread_name: Option<&str>) -> String {
         match (self, thread_name) {

@@ -14,6 +14,7 @@ use crate::dependencies::Dependencies;
 use crate::device::Found;
 use crate::host_over_device::HostTime;
 use crate::opportunity::Opportunity;
+use crate::ranks::Ranks;
 use crate::window::Cut;
 
 /// Facts that findings are made of.
@@ -30,6 +31,8 @@ pub struct Facts<'a> {
     pub device: &'a Found,
     /// Skews of the clocks of devices, which were corrected.
     pub skews: &'a [Skew],
+    /// Collectives that lead from rank to rank.
+    pub ranks: Ranks,
     /// Time on the path by the rule that inferred why.
     pub path: &'a [i64],
     /// Gains of less time.
@@ -61,6 +64,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     out.extend(rows::outside(facts.cut, facts.is_part));
     out.extend(rows::left_out(facts.left_out));
     out.extend(facts.skews.iter().map(rows::skew));
+    out.extend(rows::ranks(&facts.ranks));
     out.extend(device::device(facts.device));
     out.extend(device::inferred(facts));
     out.extend(gains::lever(facts));

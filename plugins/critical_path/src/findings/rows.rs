@@ -1,10 +1,12 @@
 //! Rows that are no part of the graph, or only in part, and clocks that were moved.
 
 use trueno_analysis::lanes::LeftOut;
+use trueno_analysis::wording::time;
 use trueno_plugin::rank::of_place;
 use trueno_plugin::{Finding, Severity, counted};
 
 use crate::clock_skew::Skew;
+use crate::ranks::Ranks;
 use crate::window::Cut;
 
 /// Rows that reach beyond the recording; and what an asked-for window leaves out, which is as it should be.
@@ -62,6 +64,31 @@ pub fn left_out(left_out: LeftOut) -> Option<Finding> {
         );
         Finding::new("left_out", Severity::Info, title).detail(detail)
     })
+}
+
+/// Ranks that collectives connect, and how well their clocks compare.
+pub fn ranks(ranks: &Ranks) -> Option<Finding> {
+    if ranks.collectives == 0 {
+        return None;
+    }
+    let title = format!(
+        "the path goes over {} by {}; their clocks compare to ±{}",
+        counted(ranks.ranks, "rank", "ranks"),
+        counted(ranks.collectives, "collective", "collectives"),
+        time(ranks.uncertainty_ns)
+    );
+    let mut detail = format!(
+        "times of this analysis are on the clock of the first of them, from which others differ by up to {}: where its path goes \
+         from rank to rank is told no better than to that uncertainty",
+        time(ranks.shift_ns)
+    );
+    if ranks.contradicted > 0 {
+        detail += &format!(
+            "; {} nowhere, as some rank left before another had come",
+            counted(ranks.contradicted, "collective leads", "collectives lead")
+        );
+    }
+    Some(Finding::new("ranks", Severity::Info, title).detail(detail))
 }
 
 /// The skew of a device's clock.

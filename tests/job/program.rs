@@ -1,0 +1,236 @@
+//! A training job that is simulated: ranks that load, launch and compute, and sum up gradients in two kinds of groups.
+
+use std::path::Path;
+
+use serde_json::json;
+use trueno_fixture::{Made, Value};
+use trueno_format::run_json::RunJson;
+
+/// How long the parts of one rank's step take, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Step {
+    pub input: i64,
+    pub launch: i64,
+    pub compute: i64,
+}
+
+/// A job.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// By rank and step.
+    pub steps: Vec<Vec<Step>>,
+    /// Ranks of a tensor-parallel group.
+    pub group: usize,
+    /// Time of each all-reduce once all have come.
+    pub transfer: i64,
+    /// Offset of each rank's clock, and parts in a million of its drift.
+    pub clocks: Vec<(i64, i64)>,
+}
+
+/// Names of computing kernels: a late rank has one of its own, so that a user can ask about it.
+pub const GEMM: &str = "gemm";
+pub const LATE_GEMM: &str = "gemm_of_the_late_rank";
+pub const LOADER: &str = "enumerate(DataLoader)";
+
+/// Writes rows of one rank, or nothing where only times are asked for.
+struct Rank {
+    made: Option<Made>,
+    clock: (i64, i64),
+    ids: i64,
+    end: i64,
+}
+
+const STREAM: i64 = 7;
+
+impl Rank {
+    fn local(&self, ns: i64) -> i64 {
+        1_000_000 + self.clock.0 + ns + ns * self.clock.1 / 1_000_000
+    }
+
+    fn row(&mut self, table: &str, (from, to): (i64, i64), more: &[(&str, Value<'_>)]) -> i64 {
+        self.ids += 1;
+        self.end = self.end.max(to);
+        let (start, end) = (self.local(from), self.local(to));
+        let id = self.ids;
+        if let Some(made) = &mut self.made {
+            let mut values = vec![
+                ("id", id.into()),
+                ("start_ns", start.into()),
+                ("dur_ns", (end - start).into()),
+            ];
+            values.extend_from_slice(more);
+            made.row(table, &values);
+        }
+        id
+    }
+
+    fn brick(&mut self, at: (i64, i64), kind: &'static str, name: &'static str) -> i64 {
+        let values = [
+            ("kind", kind.into()),
+            ("name", name.into()),
+            ("thread", 0.into()),
+        ];
+        self.row("bricks", at, &values)
+    }
+
+    /// A launch from `at` on for `dur`, and its kernel.
+    fn kernel(&mut self, called: (i64, i64), at: (i64, i64), brick: Option<i64>, name: &str) {
+        let correlation = self.ids + 1;
+        let call = [
+            ("name", "cudaLaunchKernel".into()),
+            ("thread", 0.into()),
+            ("correlation", correlation.into()),
+        ];
+        self.row("calls", called, &call);
+        let mut kernel = vec![
+            ("name", name.into()),
+            ("thread", 0.into()),
+            ("device", 0.into()),
+            ("stream", STREAM.into()),
+            ("correlation", correlation.into()),
+            ("timing", "device".into()),
+        ];
+        kernel.extend(brick.map(|brick| ("brick", brick.into())));
+        self.row("kernels", at, &kernel);
+    }
+}
+
+/// Launch of an all-reduce, and of the wait for the stream.
+const CALL: i64 = 8_000;
+
+impl Job {
+    /// Runs the job, writes a folder of ranks if one is given, and gives the time from the first row to the last.
+    pub fn run(&self, into: Option<&Path>) -> i64 {
+        let mut ranks: Vec<Rank> = self
+            .clocks
+            .iter()
+            .enumerate()
+            .map(|(rank, clock)| {
+                let facts: RunJson = serde_json::from_value(json!({
+                    "format": {"name": "trueno-run", "major": 1, "minor": 0},
+                    "state": "finished",
+                    "clock": {"source": "tsc", "origin_realtime_ns": 1_700_000_000_000_000_000_i64},
+                }))
+                .expect("a run.json");
+                let made =
+                    into.map(|job| Made::with_facts(&job.join(format!("rank={rank}")), facts));
+                Rank {
+                    made,
+                    clock: *clock,
+                    ids: 0,
+                    end: 0,
+                }
+            })
+            .collect();
+        // By rank: when the host and the stream go on.
+        let mut host = vec![0_i64; ranks.len()];
+        let mut stream = vec![0_i64; ranks.len()];
+        for step in 0..self.steps[0].len() {
+            for (rank, of) in ranks.iter_mut().enumerate() {
+                let Step {
+                    input,
+                    launch,
+                    compute,
+                } = self.steps[rank][step];
+                let begin = host[rank];
+                of.brick((begin, begin + input), "brick", LOADER);
+                let called = (begin + input, begin + input + launch);
+                let from = called.1.max(stream[rank]);
+                let name = if self.is_late(rank) { LATE_GEMM } else { GEMM };
+                of.kernel(called, (from, from + compute), None, name);
+                (host[rank], stream[rank]) = (called.1, from + compute);
+            }
+            for first in (0..ranks.len()).step_by(self.group) {
+                if self.group > 1 {
+                    let members: Vec<usize> = (first..first + self.group).collect();
+                    self.all_reduce("tp", &members, step, (&mut ranks, &mut host, &mut stream));
+                }
+            }
+            let all: Vec<usize> = (0..ranks.len()).collect();
+            self.all_reduce("dp", &all, step, (&mut ranks, &mut host, &mut stream));
+            for (rank, of) in ranks.iter_mut().enumerate() {
+                let until = stream[rank].max(host[rank] + CALL) + 1_000;
+                let wait = [
+                    ("kind", "stream".into()),
+                    ("thread", 0.into()),
+                    ("device", 0.into()),
+                    ("stream", STREAM.into()),
+                ];
+                of.row("syncs", (host[rank], until), &wait);
+                host[rank] = until;
+            }
+        }
+        let end = ranks.iter().map(|rank| rank.end).max().unwrap_or(0);
+        for rank in ranks {
+            let wall = rank.local(end);
+            if let Some(made) = rank.made {
+                made.finish(wall);
+            }
+        }
+        end
+    }
+
+    /// True for the rank whose steps take longest.
+    pub fn is_late(&self, rank: usize) -> bool {
+        let sum = |rank: usize| -> i64 {
+            self.steps[rank]
+                .iter()
+                .map(|s| s.input + s.compute + s.launch)
+                .sum()
+        };
+        (0..self.steps.len()).max_by_key(|rank| sum(*rank)) == Some(rank)
+    }
+
+    fn all_reduce(
+        &self,
+        group: &str,
+        members: &[usize],
+        step: usize,
+        (ranks, host, stream): (&mut [Rank], &mut [i64], &mut [i64]),
+    ) {
+        let called: Vec<(i64, i64)> = members
+            .iter()
+            .map(|rank| (host[*rank], host[*rank] + CALL))
+            .collect();
+        let arrive: Vec<i64> = members
+            .iter()
+            .zip(&called)
+            .map(|(rank, called)| stream[*rank].max(called.1))
+            .collect();
+        let last = arrive.iter().max().copied().unwrap_or(0);
+        for ((rank, called), arrive) in members.iter().zip(called).zip(arrive) {
+            let of = &mut ranks[*rank];
+            let call = of.brick(called, "function", "record_param_comms");
+            let leave = last + self.transfer;
+            of.kernel(
+                called,
+                (arrive, leave),
+                Some(call),
+                "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+            );
+            let (start, dur) = (of.local(called.0), of.local(called.1) - of.local(called.0));
+            let list: Vec<String> = members.iter().map(usize::to_string).collect();
+            let list = format!("[{}]", list.join(","));
+            if let Some(made) = &mut of.made {
+                made.row(
+                    "collectives",
+                    &[
+                        ("span", call.into()),
+                        ("thread", 0.into()),
+                        ("start_ns", start.into()),
+                        ("dur_ns", dur.into()),
+                        ("communicator", group.into()),
+                        ("sequence", (step as i64).into()),
+                        ("operation", "all_reduce".into()),
+                        ("element_type", "Float".into()),
+                        ("elements_in", 65_536.into()),
+                        ("elements_out", 65_536.into()),
+                        ("group_size", (members.len() as i64).into()),
+                        ("group_ranks", list.as_str().into()),
+                    ],
+                );
+            }
+            (host[*rank], stream[*rank]) = (called.1, leave);
+        }
+    }
+}
