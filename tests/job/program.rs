@@ -44,7 +44,7 @@ const STREAM: i64 = 7;
 
 impl Rank {
     fn local(&self, ns: i64) -> i64 {
-        1_000_000 + self.clock.0 + ns + ns * self.clock.1 / 1_000_000
+        10_000_000 + self.clock.0 + ns + ns * self.clock.1 / 1_000_000
     }
 
     fn row(&mut self, table: &str, (from, to): (i64, i64), more: &[(&str, Value<'_>)]) -> i64 {

@@ -1,12 +1,13 @@
 //! Exposed communication: a device communicates and does nothing else.
 //!
 //! Evidence: kernels that a category rule calls `communication`, without the time in which any other work of the device
-//! runs, as `device.exposure` has it; at least `exposed_share` of the window. Severity by that share. Gain: no more than the
-//! computing beside which nothing is communicated could hide, and no more than the path has of communication.
+//! runs, as `device.exposure` has it; at least `exposed_share` of the window, without what `collectives` knows to be waiting for
+//! late ranks. Severity by that share, critical only where the gain is high. Gain: no more than the computing beside which nothing
+//! is communicated could hide, and no more than the path has of communication.
 //!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
@@ -47,7 +48,10 @@ impl Rule for ExposedCommunication {
         for device in devices {
             let all = facts.device.busy(device, communicates);
             let others = facts.device.busy(device, |work| !communicates(work));
+            let late = waits_for_late_ranks(facts, device);
             let exposed = all.difference(&others);
+            let late_ns = exposed.common_ns(&late);
+            let exposed = exposed.difference(&late);
             let (all_ns, exposed_ns) = (all.total_ns(), exposed.total_ns());
             let share = facts.share(exposed_ns);
             if share < options.communication.exposed_share {
@@ -61,13 +65,18 @@ impl Rule for ExposedCommunication {
                 .difference(&all)
                 .total_ns();
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts));
-            let mut draft = draft(facts, device, &exposed, all_ns, free_ns);
+            let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
             if facts.share(gain_ns) >= options.general.least_share {
                 draft.fix = "communicating beside the computing".into();
                 let mut found = Verdicts::default();
                 draft.with_gain(facts, options, gain_ns, &mut found);
+                let by_share = Severity::from_share(share, &options.general);
                 for mut finding in found.findings {
-                    finding.severity = Severity::from_share(share, &options.general);
+                    let is_less = finding.severity < Severity::High;
+                    finding.severity = match by_share {
+                        Severity::Critical if is_less => Severity::High,
+                        other => other,
+                    };
                     verdicts.findings.push(finding);
                 }
             } else {
@@ -75,6 +84,26 @@ impl Rule for ExposedCommunication {
             }
         }
     }
+}
+
+/// Times in which a device's rank waited for another in a collective.
+fn waits_for_late_ranks(facts: &Facts, device: Option<i64>) -> IntervalSet<i64> {
+    let waits: BTreeMap<u64, i64> = facts
+        .ranks
+        .arrivals
+        .iter()
+        .filter_map(|of| Some((of.id, of.waited_ns?)))
+        .collect();
+    let own = facts
+        .device
+        .work
+        .iter()
+        .filter(|work| work.device == device);
+    let waited = own.filter_map(|work| {
+        let until_ns = work.start_ns.saturating_add(*waits.get(&work.id)?);
+        Some((work.start_ns, until_ns.min(work.end_ns)))
+    });
+    waited.collect()
 }
 
 /// Communication on the critical path; without a path all of the window.
@@ -91,7 +120,7 @@ fn draft(
     facts: &Facts,
     device: Option<i64>,
     exposed: &IntervalSet<i64>,
-    all_ns: i64,
+    (all_ns, late_ns): (i64, i64),
     free_ns: i64,
 ) -> Draft {
     let exposed_ns = exposed.total_ns();
@@ -131,8 +160,12 @@ fn draft(
         evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),
         assumption: "collectives run beside computing that does not need their results, and slow it down by nothing".into(),
         considered: format!(
-            "{} of communication runs beside other work and costs nothing; {} of computing has no communication beside it",
-            time(all_ns.saturating_sub(exposed_ns)),
+            "{} of communication runs beside other work and costs nothing{}; {} of computing has no communication beside it",
+            time(all_ns.saturating_sub(exposed_ns).saturating_sub(late_ns)),
+            match late_ns {
+                0 => String::new(),
+                _ => format!(", {} is waiting for late ranks and not counted here", time(late_ns)),
+            },
             time(free_ns)
         ),
         suggestion: suggestion.into(),
