@@ -28,7 +28,7 @@ mod html;
 mod import;
 mod isolate;
 mod iterations;
-mod job;
+
 mod killed;
 mod kineto;
 mod newcomer;
@@ -37,6 +37,7 @@ mod operators;
 mod outputs;
 mod perfetto;
 mod plugins;
+mod rank_jobs;
 mod ranks;
 mod recover;
 mod replay;

@@ -6,7 +6,7 @@ use serde_json::json;
 use trueno_fixture::{Made, Value};
 use trueno_format::run_json::RunJson;
 
-/// How long the parts of one rank's step take, in nanoseconds.
+/// Durations of the parts of one rank's step, in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
     pub input: i64,
