@@ -87,6 +87,10 @@ impl Mapping {
     /// Maps every page for writing now, and not under the first event that reaches it: a
     /// first touch costs several times an event.
     fn populate(&self) -> io::Result<()> {
+        if cfg!(miri) {
+            // It knows no `madvise`, and has the pages.
+            return Ok(());
+        }
         let base = self.base.as_ptr();
         // SAFETY: exactly this mapping; its content stays as it is.
         let done = unsafe { libc::madvise(base.cast(), self.bytes, libc::MADV_POPULATE_WRITE) };

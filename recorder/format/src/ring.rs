@@ -143,24 +143,40 @@ impl Ring {
         (unread == 0 && alone.next.get().is_none()).then_some(ring)
     }
 
-    /// The contiguous records from position `from` on, up to position `end`; both lie
-    /// between tail and head. Only the one consumer may call it.
+    /// Copies the records from position `from` on into `to`, around the end of the ring's memory where they lie so,
+    /// up to position `end` or the end of `to`; gives how many. Both lie between tail and head. Only the one consumer
+    /// may call it.
+    ///
+    /// They are copied and not lent: the memory may be a file that others write to, and a record must not change
+    /// between a look at its length and its use.
     #[inline]
-    pub fn readable(&self, from: u64, end: u64) -> &[Record] {
-        let (at, count) = readable(from, end, self.capacity);
-        // SAFETY: records in [tail, head) are written, were published before `head` was read
-        // with Acquire, and the producer does not touch them until the tail has passed them.
-        unsafe { std::slice::from_raw_parts(self.records().add(at), count) }
+    pub fn copy(&self, from: u64, end: u64, to: &mut [Record]) -> usize {
+        let mut copied = 0;
+        while copied < to.len() && from + (copied as u64) < end {
+            let (at, count) = readable(from + copied as u64, end, self.capacity);
+            let count = count.min(to.len() - copied);
+            for (to, at) in to[copied..copied + count].iter_mut().zip(at..) {
+                *to = self.record(at);
+            }
+            copied += count;
+        }
+        copied
+    }
+
+    /// The record at a place of the ring, which was published and is not read.
+    #[inline(always)]
+    fn record(&self, at: usize) -> Record {
+        // SAFETY: `at` lies within the capacity; the record was published before `head` was read with Acquire, and the
+        // producer does not touch it until the tail has passed it. Any bytes are a record; volatile, as another process
+        // may write to the file: one read, of whatever is there.
+        unsafe { self.records().add(at).read_volatile() }
     }
 
     /// Records that were published and not read. Only when there is no consumer any more.
     pub fn unread_records(&self) -> impl Iterator<Item = Record> + '_ {
         let positions = &self.header().positions;
-        (positions.tail()..positions.head()).map(|at| {
-            let at = (at & (self.capacity - 1)) as usize;
-            // SAFETY: as in `readable`: published, and never overwritten while it is unread.
-            unsafe { *self.records().add(at) }
-        })
+        (positions.tail()..positions.head())
+            .map(|at| self.record((at & (self.capacity - 1)) as usize))
     }
 }
 
@@ -249,3 +265,6 @@ impl Producer {
         old.ring.set_next(next);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -141,6 +141,23 @@ impl Column {
     pub fn scope(&self) -> Scope {
         self.scope
     }
+
+    /// Unit of its values, which its name says; `None`: they are names, numbers of things, or what `unit` of the row
+    /// says.
+    pub fn unit(&self) -> Option<&'static str> {
+        let is_number = !matches!(self.ty, ColumnType::Text | ColumnType::Bool);
+        [
+            ("_ns", "ns"),
+            ("ticks", "ticks"),
+            ("bytes", "bytes"),
+            ("smem", "bytes"),
+            ("flops", "FLOP"),
+            ("percent", "%"),
+        ]
+        .into_iter()
+        .find(|(part, _)| is_number && self.name.contains(part))
+        .map(|(_, unit)| unit)
+    }
 }
 
 /// The lane on which a row lies: a host thread, or a stream of a device.

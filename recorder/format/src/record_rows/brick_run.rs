@@ -52,7 +52,10 @@ impl Rows {
         texts: &mut dyn Texts,
     ) -> usize {
         let group = 1 + records[0].extensions();
-        self.brick(origin, &records[..group], to, texts);
+        let Some(first) = records.get(..group) else {
+            return records.len();
+        };
+        self.brick(origin, first, to, texts);
         if group > 1 || !matches!(records[0].kind, kind::BRICK..=kind::TASK) {
             return group;
         }

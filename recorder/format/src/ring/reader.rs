@@ -6,8 +6,8 @@ use super::Ring;
 use crate::record::{Context, Record, kind};
 use crate::waiting_rows::RowOrigin;
 
-/// One primary record and the most extensions its flags can count.
-const LARGEST_GROUP: usize = 16;
+/// Records that are copied from the ring at a time: as many as are made rows of together, and more than a group has.
+const COPIED: usize = 64;
 
 /// The origin of a group.
 #[derive(Clone, Copy, Debug)]
@@ -23,8 +23,8 @@ pub struct RingReader {
     ring: Arc<Ring>,
     /// Of the next group. Kept here, so that it is written once a context and not once a row.
     origin: Origin,
-    /// A group cut in two by the end of the ring's memory.
-    cut: Vec<Record>,
+    /// Copies of records, which nobody else writes to.
+    copied: Box<[Record; COPIED]>,
 }
 
 impl RingReader {
@@ -36,7 +36,7 @@ impl RingReader {
                 context: ring.header().context(),
             },
             ring,
-            cut: Vec::with_capacity(LARGEST_GROUP),
+            copied: Box::new([Record::default(); COPIED]),
         }
     }
 
@@ -84,36 +84,28 @@ impl RingReader {
             at
         };
         while at < head {
-            let mut records = ring.readable(at, head);
+            let copied = ring.copy(at, head, &mut *self.copied);
+            let mut records = &self.copied[..copied];
             while let Some(first) = records.first() {
-                let mut length = 1 + first.extensions();
+                let group = 1 + first.extensions();
+                // The rest of a group behind the copies comes with the next ones. Nothing but damage ends a group at
+                // the head: it is taken as it is.
+                if group > records.len() && records.len() < copied {
+                    break;
+                }
+                let mut length = group.min(records.len());
                 if first.kind == kind::CONTEXT {
                     self.origin.context = Context::load(first);
                     ring.header().set_context(self.origin.context);
-                } else if length <= records.len() {
-                    length = take(&self.origin, RowOrigin::ring(ring.number(), at), records);
                 } else {
-                    self.copy_cut_group(ring, at, length, head);
-                    take(&self.origin, RowOrigin::ring(ring.number(), at), &self.cut);
-                    at += length as u64;
-                    positions.consume(at);
-                    break;
+                    length = take(&self.origin, RowOrigin::ring(ring.number(), at), records)
+                        .min(records.len());
                 }
                 at += length as u64;
                 positions.consume(at);
                 records = &records[length..];
             }
         }
-    }
-
-    #[cold]
-    fn copy_cut_group(&mut self, ring: &Ring, at: u64, length: usize, head: u64) {
-        let first = ring.readable(at, head);
-        self.cut.clear();
-        self.cut.extend_from_slice(first);
-        let rest = ring.readable(at + first.len() as u64, head);
-        self.cut
-            .extend_from_slice(&rest[..(length - first.len()).min(rest.len())]);
     }
 
     /// The ring, when nothing more is read from it.
