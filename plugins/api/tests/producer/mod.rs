@@ -104,7 +104,8 @@ pub struct Producer {
     /// Fields said to be dictionaries.
     pub dictionary: bool,
     next: Cell<usize>,
-    error: Cell<Option<CString>>,
+    /// With a NUL at its end. Not a `CString`: moving one would end the address that was given out.
+    error: Cell<Option<Vec<u8>>>,
     streams: Count,
     schemas: Count,
     arrays: Count,
@@ -240,7 +241,7 @@ unsafe extern "C" fn get_schema(stream: *mut ArrowArrayStream, out: *mut ArrowSc
     // SAFETY: a stream of ours.
     let producer = unsafe { producer((*stream).private_data) };
     if producer.fail_schema {
-        producer.error.set(Some(c"no schema today".to_owned()));
+        producer.error.set(Some(b"no schema today\0".to_vec()));
         return 22;
     }
     let fields = producer.fields.iter().map(|(name, format)| {
@@ -302,9 +303,7 @@ unsafe extern "C" fn get_next(stream: *mut ArrowArrayStream, out: *mut ArrowArra
     let producer = unsafe { producer((*stream).private_data) };
     let at = producer.next.replace(producer.next.get() + 1);
     if producer.fail_at == Some(at) {
-        producer
-            .error
-            .set(Some(CString::new(b"torn \xff page".to_vec()).unwrap()));
+        producer.error.set(Some(b"torn \xff page\0".to_vec()));
         return 5;
     }
     let Some(batch) = producer.batches.get(at) else {
@@ -345,7 +344,7 @@ unsafe extern "C" fn get_last_error(stream: *mut ArrowArrayStream) -> *const c_c
     let Some(text) = producer.error.take() else {
         return ptr::null();
     };
-    let address = text.as_ptr();
+    let address = text.as_ptr().cast();
     producer.error.set(Some(text));
     address
 }
