@@ -33,7 +33,7 @@ fn queries() -> Vec<String> {
 fn rows(frame: Result<DataFrame, QueryError>) -> Option<Vec<String>> {
     let frame = to_closed_types(frame.ok()?).unwrap();
     let mut bytes = Vec::new();
-    csv(&frame, &mut bytes).unwrap();
+    csv(&frame, trueno_model::csv::CsvTexts::Exact, &mut bytes).unwrap();
     let text = String::from_utf8(bytes).unwrap();
     let types = format!("{:?}", frame.dtypes());
     let mut rows: Vec<String> = text.lines().map(str::to_owned).chain([types]).collect();

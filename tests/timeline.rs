@@ -12,6 +12,7 @@ use trueno_engine::query::{
 use trueno_engine::run::Run;
 use trueno_engine::timeline::{Limits, timeline};
 use trueno_fixture::Made;
+use trueno_model::csv::CsvTexts;
 
 use crate::harness::{Dir, section, standard_plugins};
 use crate::hostile::compile_hostile;
@@ -177,7 +178,7 @@ fn rules_on_names_give_categories_here_too() {
 fn lines(rows: Result<DataFrame, QueryError>) -> String {
     let rows = trueno_engine::closed_types::to_closed_types(rows.unwrap()).unwrap();
     let mut text = Vec::new();
-    output::csv(&rows, &mut text).unwrap();
+    output::csv(&rows, CsvTexts::Guarded, &mut text).unwrap();
     String::from_utf8(text).unwrap()
 }
 

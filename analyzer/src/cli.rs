@@ -192,7 +192,11 @@ pub struct PluginArgs {
     /// Time limit of an isolated plugin, such as 30s or 500ms [default: 60s, and 1 s for each MB of its inputs].
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub plugin_timeout: Option<Duration>,
-    /// Memory limit of an isolated plugin, such as 512M or 4GB [default: three quarters of the machine's].
+    /// Limit of processor time of an isolated plugin, of all its threads together [default: its time limit].
+    #[arg(long, value_name = "TIME", value_parser = timeout)]
+    pub plugin_cpu_time: Option<Duration>,
+    /// Memory limit of an isolated plugin, such as 512M or 4GB [default: three quarters of the machine's]; what it gives
+    /// may take a quarter of that.
     #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
     pub plugin_memory: Option<u64>,
 }
@@ -278,6 +282,9 @@ pub struct ReportArgs {
     /// Write each table to DIR/PLUGIN.TABLE.csv.
     #[arg(long, value_name = "DIR")]
     pub csv: Option<PathBuf>,
+    /// Write texts in CSV to the byte, also those that a spreadsheet would take for a formula: without it they have an apostrophe in front.
+    #[arg(long)]
+    pub csv_exact: bool,
     /// Write each chart to DIR, as SVG and as PNG.
     #[arg(long, value_name = "DIR")]
     pub charts: Option<PathBuf>,
@@ -306,6 +313,10 @@ pub struct QueryArgs {
     /// Form of the result.
     #[arg(long, value_enum, default_value_t = QueryFormat::Table, value_name = "FORMAT")]
     pub format: QueryFormat,
+    /// Write texts in CSV to the byte, also those that a spreadsheet would take for a formula: without it they have an
+    /// apostrophe in front.
+    #[arg(long)]
+    pub csv_exact: bool,
     /// Output file [default: standard output].
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -66,6 +66,7 @@ pub fn path(run: &Run, registry: &Registry, slack: bool) -> Result<Path, String>
         window: None,
         options: &BTreeMap::from([(PLUGIN.to_owned(), options)]),
         before_each: &|_| {},
+        after_each: &|_| {},
     })
     .map_err(|error| error.to_string())?;
     let section = report.sections.into_iter().next();

@@ -42,6 +42,8 @@ pub struct Request<'a> {
     pub options: &'a BTreeMap<String, Map<String, Value>>,
     /// Told the id of each plugin before it runs.
     pub before_each: &'a dyn Fn(&str),
+    /// Told it again when it has ended.
+    pub after_each: &'a dyn Fn(&str),
 }
 
 /// The reason why there is no report.
@@ -171,6 +173,7 @@ impl Watch for Sections<'_> {
 
     fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database) {
         let of = &self.steps[step];
+        (self.request.after_each)(&of.id);
         let mut problems: Vec<Problem> = wrote(&of.id, &outcome).into_iter().collect();
         let section = section(&self.plugins[of.plugin], outcome);
         if section.status == SectionStatus::Ok {

@@ -6,6 +6,7 @@
 mod catalog;
 pub mod categories;
 mod cell;
+pub mod csv;
 pub mod evidence;
 pub mod exit;
 mod facts;

@@ -23,9 +23,8 @@ fn measure_within(text: &str, max: usize) -> Option<usize> {
 
 /// The text without control characters: names come from recorded programs and
 /// plugins, and must not be able to move the cursor or change colours.
+/// Besides them: marks that turn text round or end a line, also for programs that read on.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    let hidden =
-        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if !text.chars().any(hidden) {
         return Cow::Borrowed(text);
     }
@@ -41,6 +40,14 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         }
     }
     Cow::Owned(shown)
+}
+
+fn hidden(c: char) -> bool {
+    let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let ends = matches!(c, '\u{2028}' | '\u{2029}');
+    // Marks that nobody sees: of byte order, and tags that only programs read.
+    let is_unseen = matches!(c, '\u{feff}' | '\u{e0000}'..='\u{e007f}');
+    c.is_control() || turns || ends || is_unseen
 }
 
 /// At most `max` columns: the middle makes way for `…`, since the ends of

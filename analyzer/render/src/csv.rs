@@ -6,17 +6,18 @@
 use std::io::{self, Write};
 
 use trueno_model::Cell;
+use trueno_model::csv::{CsvTexts, field};
 use trueno_plugin::{Column, Table};
 
 /// Writes a heading line and a line a row, each ended by CR LF.
 ///
 /// # Errors
 /// Those of `to`.
-pub fn write(table: &Table, mut to: impl Write) -> io::Result<()> {
+pub fn write(table: &Table, texts: CsvTexts, mut to: impl Write) -> io::Result<()> {
     let columns: Vec<&Column> = table.columns().map(|(_, column)| column).collect();
     for (i, (name, _)) in table.columns().enumerate() {
         separator(i, &mut to)?;
-        field(name, &mut to)?;
+        to.write_all(field(name, texts).as_bytes())?;
     }
     to.write_all(b"\r\n")?;
     for row in 0..table.rows() {
@@ -29,7 +30,7 @@ pub fn write(table: &Table, mut to: impl Write) -> io::Result<()> {
                 // Debug is the shortest text that reads back as the same double, with an exponent where that is shorter.
                 Cell::F64(value) => write!(to, "{value:?}")?,
                 Cell::Bool(value) => write!(to, "{value}")?,
-                Cell::Text(text) => field(text, &mut to)?,
+                Cell::Text(text) => to.write_all(field(text, texts).as_bytes())?,
             }
         }
         to.write_all(b"\r\n")?;
@@ -43,17 +44,6 @@ fn separator(column: usize, to: &mut impl Write) -> io::Result<()> {
     } else {
         Ok(())
     }
-}
-
-fn field(text: &str, to: &mut impl Write) -> io::Result<()> {
-    let quoted = text.is_empty()
-        || text.contains(['"', ',', '\r', '\n'])
-        || text.starts_with(' ')
-        || text.ends_with(' ');
-    if !quoted {
-        return to.write_all(text.as_bytes());
-    }
-    write!(to, "\"{}\"", text.replace('"', "\"\""))
 }
 
 #[cfg(test)]
@@ -82,7 +72,7 @@ mod tests {
             .finish()
             .unwrap();
         let mut bytes = Vec::new();
-        write(&table, &mut bytes).unwrap();
+        write(&table, CsvTexts::Guarded, &mut bytes).unwrap();
         assert_eq!(
             String::from_utf8(bytes).unwrap(),
             "\"name, or so\",id,x,ok\r\n\

@@ -23,6 +23,7 @@ mod ptx;
 mod query;
 mod recover;
 mod report;
+mod running;
 mod runs;
 mod search;
 mod staging;

@@ -168,6 +168,7 @@ fn tables(registry: &Registry) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>
         window: None,
         options: &BTreeMap::new(),
         before_each: &|_| {},
+        after_each: &|_| {},
     })?;
     let column = |(name, column): (&str, &trueno_plugin::Column)| ColumnRow {
         name: name.to_owned(),

@@ -11,6 +11,7 @@ use trueno_host::plugin::Status;
 use trueno_host::window::Wanted;
 use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
+use trueno_model::csv::CsvTexts;
 use trueno_model::{Rated, Report, SectionStatus, Severity, exit};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
@@ -20,6 +21,7 @@ use super::ceilings;
 use super::charts::Charts;
 use super::options;
 use super::output::{self, Files, Output};
+use super::running::Running;
 use super::runs::Runs;
 use super::search::gather;
 use super::stderr::Stderr;
@@ -154,7 +156,8 @@ pub fn report(
     if registry.plugins.is_empty() {
         anyhow::bail!(registry.nothing_found());
     }
-    let mut report = build(&Request {
+    let running = Running::new(&registry, stderr);
+    let built = build(&Request {
         run: &run,
         baseline: baseline.as_ref().map(Opened::run),
         reference: reference.as_ref().map(Opened::run),
@@ -163,8 +166,14 @@ pub fn report(
         categories: &categories,
         window: wanted(args),
         options: &options,
-        before_each: &|id| stderr.step(&format!("running {id}")),
-    })?;
+        before_each: &|id| {
+            stderr.step(&format!("running {id}"));
+            running.begin(id);
+        },
+        after_each: &|id| running.end(id),
+    });
+    drop(running);
+    let mut report = built?;
     for section in report
         .sections
         .iter()
@@ -223,7 +232,11 @@ pub fn report(
         charts.write(&report, dir)?;
     }
     if let Some(dir) = &args.csv {
-        csv_files(&report, dir)?;
+        let texts = match args.csv_exact {
+            true => CsvTexts::Exact,
+            false => CsvTexts::Guarded,
+        };
+        csv_files(&report, texts, dir)?;
     }
     last.map_or(Ok(()), write)?;
     Ok(code)
@@ -279,12 +292,12 @@ fn wanted(args: &ReportArgs) -> Option<Wanted> {
     args.window.clone().or_else(times)
 }
 
-fn csv_files(report: &Report, dir: &Path) -> anyhow::Result<()> {
+fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<()> {
     for section in &report.sections {
         for table in &section.tables {
             let path = dir.join(format!("{}.{}.csv", section.plugin, table.name()));
             let mut bytes = Vec::new();
-            csv::write(table, &mut bytes)?;
+            csv::write(table, texts, &mut bytes)?;
             std::fs::write(&path, bytes)
                 .with_context(|| format!("{}: cannot be written", path.display()))?;
         }

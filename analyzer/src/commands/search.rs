@@ -45,6 +45,7 @@ pub(super) fn isolation(args: &PluginArgs) -> Isolation {
     let usual = Limits::default();
     let limits = Limits {
         time: args.plugin_timeout,
+        cpu_time: args.plugin_cpu_time,
         memory_bytes: args.plugin_memory.unwrap_or(usual.memory_bytes),
         ..usual
     };

@@ -3,6 +3,9 @@
 //! Sins about loading are separate libraries, in `c/`.
 
 mod escape;
+mod flood;
+mod forge;
+mod lifetime;
 mod sin;
 mod stream;
 

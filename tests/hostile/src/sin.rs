@@ -4,7 +4,10 @@ use serde::Deserialize;
 use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
 use trueno_plugin::{Chart, Error, Finding, Result, Run, Severity, Table, abi};
 
-use crate::{escape, stream};
+use crate::{escape, flood, forge, lifetime, stream};
+
+/// Clears the screen, sets a title, rings, turns text round, and begins lines of its own, in C0, C1 and Unicode.
+pub const ESCAPES: &str = "\x1b[2J\x1b]0;title\x07\u{9b}31m\u{202e}gnorw\u{2028}\r\nerror: fake\n\0</script>]]>::error::fake%0A";
 
 /// Kinds of misbehaviour.
 #[derive(Clone, Copy, Debug, Deserialize)]
@@ -90,6 +93,110 @@ pub enum Sin {
     Escape,
     /// Stops its process until somebody else would let it go on.
     Stop,
+    /// Ignores and blocks all signals, and loops.
+    IgnoreSignals,
+    /// Forks without end.
+    ForkWithoutEnd,
+    /// Leaves a grandchild in a session of its own behind.
+    LeaveADaemon,
+    /// Forks and comes back from both.
+    ReturnTwice,
+    /// Kills the process that waits for it, in four ways.
+    KillParent,
+    /// Kills its process group.
+    KillGroup,
+    /// Ends its first thread alone.
+    LoseTheFirstThread,
+    /// Waits for a lock that it holds.
+    Deadlock,
+    /// Closes all files and sleeps.
+    CloseAndSleep,
+    /// Sleeps for ever.
+    SleepForEver,
+    /// Works on eight threads for ever.
+    Burn,
+    /// Sends itself SIGKILL.
+    KillItself,
+    /// Sends itself SIGTERM.
+    Terminate,
+    /// Sends itself SIGILL.
+    Illegal,
+    /// Sends itself SIGFPE.
+    DivideByZero,
+    /// Sends itself SIGPIPE.
+    BreakPipe,
+    /// Sends itself a signal without a name.
+    RealTimeSignal,
+    /// Stops as Ctrl-Z does.
+    StopByKeyboard,
+    /// Ends by an alarm.
+    SetAnAlarm,
+    /// Has a function for the end of the process that never ends.
+    LoopAtExit,
+    /// Ends the process from another thread.
+    ExitFromAThread,
+    /// Leaves a thread that works for ever.
+    LeaveAThread,
+    /// Calls the kernel in the way of 32 bits.
+    CallAs32Bits,
+    /// Starts threads without end.
+    Threads,
+    /// Writes to standard error without end.
+    FloodStandardError,
+    /// Asks for a pebibyte.
+    HugeAllocation,
+    /// Maps memory without reserving it, and touches it.
+    Mapping,
+    /// Fills files of memory.
+    MemoryFiles,
+    /// Writes at the end of its inputs.
+    FloodInputs,
+    /// Opens pipes without end.
+    Pipes,
+    /// Gives one table too many.
+    ManyTables,
+    /// Gives a table with one column too many.
+    ManyColumns,
+    /// Gives one chart too many.
+    ManyCharts,
+    /// Gives a table of 64 MB.
+    ManyRows,
+    /// Raises its memory limit and takes a gibibyte.
+    RaisedMemoryLimit,
+    /// Forges a table named as a path.
+    ForgePath,
+    /// Forges a table twice.
+    ForgeTwice,
+    /// Forges a table of all rows there are.
+    ForgeEndlessRows,
+    /// Forges a table that is none.
+    ForgeCutTable,
+    /// Forges a chart of nothing.
+    ForgeChartOfNothing,
+    /// Forges an unknown status.
+    ForgeStatus,
+    /// Forges a finding of a million brackets.
+    ForgeNested,
+    /// Forges one finding too many.
+    ForgeFindings,
+    /// Forges a message of all bytes there are.
+    ForgeLength,
+    /// Forges a message without an end.
+    ForgeLongWait,
+    /// Forges crashes that were none.
+    ForgeCrash,
+    /// Forges a refusal with escape sequences.
+    ForgeRefused,
+    /// Forges a description.
+    ForgeDescriptor,
+    /// Forges a table behind the end.
+    ForgeAfterEnd,
+    /// Forges small messages without end.
+    ForgeFlood,
+    /// Fails with a text that clears the screen, rings, and begins lines of its own.
+    ErrorWithEscapes,
+    /// Writes such a text to standard error, then behaves.
+    StderrWithEscapes,
 }
 
 /// Behaves: hands its input on.
@@ -220,6 +327,61 @@ pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
         Sin::Stop => {
             // SAFETY: a call with a number.
             unsafe { libc::raise(libc::SIGSTOP) };
+            behave(run)
+        }
+        Sin::IgnoreSignals => lifetime::ignore_signals(),
+        Sin::ForkWithoutEnd => lifetime::fork_without_end(),
+        Sin::LeaveADaemon => lifetime::leave_a_daemon(run),
+        Sin::ReturnTwice => lifetime::return_twice(run),
+        Sin::KillParent => lifetime::kill_parent(),
+        Sin::KillGroup => lifetime::kill_group(),
+        Sin::LoseTheFirstThread => lifetime::lose_the_first_thread(),
+        Sin::Deadlock => lifetime::deadlock(),
+        Sin::CloseAndSleep => lifetime::close_and_sleep(),
+        Sin::SleepForEver => lifetime::sleep_for_ever(),
+        Sin::Burn => lifetime::burn(),
+        Sin::KillItself => lifetime::raise(libc::SIGKILL),
+        Sin::Terminate => lifetime::raise(libc::SIGTERM),
+        Sin::Illegal => lifetime::raise(libc::SIGILL),
+        Sin::DivideByZero => lifetime::raise(libc::SIGFPE),
+        Sin::BreakPipe => lifetime::raise(libc::SIGPIPE),
+        Sin::RealTimeSignal => lifetime::raise(63),
+        Sin::StopByKeyboard => lifetime::raise(libc::SIGTSTP),
+        Sin::SetAnAlarm => lifetime::set_an_alarm(),
+        Sin::LoopAtExit => lifetime::loop_at_exit(run),
+        Sin::ExitFromAThread => lifetime::exit_from_a_thread(run),
+        Sin::LeaveAThread => lifetime::leave_a_thread(run),
+        Sin::CallAs32Bits => lifetime::call_as_32_bits(),
+        Sin::Threads => flood::threads(run),
+        Sin::FloodStandardError => flood::standard_error(),
+        Sin::HugeAllocation => flood::allocation(),
+        Sin::Mapping => flood::mapping(),
+        Sin::MemoryFiles => flood::memory_files(),
+        Sin::FloodInputs => flood::inputs(),
+        Sin::Pipes => flood::pipes(),
+        Sin::ManyTables => flood::tables(run),
+        Sin::ManyColumns => flood::columns(run),
+        Sin::ManyCharts => flood::charts(run),
+        Sin::ManyRows => flood::rows(run),
+        Sin::RaisedMemoryLimit => flood::raised_memory_limit(),
+        Sin::ForgePath => forge::send(forge::Forgery::Path),
+        Sin::ForgeTwice => forge::send(forge::Forgery::Twice),
+        Sin::ForgeEndlessRows => forge::send(forge::Forgery::EndlessRows),
+        Sin::ForgeCutTable => forge::send(forge::Forgery::CutTable),
+        Sin::ForgeChartOfNothing => forge::send(forge::Forgery::ChartOfNothing),
+        Sin::ForgeStatus => forge::send(forge::Forgery::Status),
+        Sin::ForgeNested => forge::send(forge::Forgery::Nested),
+        Sin::ForgeFindings => forge::send(forge::Forgery::Findings),
+        Sin::ForgeLength => forge::send(forge::Forgery::Length),
+        Sin::ForgeLongWait => forge::send(forge::Forgery::LongWait),
+        Sin::ForgeCrash => forge::send(forge::Forgery::Crash),
+        Sin::ForgeRefused => forge::send(forge::Forgery::Refused),
+        Sin::ForgeDescriptor => forge::send(forge::Forgery::Descriptor),
+        Sin::ForgeAfterEnd => forge::send(forge::Forgery::AfterEnd),
+        Sin::ForgeFlood => forge::send(forge::Forgery::Flood),
+        Sin::ErrorWithEscapes => Err(Error::failed(ESCAPES)),
+        Sin::StderrWithEscapes => {
+            eprint!("{ESCAPES}");
             behave(run)
         }
     }

@@ -163,6 +163,7 @@ impl<'a> Subject<'a> {
             window,
             options: &options,
             before_each: &|_| {},
+            after_each: &|_| {},
         })
         .map_err(|error| error.to_string())
     }

@@ -39,6 +39,7 @@ pub fn section(
         window: None,
         options: &BTreeMap::from([(plugin.to_owned(), options)]),
         before_each: &|_| {},
+        after_each: &|_| {},
     })
     .map_err(|error| error.to_string())?;
     let mut sections = report.sections.into_iter();

@@ -5,6 +5,7 @@ use std::io;
 
 use polars::prelude::{AnyValue, Column, DataFrame, DataType};
 use serde_json::Value;
+use trueno_model::csv::{CsvTexts, field};
 use trueno_model::width;
 
 /// Blanks between two columns of a table.
@@ -29,7 +30,7 @@ pub enum Format {
         limit: usize,
     },
     /// RFC 4180, all rows, see [`csv`].
-    Csv,
+    Csv(CsvTexts),
     /// An array of objects, one a row, all rows, see [`json`].
     Json,
 }
@@ -42,7 +43,7 @@ pub enum Format {
 pub fn write(frame: &DataFrame, format: Format, mut to: impl io::Write) -> io::Result<()> {
     match format {
         Format::Table { room, limit } => to.write_all(table(frame, room, limit).as_bytes()),
-        Format::Csv => csv(frame, to),
+        Format::Csv(texts) => csv(frame, texts, to),
         Format::Json => json(frame, to),
     }
 }
@@ -214,12 +215,9 @@ fn line<'a>(
 /// # Errors
 ///
 /// Those of `to`.
-pub fn csv(frame: &DataFrame, mut to: impl io::Write) -> io::Result<()> {
-    let names: Vec<String> = frame
-        .columns()
-        .iter()
-        .map(|column| field(column.name()))
-        .collect();
+pub fn csv(frame: &DataFrame, texts: CsvTexts, mut to: impl io::Write) -> io::Result<()> {
+    let names = frame.columns().iter();
+    let names: Vec<_> = names.map(|column| field(column.name(), texts)).collect();
     write!(to, "{}\r\n", names.join(","))?;
     let mut line = String::new();
     for row in 0..frame.height() {
@@ -233,22 +231,13 @@ pub fn csv(frame: &DataFrame, mut to: impl io::Write) -> io::Result<()> {
                 Cell::Bool(value) => line.push_str(if value { "true" } else { "false" }),
                 Cell::Number(digits) => line.push_str(&digits),
                 Cell::F64(value) => line.push_str(&format!("{value:?}")),
-                Cell::Text(text) => line.push_str(&field(&text)),
+                Cell::Text(text) => line.push_str(&field(&text, texts)),
             }
         }
         line.push_str("\r\n");
         to.write_all(line.as_bytes())?;
     }
     Ok(())
-}
-
-fn field(text: &str) -> String {
-    let plain = !text.is_empty() && !text.contains(['"', ',', '\r', '\n']) && text.trim() == text;
-    if plain {
-        text.to_owned()
-    } else {
-        format!("\"{}\"", text.replace('"', "\"\""))
-    }
 }
 
 /// A JSON array of objects, one a row, one row a line.
@@ -373,7 +362,7 @@ mod tests {
     #[test]
     fn csv_leaves_nulls_empty() {
         assert_eq!(
-            written(Format::Csv),
+            written(Format::Csv(CsvTexts::Guarded)),
             "name,ns,hash,x,ok\r\na,1,18446744073709551615,0.1,true\r\n\
              \"say \"\"hi\"\", you\",,0,NaN,\r\n,-12345,1,1e300,false\r\n"
         );

@@ -178,6 +178,7 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
         window: None,
         options: &BTreeMap::new(),
         before_each: &|_| {},
+        after_each: &|_| {},
     })
     .map_err(|error| error.to_string())?;
     for section in &report.sections {

@@ -1,11 +1,15 @@
 //! A plugin as it describes itself, and where it runs.
 
-use std::path::PathBuf;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use trueno_plugin::abi;
 
 use super::isolate::limits::Limits;
+
+/// Most inputs of one plugin.
+pub const MAX_INPUTS: usize = 256;
 
 /// One table a plugin wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -38,6 +42,43 @@ pub struct Descriptor {
 }
 
 impl Descriptor {
+    /// Checks what can be asked without the library: also of one that another process has sent.
+    ///
+    /// # Errors
+    /// What is wrong.
+    pub fn check(&self, file: &Path) -> Result<(), String> {
+        let id = &self.id;
+        if !trueno_plugin::is_identifier(id) {
+            return Err(format!("the id {id:?} does not fit [a-z][a-z0-9_]*"));
+        }
+        if let Some(expected) = super::find::id_of(file)
+            && expected != *id
+        {
+            return Err(format!(
+                "its id is {id}, its file name says {expected} (hint: rename the file or change the id)"
+            ));
+        }
+        if self.inputs.len() > MAX_INPUTS {
+            return Err(format!(
+                "it lists {} inputs, at most {MAX_INPUTS} are taken",
+                self.inputs.len()
+            ));
+        }
+        let mut names = BTreeSet::new();
+        for (number, Input { name, sql, .. }) in self.inputs.iter().enumerate() {
+            if name.is_empty() {
+                return Err(format!("input {number} has no name"));
+            }
+            if sql.trim().is_empty() {
+                return Err(format!("input {name} has no query"));
+            }
+            if !names.insert(name) {
+                return Err(format!("two inputs are named {name}"));
+            }
+        }
+        Ok(())
+    }
+
     /// Tells whether an input names this table.
     pub fn reads(&self, table: &str) -> bool {
         self.inputs.iter().any(|input| input.sql.contains(table))

@@ -51,6 +51,22 @@ impl Search {
         real.any(|dir| file.parent() == Some(&dir))
     }
 
+    /// Tells whether a library, by its real path, lies beside the program.
+    fn place_of(&self, file: &Path) -> permissions::Place {
+        match self.ships(file) {
+            true => permissions::Place::BesideProgram,
+            false => permissions::Place::Elsewhere,
+        }
+    }
+
+    /// Tells whether a folder is one of the program's own.
+    fn place(&self, dir: &Path) -> permissions::Place {
+        match defaults(self).iter().any(|default| default == dir) {
+            true => permissions::Place::BesideProgram,
+            false => permissions::Place::Elsewhere,
+        }
+    }
+
     /// Through what a library was found, for people; it may be named by its real path.
     pub fn origin(&self, file: &Path) -> &'static str {
         let is = |path: &PathBuf, real: Option<&Path>| {
@@ -176,7 +192,8 @@ pub fn find(search: &Search) -> Result<Found, FindError> {
             )));
         }
         if !search.allow_unsafe {
-            permissions::check_file(&real).map_err(|why| FindError::Unsafe { why })?;
+            permissions::check_file(&real, search.place_of(&real))
+                .map_err(|why| FindError::Unsafe { why })?;
         }
         let id = id_of(file);
         if let Some(id) = &id {
@@ -194,7 +211,8 @@ pub fn find(search: &Search) -> Result<Found, FindError> {
             source,
         })?;
         if !search.allow_unsafe {
-            permissions::check_dir(dir).map_err(|why| FindError::Unsafe { why })?;
+            permissions::check_dir(dir, permissions::Place::Elsewhere)
+                .map_err(|why| FindError::Unsafe { why })?;
         }
         take(dir, entries, search, &mut found, &mut taken);
     }
@@ -210,7 +228,7 @@ pub fn find(search: &Search) -> Result<Found, FindError> {
                 let why_not = if search.allow_unsafe {
                     None
                 } else {
-                    permissions::check_dir(&dir).err()
+                    permissions::check_dir(&dir, search.place(&dir)).err()
                 };
                 match why_not {
                     // A folder without plugins, such as /usr/lib of an odd system, is no concern.
@@ -322,7 +340,7 @@ fn take(
             .map_err(|error| format!("{}: {error}", file.display()))
             .and_then(|real| {
                 if !search.allow_unsafe {
-                    permissions::check_file(&real)?;
+                    permissions::check_file(&real, search.place_of(&real))?;
                 }
                 Ok(real)
             });

@@ -86,6 +86,27 @@ impl Taken {
         Ok(())
     }
 
+    /// Takes the rest of what a process gave, whatever it has done to itself: by the rules of the callbacks.
+    pub fn take_end(
+        &mut self,
+        mut charts: Vec<Chart>,
+        error: Option<String>,
+        mut rejected: Vec<String>,
+    ) {
+        rejected.truncate(MAX_REJECTIONS_KEPT + 1);
+        charts.truncate(MAX_FINDINGS);
+        charts.retain(|chart| match chart.check() {
+            Ok(()) => true,
+            Err(why) => {
+                rejected.push(why.to_string());
+                false
+            }
+        });
+        (self.charts, self.error, self.rejected) = (charts, error, rejected);
+        self.drop_charts_of_nothing();
+        self.rejected.truncate(MAX_REJECTIONS_KEPT + 1);
+    }
+
     /// A chart may come before its table, so this can only be known at the end.
     fn drop_charts_of_nothing(&mut self) {
         let Taken {

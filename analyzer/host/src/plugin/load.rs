@@ -8,12 +8,10 @@ use std::path::{Path, PathBuf};
 
 use trueno_plugin::abi;
 
-use super::descriptor::{Descriptor, Execution, Input, Plugin};
+use super::descriptor::{Descriptor, Execution, Input, MAX_INPUTS, Plugin};
 
 /// Longest text taken from a descriptor, bytes. A garbled length must not make us read the whole address space.
 const MAX_TEXT_BYTES: usize = 1 << 20;
-/// Most inputs of one plugin.
-const MAX_INPUTS: usize = 256;
 /// Highest other major version looked for, to name it in the message.
 const MAX_MAJOR_PROBED: u32 = 16;
 
@@ -85,22 +83,14 @@ pub fn load(file: &Path) -> Result<Plugin, LoadError> {
     let raw = unsafe { entry() };
     // SAFETY: by the same contract the pointer leads to static storage of a library that is never closed.
     let read = unsafe { read_plugin(raw) };
-    let (descriptor, entry) = read.map_err(|reason| LoadError::Descriptor {
+    let checked = read.and_then(|(descriptor, entry)| {
+        descriptor.check(file)?;
+        Ok((descriptor, entry))
+    });
+    let (descriptor, entry) = checked.map_err(|reason| LoadError::Descriptor {
         file: file.to_path_buf(),
         reason,
     })?;
-    if let Some(expected) = super::find::id_of(file)
-        && expected != descriptor.id
-    {
-        let reason = format!(
-            "its id is {}, its file name says {expected} (hint: rename the file or change the id)",
-            descriptor.id
-        );
-        return Err(LoadError::Descriptor {
-            file: file.to_path_buf(),
-            reason,
-        });
-    }
     Ok(Plugin {
         descriptor,
         file: file.to_path_buf(),
@@ -161,9 +151,6 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, abi::RunFn
             text(plugin.build, "build")?,
         )
     };
-    if !trueno_plugin::is_identifier(&id) {
-        return Err(format!("the id {id:?} does not fit [a-z][a-z0-9_]*"));
-    }
     let Some(entry) = plugin.run else {
         return Err("its run function is null".into());
     };
@@ -184,11 +171,7 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, abi::RunFn
         // SAFETY: the list is not null and has input_count pointers, at any address.
         let input = unsafe { plugin.inputs.add(i).read_unaligned() };
         // SAFETY: an input obeys the same rules as the descriptor.
-        let input = unsafe { read_input(input, i)? };
-        if inputs.iter().any(|earlier| earlier.name == input.name) {
-            return Err(format!("two inputs are named {}", input.name));
-        }
-        inputs.push(input);
+        inputs.push(unsafe { read_input(input, i)? });
     }
     let descriptor = Descriptor {
         id,
@@ -215,12 +198,6 @@ unsafe fn read_input(raw: *const abi::Input, number: usize) -> Result<Input, Str
             text(input.sql, "query of an input")?,
         )
     };
-    if name.is_empty() {
-        return Err(format!("input {number} has no name"));
-    }
-    if sql.trim().is_empty() {
-        return Err(format!("input {name} has no query"));
-    }
     let known = abi::INPUT_BASELINE | abi::INPUT_OPTIONAL;
     if flags & !known != 0 {
         return Err(format!(

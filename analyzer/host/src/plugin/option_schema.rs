@@ -48,11 +48,8 @@ fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
         Execution::Isolated(limits) => limits.clone(),
         Execution::InProcess(_) => Limits::default(),
     };
-    let limits = Limits {
-        // A plugin that ignores its options and works on nothing is not waited for.
-        time: Some(limits.loading_time()),
-        ..limits
-    };
+    // A plugin that ignores its options and works on nothing is not waited for.
+    let limits = limits.of_loading();
     let nothing = plugin.descriptor.inputs.iter().map(|_| None).collect();
     match isolate::run(&plugin.file, nothing, options, &limits) {
         Outcome::Failed {

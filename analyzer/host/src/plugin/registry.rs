@@ -194,6 +194,11 @@ impl Registry {
 /// As [`load`], in a process of its own; nothing of the library runs in this one.
 fn load_isolated(file: &Path, limits: &Limits) -> Result<Plugin, LoadError> {
     let descriptor = isolate::describe(file, limits).map_err(LoadError::Isolated)?;
+    // Asked in that process already; but what comes from there is the library's.
+    if let Err(reason) = descriptor.check(file) {
+        let file = file.to_path_buf();
+        return Err(LoadError::Descriptor { file, reason });
+    }
     Ok(Plugin {
         descriptor,
         file: file.to_path_buf(),

@@ -42,6 +42,9 @@ impl Scan {
     }
 }
 
+/// Bytes of a text at most, which is cut behind them; names are much shorter.
+pub const MAX_TEXT: usize = 1 << 14;
+
 /// A time in nanoseconds that no clock shows: 146 years. What lies beyond is damage.
 pub(crate) const LATEST_NS: i64 = i64::MAX / 2;
 

@@ -19,6 +19,7 @@ use trueno_host::name_tables;
 use trueno_host::plan::Wish;
 use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
+use trueno_model::csv::CsvTexts;
 use trueno_model::{Section, SectionStatus, exit};
 use trueno_plugin::Table;
 
@@ -56,7 +57,8 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
             limit: args.top,
         },
         QueryFormat::Json => Format::Json,
-        QueryFormat::Csv => Format::Csv,
+        QueryFormat::Csv if args.csv_exact => Format::Csv(CsvTexts::Exact),
+        QueryFormat::Csv => Format::Csv(CsvTexts::Guarded),
     };
     to.replace(|to| output::write(&frame, format, to))?;
     Ok(exit::FINE)
@@ -254,6 +256,7 @@ fn publish(
         window: None,
         options: &options,
         before_each: &|id| stderr.step(&format!("running {id}")),
+        after_each: &|_| {},
     })?;
     for section in &report.sections {
         let plugin = &section.plugin;

@@ -11,9 +11,12 @@ use super::exit_reason::End;
 use super::input_reader::InputReader;
 use super::message::{Kind, head};
 use super::request::{Request, Task};
-use super::{crash, sandbox, tables};
+use super::{columns, crash, sandbox, tables};
 use crate::plugin::host::{Given, Taken};
 use crate::plugin::{call, load};
+
+/// Most open files of a plugin.
+const MAX_FILES: u64 = 256;
 
 /// Does the job that standard input holds, sends the answer to what was standard
 /// output, and ends the process without running anything else of the plugin's.
@@ -93,6 +96,13 @@ fn confine(job: &Request, fresh_bytes: u64) -> Result<(), String> {
     // Where memory runs out for all, the plugin is to go first. Not every system lets it say so.
     let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
     let _ = limit(libc::RLIMIT_CORE, 0);
+    // Files that are mapped nowhere would count as no memory: none may grow. Pipes and the like have room as well.
+    for (what, most) in [(libc::RLIMIT_FSIZE, 0), (libc::RLIMIT_NOFILE, MAX_FILES)] {
+        limit(what, most).map_err(|error| format!("the limit of files cannot be set: {error}"))?;
+    }
+    // The parent looks often; this holds while it cannot.
+    limit(libc::RLIMIT_CPU, job.cpu_seconds)
+        .map_err(|error| format!("the limit of processor time cannot be set: {error}"))?;
     limit(
         libc::RLIMIT_AS,
         fresh_bytes.saturating_add(job.memory_bytes),
@@ -153,7 +163,7 @@ fn send_given(to: &File, given: Given<'_>) -> io::Result<()> {
             let name = table.name().as_bytes();
             let mut says = (name.len() as u32).to_le_bytes().to_vec();
             says.extend_from_slice(name);
-            says.extend(tables::to_bytes(table).map_err(io::Error::other)?);
+            says.extend(columns::to_bytes(table));
             send(to, Kind::Table, &says)
         }
         Given::Finding(json) => send(to, Kind::Finding, json.as_bytes()),

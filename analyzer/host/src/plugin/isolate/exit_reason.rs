@@ -65,9 +65,13 @@ impl Crash {
 pub enum ExitReason {
     /// The time limit, which was this.
     TooLong(Duration),
+    /// The limit of processor time, which was this.
+    TooMuchWork(Duration),
+    /// More threads than a plugin may have.
+    TooManyThreads,
     /// A signal that holds it until another one.
     Stopped,
-    /// It sent more than its memory limit.
+    /// It sent more than [`Limits::results_bytes`].
     TooMuch,
     /// Its messages are not ours.
     Garbled,
@@ -96,11 +100,24 @@ impl ExitReason {
                 units::duration(time.as_nanos() as f64),
                 last()
             ),
+            ExitReason::TooMuchWork(time) => format!(
+                "it was stopped after {} of processor time, its limit (hint: --plugin-cpu-time TIME){}",
+                units::duration(time.as_nanos() as f64),
+                last()
+            ),
+            ExitReason::TooManyThreads => format!(
+                "it had more than {} threads and was ended{}",
+                super::sandbox::MAX_THREADS,
+                last()
+            ),
             ExitReason::Stopped => format!(
                 "it stopped its own process, as SIGSTOP does, and was ended{}",
                 last()
             ),
-            ExitReason::TooMuch => format!("{}: what it gave is larger", memory()),
+            ExitReason::TooMuch => format!(
+                "what it gave is larger than {}, a quarter of its memory limit (hint: --plugin-memory SIZE)",
+                units::scaled(limits.results_bytes() as f64, "B")
+            ),
             ExitReason::Garbled => format!(
                 "what its process sent back is damaged, so it has overwritten memory or files that are not its own{}",
                 last()
@@ -193,6 +210,7 @@ mod tests {
         Limits {
             program: "/none".into(),
             time: None,
+            cpu_time: None,
             memory_bytes: 1_000_000_000,
         }
     }
@@ -224,7 +242,19 @@ mod tests {
                 ),
                 "after 1.50 s, its time limit",
             ),
-            (say(ExitReason::TooMuch, None, &nothing), "limit of 1 GB"),
+            (
+                say(
+                    ExitReason::TooMuchWork(Duration::from_secs(7)),
+                    None,
+                    &nothing,
+                ),
+                "after 7.00 s of processor time, its limit (hint: --plugin-cpu-time",
+            ),
+            (
+                say(ExitReason::TooManyThreads, None, &nothing),
+                "more than 4096 threads",
+            ),
+            (say(ExitReason::TooMuch, None, &nothing), "limit of 250 MB"),
             (say(ExitReason::Stopped, None, &nothing), "SIGSTOP"),
             (
                 say(ExitReason::Signal(SEGV), crash(SEGV, 8, 0), &nothing),

@@ -34,6 +34,8 @@ pub struct Limits {
     pub program: PathBuf,
     /// From its start to its end, on the wall clock; `None`: by the size of its inputs.
     pub time: Option<Duration>,
+    /// Processor time of all its threads; `None`: as much as time on the wall clock.
+    pub cpu_time: Option<Duration>,
     /// Address space beyond that of the fresh process, its copy of the inputs included.
     pub memory_bytes: u64,
 }
@@ -55,6 +57,24 @@ impl Limits {
         asked.clamp(MIN_LOADING_TIME, MAX_LOADING_TIME)
     }
 
+    /// Most bytes that it may give: the analyzer holds them more than once while it reads them.
+    pub fn results_bytes(&self) -> u64 {
+        self.memory_bytes / 4
+    }
+
+    /// These, for loading.
+    pub fn of_loading(&self) -> Limits {
+        Limits {
+            time: Some(self.loading_time()),
+            ..self.clone()
+        }
+    }
+
+    /// The limit of processor time of a plugin with inputs of this size.
+    pub fn cpu_time_for(&self, inputs_bytes: u64) -> Duration {
+        self.cpu_time.unwrap_or_else(|| self.time_for(inputs_bytes))
+    }
+
     /// The time limit of a plugin with inputs of this size.
     pub fn time_for(&self, inputs_bytes: u64) -> Duration {
         let more_us = u128::from(inputs_bytes) * TIME_PER_BYTE.as_micros();
@@ -69,6 +89,7 @@ impl Default for Limits {
             // The image that runs, even where its file has been replaced since.
             program: PathBuf::from("/proc/self/exe"),
             time: None,
+            cpu_time: None,
             memory_bytes: memory_of_this_machine() / 4 * 3,
         }
     }
@@ -144,11 +165,19 @@ mod tests {
         assert_eq!(limits.time_for(0), Duration::from_secs(60));
         assert_eq!(limits.time_for(540_000_000), Duration::from_secs(600));
         assert!(limits.time_for(u64::MAX) > Duration::from_secs(1 << 40));
-        let time = Some(Duration::from_secs(5));
-        assert_eq!(
-            Limits { time, ..limits }.time_for(1 << 40),
-            Duration::from_secs(5)
-        );
+        assert_eq!(limits.cpu_time_for(540_000_000), Duration::from_secs(600));
+        let limits = Limits {
+            time: Some(Duration::from_secs(5)),
+            ..limits
+        };
+        assert_eq!(limits.time_for(1 << 40), Duration::from_secs(5));
+        assert_eq!(limits.cpu_time_for(1 << 40), Duration::from_secs(5));
+        let limits = Limits {
+            cpu_time: Some(Duration::from_secs(7)),
+            ..limits
+        };
+        assert_eq!(limits.time_for(1 << 40), Duration::from_secs(5));
+        assert_eq!(limits.cpu_time_for(0), Duration::from_secs(7));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub enum Kind {
     Descriptor = 1,
     /// The reason why the library is no plugin, as text.
     Refused = 2,
-    /// Length of the name (4 bytes), name, the table as Arrow IPC.
+    /// Length of the name (4 bytes), name, the table, see [`columns`](super::columns).
     Table = 3,
     /// A finding, as JSON.
     Finding = 4,
@@ -48,6 +48,8 @@ pub fn head(kind: Kind, says: &[u8]) -> [u8; HEAD] {
 #[derive(Debug, Default)]
 pub struct Inbox {
     bytes: Vec<u8>,
+    /// Bytes at the front that were taken.
+    taken: usize,
 }
 
 /// The bytes are no message.
@@ -57,12 +59,14 @@ pub struct Garbled;
 impl Inbox {
     /// Adds bytes.
     pub fn put(&mut self, bytes: &[u8]) {
+        self.bytes.drain(..self.taken);
+        self.taken = 0;
         self.bytes.extend_from_slice(bytes);
     }
 
     /// Tells whether something has begun and not ended.
     pub fn has_rest(&self) -> bool {
-        !self.bytes.is_empty()
+        self.taken < self.bytes.len()
     }
 
     /// The next message, if it is whole.
@@ -70,7 +74,8 @@ impl Inbox {
     /// # Errors
     /// There is something else in its place; nothing behind it can be trusted.
     pub fn take(&mut self) -> Result<Option<(Kind, Vec<u8>)>, Garbled> {
-        let Some(head) = self.bytes.first_chunk::<HEAD>() else {
+        let waiting = &self.bytes[self.taken..];
+        let Some(head) = waiting.first_chunk::<HEAD>() else {
             return Ok(None);
         };
         let number = |at: usize| {
@@ -82,17 +87,15 @@ impl Inbox {
         let length = usize::try_from(number(1)).map_err(|_| Garbled)?;
         let hash = number(9);
         let end = HEAD.checked_add(length).ok_or(Garbled)?;
-        if self.bytes.len() < end {
+        let Some(says) = waiting.get(HEAD..end) else {
             return Ok(None);
+        };
+        if xxh3_64_with_seed(says, kind as u64) != hash {
+            return Err(Garbled);
         }
-        let rest = self.bytes.split_off(end);
-        let mut says = std::mem::replace(&mut self.bytes, rest);
-        says.drain(..HEAD);
-        if xxh3_64_with_seed(&says, kind as u64) == hash {
-            Ok(Some((kind, says)))
-        } else {
-            Err(Garbled)
-        }
+        let says = says.to_vec();
+        self.taken += end;
+        Ok(Some((kind, says)))
     }
 }
 
@@ -119,7 +122,7 @@ mod tests {
                 taken,
                 [(Kind::Finding, b"{}".to_vec()), (Kind::End, Vec::new())]
             );
-            assert!(inbox.bytes.is_empty());
+            assert!(!inbox.has_rest());
         }
     }
 

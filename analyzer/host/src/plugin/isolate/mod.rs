@@ -15,6 +15,8 @@
 mod captured_output;
 #[cfg(target_os = "linux")]
 mod child;
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+mod columns;
 #[cfg(target_os = "linux")]
 mod crash;
 #[cfg(target_os = "linux")]
@@ -32,8 +34,10 @@ mod request;
 mod sandbox;
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 mod tables;
+#[cfg(target_os = "linux")]
+mod watch;
 
-pub(crate) use tables::to_bytes;
+pub(crate) use columns::to_bytes;
 
 pub use limits::{Isolation, Limits, Which, memory_of_this_machine, size};
 

@@ -1,9 +1,8 @@
 //! The parent: starts the child, listens, and ends it when its time is over.
 
-use std::ffi::CStr;
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -15,7 +14,8 @@ use super::captured_output::CapturedOutput;
 use super::exit_reason::{Crash, End, ExitReason};
 use super::message::{Inbox, Kind};
 use super::request::{Request, Task, write_inputs};
-use super::{Limits, sandbox, tables};
+use super::watch::{self, State};
+use super::{Limits, columns, sandbox};
 use crate::plugin::call::judge;
 use crate::plugin::descriptor::Descriptor;
 use crate::plugin::host::{MAX_FINDINGS, Taken};
@@ -23,17 +23,16 @@ use crate::plugin::outcome::{FailureKind, Outcome};
 
 /// The hidden verb.
 pub const VERB: &str = "plugin-host";
-/// Interval at which a child that closed its pipes, or left them to others, is asked whether it has ended.
-const ASK_EVERY: Duration = Duration::from_millis(50);
+/// Interval at which a child is looked at: its processor time, its threads, its end.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// Reads of each pipe between two looks.
+const READS_A_TURN: usize = 16;
 
 pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
-    let limits = Limits {
-        time: Some(limits.loading_time()),
-        ..limits.clone()
-    };
+    let limits = limits.of_loading();
     let shown = file.display();
     let mut said = None;
-    let start = |memory: &File| job(Task::Describe, file, &limits).write(memory);
+    let start = |memory: &File| write_job(memory, Task::Describe, file, &limits);
     let heard = talk(&limits, start, &mut |kind, says| match kind {
         Kind::Descriptor | Kind::Refused => said = Some((kind, says)),
         _ => {}
@@ -62,7 +61,7 @@ pub fn run(
         let inputs = write_inputs(memory, inputs)
             .map_err(|why| format!("its inputs cannot be written to a memory file: {why}"))?;
         let options = options.to_owned();
-        job(Task::Run { options, inputs }, file, limits).write(memory)
+        write_job(memory, Task::Run { options, inputs }, file, limits)
     };
     let heard = talk(limits, start, &mut |kind, says| {
         if let Err(why) = take(kind, says, &mut taken, &mut end) {
@@ -87,10 +86,9 @@ pub fn run(
             taken,
         },
         (None, Some(end)) => {
-            taken.charts = end.charts;
-            taken.error = end.error;
-            taken.rejected = end.rejected;
-            judge(end.status, taken)
+            let status = end.status;
+            taken.take_end(end.charts, end.error, end.rejected);
+            judge(status, taken)
         }
         (None, None) => Outcome::Failed {
             kind: FailureKind::Ended,
@@ -110,7 +108,7 @@ fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> 
                 .split_at_checked(u32::from_le_bytes(*length) as usize)
                 .ok_or_else(short)?;
             let name = std::str::from_utf8(name).map_err(|error| error.to_string())?;
-            let table = tables::from_bytes(table.to_vec(), name)?;
+            let table = columns::from_bytes(table, name)?;
             // Asked in the child already; but what comes from there is the plugin's, whatever it has done to its process.
             taken.check_table(&table)?;
             taken.tables.push(table);
@@ -128,12 +126,51 @@ fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> 
     Ok(())
 }
 
-fn job(task: Task, file: &Path, limits: &Limits) -> Request {
-    Request {
+/// Writes the job behind the inputs.
+fn write_job(memory: &File, task: Task, file: &Path, limits: &Limits) -> Result<(), String> {
+    let cpu_time = limits.cpu_time_for(length(memory));
+    let job = Request {
         task,
         file: file.to_path_buf(),
         parent: std::process::id(),
         memory_bytes: limits.memory_bytes,
+        // Rounded up, and one more: the parent, which tells the reason, is to come first.
+        cpu_seconds: cpu_time.as_secs().saturating_add(2),
+    };
+    job.write(memory)
+}
+
+fn length(memory: &File) -> u64 {
+    memory.metadata().map_or(0, |memory| memory.len())
+}
+
+/// Limits of a child with its inputs.
+struct Allowed {
+    time: Duration,
+    cpu_time: Duration,
+    results_bytes: u64,
+}
+
+impl Allowed {
+    fn new(limits: &Limits, inputs_bytes: u64) -> Allowed {
+        Allowed {
+            time: limits.time_for(inputs_bytes),
+            cpu_time: limits.cpu_time_for(inputs_bytes),
+            results_bytes: limits.results_bytes(),
+        }
+    }
+
+    /// The limit that a running child has exceeded.
+    fn exceeded(&self, child: &Child, deadline: Option<Instant>) -> Option<ExitReason> {
+        if is_over(deadline) {
+            Some(ExitReason::TooLong(self.time))
+        } else if watch::cpu_time(child) >= self.cpu_time {
+            Some(ExitReason::TooMuchWork(self.cpu_time))
+        } else if watch::threads(child) > sandbox::MAX_THREADS {
+            Some(ExitReason::TooManyThreads)
+        } else {
+            None
+        }
     }
 }
 
@@ -152,11 +189,10 @@ fn talk(
     start: impl FnOnce(&File) -> Result<(), String>,
     hear: &mut dyn FnMut(Kind, Vec<u8>),
 ) -> Result<Heard, String> {
-    let memory = memory_file(c"trueno-plugin-job")
+    let memory = watch::memory_file()
         .map_err(|error| format!("a memory file for its inputs cannot be had: {error}"))?;
     start(&memory)?;
-    let inputs_bytes = memory.metadata().map_or(0, |memory| memory.len());
-    let time = limits.time_for(inputs_bytes);
+    let allowed = Allowed::new(limits, length(&memory));
     let mut child = Command::new(&limits.program)
         .arg0("trueno-analyze")
         .env_clear()
@@ -170,7 +206,7 @@ fn talk(
         .process_group(0)
         .spawn()
         .map_err(|error| format!("a process for it cannot be started: {error}"))?;
-    let listened = listen(&mut child, time, limits.memory_bytes, hear);
+    let listened = listen(&mut child, &allowed, hear);
     let group = libc::pid_t::try_from(child.id()).map(|id| -id);
     if let Ok(group) = group {
         // SAFETY: a call with numbers. The child has not been waited for, so its number is still its own.
@@ -193,24 +229,14 @@ fn talk(
     Ok(heard)
 }
 
-fn memory_file(name: &CStr) -> io::Result<File> {
-    // SAFETY: the name is a C string; the new descriptor is nobody else's.
-    unsafe {
-        match libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC) {
-            -1 => Err(io::Error::last_os_error()),
-            file => Ok(File::from_raw_fd(file)),
-        }
-    }
-}
-
 /// Listens until the child has ended or is to be ended. [`ExitReason::Exit`] of 0: ask the system how.
 fn listen(
     child: &mut Child,
-    time: Duration,
-    memory_bytes: u64,
+    allowed: &Allowed,
     hear: &mut dyn FnMut(Kind, Vec<u8>),
 ) -> io::Result<Heard> {
-    let deadline = Instant::now().checked_add(time);
+    let deadline = Instant::now().checked_add(allowed.time);
+    let end = watch::end(child);
     let mut answers = child.stdout.take().map(Pipe::new).transpose()?;
     let mut talk = child.stderr.take().map(Pipe::new).transpose()?;
     let mut heard = Heard {
@@ -223,8 +249,16 @@ fn listen(
     let mut buffer = vec![0; 1 << 18];
     loop {
         // Asked before the pipes are emptied: what an ended child has sent is then all there.
-        let state = state(child)?;
-        while let Some(read) = read(&mut answers, &mut buffer)? {
+        let state = watch::state(child)?;
+        let most_reads = match state {
+            State::Ended => usize::MAX,
+            // One that writes without end is to be looked at all the same.
+            State::Runs | State::Stopped => READS_A_TURN,
+        };
+        for _ in 0..most_reads {
+            let Some(read) = read(&mut answers, &mut buffer)? else {
+                break;
+            };
             total += read.len() as u64;
             inbox.put(read);
             loop {
@@ -238,7 +272,7 @@ fn listen(
                     }
                 }
             }
-            if total > memory_bytes {
+            if total > allowed.results_bytes {
                 heard.ending = ExitReason::TooMuch;
                 return Ok(heard);
             }
@@ -246,55 +280,33 @@ fn listen(
                 break;
             }
         }
-        while let Some(read) = read(&mut talk, &mut buffer)? {
+        for _ in 0..most_reads {
+            let Some(read) = read(&mut talk, &mut buffer)? else {
+                break;
+            };
             heard.wrote.put(read);
             if is_over(deadline) {
                 break;
             }
         }
-        match state {
-            State::Runs => {}
+        let ending = match state {
             State::Ended => {
                 heard.is_cut = inbox.has_rest();
                 return Ok(heard);
             }
-            State::Stopped => {
-                heard.ending = ExitReason::Stopped;
-                return Ok(heard);
-            }
-        }
-        if is_over(deadline) {
-            heard.ending = ExitReason::TooLong(time);
+            State::Stopped => Some(ExitReason::Stopped),
+            State::Runs => allowed.exceeded(child, deadline),
+        };
+        if let Some(ending) = ending {
+            heard.ending = ending;
             return Ok(heard);
         }
-        wait_for_more(&[&answers, &talk], deadline)?;
+        wait_for_more(&[&answers, &talk], end.as_ref(), deadline)?;
     }
 }
 
 fn is_over(deadline: Option<Instant>) -> bool {
     deadline.is_some_and(|deadline| Instant::now() >= deadline)
-}
-
-/// State of a child that has not been waited for.
-enum State {
-    Runs,
-    /// By a signal, until another one: nobody but the plugin itself would send it.
-    Stopped,
-    Ended,
-}
-
-fn state(child: &Child) -> io::Result<State> {
-    // SAFETY: the struct lives for the call; all zeros is a valid one.
-    unsafe {
-        let mut info: libc::siginfo_t = std::mem::zeroed();
-        let flags = libc::WEXITED | libc::WSTOPPED | libc::WNOHANG | libc::WNOWAIT;
-        match libc::waitid(libc::P_PID, child.id(), &mut info, flags) {
-            0 if info.si_pid() == 0 => Ok(State::Runs),
-            0 if info.si_code == libc::CLD_STOPPED => Ok(State::Stopped),
-            0 => Ok(State::Ended),
-            _ => Err(io::Error::last_os_error()),
-        }
-    }
 }
 
 /// The end of a pipe that is read without waiting.
@@ -304,15 +316,8 @@ struct Pipe<R> {
 
 impl<R: Read + AsRawFd> Pipe<R> {
     fn new(from: R) -> io::Result<Pipe<R>> {
-        // SAFETY: calls with the number of an open file.
-        let set = unsafe {
-            let flags = libc::fcntl(from.as_raw_fd(), libc::F_GETFL);
-            libc::fcntl(from.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK)
-        };
-        match set {
-            -1 => Err(io::Error::last_os_error()),
-            _ => Ok(Pipe { from }),
-        }
+        watch::without_waiting(&from)?;
+        Ok(Pipe { from })
     }
 }
 
@@ -343,22 +348,26 @@ impl<R: AsRawFd> Waited for Option<Pipe<R>> {
     }
 }
 
-/// Until there is something to read, a pipe ends, or it is time to ask again.
-fn wait_for_more(pipes: &[&dyn Waited], deadline: Option<Instant>) -> io::Result<()> {
-    let mut waited: Vec<libc::pollfd> = pipes
-        .iter()
-        .filter_map(|pipe| pipe.number())
+/// Until there is something to read, a pipe or the child ends, or it is time to look again.
+fn wait_for_more(
+    pipes: &[&dyn Waited],
+    end: Option<&OwnedFd>,
+    deadline: Option<Instant>,
+) -> io::Result<()> {
+    let end = end.map(AsRawFd::as_raw_fd);
+    let numbers = pipes.iter().filter_map(|pipe| pipe.number()).chain(end);
+    let mut waited: Vec<libc::pollfd> = numbers
         .map(|fd| libc::pollfd {
             fd,
             events: libc::POLLIN,
             revents: 0,
         })
         .collect();
-    // Without pipes the child is about to end: it is asked often, for a moment's wait matters then.
+    // Nothing tells of its end: it is asked often.
     let every = if waited.is_empty() {
         Duration::from_millis(1)
     } else {
-        ASK_EVERY
+        LOOK_EVERY
     };
     let left = deadline.map_or(every, |deadline| {
         deadline

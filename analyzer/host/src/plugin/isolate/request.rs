@@ -24,6 +24,8 @@ pub struct Request {
     pub parent: u32,
     /// Limit of memory; see [`super::Limits::memory_bytes`].
     pub memory_bytes: u64,
+    /// Limit of processor time, whole seconds.
+    pub cpu_seconds: u64,
 }
 
 /// Task of a child.

@@ -6,7 +6,7 @@ use rusqlite::{Row, Rows};
 
 use super::Database;
 use crate::Error;
-use crate::nsys::source::{Scan, Value, Visit};
+use crate::nsys::source::{MAX_TEXT, Scan, Value, Visit};
 
 /// Sorting reads a table to its end before its first row comes, so that damage shows before
 /// anything is visited, and there is time to find out what is good.
@@ -51,18 +51,26 @@ fn attempt(
         }
         cursors.push(cursor);
     }
+    let mut cut_texts = vec![0_u64; scans.len()];
     loop {
         let open = cursors
             .iter()
             .enumerate()
             .filter_map(|(n, c)| Some((c.key?, n)));
         let Some((_, number)) = open.min() else {
+            let cut = scans.iter().zip(cut_texts).filter(|(_, count)| *count > 0);
+            damage.extend(cut.map(|(scan, count)| {
+                let table = &scan.table;
+                format!("table {table}: {count} very long texts were cut")
+            }));
             return Ok(None);
         };
         let cursor = &mut cursors[number];
         if let Some(row) = cursor.rows.get() {
             let columns = 0..scans[number].columns.len();
-            let values: Vec<Value<'_>> = columns.map(|column| value(row, column)).collect();
+            let values: Vec<Value<'_>> = columns
+                .map(|column| value(row, column, &mut cut_texts[number]))
+                .collect();
             visit(number, &values)?;
         }
         if let Err(error) = cursor.step() {
@@ -108,10 +116,18 @@ impl Cursor<'_> {
     }
 }
 
-fn value<'r>(row: &'r Row<'_>, column: usize) -> Value<'r> {
+fn value<'r>(row: &'r Row<'_>, column: usize, cut_texts: &mut u64) -> Value<'r> {
     match row.get_ref(column) {
         Ok(ValueRef::Integer(value)) => Value::Int(value),
         Ok(ValueRef::Real(value)) => Value::Real(value),
+        Ok(ValueRef::Text(text)) if text.len() > MAX_TEXT => {
+            *cut_texts += 1;
+            // A character that is cut in two does not come back as two odd ones.
+            let end = (MAX_TEXT - 3..=MAX_TEXT)
+                .rev()
+                .find(|at| text[*at] & 0xc0 != 0x80);
+            Value::Text(String::from_utf8_lossy(&text[..end.unwrap_or(MAX_TEXT)]))
+        }
         Ok(ValueRef::Text(text)) => Value::Text(String::from_utf8_lossy(text)),
         Ok(ValueRef::Blob(_)) => Value::Blob,
         Ok(ValueRef::Null) | Err(_) => Value::Null,

@@ -46,6 +46,26 @@ fn a_damaged_page_loses_itself_and_not_what_lies_behind() {
     assert!(run.warns("kept are its first"));
 }
 
+/// A text of 900 MB once ended the import.
+#[test]
+fn very_long_texts_are_cut_between_characters_and_counted() {
+    let run = Export::new(
+        "CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+         INSERT INTO StringIds VALUES (1, replace(printf('%.*c', 20000, 'x'), 'x', 'é')), (2, 'short');
+         CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start, \"end\", deviceId, correlationId, shortName);
+         INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (10, 20, 0, 1, 1), (30, 40, 0, 2, 2)",
+    )
+    .import()
+    .unwrap();
+    let names = run.rows("kernels", &["name"]);
+    assert_eq!(names[0].len(), 1 << 14);
+    assert!(names[0].chars().all(|c| c == 'é'), "no half of one");
+    assert_eq!(names[1], "short");
+    let said = "table StringIds: 1 very long texts were cut";
+    assert!(run.warns(said));
+    assert!(run.run.problems.iter().any(|problem| problem == said));
+}
+
 #[test]
 fn a_head_without_a_database_is_damaged() {
     let export = Export::new(FULL);
