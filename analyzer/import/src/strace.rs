@@ -71,13 +71,20 @@ impl Importer for Strace {
         into.run().clock.source = "strace".to_owned();
         into.run().clock.origin_realtime_ns = origin_ns;
         calls.threads(into, notes)?;
-        Ok(calls.last_ns)
+        if calls.first_ns.is_some_and(|first_ns| first_ns < 0) {
+            notes.warn(
+                "the first line is not the earliest: what began before it has negative times",
+            );
+        }
+        Ok(calls.last_ns.map(|last_ns| last_ns.max(0)))
     }
 }
 
 #[derive(Default)]
 struct Calls {
     origin_ns: Option<i64>,
+    /// Earliest start of a call, which is 0 in a file in order.
+    first_ns: Option<i64>,
     last_ns: Option<i64>,
     numbers: HashMap<u64, u32>,
     /// Process id and first time.
@@ -126,7 +133,10 @@ impl Calls {
                 Some((begun, start_ns)) if begun == name => {
                     self.row(name, thread, start_ns, dur_ns, status, into, notes)
                 }
-                _ => {
+                begun => {
+                    if begun.is_some() {
+                        notes.leave_out("call that had not ended");
+                    }
                     notes.leave_out("end of a call whose beginning is not there");
                     Ok(())
                 }
@@ -157,6 +167,10 @@ impl Calls {
         };
         let end_ns = start_ns.saturating_add(dur_ns);
         self.last_ns = self.last_ns.max(Some(end_ns));
+        self.first_ns = Some(
+            self.first_ns
+                .map_or(start_ns, |first_ns| first_ns.min(start_ns)),
+        );
         let row = CallRow {
             id: into.rows(TableId::Calls) + 1,
             name: into.text(name),

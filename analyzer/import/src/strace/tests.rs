@@ -43,6 +43,25 @@ fn calls_keep_their_exact_times_also_in_two_lines() {
 }
 
 #[test]
+fn the_end_of_another_call_costs_both_and_both_are_counted() {
+    let text = "41 1700000000.000001 read(3 <unfinished ...>\n\
+                41 1700000000.000002 <... write resumed>) = 1 <0.000001>\n";
+    let run = read(text).unwrap();
+    assert!(run.rows("calls", &["name"]).is_empty());
+    assert_eq!(run.notes.left_out.values().sum::<u64>(), 2);
+}
+
+#[test]
+fn a_file_out_of_order_has_no_negative_length() {
+    let text = "41 1700000000.000009 +++ exited with 0 +++\n\
+                41 1700000000.000002 close(1) = 0 <0.000001>\n";
+    let run = read(text).unwrap();
+    assert_eq!(run.rows("calls", &["start_ns"]), ["-7000"]);
+    assert_eq!(run.wall_ns, Some(0));
+    assert!(run.warns("negative times"));
+}
+
+#[test]
 fn other_files_are_refused_with_the_next_step() {
     for text in [
         "",
