@@ -72,14 +72,12 @@ pub fn resealed(old: &[u8], run: &impl Serialize) -> serde_json::Result<Vec<u8>>
     if let Value::Object(members) = &mut run {
         members.remove(KEY);
     }
+    // Of an older version: else the name of the member could change, and nobody would expect one.
+    let minor = run["format"]["minor"].as_u64().unwrap_or(0);
+    run["format"]["minor"] = minor.max(SEALED_SINCE).into();
     if Seal::of(old) != Seal::Broken {
         return sealed(&run);
     }
-    run["format"]["minor"] = run["format"]["minor"]
-        .as_u64()
-        .unwrap_or(0)
-        .max(SEALED_SINCE)
-        .into();
     let mut text = serde_json::to_vec_pretty(&run)?;
     text.push(b'\n');
     Ok(text)
@@ -122,8 +120,13 @@ mod tests {
     fn older_versions_have_none() {
         let text = serde_json::to_vec_pretty(&run(4)).unwrap();
         assert_eq!(Seal::of(&text), Seal::NotExpected);
-        let text = resealed(&text, &run(5)).unwrap();
+        let text = resealed(&text, &run(4)).unwrap();
         assert_eq!(Seal::of(&text), Seal::Right);
+        for bit in 0..text.len() * 8 {
+            let mut flipped = text.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Seal::of(&flipped), Seal::Broken, "bit {bit}");
+        }
         // Sealed anew, and not twice.
         let value: Value = serde_json::from_slice(&text).unwrap();
         assert_eq!(Seal::of(&resealed(&text, &value).unwrap()), Seal::Right);
