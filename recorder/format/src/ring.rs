@@ -21,6 +21,9 @@ use crate::mapping::Mapping;
 use crate::record::Record;
 use header::MAGIC_RING;
 
+/// Positions above this are not believed, and leave room to count on.
+const MAX_POSITION: u64 = 1 << 62;
+
 /// One ring; shared by its producer and the writer.
 pub struct Ring {
     memory: Mapping,
@@ -74,6 +77,9 @@ impl Ring {
         let (kind, positions) = (&header.kind, &header.positions);
         let capacity = kind.capacity_of(MAGIC_RING, size_of::<Record>() as u32)?;
         let unread = positions.head().checked_sub(positions.tail())?;
+        if positions.head() > MAX_POSITION {
+            return None;
+        }
         let fits = Ring::bytes(usize::try_from(capacity).ok()?)? == bytes;
         if !capacity.is_power_of_two() || !fits || unread > capacity {
             return None;

@@ -158,7 +158,7 @@ impl Timeline {
 
     /// The monotonic clock of a pair, on the run's timeline.
     pub fn host_ns(&self, pair: ClockReading) -> i64 {
-        pair.monotonic_ns as i64 - self.origin.monotonic_ns as i64
+        (pair.monotonic_ns as i64).saturating_sub(self.origin.monotonic_ns as i64)
     }
 
     /// Ticks a second, from the calibration until the last pair.

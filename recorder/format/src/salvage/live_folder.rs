@@ -22,8 +22,6 @@ use crate::schema::{TABLES, TableId};
 use crate::text::TextTable;
 use crate::timeline::{ClockReading, Knot};
 
-/// Numbers of names above this are not believed.
-const MAX_NAMES: u32 = 1 << 24;
 /// Counts of rows above this are not believed: two months of rows at a nanosecond each.
 const MAX_DROPPED: u64 = 1 << 52;
 
@@ -59,7 +57,12 @@ impl LiveFolder {
         let log = live.join(LOG);
         match read_log(&log) {
             Ok((entries, damaged)) => {
-                found.take(entries, &mut logged);
+                let lines = entries.len() as u64 + damaged;
+                let odd = found.take(entries, max_name(lines), &mut logged);
+                if odd > 0 {
+                    let text = format!("{odd} names have numbers that cannot be, and are left out");
+                    found.problem(&log, &text);
+                }
                 if damaged > 0 {
                     found.problem(&log, &format!("{damaged} lines are damaged and left out"));
                 }
@@ -87,12 +90,20 @@ impl LiveFolder {
         self.dropped.get(table)
     }
 
-    fn take(&mut self, entries: Vec<Entry>, logged: &mut HashSet<(u32, u64)>) {
-        let mut names = Vec::new();
+    /// Gives how many names are left out.
+    fn take(
+        &mut self,
+        entries: Vec<Entry>,
+        max_name: u64,
+        logged: &mut HashSet<(u32, u64)>,
+    ) -> u64 {
+        let (mut names, mut odd) = (Vec::new(), 0);
         for entry in entries {
             match entry {
-                Entry::Name(number, text) if number < MAX_NAMES => names.push((number, text)),
-                Entry::Name(..) => {}
+                Entry::Name(number, text) if u64::from(number) < max_name => {
+                    names.push((number, text));
+                }
+                Entry::Name(..) => odd += 1,
                 Entry::Clock { pair, knot } => {
                     self.pairs.push(pair);
                     self.knots.extend(knot);
@@ -141,6 +152,7 @@ impl LiveFolder {
             }
         }
         self.texts = names.into_iter().collect();
+        odd
     }
 
     fn ring(&mut self, path: &Path, logged: &HashSet<(u32, u64)>) {
@@ -209,6 +221,11 @@ impl LiveFolder {
     }
 }
 
+/// Numbers of names from this on are not believed: they are counted without a gap, and each has its line in the log.
+fn max_name(lines: u64) -> u64 {
+    (2 * lines + 1024).min(1 << 24)
+}
+
 fn is_ring(path: &Path) -> bool {
     path.extension() == Some(OsStr::new("ring"))
 }
@@ -216,4 +233,32 @@ fn is_ring(path: &Path) -> bool {
 fn has_rings(live: &Path) -> bool {
     let entries = fs::read_dir(live).into_iter().flatten().flatten();
     entries.into_iter().any(|entry| is_ring(&entry.path()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::live::Log;
+    use crate::text::{Text, Texts};
+
+    #[test]
+    fn a_name_of_a_number_beyond_the_log_is_left_out_and_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = [1000, 1 << 23].map(|number| Entry::Name(number, format!("name {number}")));
+        Log::create(&folder.path().join(LOG))
+            .unwrap()
+            .append(&names)
+            .unwrap();
+        let mut found = LiveFolder::read(folder.path()).unwrap();
+        let mut get = |number| {
+            found
+                .texts
+                .get(Text::from_number(number))
+                .map(str::to_owned)
+        };
+        assert_eq!(get(1000).as_deref(), Some("name 1000"));
+        assert_eq!(get(1 << 23), None);
+        let told = found.problems.iter().any(|text| text.contains("1 names"));
+        assert!(told, "{:?}", found.problems);
+    }
 }

@@ -35,7 +35,7 @@ pub(super) fn take(found: &mut LiveFolder, rows: &mut Rows, tables: &mut Salvage
             let length = records.len().min(1 + records[0].extensions());
             let group = &records[..length];
             match group[0].table() {
-                Some(number) if is_sound(group, &mut tables.texts) => {
+                Some(number) if is_sound(group, &mut tables.texts) && is_in_time(group, rows) => {
                     if let Some((columns, texts)) = tables.room(number as usize, group[0].rows()) {
                         rows.add(number, origin, group, columns, texts);
                     }
@@ -89,6 +89,16 @@ fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
             }
             _ => false,
         })
+}
+
+/// True if its times lie where the timeline reaches: what lies beyond has wrapped around.
+fn is_in_time(group: &[Record], rows: &mut Rows) -> bool {
+    let first = &group[0];
+    let mut reaches = |ticks: u64| rows.timeline.ns(ticks) >= 0;
+    match first.kind {
+        kind::DEPENDS | kind::JOINS => true,
+        _ => reaches(first.start) && (!is_interval(first) || reaches(first.end)),
+    }
 }
 
 fn is_interval(record: &Record) -> bool {
