@@ -55,7 +55,7 @@ impl Columns {
 
     /// Without rows, in memory that ends with the process. `None`: there is none.
     pub fn anonymous(table: &'static Table) -> Option<Self> {
-        let memory = Mapping::anonymous(WaitingRows::bytes(table)).ok()?;
+        let memory = Mapping::unpopulated(WaitingRows::bytes(table)).ok()?;
         Some(Self::new(table, memory))
     }
 

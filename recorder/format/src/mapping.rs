@@ -53,6 +53,12 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// As [`Mapping::anonymous`], its pages mapped as they are reached: for rows that nobody waits for, of which there
+    /// may be few.
+    pub fn unpopulated(bytes: usize) -> io::Result<Self> {
+        Self::map(bytes, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)
+    }
+
     /// A copy of a file, in memory of its own. Second: its length.
     pub fn copy_of(path: &Path) -> io::Result<(Self, usize)> {
         let mut file = regular_file::open(path)?;

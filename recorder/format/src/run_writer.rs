@@ -140,7 +140,7 @@ impl RunWriter {
         if writer.room(1).is_none() {
             writer.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
         }
-        let columns = writer.columns(|bytes| Mapping::anonymous(bytes).ok());
+        let columns = writer.columns(|bytes| Mapping::unpopulated(bytes).ok());
         columns.ok_or_else(|| Error::Row {
             table: table.schema().name,
             problem: "no memory for its rows".to_owned(),
