@@ -100,8 +100,11 @@ impl CategoryRules {
         })
     }
 
-    /// The rules of a text, or the line that is wrong and why.
-    fn parse(text: &str) -> Result<Self, (usize, String)> {
+    /// The rules of a text.
+    ///
+    /// # Errors
+    /// The line that is wrong, from 1, and why.
+    pub fn parse(text: &str) -> Result<Self, (usize, String)> {
         let line = |at: usize| {
             1 + text.as_bytes()[..at.min(text.len())]
                 .iter()

@@ -46,6 +46,12 @@ use trueno_model::exit;
 
 use crate::cli::{Cli, Command, PluginsCommand};
 
+/// Doors for fuzzing, and no part of the interface.
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use super::import::nsys_parquet::import as import_nsys_parquet;
+}
+
 /// Runs what was typed, with flags that a project file gave; the exit code.
 ///
 /// # Errors

@@ -16,7 +16,7 @@ mod log;
 use std::fs;
 use std::path::Path;
 
-pub use log::{Entry, LOG, Log, LoggedThread, read as read_log};
+pub use log::{Entry, LOG, Log, LoggedThread, parse as parse_log, read as read_log};
 
 use crate::regular_file;
 use crate::row_counters::RowCounters;

@@ -58,7 +58,7 @@ pub(crate) fn bytes(folder: &Path) -> u64 {
 ///
 /// # Errors
 /// Not an export, a table of it is damaged and [`Options::partial`] is not asked for, or the run cannot be written.
-pub(crate) fn import(
+pub fn import(
     folder: &Path,
     options: &Options,
     into: &mut RunWriter,

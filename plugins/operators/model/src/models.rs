@@ -124,6 +124,14 @@ impl Models {
         Ok(Self::new(all))
     }
 
+    /// The rules of a file and no others.
+    ///
+    /// # Errors
+    /// As of [`Models::with_rules`].
+    pub fn from_rules(text: &str, file: &str) -> Result<Self, RuleError> {
+        Ok(Self::new(rules::parse(text, file)?))
+    }
+
     fn new(rules: Vec<Rule>) -> Self {
         let mut exact: HashMap<String, Vec<usize>> = HashMap::new();
         let mut wild = Vec::new();

@@ -144,10 +144,14 @@ impl Log {
     }
 }
 
-/// Reads a log as far as it goes: the whole lines, and how many are damaged. The last line
-/// may be cut: nothing refers to it then.
+/// Reads the file of a log; see [`parse`].
 pub fn read(path: &Path) -> io::Result<(Vec<Entry>, u64)> {
-    let bytes = regular_file::read(path)?;
+    Ok(parse(&regular_file::read(path)?))
+}
+
+/// The log of these bytes as far as it goes: the whole lines, and how many are damaged. The last line
+/// may be cut: nothing refers to it then.
+pub fn parse(bytes: &[u8]) -> (Vec<Entry>, u64) {
     let mut entries = Vec::new();
     let mut damaged = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
@@ -157,7 +161,7 @@ pub fn read(path: &Path) -> io::Result<(Vec<Entry>, u64)> {
             None => damaged += u64::from(line.ends_with(b"\n")),
         }
     }
-    Ok((entries, damaged))
+    (entries, damaged)
 }
 
 #[cfg(test)]

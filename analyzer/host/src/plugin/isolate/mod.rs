@@ -39,6 +39,14 @@ mod watch;
 
 pub(crate) use columns::to_bytes;
 
+/// Doors for fuzzing, and no part of the interface.
+#[cfg(target_os = "linux")]
+#[doc(hidden)]
+pub mod fuzzing {
+    pub use super::message::{Kind, head};
+    pub use super::process::taken_from;
+}
+
 pub use limits::{Isolation, Limits, Which, memory_of_this_machine, size};
 
 use std::path::Path;

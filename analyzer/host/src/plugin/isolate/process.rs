@@ -98,6 +98,27 @@ pub fn run(
     }
 }
 
+/// Messages as a child sends them, taken; the second is false where they end in something else.
+pub fn taken_from(bytes: &[u8]) -> (Taken, bool) {
+    let (mut inbox, mut taken, mut end) = (Inbox::default(), Taken::default(), None);
+    let mut is_whole = true;
+    // In pieces, as they come out of a pipe.
+    for piece in bytes.chunks(1 + bytes.len() / 3) {
+        inbox.put(piece);
+        loop {
+            match inbox.take() {
+                Ok(Some((Kind::Crash, says))) => is_whole &= Crash::from_bytes(&says).is_some(),
+                Ok(Some((kind, says))) => {
+                    is_whole &= take(kind, says, &mut taken, &mut end).is_ok();
+                }
+                Ok(None) => break,
+                Err(_) => return (taken, false),
+            }
+        }
+    }
+    (taken, is_whole && !inbox.has_rest())
+}
+
 fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> Result<(), String> {
     let json = |error: serde_json::Error| error.to_string();
     match kind {

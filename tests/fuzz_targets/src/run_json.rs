@@ -1,0 +1,39 @@
+//! `run.json` and its seal.
+
+use trueno_format::journal::chunk_hash;
+use trueno_format::run_json::{RunJson, Seal, resealed, sealed};
+
+/// The text as it comes, and sealed.
+pub fn run_json(bytes: &[u8]) -> bool {
+    let seal = Seal::of(bytes);
+    let Ok(run) = serde_json::from_slice::<RunJson>(bytes) else {
+        return false;
+    };
+    let text = sealed(&run).expect("a run is JSON");
+    assert_eq!(Seal::of(&text), Seal::Right);
+    let again: RunJson = serde_json::from_slice(&text).expect("what was written is read");
+    assert_eq!(again.run_id, run.run_id);
+    assert_eq!(again.values, run.values);
+    let anew = resealed(bytes, &run).expect("a run is JSON");
+    let expected = match seal {
+        Seal::Broken => Seal::Broken,
+        Seal::Right | Seal::NotExpected => Seal::Right,
+    };
+    assert_eq!(
+        Seal::of(&anew),
+        expected,
+        "sealed although it was changed, or not although it was not"
+    );
+    if seal == Seal::Broken {
+        return true;
+    }
+    let mut changed = anew;
+    let at = chunk_hash(bytes).as_bytes()[1] as usize * 31 % changed.len();
+    changed[at] ^= 1;
+    assert_eq!(
+        Seal::of(&changed),
+        Seal::Broken,
+        "a flipped bit of byte {at} is not seen"
+    );
+    true
+}
