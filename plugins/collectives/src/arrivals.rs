@@ -5,6 +5,9 @@ use trueno_analysis::collectives::{Instance, Matched, match_parts};
 
 use crate::parts::Loaded;
 
+/// Collectives before one that are looked through for who held others up.
+const LOOK_BACK: usize = 1_000;
+
 /// Stay of one rank, on the clock of the reference rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
@@ -27,7 +30,10 @@ pub struct JobCollective {
     pub instance: Instance,
     /// By rank.
     pub arrivals: Vec<Arrival>,
-    /// Place of the last to come among them, if that can be told.
+    /// Places of those that may have come last: no clock tells them apart. None: nobody waits for the last, or some rank
+    /// is not recorded.
+    pub latest: Vec<usize>,
+    /// Place of the last to come, if that can be told.
     pub last: Option<usize>,
     /// From the first to come to the last.
     pub skew_ns: Option<i64>,
@@ -36,16 +42,25 @@ pub struct JobCollective {
 }
 
 impl JobCollective {
-    /// Wait of a rank for the last to come; `None`: who was last cannot be told.
-    pub fn waited_ns(&self, of: &Arrival) -> Option<i64> {
-        let last = &self.arrivals[self.last?];
-        Some(last.arrive_ns.saturating_sub(of.arrive_ns).max(0))
+    /// Wait for the last to come of the rank at a place; `None`: whether it waited cannot be told.
+    pub fn waited_ns(&self, place: usize) -> Option<i64> {
+        if self.latest.contains(&place) {
+            return (self.last == Some(place)).then_some(0);
+        }
+        let came = self.latest.iter().map(|at| self.arrivals[*at].arrive_ns);
+        let own_ns = self.arrivals[place].arrive_ns;
+        came.max()
+            .map(|last_ns| last_ns.saturating_sub(own_ns).max(0))
     }
 
     /// Waits of all for the last, together.
     pub fn caused_ns(&self) -> i64 {
-        let waits = self.arrivals.iter().filter_map(|of| self.waited_ns(of));
+        let waits = (0..self.arrivals.len()).filter_map(|place| self.waited_ns(place));
         waits.fold(0, i64::saturating_add)
+    }
+
+    fn ranks(&self) -> impl Iterator<Item = u32> {
+        self.arrivals.iter().map(|of| of.rank)
     }
 
     /// The shortest stay of a rank: the time of the transfer as the last to come saw it.
@@ -99,12 +114,41 @@ impl Job {
                 one.arrivals[0].part,
             )
         });
+        for at in 0..instances.len() {
+            instances[at].last = instances[at]
+                .last
+                .or_else(|| held_up_by_one(&instances, at));
+        }
         Self {
             matched,
             instances,
             clocks,
         }
     }
+}
+
+/// Of ranks that come last together, the one that held up all others of them in collectives since all of this one's ranks
+/// met.
+fn held_up_by_one(instances: &[JobCollective], at: usize) -> Option<usize> {
+    let one = &instances[at];
+    let mut left = one.latest.clone();
+    let met_all = |before: &JobCollective| {
+        one.ranks()
+            .all(|rank| before.ranks().any(|other| other == rank))
+    };
+    let since = instances[..at].iter().rev().take(LOOK_BACK);
+    for before in since.take_while(|before| !met_all(before)) {
+        let Some(last) = before.last.map(|last| before.arrivals[last].rank) else {
+            continue;
+        };
+        if left.iter().any(|place| one.arrivals[*place].rank == last) {
+            left.retain(|place| {
+                let rank = one.arrivals[*place].rank;
+                rank == last || before.ranks().all(|other| other != rank)
+            });
+        }
+    }
+    (one.latest.len() > 1 && left.len() == 1).then(|| left[0])
 }
 
 fn collective(loaded: &Loaded, instance: &Instance, clocks: &ClockOffsets) -> JobCollective {
@@ -120,25 +164,39 @@ fn collective(loaded: &Loaded, instance: &Instance, clocks: &ClockOffsets) -> Jo
         }
     };
     let arrivals: Vec<Arrival> = instance.parts.iter().map(arrival).collect();
-    let mut order: Vec<usize> = (0..arrivals.len()).collect();
-    order.sort_by_key(|at| (arrivals[*at].arrive_ns, *at));
-    let apart = |early: usize, late: usize| {
-        let [early, late] = [&arrivals[order[early]], &arrivals[order[late]]];
+    let came = |of: &Arrival| (of.arrive_ns, of.part);
+    let first = arrivals.iter().min_by_key(|of| came(of));
+    let newest = arrivals.iter().max_by_key(|of| came(of));
+    let apart = |early: &Arrival, late: &Arrival| {
         let apart_ns = late.arrive_ns.saturating_sub(early.arrive_ns);
-        let uncertainty_ns = early.uncertainty_ns.zip(late.uncertainty_ns);
-        (apart_ns, uncertainty_ns.map(|(a, b)| a.saturating_add(b)))
+        let (a, b) = early.uncertainty_ns.zip(late.uncertainty_ns)?;
+        Some((apart_ns, a.saturating_add(b)))
     };
-    let count = order.len();
-    let (skew_ns, skew_uncertainty_ns) = apart(0, count - 1);
-    let (ahead_ns, ahead_uncertainty_ns) = apart(count - 2, count - 1);
+    let skew = first
+        .zip(newest)
+        .and_then(|(first, newest)| apart(first, newest));
     // Who is not recorded may have come later still; and nobody waits for the last where nobody has to.
-    let is_told = ahead_uncertainty_ns.is_some_and(|uncertainty_ns| ahead_ns > uncertainty_ns)
-        && instance.not_recorded == 0
-        && instance.operation.synchronises();
+    let may_wait = instance.not_recorded == 0 && instance.operation.synchronises();
+    let is_comparable = arrivals.iter().all(|of| of.uncertainty_ns.is_some());
+    let latest: Vec<usize> = (0..arrivals.len())
+        .filter(|_| may_wait && is_comparable)
+        .filter(|place| {
+            let apart = newest.and_then(|newest| apart(&arrivals[*place], newest));
+            let is_newest = newest.is_some_and(|newest| newest.part == arrivals[*place].part);
+            is_newest || apart.is_some_and(|(apart_ns, uncertainty_ns)| apart_ns <= uncertainty_ns)
+        })
+        .collect();
+    // Where all may be the last, nobody waited.
+    let latest = if latest.len() < arrivals.len() {
+        latest
+    } else {
+        Vec::new()
+    };
     JobCollective {
-        last: is_told.then(|| order[count - 1]),
-        skew_ns: skew_uncertainty_ns.map(|_| skew_ns),
-        uncertainty_ns: skew_uncertainty_ns,
+        last: (latest.len() == 1).then(|| latest[0]),
+        latest,
+        skew_ns: skew.map(|(skew_ns, _)| skew_ns),
+        uncertainty_ns: skew.map(|(_, uncertainty_ns)| uncertainty_ns),
         instance: instance.clone(),
         arrivals,
     }

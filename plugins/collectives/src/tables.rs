@@ -260,11 +260,14 @@ pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) ->
 
 /// Table `arrivals`: each rank in each of these, its times on the clock of the reference rank.
 pub fn arrivals(loaded: &Loaded, job: &Job) -> TableBuilder {
-    let all: Vec<(usize, &JobCollective, &Arrival)> = job
+    let all: Vec<(usize, Option<i64>, &Arrival)> = job
         .instances
         .iter()
         .enumerate()
-        .flat_map(|(at, one)| one.arrivals.iter().map(move |of| (at, one, of)))
+        .flat_map(|(at, one)| {
+            let arrivals = one.arrivals.iter().enumerate();
+            arrivals.map(move |(place, of)| (at, one.waited_ns(place), of))
+        })
         .collect();
     let rows = || all.iter();
     Table::build("arrivals")
@@ -276,6 +279,6 @@ pub fn arrivals(loaded: &Loaded, job: &Job) -> TableBuilder {
             rows().map(|(_, _, of)| of.arrive_ns.saturating_add(loaded.lanes.origin_ns)),
         )
         .i64("dur_ns", rows().map(|(_, _, of)| of.dur_ns))
-        .i64("waited_ns", rows().map(|(_, one, of)| one.waited_ns(of)))
+        .i64("waited_ns", rows().map(|(_, waited_ns, _)| *waited_ns))
         .i64("uncertainty_ns", rows().map(|(_, _, of)| of.uncertainty_ns))
 }

@@ -62,16 +62,22 @@ impl Totals {
                 sums.collectives += 1;
                 sums.told += u64::from(one.last.is_some());
             }
+            for (place, of) in one.arrivals.iter().enumerate() {
+                let sums = out.ranks.entry(of.rank).or_default();
+                let waited_ns = one.waited_ns(place).unwrap_or(0);
+                sums.waited_ns = sums.waited_ns.saturating_add(waited_ns);
+            }
             let Some(last) = one.last.map(|last| one.arrivals[last]) else {
                 continue;
             };
             out.waited_ns = out.waited_ns.saturating_add(one.skew_ns.unwrap_or(0));
             let mut least_ns = i64::MAX;
-            for of in one.arrivals.iter().filter(|of| of.rank != last.rank) {
-                let waited_ns = one.waited_ns(of).unwrap_or(0);
+            for (place, of) in one.arrivals.iter().enumerate() {
+                // Held up with the last, by it: it did not wait here.
+                let Some(waited_ns) = one.waited_ns(place).filter(|_| of.rank != last.rank) else {
+                    continue;
+                };
                 least_ns = least_ns.min(waited_ns);
-                let sums = out.ranks.entry(of.rank).or_default();
-                sums.waited_ns = sums.waited_ns.saturating_add(waited_ns);
                 let pair = out.waits.entry((of.rank, last.rank)).or_default();
                 *pair = (pair.0 + 1, pair.1.saturating_add(waited_ns));
             }

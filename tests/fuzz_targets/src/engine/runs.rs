@@ -25,7 +25,7 @@ pub fn segment(bytes: &[u8]) -> bool {
         0 => String::new(),
         _ => {
             let head =
-                trueno_format::segment::head_bytes(TABLES[usize::from(*first) % TABLES.len()]);
+                trueno_format::segment::head_bytes(&TABLES[usize::from(*first) % TABLES.len()]);
             lines(table, head.len().min(bytes.len()), bytes)
         }
     };
