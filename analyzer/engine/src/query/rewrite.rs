@@ -113,7 +113,8 @@ pub(super) fn with_fractions(sql: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Puts `plugin.table` in quotes wherever `is_table` knows that name.
+/// Puts `plugin.table` in quotes wherever `is_table` knows that name; and where a table must stand, also where it does not: a
+/// plugin may be called like a table, and what it did not make is not that table.
 pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String {
     let tokens = tokens(sql);
     let mut out = String::with_capacity(sql.len() + 16);
@@ -122,10 +123,14 @@ pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String
     while at < tokens.len() {
         let after_dot = at > 0 && tokens[at - 1].kind == Kind::Mark('.');
         // `run.timeline.spans` before `run.timeline`.
-        let name = [5, 3].into_iter().find_map(|count| {
-            let name = dotted(tokens.get(at..at + count)?)?;
-            (!after_dot && is_table(&name)).then_some((count, name))
-        });
+        let named = |is_it: &dyn Fn(&str) -> bool| {
+            [5, 3].into_iter().find_map(|count| {
+                let name = dotted(tokens.get(at..at + count)?)?;
+                (!after_dot && is_it(&name)).then_some((count, name))
+            })
+        };
+        let name =
+            named(&is_table).or_else(|| named(&|_| true).filter(|_| names_a_table(&tokens[..at])));
         match name {
             Some((count, name)) => {
                 out.push_str(&sql[copied..tokens[at].range.start]);
@@ -140,6 +145,27 @@ pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String
     }
     out.push_str(&sql[copied..]);
     out
+}
+
+/// True if a table comes next: after FROM or JOIN of a query, not after the FROM of a function such as EXTRACT.
+fn names_a_table(before: &[Token]) -> bool {
+    let Some((last, rest)) = before.split_last() else {
+        return false;
+    };
+    if last.is("join") {
+        return true;
+    }
+    let mut closed = 0_usize;
+    let own = rest.iter().rev().take_while(|token| {
+        match token.kind {
+            Kind::Mark(')') => closed += 1,
+            Kind::Mark('(') if closed == 0 => return false,
+            Kind::Mark('(') => closed -= 1,
+            _ => {}
+        }
+        true
+    });
+    last.is("from") && own.into_iter().any(|token| token.is("select"))
 }
 
 /// Names with dots between them, as one.
@@ -232,6 +258,22 @@ mod tests {
         ] {
             assert_eq!(quoted(same), same);
         }
+    }
+
+    /// A plugin may be called like a table: what it did not make is not that table.
+    #[test]
+    fn a_table_that_is_not_there_keeps_its_whole_name() {
+        assert_eq!(
+            quoted("SELECT * FROM tiles.levels AS l JOIN ranks.of USING (id)"),
+            "SELECT * FROM \"tiles.levels\" AS l JOIN \"ranks.of\" USING (id)"
+        );
+        let same =
+            "SELECT EXTRACT(DAY FROM (k.time)), TRIM(BOTH ' ' FROM k.name), k.id FROM kernels k";
+        assert_eq!(quoted(same), same);
+        assert_eq!(
+            quoted("SELECT (SELECT MAX(t.n) FROM a.b t) FROM kernels"),
+            "SELECT (SELECT MAX(t.n) FROM \"a.b\" t) FROM kernels"
+        );
     }
 
     #[test]

@@ -1,0 +1,95 @@
+//! Collectives, as PyTorch states them of calls and of kernels.
+
+use crate::support::{import, rows};
+use crate::traces::trace;
+
+const COLUMNS: [&str; 9] = [
+    "span",
+    "kernel",
+    "communicator",
+    "sequence",
+    "operation",
+    "element_type",
+    "elements_in",
+    "group_size",
+    "group_ranks",
+];
+
+/// Arguments of `record_param_comms` as of PyTorch 2.6, of the all-reduce with that number.
+fn arguments(sequence: u32) -> String {
+    format!(
+        r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 2,
+        "Process Group Name": "3", "Process Group Ranks": "[4, 5]", "Seq": {sequence}"#
+    )
+}
+
+fn call(name: &str, ts: u32, arguments: &str) -> String {
+    format!(
+        r#"{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": 7, "tid": 7, "ts": {ts}, "dur": 5, "args": {{"External id": {ts}, {arguments}}}}}"#
+    )
+}
+
+fn kernel(ts: u32, arguments: &str) -> String {
+    format!(
+        r#"{{"ph": "X", "cat": "kernel", "name": "ncclDevKernel_AllReduce", "pid": 0, "tid": 7, "ts": {ts}, "dur": 5,
+        "args": {{"correlation": {ts}, "device": 0, "stream": 7, {arguments}}}}}"#
+    )
+}
+
+#[test]
+fn a_call_states_its_communicator_and_number() {
+    let run = import(trace(&[
+        call("record_param_comms", 10, &arguments(0)),
+        call("record_param_comms", 20, &arguments(1)),
+        // What only waits for one is none.
+        call(
+            "record_param_comms",
+            30,
+            r#""Collective name": "wait", "Process Group Name": "3""#,
+        ),
+        call("aten::mm", 40, r#""Input Dims": [[2, 3], [3, 4]]"#),
+        // Its kernel says the same once more.
+        kernel(12, &arguments(0)),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "collectives", &COLUMNS),
+        [
+            "4294967297 - 3 0 all_reduce Float 1024 2 [4,5]",
+            "4294967298 - 3 1 all_reduce Float 1024 2 [4,5]"
+        ]
+    );
+}
+
+#[test]
+fn a_kernel_states_it_where_no_call_does() {
+    let run = import(trace(&[kernel(12, &arguments(8))])).unwrap();
+    let found = rows(&run, "collectives", &COLUMNS);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].starts_with("- "), "{found:?}");
+    assert!(
+        found[0].ends_with("3 8 all_reduce Float 1024 2 [4,5]"),
+        "{found:?}"
+    );
+}
+
+/// Long lists are cut by PyTorch: `[0, 1, ..., 31]` says nothing of which ranks there are.
+#[test]
+fn a_list_that_was_cut_is_not_stated() {
+    let cut = arguments(0).replace("[4, 5]", "[0, 1, ..., 31]");
+    let run = import(trace(&[call("record_param_comms", 10, &cut)])).unwrap();
+    assert_eq!(
+        rows(&run, "collectives", &["communicator", "group_ranks"]),
+        ["3 -"]
+    );
+}
+
+#[test]
+fn a_send_names_its_peer() {
+    let send = r#""Collective name": "send", "Process Group Name": "pp", "Src Rank": 0, "Dst Rank": 3, "In msg nelems": 8"#;
+    let run = import(trace(&[call("record_param_comms", 10, send)])).unwrap();
+    assert_eq!(
+        rows(&run, "collectives", &["operation", "peer", "elements_in"]),
+        ["send 3 8"]
+    );
+}
