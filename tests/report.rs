@@ -94,6 +94,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         plugins,
         [
             "category",
+            "collectives",
             "device",
             "memory",
             "operators",
@@ -262,6 +263,7 @@ fn only_and_skip_choose_sections() {
         plugins(&["--skip", "sanity,tiles"]),
         [
             "category",
+            "collectives",
             "device",
             "memory",
             "operators",

@@ -39,7 +39,7 @@ fn a_collective_is_a_function_and_a_row_of_its_own() {
         assert_eq!(bricks.columns["kind"][brick], t("function"));
         assert_eq!(bricks.columns["category"][brick], t("communication"));
         assert_eq!(
-            rows.number("start_ns", row),
+            rows.number("time_ns", row),
             bricks.number("start_ns", brick)
         );
         assert!(rows.number("dur_ns", row) >= bricks.number("dur_ns", brick));

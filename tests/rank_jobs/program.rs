@@ -217,7 +217,7 @@ impl Job {
                     &[
                         ("span", call.into()),
                         ("thread", 0.into()),
-                        ("start_ns", start.into()),
+                        ("time_ns", start.into()),
                         ("dur_ns", dur.into()),
                         ("communicator", group.into()),
                         ("sequence", (step as i64).into()),

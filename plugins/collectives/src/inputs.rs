@@ -11,8 +11,8 @@ const OWN: [Input; 5] = [
     Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional(),
     Input::sql(
         "collectives",
-        "SELECT span, kernel, thread, start_ns, dur_ns, communicator, sequence, operation, element_type, elements_in, \
-         elements_out, group_size, group_ranks FROM collectives ORDER BY start_ns, span, kernel",
+        "SELECT span, kernel, thread, time_ns, dur_ns, communicator, sequence, operation, element_type, elements_in, \
+         elements_out, group_size, group_ranks FROM collectives ORDER BY time_ns, span, kernel",
     )
     .optional(),
     Input::sql(
@@ -49,7 +49,9 @@ pub const INPUTS: [Input; OWN.len() + lanes::INPUTS.len()] = {
 /// An input cannot be read.
 pub fn ranks(run: &mut Run) -> Result<Option<BTreeSet<u32>>> {
     let (stated, job) = (run.table("stated")?, run.table("job")?);
-    let rows = stated.i64("n").map(|n| n.get(0).unwrap_or(0));
+    let rows = stated
+        .i64("n")
+        .map(|n| n.iter().flatten().next().unwrap_or(0));
     let ranks = job.u64("rank")?;
     let ranks: BTreeSet<u32> = ranks
         .iter()

@@ -182,7 +182,7 @@ impl Loaded {
     fn read_stated(&mut self, run: &mut Run) -> Result<Vec<Stated>> {
         let table = run.table("collectives")?;
         let (span, kernel) = (table.u64("span")?, table.u64("kernel")?);
-        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let (start, dur) = (table.i64("time_ns")?, table.i64("dur_ns")?);
         let (thread, sequence) = (table.i64("thread")?, table.u64("sequence")?);
         let (communicator, operation) = (table.text("communicator")?, table.text("operation")?);
         let element_type = table.text("element_type")?;

@@ -49,7 +49,7 @@ impl Collective {
             span: self.span,
             kernel: None,
             thread: Some(self.thread),
-            start_ns,
+            time_ns: start_ns,
             dur_ns: end_ns.saturating_sub(start_ns).max(0),
             sequence: self.sequence,
             elements_in: self.elements_in,

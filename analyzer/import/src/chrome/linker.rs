@@ -352,7 +352,7 @@ impl Linker<'_, '_> {
             .add_collective(link.name, |of| CollectiveRow {
                 kernel: Some(id),
                 thread: row.thread,
-                start_ns: row.start_ns,
+                time_ns: row.start_ns,
                 dur_ns: row.dur_ns,
                 ..of
             })?;

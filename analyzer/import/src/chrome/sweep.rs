@@ -222,7 +222,7 @@ impl Sweep<'_, '_> {
             .add_collective(record.name, |of| CollectiveRow {
                 span: Some(id),
                 thread: Some(thread),
-                start_ns: row.start_ns,
+                time_ns: row.start_ns,
                 dur_ns: row.dur_ns,
                 ..of
             })?;

@@ -303,7 +303,7 @@ impl<'a> Rows<'a> {
                 .u64("span", stated().map(|of| of.span))
                 .u64("kernel", none())
                 .i64("thread", stated().map(|_| 0))
-                .i64("start_ns", stated().map(|of| of.start_ns))
+                .i64("time_ns", stated().map(|of| of.start_ns))
                 .i64("dur_ns", stated().map(|of| of.dur_ns))
                 .text("communicator", stated().map(|of| of.communicator))
                 .u64(

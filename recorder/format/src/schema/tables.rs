@@ -282,7 +282,7 @@ declare::tables! {
         span: Option<u64>, Key, "row of bricks in which it was called; its kernels are those begun there";
         kernel: Option<u64>, Key, "row of kernels, where only the kernel states what it did";
         thread: Option<u32>, Place, "row of threads; null: only the kernel is known";
-        start_ns: i64, Time, "when the call, or where it is not known the kernel, began";
+        time_ns: i64, Time, "when the call, or where it is not known the kernel, began";
         dur_ns: i64, Measured, "how long that lasted";
         communicator: Option<Text>, Identity, "process group or communicator, called the same on all its ranks; null: not stated";
         sequence: Option<u64>, Identity, "number in its communicator, as the program counts; null: not stated, the order tells";
