@@ -1,5 +1,7 @@
 //! The command: parse, run, error to exit code.
 
+use std::borrow::Cow;
+use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
@@ -30,7 +32,7 @@ fn main() -> ExitCode {
     // A folder that is gone has no project.
     let folder = std::env::current_dir().unwrap_or_default();
     let arguments = with_project(Cli::command(), std::env::args_os().collect(), &folder);
-    let done = arguments.map(|arguments| (Cli::parse_from(&arguments.all), arguments.given));
+    let done = arguments.map(|arguments| (parsed(&arguments.all), arguments.given));
     let color = match &done {
         Ok((cli, _)) => cli.color,
         Err(_) => Color::Auto,
@@ -43,15 +45,38 @@ fn main() -> ExitCode {
         Err(error) => {
             let palette = commands::palette(color, std::io::stderr().is_terminal());
             let lead = palette.paint(Meaning::Error, "error:");
-            let text: Vec<_> = told(&error)
-                .lines()
-                .map(|line| printable(line).into_owned())
-                .collect();
             // With standard error gone there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "{lead} {}", text.join("\n"));
+            let _ = writeln!(std::io::stderr(), "{lead} {}", lines(&told(&error)));
             ExitCode::from(exit::CANNOT_ANALYSE)
         }
     }
+}
+
+/// The command line; what is wrong with it ends the process in words.
+fn parsed(arguments: &[OsString]) -> Cli {
+    Cli::try_parse_from(arguments).unwrap_or_else(|error| {
+        let text = error.render().to_string();
+        let shown = lines(&text);
+        if shown.trim_end() == text.trim_end() {
+            error.exit();
+        }
+        // An argument has control characters: names of files are typed for us by the shell.
+        let _ = writeln!(std::io::stderr(), "{shown}");
+        std::process::exit(error.exit_code());
+    })
+}
+
+/// The text, each line printable, and no line of it begun by a name of a file.
+fn lines(text: &str) -> String {
+    let mut text = text.to_owned();
+    for argument in std::env::args_os() {
+        let argument = argument.to_string_lossy();
+        if let shown @ Cow::Owned(_) = printable(&argument) {
+            text = text.replace(&*argument, &shown);
+        }
+    }
+    let lines: Vec<_> = text.lines().map(printable).collect();
+    lines.join("\n")
 }
 
 /// The error and what caused it; not again what a message quotes of its cause.

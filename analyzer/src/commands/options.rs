@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Context;
 use serde_json::{Map, Value};
 use trueno_host::plugin::{OptionSchema, Registry, known_options, refused_options};
+use trueno_model::width::printable;
 
 use crate::cli::Setting;
 
@@ -93,7 +94,8 @@ pub fn check(options: &Options, registry: &Registry) -> anyhow::Result<()> {
         }
         let given = serde_json::to_string(keys).context("options of plugins")?;
         if let Some(why) = refused_options(plugin, &given) {
-            anyhow::bail!("{id}: {why}");
+            // The plugin's words, on one line.
+            anyhow::bail!("{id}: {}", printable(&why));
         }
     }
     Ok(())

@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(of(&[("slow", 1999)]), None);
         assert_eq!(
             of(&[("other", 3500), ("slow", 2000), ("young", 7)]).as_deref(),
-            Some("running other (3 s), slow (2 s of 30.0 s)")
+            Some("running other (3 s), slow (2 s of 30 s)")
         );
     }
 }

@@ -248,7 +248,7 @@ mod tests {
                     None,
                     &nothing,
                 ),
-                "after 7.00 s of processor time, its limit (hint: --plugin-cpu-time",
+                "after 7 s of processor time, its limit (hint: --plugin-cpu-time",
             ),
             (
                 say(ExitReason::TooManyThreads, None, &nothing),

@@ -49,8 +49,15 @@ const TIME_PER_BYTE: Duration = Duration::from_micros(1);
 const MAX_LOADING_TIME: Duration = Duration::from_secs(60);
 /// The least time for that, whatever the limit of a run: a busy machine takes long to start a process.
 const MIN_LOADING_TIME: Duration = Duration::from_secs(10);
+/// The least processor time for that: far more than a large library takes.
+const MIN_LOADING_CPU_TIME: Duration = Duration::from_secs(1);
 
 impl Limits {
+    fn loading_cpu_time(&self) -> Duration {
+        let asked = self.cpu_time.or(self.time).unwrap_or(MAX_LOADING_TIME);
+        asked.clamp(MIN_LOADING_CPU_TIME, MAX_LOADING_TIME)
+    }
+
     /// The time limit of loading, and of looking at options: milliseconds where nothing is wrong.
     pub fn loading_time(&self) -> Duration {
         let asked = self.time.unwrap_or(MAX_LOADING_TIME);
@@ -66,6 +73,8 @@ impl Limits {
     pub fn of_loading(&self) -> Limits {
         Limits {
             time: Some(self.loading_time()),
+            // A busy machine makes no more work of it.
+            cpu_time: Some(self.loading_cpu_time()),
             ..self.clone()
         }
     }

@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use trueno_engine::closed_types::ClosedRows;
+use trueno_model::width::printable;
 
 use super::captured_output::CapturedOutput;
 use super::exit_reason::{Crash, End, ExitReason};
@@ -41,7 +42,7 @@ pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
     match said {
         Some((Kind::Descriptor, json)) => serde_json::from_slice(&json)
             .map_err(|error| format!("{shown}: its descriptor cannot be read: {error}")),
-        Some((_, why)) => Err(String::from_utf8_lossy(&why).into_owned()),
+        Some((_, why)) => Err(printable(&String::from_utf8_lossy(&why)).into_owned()),
         None => Err(format!(
             "{shown}: while it was loaded, {}",
             heard.ending.message(heard.crash, &heard.wrote, &limits)
