@@ -10,7 +10,7 @@ use trueno_analyze::cli::{Cli, Color};
 use trueno_analyze::commands;
 use trueno_analyze::project::with_project;
 use trueno_model::exit;
-use trueno_model::width::printable;
+use trueno_model::width::{is_hidden, printable};
 use trueno_render::style::Meaning;
 
 /// Keeps freed memory from piling up: by itself the C library keeps eight heaps for each core, and raises the size from
@@ -55,13 +55,13 @@ fn main() -> ExitCode {
 /// The command line; what is wrong with it ends the process in words.
 fn parsed(arguments: &[OsString]) -> Cli {
     Cli::try_parse_from(arguments).unwrap_or_else(|error| {
-        let text = error.render().to_string();
-        let shown = lines(&text);
-        if shown.trim_end() == text.trim_end() {
+        let is_odd = |argument: &OsString| argument.to_string_lossy().contains(is_hidden);
+        if !arguments.iter().any(is_odd) {
             error.exit();
         }
-        // An argument has control characters: names of files are typed for us by the shell.
-        let _ = writeln!(std::io::stderr(), "{shown}");
+        // Names of files are typed for us by the shell: none begins a line of its own.
+        let text = error.render().to_string();
+        let _ = writeln!(std::io::stderr(), "{}", printable(text.trim_end()));
         std::process::exit(error.exit_code());
     })
 }

@@ -10,6 +10,7 @@ use std::io::Write;
 
 use trueno_engine::run::Run;
 use trueno_model::RunFacts;
+use trueno_model::width::is_hidden;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::ExportError;
@@ -163,7 +164,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
-            c if c.is_control() || ('\u{fffe}'..='\u{ffff}').contains(&c) => out.push('?'),
+            c if is_hidden(c) || ('\u{fffe}'..='\u{ffff}').contains(&c) => out.push('?'),
             c => out.push(c),
         }
     }

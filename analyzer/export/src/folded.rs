@@ -5,6 +5,7 @@
 
 use std::io::Write;
 use trueno_engine::run::Run;
+use trueno_model::width::is_hidden;
 
 use super::error::ExportError;
 use super::exporter::{Exporter, Written};
@@ -59,7 +60,7 @@ pub(super) fn write(stacks: &Stacks, to: &mut dyn Write) -> Result<(), ExportErr
 fn frame(name: &str) -> String {
     let as_it_can = |c: char| match c {
         ';' => ':',
-        c if c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') => ' ',
+        c if is_hidden(c) => ' ',
         c => c,
     };
     name.chars().map(as_it_can).collect()

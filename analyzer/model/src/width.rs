@@ -25,7 +25,7 @@ fn measure_within(text: &str, max: usize) -> Option<usize> {
 /// plugins, and must not be able to move the cursor or change colours.
 /// Besides them: marks that turn text round or end a line, also for programs that read on.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(hidden) {
+    if !text.chars().any(is_hidden) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::with_capacity(text.len() + 8);
@@ -34,15 +34,18 @@ pub fn printable(text: &str) -> Cow<'_, str> {
             '\n' => shown.push_str("\\n"),
             '\t' => shown.push_str("\\t"),
             '\r' => shown.push_str("\\r"),
-            c if hidden(c) && (c as u32) < 0x100 => shown.push_str(&format!("\\x{:02x}", c as u32)),
-            c if hidden(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
+            c if is_hidden(c) && (c as u32) < 0x100 => {
+                shown.push_str(&format!("\\x{:02x}", c as u32))
+            }
+            c if is_hidden(c) => shown.push_str(&format!("\\u{{{:x}}}", c as u32)),
             c => shown.push(c),
         }
     }
     Cow::Owned(shown)
 }
 
-fn hidden(c: char) -> bool {
+/// Tells whether a character moves, colours, ends or turns what stands around it, or is not seen at all.
+pub fn is_hidden(c: char) -> bool {
     let turns = matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let ends = matches!(c, '\u{2028}' | '\u{2029}');
     // Marks that nobody sees: of byte order, and tags that only programs read.
@@ -172,6 +175,14 @@ mod tests {
     }
 
     #[test]
+    fn what_turns_text_or_ends_a_line_is_shown_by_its_number() {
+        let odd = "a\x1b\u{9b}\u{202e}\u{200f}\u{2028}\u{feff}\n\tb";
+        let shown = "a\\x1b\\x9b\\u{202e}\\u{200f}\\u{2028}\\u{feff}\\n\\tb";
+        assert_eq!(printable(odd), shown);
+        assert_eq!(printable("e\u{301} שלום 漢"), "e\u{301} שלום 漢");
+    }
+
+    #[test]
     fn words_wrap_and_long_ones_are_cut() {
         assert_eq!(wrap("one two three", 7), ["one two", "three"]);
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
@@ -188,7 +199,7 @@ mod tests {
 
         #[test]
         fn what_is_printable_has_no_control_characters(text in any::<String>()) {
-            prop_assert!(!printable(&text).chars().any(char::is_control));
+            prop_assert!(!printable(&text).chars().any(is_hidden));
         }
     }
 }

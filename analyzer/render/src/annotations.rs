@@ -3,6 +3,8 @@
 //! <https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>: `::error title=T::MESSAGE`,
 //! with `%`, carriage return and line feed as `%25`, `%0D` and `%0A`, and in a title `:` and `,` as `%3A` and `%2C`.
 
+use trueno_model::width::is_hidden;
+
 /// Weight of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
@@ -29,8 +31,7 @@ fn escaped(text: &str) -> String {
     let text = text.replace('%', "%25");
     let text = text.replace('\r', "%0D").replace('\n', "%0A");
     // Nothing else may start a line or move a cursor.
-    let is_odd = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-    text.replace(is_odd, " ")
+    text.replace(is_hidden, " ")
 }
 
 #[cfg(test)]
@@ -43,9 +44,9 @@ mod tests {
             github(
                 Weight::Warning,
                 "a:b, 5 %",
-                "first\r\n::error::second\u{1b}[0m"
+                "first\r\n::error::second\u{1b}[0m\u{202e}"
             ),
-            "::warning title=a%3Ab%2C 5 %25::first%0D%0A::error::second [0m"
+            "::warning title=a%3Ab%2C 5 %25::first%0D%0A::error::second [0m "
         );
     }
 }

@@ -9,6 +9,7 @@ use plotters::prelude::{
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, RGBColor, TextStyle};
+use trueno_model::width::is_hidden;
 
 use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, Item, Mark, SMALL, Scene};
@@ -252,7 +253,7 @@ pub fn escaped(text: &str) -> String {
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
             '\n' => out.push('\n'),
-            c if c.is_control() || ('\u{fffe}'..='\u{ffff}').contains(&c) => out.push('?'),
+            c if is_hidden(c) || ('\u{fffe}'..='\u{ffff}').contains(&c) => out.push('?'),
             c => out.push(c),
         }
     }

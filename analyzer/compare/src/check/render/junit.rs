@@ -1,5 +1,7 @@
 //! JUnit XML, which build servers show.
 
+use trueno_model::width::is_hidden;
+
 use crate::check::outcome::{CheckedRun, Outcome, Status};
 
 /// One suite a run: a violation is a failure; what cannot be measured and could have failed is an error; what only
@@ -74,7 +76,7 @@ fn escape(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\n' | '\t' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => {
+            c if is_hidden(c) || matches!(c, '\u{fffe}' | '\u{ffff}') => {
                 out.push_str(&format!("\\u{{{:x}}}", c as u32));
             }
             c => out.push(c),
@@ -89,6 +91,9 @@ mod tests {
 
     #[test]
     fn no_name_breaks_the_file() {
-        assert_eq!(escape("a<b>&\"\u{1}\n"), "a&lt;b&gt;&amp;&quot;\\u{1} ");
+        assert_eq!(
+            escape("a<b>&\"\u{1}\u{202e}\n"),
+            "a&lt;b&gt;&amp;&quot;\\u{1}\\u{202e} "
+        );
     }
 }
