@@ -433,7 +433,7 @@ impl Lane {
         thread.dropped_names.add_alone(table, name, rows);
         // And where it survives a kill.
         let header = self.ring().header();
-        header.dropped.add_alone(table, rows);
+        header.dropped().add_alone(table, rows);
         header.dropped_names.add_alone(table, name, rows);
     }
 }

@@ -307,10 +307,10 @@ impl SessionState {
     /// Keeps the counts of drops for when the ring is used again and the process is killed then.
     fn keep_dropped(&self, ring: &Ring) {
         let header = ring.header();
-        if header.dropped.sum() == 0 {
+        if header.dropped().sum() == 0 {
             return;
         }
-        let rows = (0..TABLES.len()).map(|table| (table, header.dropped.get(table)));
+        let rows = (0..TABLES.len()).map(|table| (table, header.dropped().get(table)));
         let mut names = NamedRows::new();
         header.dropped_names.add_to(&mut names);
         self.live.log(&[Entry::Dropped {
@@ -366,14 +366,14 @@ impl SessionState {
     /// RowCounters an event of a thread that could not get a ring.
     pub fn no_ring(&self, table: TableId) {
         if let Some(counts) = self.live.counts() {
-            counts.no_ring.add(table as usize, 1);
+            counts.no_ring().add(table as usize, 1);
         }
     }
 
     /// RowCounters rows that could not be written.
     pub fn lose(&self, table: usize, rows: u64) {
         if let Some(counts) = self.live.counts() {
-            counts.unwritten.add(table, rows);
+            counts.unwritten().add(table, rows);
         }
     }
 
@@ -381,7 +381,7 @@ impl SessionState {
     pub fn lost(&self) -> u64 {
         self.live
             .counts()
-            .map_or(0, |counts| counts.unwritten.sum())
+            .map_or(0, |counts| counts.unwritten().sum())
     }
 
     /// Makes the calling thread known to the writer.
@@ -424,7 +424,7 @@ impl SessionState {
         let lost = self.live.counts();
         // Saturating: these lie in a file that others can write.
         let lost = lost.map_or(0, |lost| {
-            let (no_ring, unwritten) = (&lost.no_ring, &lost.unwritten);
+            let (no_ring, unwritten) = (lost.no_ring(), lost.unwritten());
             no_ring.get(table).saturating_add(unwritten.get(table))
         });
         let of_threads = threads.iter().map(|thread| thread.dropped.get(table));

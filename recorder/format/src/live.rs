@@ -18,8 +18,9 @@ use std::path::Path;
 
 pub use log::{Entry, LOG, Log, LoggedThread, parse as parse_log, read as read_log};
 
+use crate::mapped_file::HEADER_BYTES;
 use crate::regular_file;
-use crate::row_counters::RowCounters;
+use crate::row_counters::{FirstCounters, LaterCounters, MappedCounters};
 
 /// Name of the folder in the run directory.
 pub const LIVE: &str = "live";
@@ -29,10 +30,31 @@ pub const COUNTS: &str = "counts";
 /// The content of `counts`.
 #[repr(C)]
 pub struct LostRows {
+    no_ring_first: FirstCounters,
+    unwritten_first: FirstCounters,
+    // Behind what older recorders wrote.
+    no_ring_later: LaterCounters,
+    unwritten_later: LaterCounters,
+}
+
+const _: () = assert!(size_of::<LostRows>() <= HEADER_BYTES);
+
+impl LostRows {
     /// Events of threads that could not get a ring.
-    pub no_ring: RowCounters,
+    pub fn no_ring(&self) -> MappedCounters<'_> {
+        MappedCounters {
+            first: &self.no_ring_first,
+            later: &self.no_ring_later,
+        }
+    }
+
     /// Rows that could not be written after the writer had failed.
-    pub unwritten: RowCounters,
+    pub fn unwritten(&self) -> MappedCounters<'_> {
+        MappedCounters {
+            first: &self.unwritten_first,
+            later: &self.unwritten_later,
+        }
+    }
 }
 
 /// File name of a ring.

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crate::mapping::Mapping;
 
-/// Changes with every change of a record, a header, or the numbers of fixed texts.
+/// Changes with every change of a record, a header, or the numbers of fixed texts; but not where a header, zeroed at
+/// first, grows at its end: then killed programs of older and newer recorders are read alike.
 const LIVE_VERSION: u32 = 1;
 /// Headers take one page: records begin behind it.
 pub const HEADER_BYTES: usize = 4096;

@@ -123,7 +123,7 @@ pub(crate) fn stop(shared: &Arc<SessionState>) {
     });
     if let (Some(_), Some(counts)) = (held, shared.live.counts()) {
         let lost = LOST.swap(0, Ordering::Relaxed);
-        counts.no_ring.add(TableId::Allocations as usize, lost);
+        counts.no_ring().add(TableId::Allocations as usize, lost);
     }
 }
 

@@ -6,7 +6,7 @@ use super::Positions;
 use crate::dropped_names::DroppedNames;
 use crate::mapped_file::{FileKind, HEADER_BYTES};
 use crate::record::{Context, Record};
-use crate::row_counters::RowCounters;
+use crate::row_counters::{FirstCounters, LaterCounters, MappedCounters};
 
 /// Magic number of the file of a ring.
 pub const MAGIC_RING: u64 = u64::from_le_bytes(*b"trueRING");
@@ -33,13 +33,21 @@ pub struct RingHeader {
     name: [AtomicU8; NAME_BYTES],
     /// The iteration and layer that hold at the tail: flags as of [`Context::store`], then both.
     context: [AtomicU64; 3],
-    /// Rows that found the ring full.
-    pub dropped: RowCounters,
+    dropped_first: FirstCounters,
     /// Positions of its two ends.
     pub positions: Positions,
     /// The same rows by name. Zeros in rings of older recorders.
     pub dropped_names: DroppedNames,
+    dropped_later: LaterCounters,
 }
+
+/// Places that they have in the files of all recorders: what is new goes behind.
+const _: () = assert!(
+    std::mem::offset_of!(RingHeader, dropped_first) == 224
+        && std::mem::offset_of!(RingHeader, positions) == 384
+        && std::mem::offset_of!(RingHeader, dropped_names) == 640
+        && std::mem::offset_of!(RingHeader, dropped_later) == 1664
+);
 
 const _: () = assert!(size_of::<RingHeader>() <= HEADER_BYTES);
 const _: () =
@@ -61,6 +69,15 @@ pub struct Identity {
 }
 
 impl RingHeader {
+    /// Rows that found the ring full.
+    #[inline]
+    pub fn dropped(&self) -> MappedCounters<'_> {
+        MappedCounters {
+            first: &self.dropped_first,
+            later: &self.dropped_later,
+        }
+    }
+
     /// A thread takes the ring, which is empty.
     pub fn take(&self, who: &Identity) {
         self.thread.store(who.thread, Ordering::Relaxed);
@@ -83,7 +100,7 @@ impl RingHeader {
         };
         self.name_length.store(stored, Ordering::Relaxed);
         self.set_context(Context::default());
-        self.dropped.clear();
+        self.dropped().clear();
         self.dropped_names.clear();
         self.uses.fetch_add(1, Ordering::Relaxed);
         self.in_use.store(1, Ordering::Release);

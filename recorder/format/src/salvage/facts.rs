@@ -93,7 +93,7 @@ fn threads(found: &LiveFolder) -> impl Iterator<Item = LoggedThread> {
             start_ticks: who.start_ticks,
             dropped: 0,
         });
-        let dropped = ring.header().dropped.sum();
+        let dropped = ring.header().dropped().sum();
         thread.dropped = thread.dropped.saturating_add(dropped);
     }
     for (index, thread) in alive {

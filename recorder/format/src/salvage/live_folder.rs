@@ -181,7 +181,7 @@ impl LiveFolder {
             return;
         }
         if !logged.contains(&(number, uses)) {
-            self.add_dropped(path, |table| header.dropped.get(table));
+            self.add_dropped(path, |table| header.dropped().get(table));
             header.dropped_names.add_to(&mut self.dropped_names);
         }
         self.rings.push(ring);
@@ -209,7 +209,7 @@ impl LiveFolder {
                 // SAFETY: the page is long enough and aligned; any bits are valid counts.
                 let counts: &LostRows = unsafe { page.base().cast().as_ref() };
                 self.add_dropped(path, |table| {
-                    let (no_ring, unwritten) = (&counts.no_ring, &counts.unwritten);
+                    let (no_ring, unwritten) = (counts.no_ring(), counts.unwritten());
                     no_ring.get(table).saturating_add(unwritten.get(table))
                 });
             }
