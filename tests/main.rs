@@ -50,5 +50,6 @@ mod sins;
 mod terminal;
 mod texts;
 mod timeline;
+mod upgrade;
 mod victim;
 mod what_if;

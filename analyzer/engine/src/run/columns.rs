@@ -77,6 +77,13 @@ impl Published {
         numbered.map(|target| target.name.as_str())
     }
 
+    /// Its columns that the format of this program does not have, in a table that it has.
+    pub(super) fn unknown_columns(&self, table: &str) -> impl Iterator<Item = &str> {
+        let known = schema::table(table);
+        let names = self.targets.iter().map(|target| target.name.as_str());
+        names.filter(move |name| known.is_some_and(|table| table.column(name).is_none()))
+    }
+
     /// True if it has no column of that name.
     pub(super) fn has_not(&self, column: &str) -> bool {
         self.targets.iter().all(|target| target.name != column)

@@ -7,10 +7,11 @@ use std::path::Path;
 
 use trueno_format::run_json::{RunJson, State};
 use trueno_format::salvage::{self, Salvaged};
-use trueno_format::schema;
+use trueno_format::schema::{self, FORMAT_MAJOR, FORMAT_MINOR};
 use trueno_model::{Problem, RunFacts, RunState, TableFacts, WallSource, width};
 use trueno_plugin::{agreeing, counted};
 
+use super::columns::Published;
 use super::segment::{Segment, SegmentState};
 
 /// State of the process that writes, or wrote, a run.
@@ -186,6 +187,38 @@ pub(super) fn end_problem(
             Some(Problem::warning("unclean_end", text))
         }
     }
+}
+
+/// A run of a later minor version: what of it this program does not know, and shows as it is.
+pub(super) fn newer_format(
+    run: Option<&RunJson>,
+    published: &BTreeMap<String, Published>,
+) -> Option<Problem> {
+    let format = &run?.format;
+    if (format.major, format.minor) <= (FORMAT_MAJOR, FORMAT_MINOR) {
+        return None;
+    }
+    let tables = published.keys();
+    let tables = tables.filter(|name| schema::table(name).is_none());
+    let columns = published.iter().flat_map(|(table, published)| {
+        let columns = published.unknown_columns(table);
+        columns.map(move |column| format!("{table}.{column}"))
+    });
+    let unknown: Vec<String> = tables.cloned().chain(columns).collect();
+    let unknown = if unknown.is_empty() {
+        "no table and no column of it is unknown".to_owned()
+    } else {
+        format!(
+            "shown as they are, and used by no analysis: {}",
+            unknown.join(", ")
+        )
+    };
+    let text = format!(
+        "format {}.{} is newer than {FORMAT_MAJOR}.{FORMAT_MINOR}, which this program knows; {unknown} \
+         (hint: use a newer trueno-analyze)",
+        format.major, format.minor
+    );
+    Some(Problem::info("newer_format", text))
 }
 
 /// Problems of a killed recorder: what it has left, and what it could not leave.

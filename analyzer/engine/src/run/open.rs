@@ -211,6 +211,10 @@ impl Run {
         problems.extend(completeness::segment_problems(&run.segments));
         problems.extend(completeness::count_problems(&facts, manifest.as_ref()));
         problems.extend(column_problems);
+        problems.extend(completeness::newer_format(
+            manifest.as_ref(),
+            &run.published,
+        ));
         if problems
             .iter()
             .any(|problem| problem.code == manifest::CHANGED)
