@@ -3,6 +3,9 @@
 //! Loom's cells stand for the records: a cell that is read and written without one having
 //! happened before the other is an error at once, whatever values are seen.
 
+pub mod endings;
+pub mod kill;
+
 use loom::cell::UnsafeCell;
 use loom::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use loom::sync::{Arc, Mutex};
