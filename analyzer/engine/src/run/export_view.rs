@@ -47,12 +47,13 @@ impl Run {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err((from, error)),
         };
+        // The table of the same name has its segments there, and its export its files.
         let to = to.join(SOURCES);
-        fs::create_dir(&to).map_err(|error| (to.clone(), error))?;
+        fs::create_dir_all(&to).map_err(|error| (to.clone(), error))?;
         for entry in entries {
             let file = entry.map_err(|error| (from.clone(), error))?;
             let path = file.path();
-            if path.is_file() {
+            if path.is_file() && path.extension().is_some_and(|ending| ending == SOURCES) {
                 fs::copy(&path, to.join(file.file_name())).map_err(|error| (path, error))?;
             }
         }
