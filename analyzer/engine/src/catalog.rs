@@ -244,7 +244,7 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
                 "bool",
                 false,
                 "identity",
-                "whether its bytes agree with the journal's hashes",
+                "whether its bytes agree with the hashes of the journal, or its own",
             ),
             ("problem", "text", true, "identity", "what is wrong with it"),
         ],

@@ -4,6 +4,11 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+/// The code of a problem: no hash vouches for some of the rows that are read.
+pub const NOT_VERIFIED: &str = "not_verified";
+/// The code of a problem: nothing that `run.json` says is certain.
+pub const RUN_JSON_CHANGED: &str = "run_json_changed";
+
 /// Severity of a finding or a problem, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -53,6 +58,11 @@ impl Problem {
     /// A problem of the level `Error`.
     pub fn error(code: &'static str, text: impl Into<String>) -> Self {
         Self::new(Level::Error, code, text)
+    }
+
+    /// Tells whether rows or facts that are shown may be others than those that were recorded.
+    pub fn is_doubt(&self) -> bool {
+        matches!(&*self.code, NOT_VERIFIED | RUN_JSON_CHANGED)
     }
 
     fn new(severity: Level, code: &'static str, text: impl Into<String>) -> Self {

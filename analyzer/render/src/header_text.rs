@@ -389,6 +389,8 @@ fn incomplete(report: &Report) -> Vec<String> {
         .problems
         .iter()
         .filter(|problem| matches!(&*problem.code, "rank_missing" | "rank_lost"));
+    let doubts = report.problems.iter().filter(|problem| problem.is_doubt());
+    reasons.extend(doubts.map(|problem| problem.text.clone()));
     reasons.extend(of_ranks.map(|problem| problem.text.clone()));
     if reasons.is_empty() {
         reasons.push("see the problems below".into());

@@ -68,6 +68,7 @@ fn open(args: &ExportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<R
             args.run.display()
         ));
     }
+    stderr.doubts(&args.run, &run);
     Ok(run)
 }
 

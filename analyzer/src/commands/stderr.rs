@@ -1,7 +1,9 @@
 //! Messages on standard error.
 
 use std::io::Write;
+use std::path::Path;
 
+use trueno_engine::run::Run;
 use trueno_model::width::printable;
 use trueno_render::style::{Meaning, Palette};
 
@@ -27,6 +29,13 @@ impl Stderr {
     pub fn warn(&self, text: &str) {
         if !self.quiet {
             self.say(Meaning::Warning, "warning:", text);
+        }
+    }
+
+    /// Reasons why rows or facts of a run may be others than those that were recorded.
+    pub fn doubts(&self, path: &Path, run: &Run) {
+        for problem in run.problems().iter().filter(|problem| problem.is_doubt()) {
+            self.warn(&format!("{}: {}", path.display(), problem.text));
         }
     }
 

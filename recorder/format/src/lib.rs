@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`schema`] | the one list of tables and columns, and a struct for the rows of each |
 //! | [`run_writer`] | runs whose rows come from elsewhere |
-//! | [`segment`], [`journal`], [`run_json`] | the files of a run |
+//! | [`segment`], [`embedded_hashes`], [`journal`], [`run_json`] | the files of a run |
 //! | [`live`], [`ring`], [`record`], [`waiting_rows`] | what a recording keeps so that it survives its process |
 //! | [`salvage`] | how that is read when the process is gone |
 //! | [`columns`], [`table_writer`], [`record_rows`] | from records to batches |
@@ -28,6 +28,7 @@ pub mod columns;
 mod devices;
 pub mod dropped_names;
 pub mod edit;
+pub mod embedded_hashes;
 mod error;
 pub mod file_size_signal;
 pub mod host;

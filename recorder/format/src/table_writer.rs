@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::columns::Columns;
+use crate::embedded_hashes::Part;
 use crate::error::Error;
 use crate::file_size_signal;
 use crate::journal::{Chunk, Line};
@@ -46,6 +47,8 @@ struct OpenSegment {
     bytes: u64,
     rows: u64,
     batches: Vec<Block>,
+    /// Head and batches.
+    parts: Vec<Part>,
 }
 
 impl TableWriter {
@@ -174,6 +177,7 @@ impl TableWriter {
             bytes: 0,
             rows: 0,
             batches: Vec::new(),
+            parts: Vec::new(),
         };
         let head = segment::head_bytes(self.table);
         let line = Line::new(&segment.name, Chunk::Head, 0, &head);
@@ -203,7 +207,8 @@ impl TableWriter {
                     .collect()
             })
             .collect();
-        let tail = segment::tail_bytes(self.table, &values, &segment.batches, segment.bytes)
+        let OpenSegment { batches, parts, .. } = &segment;
+        let tail = segment::tail_bytes(self.table, &values, batches, parts, segment.bytes)
             .map_err(|e| not_encoded(&segment.path, e))?;
         let mut line = Line::new(&segment.name, Chunk::Tail, segment.bytes, &tail);
         line.rows = Some(segment.rows);
@@ -240,6 +245,7 @@ impl OpenSegment {
             return Err(Error::io(&self.path, "write a batch", error));
         }
         self.bytes += bytes.len() as u64;
+        self.parts.push(Part::from(line));
         Ok(())
     }
 }

@@ -112,7 +112,7 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
         }));
     }
     all.push(doubt("completeness", base, run, &|member| {
-        completeness(&member.facts)
+        completeness(member)
     }));
     all.push(doubt("recorder overhead", base, run, &overhead));
     all.push(runs(base, run));
@@ -188,13 +188,14 @@ fn doubt(
     }
 }
 
-fn completeness(facts: &RunFacts) -> (Standing, String) {
+fn completeness(member: &Member) -> (Standing, String) {
+    let facts = &member.facts;
     match facts.complete {
         Some(true) => return (Standing::Same, "complete".to_owned()),
         None => return (Standing::Unknown, "not known".to_owned()),
         Some(false) => {}
     }
-    let mut words = Vec::new();
+    let mut words = member.doubts.clone();
     if let Some(dropped) = facts.dropped.filter(|rows| *rows > 0) {
         words.push(format!("{} dropped", counted(dropped, "row", "rows")));
     }

@@ -23,6 +23,8 @@ pub struct Member {
     pub shown: String,
     /// Its own facts.
     pub facts: RunFacts,
+    /// Reasons why its rows or facts may be others than those that were recorded.
+    pub doubts: Vec<String>,
     /// Intervals recorded.
     pub spans: u64,
     /// Backends that computed its bricks and kernels.
@@ -106,6 +108,12 @@ pub fn read(
         shown: shown.to_owned(),
         spans: facts.intervals(),
         backends: backends(&database).map_err(wrong)?,
+        doubts: run
+            .problems()
+            .iter()
+            .filter(|problem| problem.is_doubt())
+            .map(|problem| problem.text.clone())
+            .collect(),
         facts,
         names,
         totals,

@@ -8,7 +8,7 @@ use std::path::Path;
 use trueno_format::run_json::{RunJson, State};
 use trueno_format::salvage::{self, Salvaged};
 use trueno_format::schema::{self, FORMAT_MAJOR, FORMAT_MINOR};
-use trueno_model::{Problem, RunFacts, RunState, TableFacts, WallSource, width};
+use trueno_model::{NOT_VERIFIED, Problem, RunFacts, RunState, TableFacts, WallSource, width};
 use trueno_plugin::{agreeing, counted};
 
 use super::columns::Published;
@@ -335,6 +335,23 @@ fn of_names(rows: u64, names: Option<&BTreeMap<String, u64>>) -> String {
         others => parts.push(format!("others {others}")),
     }
     format!(" ({})", parts.join(", "))
+}
+
+/// The one line that says that rows are read whose bytes no hash vouches for.
+pub(super) fn not_verified(segments: &[Segment]) -> Option<Problem> {
+    let read = || segments.iter().filter(|segment| segment.rows_read > 0);
+    let unverified = read().filter(|s| s.state == SegmentState::Sealed && !s.verified);
+    let (count, of) = (unverified.clone().count() as u64, read().count() as u64);
+    let rows = unverified.map(|segment| segment.rows_read);
+    let rows = rows.fold(0, u64::saturating_add);
+    (count > 0).then(|| {
+        let text = format!(
+            "NOT VERIFIED: no hash tells whether {} in {count} of {} are as they were written",
+            counted(rows, "row", "rows"),
+            counted(of, "segment", "segments"),
+        );
+        Problem::warning(NOT_VERIFIED, text)
+    })
 }
 
 /// Problems of the segments, in the order of their names.

@@ -1,41 +1,18 @@
-//! Hashes that a part of an exported run carries itself, for where the journal is lost.
+//! Reads the hashes that segments and parts of exported runs carry themselves, for where the journal is lost.
 //!
-//! They stand between the last row group's indexes and the footer, where readers of Parquet
-//! do not look: a list of the row groups as JSON, its length, a hash, a mark. The hash is that
-//! of all bytes behind the row groups but its own, so the footer is not believed before it is
-//! known to be as it was written: the engine does not survive all that damaged pages may say.
-//!
-//! Pages are decoded only when a hash vouches for them, or when another program wrote the file.
+//! Dictionaries and footers are not believed, and pages of Parquet not decoded, before a hash vouches for them, or
+//! when another program wrote the file: the engine does not survive all that damaged pages may say.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-use serde::{Deserialize, Serialize};
+use trueno_format::embedded_hashes::{FIXED_BYTES, FOOTER_KEY, FileForm, MARK, Part};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::journal::{Chunk, ChunkKind};
 
-/// The mark before the footer.
-const MARK: &[u8; 8] = b"trueno\x00\x01";
-/// An entry of the footer that others leave in place as little as they leave the mark.
-pub const FOOTER_KEY: &str = "trueno.table";
-/// First and last bytes of the file.
-pub const MAGIC: &[u8; 4] = b"PAR1";
-/// Length of the list, hash, mark.
-const FIXED_BYTES: u64 = 24;
-/// Length of the footer, magic.
-const END_BYTES: u64 = 8;
 /// No list and no footer of ours is longer.
 const MAX_BYTES: u64 = 64 << 20;
-
-/// A row group.
-#[derive(Serialize, Deserialize)]
-pub struct Group {
-    pub offset: u64,
-    pub bytes: u64,
-    pub rows: u64,
-    pub xxh3: String,
-}
 
 /// Hashes a file has of itself.
 pub(super) enum Own {
@@ -47,33 +24,9 @@ pub(super) enum Own {
     None,
 }
 
-/// Puts the hashes into `end`: all that follows the row groups, as the engine wrote it.
-/// `None`: that is no end of a file.
-pub fn insert(end: &[u8], groups: &[Group]) -> Option<Vec<u8>> {
-    let footer = end.len().checked_sub(footer_bytes(end)? as usize)?;
-    let list = serde_json::to_vec(groups).ok()?;
-    let mut out = end[..footer].to_vec();
-    out.extend_from_slice(&list);
-    out.extend_from_slice(&(list.len() as u64).to_le_bytes());
-    let mut hash = Xxh3::new();
-    hash.update(&out);
-    hash.update(MARK);
-    hash.update(&end[footer..]);
-    out.extend_from_slice(&hash.digest().to_le_bytes());
-    out.extend_from_slice(MARK);
-    out.extend_from_slice(&end[footer..]);
-    Some(out)
-}
-
-/// Length of the footer with what follows it, of a file that ends so.
-fn footer_bytes(end: &[u8]) -> Option<u64> {
-    let (length, magic) = end.last_chunk::<8>()?.split_first_chunk::<4>()?;
-    (magic == MAGIC).then(|| u64::from(u32::from_le_bytes(*length)) + END_BYTES)
-}
-
 /// Reads the hashes of a file of that length.
-pub(super) fn read(file: &mut File, bytes: u64) -> io::Result<Own> {
-    if let Some(chunks) = chunks(file, bytes)? {
+pub(super) fn read(file: &mut File, bytes: u64, form: FileForm) -> io::Result<Own> {
+    if let Some(chunks) = chunks(file, bytes, form)? {
         return Ok(Own::Chunks(chunks));
     }
     let end = part(file, bytes.saturating_sub(MAX_BYTES), bytes)?;
@@ -85,9 +38,11 @@ pub(super) fn read(file: &mut File, bytes: u64) -> io::Result<Own> {
     })
 }
 
-fn chunks(file: &mut File, bytes: u64) -> io::Result<Option<Vec<Chunk>>> {
-    let end = part(file, bytes.saturating_sub(END_BYTES), bytes)?;
-    let footer = footer_bytes(&end).and_then(|length| bytes.checked_sub(length));
+fn chunks(file: &mut File, bytes: u64, form: FileForm) -> io::Result<Option<Vec<Chunk>>> {
+    let end = part(file, bytes.saturating_sub(form.end_bytes()), bytes)?;
+    let footer = form
+        .footer_bytes(&end)
+        .and_then(|length| bytes.checked_sub(length));
     let Some((footer, fixed)) = footer.and_then(|at| Some((at, at.checked_sub(FIXED_BYTES)?)))
     else {
         return Ok(None);
@@ -104,17 +59,17 @@ fn chunks(file: &mut File, bytes: u64) -> io::Result<Option<Vec<Chunk>>> {
         return Ok(None);
     };
     let list = part(file, list_at, fixed)?;
-    let Ok(groups) = serde_json::from_slice::<Vec<Group>>(&list) else {
+    let Ok(parts) = serde_json::from_slice::<Vec<Part>>(&list) else {
         return Ok(None);
     };
-    let groups_end = groups.last().map_or(MAGIC.len() as u64, |group| {
-        group.offset.saturating_add(group.bytes)
+    let parts_end = parts.last().map_or(form.first_offset(), |part| {
+        part.offset.saturating_add(part.bytes)
     });
-    if groups_end > list_at {
+    if parts_end > list_at {
         return Ok(None);
     }
-    let tail = part(file, groups_end, bytes)?;
-    let hash_at = (fixed + 8 - groups_end) as usize;
+    let tail = part(file, parts_end, bytes)?;
+    let hash_at = (fixed + 8 - parts_end) as usize;
     let mut found = Xxh3::new();
     found.update(&tail[..hash_at]);
     found.update(&tail[hash_at + 8..]);
@@ -129,25 +84,27 @@ fn chunks(file: &mut File, bytes: u64) -> io::Result<Option<Vec<Chunk>>> {
         xxh3,
         new: std::collections::BTreeMap::new(),
     };
-    let mut chunks = vec![chunk(
-        ChunkKind::Head,
-        0,
-        MAGIC.len() as u64,
-        0,
-        xxh3_64(MAGIC),
-    )];
-    for group in &groups {
-        let Ok(xxh3) = u64::from_str_radix(&group.xxh3, 16) else {
+    let mut chunks = Vec::new();
+    if form == FileForm::Parquet {
+        let magic = form.magic();
+        let bytes = magic.len() as u64;
+        chunks.push(chunk(ChunkKind::Head, 0, bytes, 0, xxh3_64(magic)));
+    }
+    for part in &parts {
+        let Ok(xxh3) = u64::from_str_radix(&part.xxh3, 16) else {
             return Ok(None);
         };
-        let kind = ChunkKind::Batch;
-        chunks.push(chunk(kind, group.offset, group.bytes, group.rows, xxh3));
+        let kind = match chunks.is_empty() {
+            true => ChunkKind::Head,
+            false => ChunkKind::Batch,
+        };
+        chunks.push(chunk(kind, part.offset, part.bytes, part.rows, xxh3));
     }
     let tail_hash = xxh3_64(&tail);
     chunks.push(chunk(
         ChunkKind::Tail,
-        groups_end,
-        bytes - groups_end,
+        parts_end,
+        bytes - parts_end,
         0,
         tail_hash,
     ));

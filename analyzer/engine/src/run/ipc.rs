@@ -13,6 +13,8 @@ use polars_arrow_format::ipc::{
     MessageRef, Precision, RecordBatchRef, TypeRef,
 };
 
+use trueno_format::embedded_hashes::FOOTER_KEY;
+
 use super::lz4;
 
 const MAGIC: &[u8; 6] = b"ARROW1";
@@ -191,6 +193,8 @@ pub(super) struct Footer {
     pub(super) fields: Vec<Field>,
     pub(super) dictionaries: Vec<Place>,
     pub(super) batches: Vec<Place>,
+    /// Name of the table that it says it is of.
+    pub(super) table: Option<String>,
 }
 
 impl Footer {
@@ -242,8 +246,17 @@ impl Footer {
             fields: fields.collect::<Result<_, String>>()?,
             dictionaries: dictionaries.map(place).collect::<Result<_, _>>()?,
             batches: batches.into_iter().map(place).collect::<Result<_, _>>()?,
+            table: table_of(footer),
         })
     }
+}
+
+/// The table that a footer names.
+fn table_of(footer: FooterRef<'_>) -> Option<String> {
+    let entries = footer.custom_metadata().ok()??;
+    let mut entries = entries.iter().filter_map(Result::ok);
+    let entry = entries.find(|entry| matches!(entry.key(), Ok(Some(FOOTER_KEY))))?;
+    Some(entry.value().ok()??.to_owned())
 }
 
 /// A record batch whose sizes make sense.

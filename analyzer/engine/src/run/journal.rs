@@ -44,6 +44,8 @@ impl Chunk {
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     pub(super) segments: BTreeMap<String, Vec<Chunk>>,
+    /// Each of its lines could be read.
+    pub(super) is_whole: bool,
 }
 
 impl Journal {
@@ -52,13 +54,11 @@ impl Journal {
         let bytes = match regular_file::read(&dir.join(FILE)) {
             Ok(bytes) => bytes,
             Err(error) => {
-                let text = if error.kind() == io::ErrorKind::NotFound {
-                    format!("{FILE} is missing: segments are read, but cannot be verified")
-                } else {
-                    format!(
-                        "{FILE} cannot be read ({error}): segments are read, but cannot be verified"
-                    )
+                let what = match error.kind() {
+                    io::ErrorKind::NotFound => "is missing".to_owned(),
+                    _ => format!("cannot be read ({error})"),
                 };
+                let text = format!("{FILE} {what}: segments have their own hashes alone, if any");
                 problems.push(Problem::warning("journal_missing", text));
                 return Journal::default();
             }
@@ -81,6 +81,7 @@ impl Journal {
         for chunks in journal.segments.values_mut() {
             chunks.sort_by_key(|chunk| chunk.offset);
         }
+        journal.is_whole = garbage.is_empty() && !cut;
         if let Some(first) = garbage.first() {
             problems.push(Problem::warning(
                 "journal_damaged",

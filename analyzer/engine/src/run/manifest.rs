@@ -7,12 +7,12 @@ use serde_json::Value;
 use trueno_format::regular_file;
 use trueno_format::run_json::{RUN_JSON as FILE, RunJson, Seal, State};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_NAME};
-use trueno_model::{ClockFacts, HostFacts, Problem, ProgramFacts, RunFacts, RunState, WallSource};
+use trueno_model::{
+    ClockFacts, HostFacts, Problem, ProgramFacts, RUN_JSON_CHANGED, RunFacts, RunState, WallSource,
+};
 
 use super::RunError;
 
-/// The code of a problem: nothing that `run.json` says is certain.
-pub(super) const CHANGED: &str = "run_json_changed";
 const CHANGED_TEXT: &str = "run.json was changed since it was written (its hash is not that of its text): host, program, \
                             clock, length and losses may be others than it says";
 
@@ -73,7 +73,7 @@ pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<Run
         }
         Ok(run) => {
             if Seal::of(&bytes) == Seal::Broken {
-                problems.push(Problem::error(CHANGED, CHANGED_TEXT));
+                problems.push(Problem::error(RUN_JSON_CHANGED, CHANGED_TEXT));
             }
             Ok(Some(run))
         }

@@ -12,7 +12,7 @@ mod append;
 mod column_reader;
 mod columns;
 mod completeness;
-pub mod embedded_hashes;
+mod embedded_hashes;
 mod error;
 mod export_view;
 mod exported;

@@ -8,7 +8,7 @@ use trueno_format::Ceiling;
 use trueno_format::run_json::RunJson;
 use trueno_format::salvage::Salvaged;
 use trueno_format::schema;
-use trueno_model::{Problem, RunFacts, TableInfo};
+use trueno_model::{Problem, RUN_JSON_CHANGED, RunFacts, TableInfo};
 
 use super::column_reader::ColumnReader;
 use super::columns::Published;
@@ -137,6 +137,7 @@ impl Run {
                     name,
                     files.get(name),
                     journal.segments.get(name).map_or(&[], Vec::as_slice),
+                    journal.is_whole,
                 )
             })
             .collect();
@@ -208,6 +209,7 @@ impl Run {
                 rest.as_ref(),
             ));
         }
+        problems.extend(completeness::not_verified(&run.segments));
         problems.extend(completeness::segment_problems(&run.segments));
         problems.extend(completeness::count_problems(&facts, manifest.as_ref()));
         problems.extend(column_problems);
@@ -217,7 +219,7 @@ impl Run {
         ));
         if problems
             .iter()
-            .any(|problem| problem.code == manifest::CHANGED)
+            .any(|problem| problem.code == RUN_JSON_CHANGED)
         {
             facts.complete = Some(false);
         }

@@ -184,7 +184,7 @@ fn tables(members: &[Member]) -> Vec<TableFacts> {
                 tables.insert(found.name.clone(), found);
                 continue;
             };
-            table.rows_read += found.rows_read;
+            table.rows_read = table.rows_read.saturating_add(found.rows_read);
             table.rows_expected = plus(table.rows_expected, found.rows_expected);
             table.rows_lost = plus(table.rows_lost, found.rows_lost);
             table.bytes += found.bytes;

@@ -1,11 +1,12 @@
 //! Decides, for one segment, what of it can be read and how.
 //!
 //! Sealed and as the journal says: the engine scans the file. Sealed, but the
-//! journal does not tell all of it: scanned too, once its structure has been
-//! checked and its batches decoded. Everything else is rebuilt from the chunks
+//! journal does not tell all of it: scanned too, where its own hashes do; where it
+//! has none, once its structure has been checked and its batches decoded. Everything else is rebuilt from the chunks
 //! that are as they were written.
 
 mod own_columns;
+mod own_hashes;
 mod part;
 
 use std::collections::BTreeMap;
@@ -26,7 +27,13 @@ use super::{ipc, rebuild, segment_errors};
 use crate::panic_guard::guarded;
 
 /// Checks one segment; `None`: the journal announced it, and nothing was ever in it.
-pub(super) fn read(name: &str, file: Option<&SegmentFile>, chunks: &[Chunk]) -> Option<Segment> {
+/// `is_journal_whole`: what the journal does not list, no recorder of this run wrote.
+pub(super) fn read(
+    name: &str,
+    file: Option<&SegmentFile>,
+    chunks: &[Chunk],
+    is_journal_whole: bool,
+) -> Option<Segment> {
     let listed = (!chunks.is_empty()).then(|| {
         chunks
             .iter()
@@ -75,6 +82,7 @@ pub(super) fn read(name: &str, file: Option<&SegmentFile>, chunks: &[Chunk]) -> 
         chunks,
         checked,
         listed,
+        is_journal_whole,
     };
     Some(reader.read(handle).unwrap_or_else(|error| {
         Segment::lost(name, file.bytes, listed, format!("cannot be read: {error}"))
@@ -100,6 +108,7 @@ struct Reader<'a> {
     checked: Checked,
     /// Rows the journal lists.
     listed: Option<u64>,
+    is_journal_whole: bool,
 }
 
 impl Reader<'_> {
@@ -116,6 +125,9 @@ impl Reader<'_> {
                 return self.sealed(&mut handle);
             }
             if !self.file.open {
+                if let Some(segment) = self.by_own_hashes(&mut handle)? {
+                    return Ok(segment);
+                }
                 let unverified = self.unverified(&mut handle)?;
                 if unverified.state == SegmentState::Sealed || self.chunks.is_empty() {
                     return Ok(unverified);

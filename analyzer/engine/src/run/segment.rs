@@ -51,7 +51,7 @@ pub(super) struct Segment {
     pub(super) name: String,
     pub(super) table: String,
     pub(super) state: SegmentState,
-    /// Tells whether every byte that is read was compared with the journal's hashes.
+    /// Tells whether every byte that is read was compared with a hash: the journal's, or the segment's own.
     pub(super) verified: bool,
     /// `None`: neither journal nor footer tell.
     pub(super) rows_expected: Option<u64>,

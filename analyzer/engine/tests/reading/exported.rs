@@ -250,7 +250,8 @@ fn without_run_json_or_journal_the_rows_are_read() {
     fs::remove_file(export.path("batches.jsonl")).unwrap();
     let run = open_damaged(&export);
     assert_eq!(run.facts().rows, 37);
-    assert!(has_problem(&run, &["bricks/000000.parquet: not verified"]));
+    assert!(has_problem(&run, &["batches.jsonl is missing"]));
+    assert!(!has_problem(&run, &["not_verified"]));
 
     let export = exported(&sample(), 4, 2);
     fs::remove_file(export.path("batches.jsonl")).unwrap();
@@ -286,6 +287,25 @@ fn a_file_written_anew_by_another_program_is_read_and_said_to_be_changed() {
         .unwrap();
     let run = open_damaged(&export);
     assert_eq!((run.facts().rows, run.facts().rows_lost), (32, 5));
+}
+
+#[test]
+fn sources_of_kernels_lie_beside_the_rows_that_name_them() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("full.run");
+    trueno_fixture::full(&dir, None);
+    let source = Sample { temp, dir };
+    let export = exported(&source, 100, 8);
+    same_run(&source.open(), &export.open());
+    let names = |sample: &Sample| -> Vec<_> {
+        let files = trueno_fixture::damage::files(&sample.path("ptx"));
+        files
+            .into_iter()
+            .filter(|file| file.extension().unwrap() == "ptx")
+            .collect()
+    };
+    assert_eq!(names(&source).len(), 1);
+    assert_eq!(names(&source), names(&export));
 }
 
 #[test]

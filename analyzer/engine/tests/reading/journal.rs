@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use trueno_engine::run::Run;
+
 use crate::sample::{all_rows, has_problem, originals, problem_texts, sample};
 
 #[test]
@@ -24,6 +26,55 @@ fn without_a_journal_everything_is_read_and_nothing_verified() {
         run.facts().clean_end,
         "what cannot be verified has still ended cleanly"
     );
+}
+
+#[test]
+fn rows_that_nothing_vouches_for_are_told_in_one_line() {
+    let sample = sample();
+    fs::remove_file(sample.path("batches.jsonl")).unwrap();
+    let run = sample.open();
+    let told = problem_texts(&run);
+    let told: Vec<_> = told
+        .iter()
+        .filter(|text| text.contains("NOT VERIFIED"))
+        .collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("37 rows in 3 of 3 segments"), "{told:?}");
+}
+
+#[test]
+fn without_a_journal_segments_are_verified_by_their_own_hashes() {
+    let temp = tempfile::tempdir().unwrap();
+    let dir = temp.path().join("full.run");
+    trueno_fixture::full(&dir, None);
+    let whole = Run::open(&dir).unwrap();
+    fs::remove_file(dir.join("batches.jsonl")).unwrap();
+    let run = Run::open(&dir).unwrap();
+    assert_eq!(run.facts(), whole.facts(), "complete as before");
+    let new = problem_texts(&run).len() - problem_texts(&whole).len();
+    assert_eq!(new, 1, "{:?}", problem_texts(&run));
+    assert!(has_problem(&run, &["batches.jsonl is missing"]));
+
+    // Tables of the same columns are told apart, and a damaged batch loses itself alone.
+    let file = dir.join("bricks/000000.arrow");
+    let before = fs::read(&file).unwrap();
+    let other = fs::read(dir.join("threads/000000.arrow")).unwrap();
+    fs::write(&file, other).unwrap();
+    let run = Run::open(&dir).unwrap();
+    assert!(has_problem(
+        &run,
+        &["error", "bricks/000000.arrow", "it is one of threads"]
+    ));
+    let mut damaged = before.clone();
+    let end = damaged.len() - 40;
+    damaged[end] ^= 1;
+    fs::write(&file, damaged).unwrap();
+    let run = Run::open(&dir).unwrap();
+    assert!(has_problem(
+        &run,
+        &["error", "bricks/000000.arrow", "its end is damaged"]
+    ));
+    assert!(run.facts().complete == Some(false));
 }
 
 #[test]

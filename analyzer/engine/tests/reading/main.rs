@@ -9,6 +9,7 @@ mod journal;
 mod ranks;
 mod recorded;
 mod sample;
+mod seeded_damage;
 mod sql;
 mod unfinished;
 mod unknown;

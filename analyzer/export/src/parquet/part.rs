@@ -10,7 +10,7 @@ use std::rc::Rc;
 use polars::prelude::{CompatLevel, DataFrame, DataType, PolarsResult, SchemaExt};
 use polars_parquet::write::{FileWriter, KeyValue};
 use trueno_engine::panic_guard::guarded;
-use trueno_engine::run::embedded_hashes::{self, Group, MAGIC};
+use trueno_format::embedded_hashes::{self, FOOTER_KEY, FileForm};
 use trueno_format::journal::{Chunk, Line};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -44,7 +44,7 @@ impl Part {
         let tally = Tally(Rc::new(RefCell::new(Counted {
             file: BufWriter::new(File::create_new(&path).map_err(disk)?),
             hash: Xxh3::new(),
-            unhashed: MAGIC.len(),
+            unhashed: FileForm::Parquet.magic().len(),
             chunk_bytes: 0,
             held: None,
             failed: None,
@@ -55,7 +55,7 @@ impl Part {
             writer: writer.map_err(|reason| engine(table, reason))?,
             table: table.to_owned(),
             tally,
-            lines: vec![Line::new(&name, Chunk::Head, 0, MAGIC)],
+            lines: vec![Line::new(&name, Chunk::Head, 0, FileForm::Parquet.magic())],
             rows: 0,
             known: BTreeMap::new(),
             name,
@@ -91,14 +91,15 @@ impl Part {
         // The writer's own entry describes the columns to Arrow a second time, in types that
         // not every reader of Arrow has.
         let about = vec![KeyValue {
-            key: embedded_hashes::FOOTER_KEY.to_owned(),
+            key: FOOTER_KEY.to_owned(),
             value: Some(self.table.clone()),
         }];
         self.tally.0.borrow_mut().held = Some(Vec::new());
         self.guard(|part| part.writer.end(Some(about)).map(|_| ()))?;
         let held = self.tally.0.borrow_mut().held.take();
-        let groups: Vec<Group> = self.lines[1..].iter().map(group).collect();
-        let end = embedded_hashes::insert(&held.unwrap_or_default(), &groups);
+        let groups: Vec<_> = self.lines[1..].iter().map(Into::into).collect();
+        let held = held.unwrap_or_default();
+        let end = embedded_hashes::insert(FileForm::Parquet, &held, &groups);
         let end = end.ok_or_else(|| engine(&self.table, "it wrote no footer".to_owned()))?;
         (self.tally.write_all(&end)).map_err(|error| named(&self.path, error))?;
         let mut line = self.end_chunk(Chunk::Tail);
@@ -158,15 +159,6 @@ impl Part {
             }
         }
         Ok(new)
-    }
-}
-
-fn group(line: &Line) -> Group {
-    Group {
-        offset: line.offset,
-        bytes: line.bytes,
-        rows: line.rows.unwrap_or(0),
-        xxh3: line.xxh3.clone(),
     }
 }
 

@@ -160,6 +160,7 @@ fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
             path.display()
         ));
     }
+    stderr.doubts(path, &run);
     Ok(run)
 }
 

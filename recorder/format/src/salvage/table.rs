@@ -4,6 +4,7 @@ use std::io;
 
 use super::{SalvagedBatch, SalvagedSegment};
 use crate::columns::Columns;
+use crate::embedded_hashes::Part;
 use crate::schema::{TABLES, Table};
 use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_ROWS};
 use crate::text::{Text, TextTable, Texts};
@@ -21,6 +22,8 @@ struct SalvageTable {
     columns: Option<Columns>,
     dictionaries: Vec<Dictionary>,
     blocks: Vec<Block>,
+    /// Head and batches.
+    parts: Vec<Part>,
     open: SalvagedSegment,
     done: Vec<SalvagedSegment>,
 }
@@ -105,6 +108,7 @@ impl SalvageTable {
                 .map(|_| Dictionary::default())
                 .collect(),
             blocks: Vec::new(),
+            parts: Vec::new(),
             open: SalvagedSegment::new(table),
             done: Vec::new(),
         }
@@ -136,6 +140,10 @@ impl SalvageTable {
                 line.new.insert(column.name.to_owned(), new.collect());
             }
         }
+        if self.parts.is_empty() {
+            self.parts.push(Part::new(0, &self.open.bytes, 0));
+        }
+        self.parts.push(Part::new(offset, bytes, line.rows));
         self.open.bytes.extend_from_slice(bytes);
         self.open.rows += line.rows;
         self.open.batches.push(line);
@@ -163,7 +171,8 @@ impl SalvageTable {
             .collect();
         let offset = segment.bytes.len() as u64;
         let blocks = std::mem::take(&mut self.blocks);
-        let tail = segment::tail_bytes(self.table, &values, &blocks, offset)?;
+        let parts = std::mem::take(&mut self.parts);
+        let tail = segment::tail_bytes(self.table, &values, &blocks, &parts, offset)?;
         segment.bytes.extend_from_slice(&tail);
         self.dictionaries.iter_mut().for_each(Dictionary::clear);
         self.done.push(segment);

@@ -5,6 +5,7 @@ use std::mem::take;
 
 use super::metadata::Block;
 use super::{head_bytes, tail_bytes, text_columns};
+use crate::embedded_hashes::Part;
 use crate::journal::{Chunk, Line};
 use crate::schema::Table;
 
@@ -97,7 +98,8 @@ impl SegmentBuilder {
             .map(|column| self.dictionaries.remove(column.name).unwrap_or_default())
             .collect();
         let offset = self.bytes.len() as u64;
-        let tail = tail_bytes(self.table, &values, &self.blocks, offset);
+        let parts: Vec<Part> = self.lines.iter().map(Part::from).collect();
+        let tail = tail_bytes(self.table, &values, &self.blocks, &parts, offset);
         let tail = tail.map_err(|error| error.to_string())?;
         self.lines.push(Line {
             rows: Some(self.rows),

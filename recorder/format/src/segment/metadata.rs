@@ -6,6 +6,7 @@
 
 use flatbuffers::{FlatBufferBuilder, Push, PushAlignment, TableFinishedWIPOffset, WIPOffset};
 
+use crate::embedded_hashes::FOOTER_KEY;
 use crate::schema::{Column, ColumnType, Table};
 
 pub(super) type Builder = FlatBufferBuilder<'static>;
@@ -200,11 +201,19 @@ pub(super) fn footer(of: &Table, dictionaries: &[Block], batches: &[Block]) -> V
     let dictionaries = builder.create_vector(dictionaries);
     let batches = builder.create_vector(batches);
     let schema = schema(&mut builder, of);
+    let key = builder.create_string(FOOTER_KEY);
+    let name = builder.create_string(of.name);
+    let entry = table(&mut builder, |to| {
+        to.push_slot_always(slot(1), name);
+        to.push_slot_always(slot(0), key);
+    });
+    let entries = builder.create_vector(&[entry]);
     let footer = table(&mut builder, |to| {
         to.push_slot(slot(0), VERSION, 0);
         to.push_slot_always(slot(1), schema);
         to.push_slot_always(slot(2), dictionaries);
         to.push_slot_always(slot(3), batches);
+        to.push_slot_always(slot(4), entries);
     });
     builder.finish(footer, None);
     let footer = builder.finished_data();

@@ -10,12 +10,14 @@ use std::io;
 use std::ops::Range;
 
 use polars::prelude::{DataFrame, ParquetReader, Schema, SchemaExt, SchemaRef, SerReader};
+use trueno_format::embedded_hashes::FileForm;
 
 use super::super::embedded_hashes::{self, Own};
 use super::super::journal::ChunkKind;
 use super::super::segment::{Segment, SegmentState, Source};
 use super::super::segment_errors::Names;
 use super::super::verify::{self, Verdict};
+use super::own_hashes::UNLISTED;
 use super::{Reader, own_columns, segment_errors, table_of};
 use crate::panic_guard::guarded;
 
@@ -33,7 +35,7 @@ impl Reader<'_> {
         if self.lists_all_of_it() {
             return self.good_groups(handle);
         }
-        match embedded_hashes::read(handle, self.file.bytes)? {
+        match embedded_hashes::read(handle, self.file.bytes, FileForm::Parquet)? {
             Own::Chunks(chunks) => {
                 let checked =
                     verify::check(handle, self.file.bytes, &chunks, |chunk, _| Ok(chunk.rows))?;
@@ -48,8 +50,12 @@ impl Reader<'_> {
                     let faults = vec![own_columns::fault(&table_of(self.name), &reason)];
                     return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
                 }
-                segment.verified = false;
-                segment.faults.insert(0, self.why_not_verified());
+                if self.was_changed() {
+                    segment.verified = false;
+                    segment.faults.insert(0, self.why_not_verified());
+                } else if self.is_journal_whole {
+                    segment.faults.insert(0, UNLISTED.to_owned());
+                }
                 segment.rows_expected = segment.rows_expected.max(self.listed);
                 Ok(segment)
             }
@@ -67,6 +73,12 @@ impl Reader<'_> {
         self.checked.covers()
             && (self.chunks.last())
                 .is_some_and(|c| c.kind == ChunkKind::Tail && c.end() == self.file.bytes)
+    }
+
+    /// Tells whether the journal lists a file of another length.
+    fn was_changed(&self) -> bool {
+        let last = self.chunks.last();
+        last.is_some_and(|c| c.kind == ChunkKind::Tail && c.end() != self.file.bytes)
     }
 
     fn why_not_verified(&self) -> String {

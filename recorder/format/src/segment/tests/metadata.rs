@@ -10,12 +10,13 @@ use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{
     DictionaryTracker, IpcDataGenerator, IpcWriteContext, IpcWriteOptions, write_message,
 };
-use arrow_ipc::{CompressionType, FooterBuilder, MetadataVersion};
+use arrow_ipc::{CompressionType, FooterBuilder, KeyValue, KeyValueArgs, MetadataVersion};
 use arrow_schema::{DataType, Field, Schema};
 use flatbuffers::FlatBufferBuilder;
 
 use super::super::{MAGIC, text_columns};
 use super::*;
+use crate::embedded_hashes::{FOOTER_KEY, FileForm, Part, insert};
 use crate::schema::{Column, ColumnType, TABLES};
 
 fn data_type(ty: ColumnType) -> DataType {
@@ -89,11 +90,18 @@ fn footer(
     let schema = IpcSchemaEncoder::new()
         .with_dictionary_tracker(&mut DictionaryTracker::new(false))
         .schema_to_fb_offset(&mut builder, &arrow_schema(table));
+    let entry = KeyValueArgs {
+        key: Some(builder.create_string(FOOTER_KEY)),
+        value: Some(builder.create_string(table.name)),
+    };
+    let entry = KeyValue::create(&mut builder, &entry);
+    let entries = builder.create_vector(&[entry]);
     let mut footer = FooterBuilder::new(&mut builder);
     footer.add_version(MetadataVersion::V5);
     footer.add_schema(schema);
     footer.add_dictionaries(dictionaries);
     footer.add_recordBatches(batches);
+    footer.add_custom_metadata(entries);
     let footer = footer.finish();
     builder.finish(footer, None);
     builder.finished_data().to_vec()
@@ -126,13 +134,15 @@ fn metadata_are_those_of_arrow_ipc() {
             expected.extend(&footer);
             expected.extend((footer.len() as i32).to_le_bytes());
             expected.extend(MAGIC);
+            let parts = [Part::new(0, &head(table), 0), Part::new(512, b"batch", 7)];
+            let expected = insert(FileForm::Arrow, &expected, &parts).unwrap();
             let ours = batches.map(|(offset, metadata_bytes, body_bytes)| Block {
                 offset,
                 metadata_bytes,
                 body_bytes,
             });
             let values = vec![texts.to_vec(); text_columns(table).count()];
-            let tail = tail_bytes(table, &values, &ours, offset).unwrap();
+            let tail = tail_bytes(table, &values, &ours, &parts, offset).unwrap();
             assert_eq!(tail, expected, "{}", table.name);
         }
     }

@@ -13,6 +13,7 @@ use arrow_ipc::reader::FileReader;
 use proptest::prelude::*;
 
 use super::*;
+use crate::embedded_hashes::Part;
 use crate::schema::{ColumnType, TABLES};
 use columns::{Given, Pattern, pattern};
 use metadata::arrow_schema;
@@ -36,14 +37,17 @@ fn decode(table: &Table, batches: &[Given]) -> Vec<RecordBatch> {
     let mut encoder = BatchEncoder::new();
     let mut file = head_bytes(table);
     let mut blocks = Vec::new();
+    let mut parts = vec![Part::new(0, &file, 0)];
     for given in batches {
         let (bytes, block) = encode(&mut encoder, given, file.len() as u64);
+        parts.push(Part::new(block.offset, &bytes, given.rows as u64));
         file.extend(bytes);
         blocks.push(block);
     }
     let texts: Vec<String> = (0..TEXTS).map(|n| format!("text of key {n}")).collect();
     let dictionaries = vec![texts; text_columns(table).count()];
-    file.extend(tail_bytes(table, &dictionaries, &blocks, file.len() as u64).unwrap());
+    let tail = tail_bytes(table, &dictionaries, &blocks, &parts, file.len() as u64);
+    file.extend(tail.unwrap());
     let reader = FileReader::try_new(Cursor::new(file), None).unwrap();
     assert_eq!(*reader.schema(), arrow_schema(table));
     reader.map(Result::unwrap).collect()
