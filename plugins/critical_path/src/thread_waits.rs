@@ -195,7 +195,8 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait
     let inside = others.iter().filter_map(|other| {
         let rows = nested(other.rows, first.start_ns, last.end_ns)?;
         // One that did next to nothing, such as look at the device once, was not begun for that.
-        let is_busy = rows.iter().map(Span::dur_ns).sum::<i64>() >= length_ns / OWN_PART;
+        let busy_ns = rows.iter().map(Span::dur_ns);
+        let is_busy = busy_ns.fold(0, i64::saturating_add) >= length_ns / OWN_PART;
         take_turns &= other.takes_turns || !is_busy;
         is_busy.then_some(rows)
     });

@@ -141,7 +141,10 @@ pub fn compare(entries: Vec<Entry>) -> Vec<Entry> {
     }
     let mut groups: Vec<Vec<Entry>> = by_name.into_values().collect();
     groups.retain(|group| group.len() > 1);
-    let time = |group: &[Entry]| group.iter().map(|entry| entry.dur_ns).sum::<i64>();
+    let time = |group: &[Entry]| {
+        let times = group.iter().map(|entry| entry.dur_ns);
+        times.fold(0, i64::saturating_add)
+    };
     groups.sort_by_key(|group| Reverse(time(group)));
     let mut out = Vec::new();
     for mut group in groups {

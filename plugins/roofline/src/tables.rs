@@ -205,7 +205,10 @@ pub fn ceilings_used(points: &[&Point], ceilings: &Ceilings) -> TableBuilder {
         .f64("earlier", rows().map(|row| row.earlier))
         .text("doubt", rows().map(|row| row.doubt()))
         .u64("points", at.iter().map(|at| used(*at).count() as u64))
-        .i64("dur_ns", at.iter().map(|at| used(*at).sum::<i64>()))
+        .i64(
+            "dur_ns",
+            at.iter().map(|at| used(*at).fold(0, i64::saturating_add)),
+        )
 }
 
 /// Table `backends`: names that ran on several backends, or here and in the baseline.

@@ -79,7 +79,7 @@ pub fn bounds(facts: &Facts, scan: &Scan) -> [Check; 2] {
         },
         match worst[1] {
             Some(table) => inside.evidence(format!(
-                "SELECT id, start_ns, dur_ns FROM {table} WHERE start_ns < 0 OR start_ns + dur_ns > {wall_ns}"
+                "SELECT id, start_ns, dur_ns FROM {table} WHERE start_ns < 0 OR dur_ns > {wall_ns} - start_ns"
             )),
             None => inside,
         },

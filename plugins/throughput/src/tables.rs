@@ -233,7 +233,7 @@ pub fn summary(results: &[Result]) -> TableBuilder {
                 .warm_up()?
                 .iter()
                 .map(|row| row.iteration.wall_ns)
-                .sum(),
+                .fold(0, i64::saturating_add),
         )
     };
     let table = Table::build("summary")

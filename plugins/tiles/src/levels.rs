@@ -101,7 +101,7 @@ pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
         .zip(0..)
         .map(|(name, number)| {
             let of_threads = || sums.iter().map(|levels| levels[number as usize]);
-            let add = |of: fn(Sum) -> i64| of_threads().map(of).sum::<i64>();
+            let add = |of: fn(Sum) -> i64| of_threads().map(of).fold(0, i64::saturating_add);
             let longest_ns = of_threads().map(|sum| sum.inclusive_ns).max().unwrap_or(0);
             let inclusive_ns = add(|sum| sum.inclusive_ns);
             Level {

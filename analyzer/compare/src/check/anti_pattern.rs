@@ -254,7 +254,9 @@ fn god_process(subject: &Subject<'_>) -> Result<Measured, String> {
         .iter()
         .map(|(rank, all)| (any_and_alone(all).0, *rank))
         .collect();
-    let total: i64 = busy.iter().map(|(ns, _)| ns).sum();
+    let total = busy
+        .iter()
+        .fold(0_i64, |sum, (ns, _)| sum.saturating_add(*ns));
     let Some((most, rank)) = busy.iter().max().filter(|_| total > 0) else {
         return Ok(Err("no rank recorded any work"));
     };

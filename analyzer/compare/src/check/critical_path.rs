@@ -128,7 +128,8 @@ impl Condition for CriticalPath {
                 place,
             ));
         }
-        let total: i64 = pieces.iter().map(|(ns, _)| ns).sum();
+        let times = pieces.iter().map(|(ns, _)| *ns);
+        let total = times.fold(0, i64::saturating_add);
         pieces.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         let longest = pieces.first().map_or(String::new(), |(ns, name)| {
             format!(", {} of it in {name}", units::duration(*ns as f64))

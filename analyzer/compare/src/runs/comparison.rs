@@ -196,7 +196,8 @@ fn paths(base: &[Member], run: &[Member]) -> Vec<PathRow> {
     let keys: BTreeSet<&(String, String)> = paths.flat_map(|path| path.keys()).collect();
     let mean = |members: &[Member], key: &(String, String)| {
         let paths = members.iter().filter_map(|member| member.path.as_ref());
-        let sum: i64 = paths.map(|path| path.get(key).copied().unwrap_or(0)).sum();
+        let times = paths.map(|path| path.get(key).copied().unwrap_or(0));
+        let sum = times.fold(0, i64::saturating_add);
         sum as f64 / members.len() as f64
     };
     let mut rows: Vec<PathRow> = keys

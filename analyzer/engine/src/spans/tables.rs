@@ -150,7 +150,8 @@ fn made(
                 at => Some(run.elements[at as usize]),
             }));
         }
-        let busy_ns = nesting.self_ns.iter().sum();
+        let self_ns = nesting.self_ns.iter().copied();
+        let busy_ns = self_ns.fold(0, i64::saturating_add);
         lane_row(&mut lanes, &lane, (name, kind), run.origin_ns, busy_ns);
     }
     Ok(Tables {

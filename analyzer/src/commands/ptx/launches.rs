@@ -115,7 +115,8 @@ impl Launches {
             |ns: Option<i64>| ns.map_or_else(|| NOT_MEASURED.to_owned(), |ns| duration(ns as f64));
         let count: u64 = self.0.iter().map(|alike| alike.count).sum();
         let timed: u64 = self.0.iter().map(|alike| alike.timed).sum();
-        let total: i64 = self.0.iter().map(|alike| alike.total_ns).sum();
+        let times = self.0.iter().map(|alike| alike.total_ns);
+        let total = times.fold(0, i64::saturating_add);
         // Writing to a string cannot fail.
         let _ = match count {
             0 => writeln!(out, "{lead}no launch of it was recorded"),
