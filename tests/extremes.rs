@@ -1,10 +1,20 @@
-//! Values at the ends of their types, in each column in turn: no command panics, runs on, or ends otherwise than it says.
+//! Values at the ends of their types, in each column in turn: no command panics, runs on, or ends otherwise than it
+//! says.
 
+use std::time::Duration;
+
+use trueno_fixture::damage::Seeded;
 use trueno_fixture::{Change, full};
 use trueno_format::run_writer::Cell;
 use trueno_format::schema::{ColumnType, TABLES};
 
-use crate::harness::Dir;
+use crate::harness::{Dir, PATIENCE};
+
+/// A column that takes a value in every row.
+type Extreme = (&'static str, &'static str, Cell);
+
+/// A command of the long part that takes longer runs on: the run has a few dozen rows.
+const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
 /// The ends of a type.
 fn ends(ty: ColumnType) -> Vec<Cell> {
@@ -20,7 +30,7 @@ fn ends(ty: ColumnType) -> Vec<Cell> {
 }
 
 /// Columns and values, by table.
-fn cases() -> Vec<(&'static str, &'static str, Cell)> {
+fn cases() -> Vec<Extreme> {
     let columns = TABLES.iter().flat_map(|table| {
         let columns = table.columns.iter();
         columns.map(|column| (table.name, column))
@@ -35,58 +45,146 @@ fn cases() -> Vec<(&'static str, &'static str, Cell)> {
 /// Exit codes that a command may have; 101 would be a panic, none a signal.
 const CODES: [i32; 4] = [0, 1, 2, 3];
 
-fn all_commands(cases: impl Iterator<Item = (&'static str, &'static str, Cell)>) {
-    let mut faults = Vec::new();
-    for (table, column, to) in cases {
-        let dir = Dir::new();
-        let run = dir.join("a.run");
-        let shown = format!("{table}.{column} = {to:?}");
-        full(&run, Some(Change { table, column, to }));
-        let run = run.to_str().unwrap();
-        for arguments in [
-            vec!["report", run, "--json", "r.json", "--html", "r.html"],
-            vec!["compare", run, run],
-            vec!["tree", run],
-            vec!["export", "chrome", run, "-o", "t.json"],
-            vec!["export", "parquet", run, "-o", "p.run"],
-            vec!["check", run, "--golden", run],
-        ] {
-            let output = dir.command(&arguments).command.output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            let is_fine = output
-                .status
-                .code()
-                .is_some_and(|code| CODES.contains(&code));
-            if !is_fine || said.contains("panicked") {
-                faults.push(format!(
-                    "{shown}: {}: {:?}\n{said}",
-                    arguments[0], output.status
-                ));
+const SOME: [&str; 6] = [
+    "report a.run --json r.json --html r.html",
+    "compare a.run a.run",
+    "tree a.run",
+    "export chrome a.run -o t.json",
+    "export parquet a.run -o p.run",
+    "check a.run --golden a.run",
+];
+
+/// The other commands that read a run.
+const OTHERS: [&str; 15] = [
+    "report a.run --markdown r.md --csv csv --baseline b.run",
+    "report a.run --window 100ns..500ns -q --json w.json",
+    "compare b.run a.run --html c.html",
+    "compare b.run a.run a.run --format json",
+    "tree a.run --format json",
+    "info a.run --format json",
+    "tables a.run",
+    "query a.run SELECT_SUMS",
+    "query a.run SELECT_SPANS",
+    "export perfetto a.run -o t.pftrace",
+    "export otlp a.run -o t.otlp",
+    "export folded a.run -o t.folded",
+    "export flamegraph a.run -o t.svg",
+    "golden save a.run -o g.json",
+    "recover a.run -o n.run",
+];
+
+const SUMS: &str =
+    "SELECT COUNT(*), SUM(dur_ns), MIN(start_ns), MAX(start_ns + dur_ns), AVG(dur_ns) FROM bricks";
+const SPANS: &str = "SELECT * FROM timeline.spans";
+
+/// Runs the commands on a run with these columns at their ends; adds faults in words.
+fn try_commands(
+    changes: &[Extreme],
+    commands: &[&str],
+    patience: Duration,
+    faults: &mut Vec<String>,
+) {
+    let dir = Dir::new();
+    let change = |(table, column, to): &Extreme| Change {
+        table,
+        column,
+        to: *to,
+    };
+    full(&dir.join("a.run"), changes.iter().map(change));
+    if commands.iter().any(|command| command.contains("b.run")) {
+        full(&dir.join("b.run"), None);
+    }
+    let shown: Vec<String> = changes
+        .iter()
+        .map(|(table, column, to)| format!("{table}.{column} = {to:?}"))
+        .collect();
+    let shown = shown.join(", ");
+    for command in commands {
+        let arguments: Vec<&str> = command
+            .split(' ')
+            .map(|word| match word {
+                "SELECT_SUMS" => SUMS,
+                "SELECT_SPANS" => SPANS,
+                word => word,
+            })
+            .collect();
+        let output = match dir.command(&arguments).ends_within(patience) {
+            Ok(output) => output,
+            Err(late) => {
+                faults.push(format!("{shown}: {command}: {late}"));
+                continue;
             }
+        };
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let code = output.status.code();
+        if !code.is_some_and(|code| CODES.contains(&code)) || said.contains("panicked") {
+            faults.push(format!("{shown}: {command}: {:?}\n{said}", output.status));
         }
-        let json = std::fs::read_to_string(dir.join("r.json")).unwrap_or_default();
-        if json.contains("panicked") || json.contains("overflow") {
-            let at = json.find("panicked").or(json.find("overflow")).unwrap_or(0);
-            let text: String = json[at.saturating_sub(200)..].chars().take(400).collect();
-            faults.push(format!("{shown}: report: {text}"));
+        if said.contains("Usage:") {
+            faults.push(format!("{command}: is no command\n{said}"));
         }
     }
-    assert!(
-        faults.is_empty(),
-        "{} faults\n{}",
-        faults.len(),
-        faults.join("\n")
+    for page in ["r.json", "r.html", "w.json", "c.html"] {
+        let text = std::fs::read_to_string(dir.join(page)).unwrap_or_default();
+        let found = text.find("panicked").or(text.find("with overflow"));
+        if let Some(at) = found {
+            let around: String = text[..at].chars().rev().take(200).collect();
+            let around: String = around.chars().rev().collect();
+            let rest: String = text[at..].chars().take(200).collect();
+            faults.push(format!("{shown}: {page}: {around}{rest}"));
+        }
+    }
+}
+
+fn no_faults(cases: usize, commands: usize, faults: &[String]) {
+    println!(
+        "{cases} runs, {commands} commands each, {} faults",
+        faults.len()
     );
+    assert!(cases > 0);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
 fn some_columns_at_the_ends_of_their_types() {
     // Another column of each table, and of all values: it is `all_columns…` that leaves none out.
-    all_commands(cases().into_iter().step_by(29));
+    let mut faults = Vec::new();
+    let cases: Vec<Extreme> = cases().into_iter().step_by(29).collect();
+    for case in &cases {
+        try_commands(&[*case], &SOME, PATIENCE, &mut faults);
+    }
+    // And the other commands once.
+    try_commands(&cases[..1], &OTHERS, PATIENCE, &mut faults);
+    no_faults(cases.len(), SOME.len(), &faults);
 }
 
+/// `cargo test -p trueno-analyze --test e2e -- --ignored --nocapture all_columns`
 #[test]
-#[ignore = "minutes: each column, each end, six commands"]
+#[ignore = "an hour: each column, each end, every command"]
 fn all_columns_at_the_ends_of_their_types() {
-    all_commands(cases().into_iter());
+    let mut faults = Vec::new();
+    let commands = [&SOME[..], &OTHERS].concat();
+    let cases = cases();
+    for case in &cases {
+        try_commands(&[*case], &commands, LONG_PATIENCE, &mut faults);
+    }
+    no_faults(cases.len(), commands.len(), &faults);
+}
+
+/// `TRUENO_TEST_EXTREMES=500 cargo test -p trueno-analyze --test e2e -- --ignored --nocapture several_columns`
+#[test]
+#[ignore = "minutes: several columns at once, drawn by seeds"]
+fn several_columns_at_the_ends_of_their_types() {
+    let count = std::env::var("TRUENO_TEST_EXTREMES").ok();
+    let count = count.and_then(|count| count.parse().ok()).unwrap_or(100);
+    let (cases, mut faults) = (cases(), Vec::new());
+    for seed in 0..count {
+        let mut numbers = Seeded::new(seed);
+        let several = 2 + numbers.below(4);
+        let changes: Vec<Extreme> = (0..several)
+            .map(|_| cases[numbers.below(cases.len())])
+            .collect();
+        try_commands(&changes, &SOME, LONG_PATIENCE, &mut faults);
+    }
+    no_faults(count as usize, SOME.len(), &faults);
 }

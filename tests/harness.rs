@@ -156,13 +156,19 @@ impl Run {
 impl Run {
     /// As [`Command::output`], for no longer than [`PATIENCE`].
     fn output(&mut self) -> Output {
+        let output = self.ends_within(PATIENCE);
+        output.unwrap_or_else(|late| panic!("{late}: {:?}", self.command))
+    }
+
+    /// As [`Command::output`]; an error: it does not end by then.
+    pub fn ends_within(&mut self, patience: Duration) -> Result<Output, &'static str> {
         let streams = self.command.stdin(Stdio::null()).stdout(Stdio::piped());
         let child = streams.stderr(Stdio::piped()).spawn();
         let child = child.expect("the command starts");
         let id = i32::try_from(child.id()).expect("numbers of processes are small");
         let (done, is_done) = mpsc::channel::<()>();
         let watch = std::thread::spawn(move || {
-            let is_late = is_done.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout);
+            let is_late = is_done.recv_timeout(patience) == Err(mpsc::RecvTimeoutError::Timeout);
             if is_late {
                 // SAFETY: a call with numbers. The child has not been waited for while nobody says so.
                 unsafe { libc::kill(id, libc::SIGKILL) };
@@ -172,8 +178,10 @@ impl Run {
         let output = child.wait_with_output();
         drop(done);
         let is_late = watch.join().expect("the watch ends");
-        assert!(!is_late, "it does not end: {:?}", self.command);
-        output.expect("the command can be waited for")
+        match is_late {
+            true => Err("it does not end"),
+            false => Ok(output.expect("the command can be waited for")),
+        }
     }
 }
 

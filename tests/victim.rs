@@ -124,7 +124,7 @@ impl Counts {
         unsafe { &*self.0.add(lane * TABLES.len() + table) }
     }
 
-    fn add(&self, lane: usize, table: &str) {
+    pub fn add(&self, lane: usize, table: &str) {
         let table = TABLES.iter().position(|known| *known == table).unwrap();
         self.counter(lane, table).fetch_add(1, Ordering::Release);
     }
