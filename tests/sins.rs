@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::harness::{Dir, Done, hostile_plugin, section};
 
-/// What is to come of a sin.
+/// Outcome of a sin.
 #[derive(Clone, Copy)]
 enum Expected {
     /// Its section is fine.

@@ -8,7 +8,7 @@ pub const ALLOW_FLAG: &str = "--allow-unsafe-plugins";
 /// Place of a library or folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Where the program itself lies: who can write there by a right of a group, or further up, can replace the program.
+    /// The folders of the program itself: who can write there by a right of a group can replace the program.
     BesideProgram,
     /// Elsewhere.
     Elsewhere,
