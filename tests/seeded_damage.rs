@@ -10,7 +10,7 @@ use crate::harness::{Dir, copy};
 const ROWS: &str = "SELECT name, COUNT(*) AS n, SUM(dur_ns) AS ns, MIN(start_ns) AS first FROM bricks \
                     GROUP BY name ORDER BY name";
 
-/// What commands say of a run: facts, problems, completeness, rows.
+/// Answers of the commands about a run: facts, problems, completeness, rows.
 struct Said {
     facts: Value,
     problems: Vec<String>,

@@ -6,8 +6,8 @@
 //! that are as they were written.
 
 mod own_columns;
-mod own_hashes;
 mod part;
+mod self_verified;
 
 use std::collections::BTreeMap;
 use std::fs::File;

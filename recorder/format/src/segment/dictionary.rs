@@ -1,12 +1,20 @@
 //! Texts to keys of a text column.
 
+use std::collections::HashMap;
+
 use crate::text::Text;
+
+/// Numbers from here on are looked up in a map: one that somebody else has scribbled into the waiting rows must not
+/// cost memory for all that are below it.
+const DENSE_NUMBERS: usize = 1 << 22;
 
 /// Dictionary of one text column within one segment.
 #[derive(Default)]
 pub(crate) struct Dictionary {
     /// By the number of the text: the key + 1; 0: not there yet.
     keys: Vec<u32>,
+    /// The same of numbers from [`DENSE_NUMBERS`] on.
+    high_keys: HashMap<u32, u32>,
     /// Texts by key.
     texts: Vec<Text>,
 }
@@ -33,17 +41,44 @@ impl Dictionary {
     #[cold]
     fn add(&mut self, text: Text) -> i32 {
         let at = text.number() as usize;
+        let next = self.texts.len() as u32 + 1;
+        if at >= DENSE_NUMBERS {
+            let key = *self.high_keys.entry(text.number()).or_insert(next);
+            if key == next {
+                self.texts.push(text);
+            }
+            return key as i32 - 1;
+        }
         if at >= self.keys.len() {
             self.keys.resize((at + 1).next_power_of_two(), 0);
         }
         self.texts.push(text);
-        self.keys[at] = self.texts.len() as u32;
-        self.texts.len() as i32 - 1
+        self.keys[at] = next;
+        next as i32 - 1
     }
 
     pub fn clear(&mut self) {
+        self.high_keys.clear();
         for text in self.texts.drain(..) {
-            self.keys[text.number() as usize] = 0;
+            if let Some(key) = self.keys.get_mut(text.number() as usize) {
+                *key = 0;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_that_no_text_has_cost_no_memory() {
+        let mut dictionary = Dictionary::default();
+        for _ in 0..2 {
+            let keys = [7, u32::MAX, 7, u32::MAX, 1 << 22, 0].map(Text::from_number);
+            assert_eq!(keys.map(|text| dictionary.key(text)), [0, 1, 0, 1, 2, 3]);
+            assert_eq!((dictionary.len(), dictionary.keys.len()), (4, 8));
+            dictionary.clear();
         }
     }
 }

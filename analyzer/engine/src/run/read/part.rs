@@ -17,7 +17,7 @@ use super::super::journal::ChunkKind;
 use super::super::segment::{Segment, SegmentState, Source};
 use super::super::segment_errors::Names;
 use super::super::verify::{self, Verdict};
-use super::own_hashes::UNLISTED;
+use super::self_verified::UNLISTED;
 use super::{Reader, own_columns, segment_errors, table_of};
 use crate::panic_guard::guarded;
 

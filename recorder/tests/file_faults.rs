@@ -1,4 +1,4 @@
-//! What somebody else may do to the files of `live/` while a program records: the program ends as it would have, with
+//! Faults of the files of `live/` while a program records: the program ends as it would have, with
 //! the output it would have had, and the run says why rows are missing, if any are.
 #![cfg(target_os = "linux")]
 
@@ -123,7 +123,8 @@ fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
         .get("bricks")
         .map_or(0, |table| table.dropped.saturating_add(table.lost));
     let told = rows.saturating_add(counted);
-    let is_told = told == 6 * ROWS && run.state == State::Finished;
+    // Counts that were scribbled on may say more, and the run is not complete all the same.
+    let is_told = told >= 6 * ROWS && run.state == State::Finished;
     if is_told || !run.problems.is_empty() {
         return Ok(());
     }
@@ -154,7 +155,7 @@ fn a_program_ends_as_it_would_have() {
     cases(all.map(|(nth, fault)| (POLICIES[nth % 3].0, fault, nth as u64)));
 }
 
-/// `cargo test -p trueno-recorder --test faults -- --ignored --nocapture`
+/// `cargo test -p trueno-recorder --test file_faults -- --ignored --nocapture`
 #[test]
 #[ignore = "minutes: each fault under each policy, with many files"]
 fn programs_end_as_they_would_have() {
