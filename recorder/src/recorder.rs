@@ -172,7 +172,7 @@ impl Recorder {
     /// Counts an event of a thread that could not get a ring.
     #[cold]
     pub(crate) fn no_ring(&self, table: TableId) {
-        self.shared().no_ring(table);
+        self.shared().no_ring(table, 1);
     }
 
     /// Interns a name once, for use with any recorder; see [`Name`].

@@ -124,6 +124,10 @@ pub(crate) struct SessionState {
     /// Drops of threads that have ended.
     ended_dropped: RowCounters,
     ended_dropped_names: Mutex<NamedRows>,
+    /// Events of threads that could not get a ring, and rows that could not be written. As in `live/counts`, which
+    /// survives a kill and which others can write.
+    without_ring: RowCounters,
+    unwritten: RowCounters,
     /// Rows in segments or on their way into one.
     pub rows: RowCounters,
     /// Events after the end.
@@ -220,6 +224,8 @@ impl SessionState {
             threads: Mutex::default(),
             ended_dropped: RowCounters::default(),
             ended_dropped_names: Mutex::default(),
+            without_ring: RowCounters::default(),
+            unwritten: RowCounters::default(),
             rows: RowCounters::default(),
             late: AtomicU64::new(0),
             detached: AtomicU64::new(0),
@@ -363,15 +369,17 @@ impl SessionState {
         lock(&self.values).insert(key, value);
     }
 
-    /// RowCounters an event of a thread that could not get a ring.
-    pub fn no_ring(&self, table: TableId) {
+    /// Counts events of threads that could not get a ring.
+    pub fn no_ring(&self, table: TableId, events: u64) {
+        self.without_ring.add(table as usize, events);
         if let Some(counts) = self.live.counts() {
-            counts.no_ring().add(table as usize, 1);
+            counts.no_ring().add(table as usize, events);
         }
     }
 
-    /// RowCounters rows that could not be written.
+    /// Counts rows that could not be written.
     pub fn lose(&self, table: usize, rows: u64) {
+        self.unwritten.add(table, rows);
         if let Some(counts) = self.live.counts() {
             counts.unwritten().add(table, rows);
         }
@@ -379,9 +387,7 @@ impl SessionState {
 
     /// Rows that could not be written, all tables.
     pub fn lost(&self) -> u64 {
-        self.live
-            .counts()
-            .map_or(0, |counts| counts.unwritten().sum())
+        self.unwritten.sum()
     }
 
     /// Makes the calling thread known to the writer.
@@ -421,12 +427,8 @@ impl SessionState {
     /// Rows of a table that were not recorded, so far.
     pub fn dropped(&self, table: usize) -> u64 {
         let threads = lock(&self.threads);
-        let lost = self.live.counts();
-        // Saturating: these lie in a file that others can write.
-        let lost = lost.map_or(0, |lost| {
-            let (no_ring, unwritten) = (lost.no_ring(), lost.unwritten());
-            no_ring.get(table).saturating_add(unwritten.get(table))
-        });
+        let lost = self.without_ring.get(table);
+        let lost = lost.saturating_add(self.unwritten.get(table));
         let of_threads = threads.iter().map(|thread| thread.dropped.get(table));
         of_threads.fold(
             self.ended_dropped.get(table).saturating_add(lost),

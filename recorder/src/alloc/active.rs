@@ -121,9 +121,8 @@ pub(crate) fn stop(shared: &Arc<SessionState>) {
             None
         }
     });
-    if let (Some(_), Some(counts)) = (held, shared.live.counts()) {
-        let lost = LOST.swap(0, Ordering::Relaxed);
-        counts.no_ring().add(TableId::Allocations as usize, lost);
+    if held.is_some() {
+        shared.no_ring(TableId::Allocations, LOST.swap(0, Ordering::Relaxed));
     }
 }
 

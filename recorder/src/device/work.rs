@@ -237,7 +237,7 @@ impl DeviceWork {
         match unsafe { lane.as_mut() } {
             Some(lane) => Some(work(lane)),
             None => {
-                self.shared.no_ring(table);
+                self.shared.no_ring(table, 1);
                 None
             }
         }
