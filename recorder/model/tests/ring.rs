@@ -1,5 +1,6 @@
 //! The protocol between a recording thread and the writer, as it is.
 
+#[allow(dead_code, reason = "weakened forms are for the other test")]
 mod protocol;
 
 use std::sync::atomic::Ordering;
