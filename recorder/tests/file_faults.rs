@@ -124,7 +124,7 @@ fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
         return Ok(());
     }
     Err(format!(
-        "{name}: {rows} rows, {told} told, {:?}, no problem",
+        "{name}: {rows} rows and {counted} told to be lost, {:?}, no problem",
         run.state
     ))
 }
