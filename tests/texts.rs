@@ -213,10 +213,8 @@ fn nothing_that_a_run_says_is_markup() {
         [("hostile", run.as_str()), ("plain", plain)].map(|(name, run)| (name, run))
     {
         let page = format!("{hostile}.html");
-        let report = [
-            "report", usual, "--html", &page, "--charts", hostile, "--csv", hostile,
-        ];
-        dir.command(&report).exits(0);
+        let report = ["--html", &page, "--charts", hostile, "--csv", hostile];
+        dir.report(Path::new(usual), &report).exits(0);
         let against = format!("{hostile}.compare.html");
         dir.command(&["compare", usual, usual, "--html", &against])
             .exits(0);
@@ -241,7 +239,7 @@ fn nothing_that_a_run_says_is_markup() {
             _ => {}
         }
     }
-    let markdown = dir.command(&["report", run, "--markdown", "-"]).exits(0);
+    let markdown = dir.report(Path::new(run), &["--markdown", "-"]).exits(0);
     check_tables(&markdown.stdout);
     let junit = dir
         .command(&["check", run, "--assert", "few.toml", "--format", "junit"])

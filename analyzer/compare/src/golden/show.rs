@@ -97,8 +97,8 @@ impl Golden {
             .iter()
             .take(top)
             .map(|((name, dtype, shape), count)| {
-                let name = width::printable(name).into_owned();
-                let (dtype, shape) = ((*dtype).to_owned(), (*shape).to_owned());
+                let [name, dtype, shape] =
+                    [name, dtype, shape].map(|text| width::printable(text).into_owned());
                 vec![name, dtype, shape, count.to_string()]
             });
         let heads = ["tensor", "dtype", "shape", "count"];
