@@ -176,10 +176,12 @@ fn many_mutated_files_become_pages_or_are_refused() {
 
 /// A trace of spans in spans.
 fn nested(path: &Path, depth: usize) {
-    let event = |phase: &str, ts: usize| {
+    let event = |phase: &str, at: usize| {
+        // Microseconds since the epoch: without, OTLP has no times.
+        let ts = 1_700_000_000_000_000 + at;
         format!(
             r#"{{"ph":"{phase}","name":"f{}","pid":1,"tid":1,"ts":{ts}}}"#,
-            ts % 7
+            at % 7
         )
     };
     let begins = (0..depth).map(|at| event("B", at));

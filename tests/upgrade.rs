@@ -160,8 +160,9 @@ fn the_other_commands_do_with_a_later_minor_version_what_they_do_with_this_one()
     // With one of the first version, either way round.
     let first = self::kept("1.0");
     let first = first.to_str().expect("a path in UTF-8");
-    dir.command(&["compare", first, path]).exits(0);
-    dir.command(&["compare", path, first]).exits(0);
+    // Too few rows a name to tell: not measurable, and not refused.
+    dir.command(&["compare", first, path]).exits(3);
+    dir.command(&["compare", path, first]).exits(3);
     // What is made of it has the rows that are known.
     dir.command(&["export", "parquet", path, "-o", "exported.run"])
         .exits(0);
