@@ -66,6 +66,11 @@ struct Gate {
     high: f64,
 }
 
+/// Slopes, and values at 0 of the lines that have them.
+type Corners = Vec<(f64, f64)>;
+/// Stays of both ranks of a pair in one collective, and the shortest stay of any rank in it.
+type SharedStay = (Stay, Stay, i64);
+
 /// All lines through all gates of a pair of ranks, as the corners of a polygon of (slope, value at 0).
 #[derive(Clone, Debug)]
 struct Lines {
@@ -106,7 +111,7 @@ fn hull_slopes(points: &[(f64, f64)], sign: f64) -> (Vec<(f64, f64)>, Vec<f64>) 
 }
 
 /// Finds all lines through all gates, whose times must not decrease; `None`: there is none.
-fn lines_through(gates: &[Gate]) -> Option<(Vec<(f64, f64)>, Vec<(f64, f64)>)> {
+fn lines_through(gates: &[Gate]) -> Option<(Corners, Corners)> {
     let (highs, from_above) = hull_slopes(
         &gates.iter().map(|g| (g.at, g.high)).collect::<Vec<_>>(),
         1.0,
@@ -227,7 +232,7 @@ pub struct ClockOffsets {
 impl ClockOffsets {
     /// Estimates them from synchronising collectives, each as the stays of its ranks. The lowest rank is the reference.
     pub fn estimate<'a>(collectives: impl IntoIterator<Item = &'a [Stay]>) -> Self {
-        let mut pairs: BTreeMap<(u32, u32), Vec<(Stay, Stay, i64)>> = BTreeMap::new();
+        let mut pairs: BTreeMap<(u32, u32), Vec<SharedStay>> = BTreeMap::new();
         let mut range = (i64::MAX, i64::MIN);
         for stays in collectives {
             let Some(first) = stays.iter().min_by_key(|stay| stay.rank) else {

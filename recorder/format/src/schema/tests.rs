@@ -21,6 +21,7 @@ const VALUES: [&str; 16] = [
     "realtime_ns",
     "row",
     "sampled_every",
+    "sequence",
     "stream",
     "threads",
 ];

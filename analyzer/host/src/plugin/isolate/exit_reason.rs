@@ -254,7 +254,10 @@ mod tests {
                 say(ExitReason::TooManyThreads, None, &nothing),
                 "more than 4096 threads",
             ),
-            (say(ExitReason::TooMuch, None, &nothing), "limit of 250 MB"),
+            (
+                say(ExitReason::TooMuch, None, &nothing),
+                "larger than 250 MB, a quarter of its memory limit",
+            ),
             (say(ExitReason::Stopped, None, &nothing), "SIGSTOP"),
             (
                 say(ExitReason::Signal(SEGV), crash(SEGV, 8, 0), &nothing),
