@@ -94,13 +94,14 @@ fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
     while line.trim() != "half" {
         line.clear();
         if said.read_line(&mut line).unwrap() == 0 {
-            return Err("it ended before its half".to_owned());
+            let status = child.wait().unwrap();
+            return Err(format!("it ended before its half: {status}"));
         }
     }
     let mut numbers = Seeded::new(seed);
     let files = live(&path);
     let file = &files[numbers.below(files.len())];
-    disturb(fault, file, &mut numbers).map_err(|error| error.to_string())?;
+    let disturbed = disturb(fault, file, &mut numbers);
     let name = file.file_name().unwrap().to_string_lossy().into_owned();
     child.stdin.take().unwrap().write_all(b"go\n").unwrap();
     let mut rest = String::new();
@@ -109,6 +110,7 @@ fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
     let mut stderr = child.stderr.take().unwrap();
     stderr.read_to_string(&mut errors).unwrap();
     let status = child.wait().unwrap();
+    disturbed.map_err(|error| error.to_string())?;
     if status.code() != Some(CODE) || rest != "whole\n" || errors.contains("panicked") {
         return Err(format!("{name}: {status}, said {rest:?}, {errors:?}"));
     }

@@ -80,7 +80,7 @@ pub fn waits(totals: &Totals) -> TableBuilder {
         .i64("waited_ns", rows().map(|(_, (_, ns))| *ns))
 }
 
-fn communicator<'a>(loaded: &'a Loaded, number: Option<u32>) -> Option<&'a str> {
+fn communicator(loaded: &Loaded, number: Option<u32>) -> Option<&str> {
     number.map(|number| loaded.texts.text(number))
 }
 

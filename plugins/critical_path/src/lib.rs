@@ -172,7 +172,7 @@ impl Plugin for CriticalPath {
         };
         let (mut device, skews) =
             of_devices(&mut lanes, &read, &launched, &waits, &events, &legacy);
-        let ranks = ranks::Read::read(run, &lanes)?.connect(&mut lanes, &mut device);
+        let ranks = ranks::Collectives::read(run, &lanes)?.connect(&mut lanes, &mut device);
         read.add(&device.edges);
         let mut dependencies = dependencies::dependencies(&lanes, &read.edges);
         let unknown_kinds = read.unknown_kinds;

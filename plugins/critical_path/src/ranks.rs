@@ -76,13 +76,13 @@ pub struct Ranks {
 
 /// Stays by collective, and clocks by rank.
 #[derive(Debug, Default)]
-pub struct Read {
+pub struct Collectives {
     stays: Vec<Vec<u64>>,
     clocks: BTreeMap<u32, Clock>,
     uncertainty_ns: i64,
 }
 
-impl Read {
+impl Collectives {
     /// Reads the inputs; empty where `collectives` has nothing to say.
     ///
     /// # Errors

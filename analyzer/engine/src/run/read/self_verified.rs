@@ -78,8 +78,7 @@ fn dictionaries(file: &File, footer: &Footer) -> Result<BTreeMap<String, Vec<Str
         let mut message = vec![0; *bytes];
         read_at(file, *offset, &mut message)?;
         let (id, texts) = ipc::dictionary(&message)?;
-        let texts = texts.texts()?.into_iter().map(String::from);
-        by_id.insert(id, texts.collect::<Vec<String>>());
+        by_id.insert(id, texts.texts()?);
     }
     let texts = footer.fields.iter().filter_map(|field| match field.of {
         FieldType::Text { dictionary } => Some((field.name.clone(), by_id.remove(&dictionary)?)),
