@@ -91,9 +91,9 @@ fn text(look: &GraphInput, tree: &Tree) -> String {
         }
     }
     for ((from, to, kind), count) in edges {
-        let kind = &graph.names[kind as usize];
+        let kind = printable(&graph.names[kind as usize]);
         let label = match count {
-            1 => kind.clone(),
+            1 => kind.to_string(),
             count => format!("{kind} ×{count}"),
         };
         // A launch or a dependency does not say what contains what: it moves no node.
