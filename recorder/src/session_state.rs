@@ -243,7 +243,8 @@ impl SessionState {
 
     /// A ring for a new thread: one that was given back, else a fresh one.
     pub fn ring(&self) -> Option<Arc<Ring>> {
-        let spare = lock(&self.spare).pop();
+        // One that others have written to meanwhile is left alone.
+        let spare = lock(&self.spare).pop().filter(|ring| ring.is_fresh());
         spare.or_else(|| self.live.ring(self.ring_records))
     }
 

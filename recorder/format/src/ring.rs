@@ -139,6 +139,12 @@ impl Ring {
         self.header().positions.look(ended, || self.next().cloned())
     }
 
+    /// True if it holds nothing and its positions can be those of a ring: others can write to its file.
+    pub fn is_fresh(&self) -> bool {
+        let positions = &self.header().positions;
+        positions.head() == positions.tail() && positions.head() < MAX_POSITION
+    }
+
     /// Makes a ring that was read to its end fit for another thread.
     ///
     /// `None` while records are unread, another ring follows or anyone else holds it.

@@ -147,7 +147,8 @@ impl Cursor {
         let fits = count <= free;
         let half = capacity / 2;
         self.limit = if fits {
-            self.head + free.min(half.max(count))
+            // Saturating, as the head of a ring that is taken anew comes from that file as well.
+            self.head.saturating_add(free.min(half.max(count)))
         } else {
             self.head
         };
@@ -159,7 +160,7 @@ impl Cursor {
     #[inline(always)]
     pub fn advance(&mut self) -> usize {
         let at = self.head & self.mask;
-        self.head += 1;
+        self.head = self.head.wrapping_add(1);
         at as usize
     }
 
