@@ -24,7 +24,7 @@ pub struct Wish {
 
 /// A name that no plugin has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{flag} {name}: there is no such plugin (hint: there are {})", list(.known))]
+#[error("{flag} {}: there is no such plugin (hint: there are {})", trueno_model::width::printable(.name), list(.known))]
 pub struct UnknownPlugin {
     /// The flag it was given to.
     pub flag: &'static str,
