@@ -47,7 +47,7 @@ pub fn unit(column: &str) -> Option<&'static str> {
 pub(crate) fn columns(table: &schema::Table) -> Vec<ColumnInfo> {
     let own = table.columns.iter().map(|column| ColumnInfo {
         name: column.name.to_owned(),
-        ty: type_name(column.ty).to_owned(),
+        ty: column.ty.name().to_owned(),
         unit: unit(column.name),
         nullable: column.nullable,
         provenance: Some(provenance(column.provenance)),
@@ -92,18 +92,6 @@ pub(crate) fn unknown_column(name: &str, ty: String) -> ColumnInfo {
         nullable: true,
         provenance: None,
         doc: "not a column this program knows".to_owned(),
-    }
-}
-
-/// Name of a storage type.
-pub(crate) fn type_name(ty: ColumnType) -> &'static str {
-    match ty {
-        ColumnType::U32 => "u32",
-        ColumnType::U64 => "u64",
-        ColumnType::I64 => "i64",
-        ColumnType::F64 => "f64",
-        ColumnType::Bool => "bool",
-        ColumnType::Text => "text",
     }
 }
 

@@ -24,7 +24,9 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals) -> Vec<Finding> {
     out.extend(late_rank(loaded, totals));
     out.extend(contradicted(job));
     out.extend(not_told(job, totals));
-    out.extend(unmatched(job));
+    if loaded.ranks.len() > 1 {
+        out.extend(unmatched(job));
+    }
     if loaded.without_work > 0 {
         let title = counted(
             loaded.without_work,
@@ -166,7 +168,7 @@ fn unmatched(job: &Job) -> Option<Finding> {
     let count = job.matched.unmatched.len();
     let title = format!(
         "{} {} to no collective of several recorded ranks",
-        counted(count, "part", "parts"),
+        counted(count, "part of a rank", "parts of ranks"),
         agreeing(count, "belongs", "belong")
     );
     Some(

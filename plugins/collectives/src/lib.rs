@@ -69,7 +69,7 @@ impl Plugin for Collectives {
             &job,
             options.link_bytes_per_s,
         ))?;
-        if !job.matched.unmatched.is_empty() {
+        if loaded.ranks.len() > 1 && !job.matched.unmatched.is_empty() {
             run.emit(tables::unmatched(&loaded, &job))?;
         }
         if !job.instances.is_empty() {

@@ -15,8 +15,8 @@ pub struct OfRank {
     pub told: u64,
     /// Of those, in which it was the last.
     pub last: u64,
-    /// It waited for the last.
-    pub waited_ns: i64,
+    /// It waited for the last; `None`: in none it can be told whether it did.
+    pub waited_ns: Option<i64>,
     /// Others waited for it, together.
     pub caused_ns: i64,
     /// By how much it came after the last but one, over all.
@@ -47,8 +47,6 @@ pub struct Totals {
     pub causes: BTreeMap<(u32, Kind), OfCause>,
     /// Collectives of which it cannot be told who was last.
     pub not_told: u64,
-    /// Time for which the first to come waited for the last, over all that can be told: at most one rank works meanwhile.
-    pub waited_ns: i64,
 }
 
 impl Totals {
@@ -64,13 +62,14 @@ impl Totals {
             }
             for (place, of) in one.arrivals.iter().enumerate() {
                 let sums = out.ranks.entry(of.rank).or_default();
-                let waited_ns = one.waited_ns(place).unwrap_or(0);
-                sums.waited_ns = sums.waited_ns.saturating_add(waited_ns);
+                if let Some(waited_ns) = one.waited_ns(place) {
+                    let before_ns = sums.waited_ns.unwrap_or(0);
+                    sums.waited_ns = Some(before_ns.saturating_add(waited_ns));
+                }
             }
             let Some(last) = one.last.map(|last| one.arrivals[last]) else {
                 continue;
             };
-            out.waited_ns = out.waited_ns.saturating_add(one.skew_ns.unwrap_or(0));
             let mut least_ns = i64::MAX;
             for (place, of) in one.arrivals.iter().enumerate() {
                 // Held up with the last, by it: it did not wait here.

@@ -122,6 +122,29 @@ fn an_offset_of_a_clock_is_no_lateness() {
     assert!((offset_ns - 4_000_000).abs() < 150_000, "{offset_ns}");
 }
 
+/// Rank 1 waits with rank 0 for the late rank 0 in their pair, and both come last to the rest: rank 0 is the late one.
+#[test]
+fn who_was_held_up_by_the_late_rank_is_not_late() {
+    let mut job = quiet(4);
+    job.tensor_parallel = 2;
+    job.late = Some((0, Planted::Compute, 2_000_000));
+    let output = run(&job);
+    assert_eq!(named(&output), Some((0, "compute".to_owned())));
+    // In each step the last of its pair, and of all.
+    assert_eq!(u64s(&output, "by_rank", "last")[..2], [Some(40), Some(0)]);
+}
+
+#[test]
+fn nothing_told_is_not_nothing() {
+    let mut job = quiet(2);
+    // So long a transfer leaves the clocks open by more than ranks come apart.
+    job.transfer_ns = 5_000_000;
+    let output = run(&job);
+    assert_eq!(u64s(&output, "by_rank", "told"), [Some(0), Some(0)]);
+    assert_eq!(i64s(&output, "by_rank", "caused_ns"), [None, None]);
+    assert_eq!(i64s(&output, "by_rank", "waited_ns"), [None, None]);
+}
+
 #[test]
 fn dropped_parts_are_listed_and_shift_nothing() {
     let mut job = quiet(2);

@@ -39,6 +39,20 @@ pub enum ColumnType {
     Text,
 }
 
+impl ColumnType {
+    /// The word of listings and pages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::U32 => "u32",
+            Self::U64 => "u64",
+            Self::I64 => "i64",
+            Self::F64 => "f64",
+            Self::Bool => "bool",
+            Self::Text => "text",
+        }
+    }
+}
+
 /// Origin of a column's values (invariant 2 of ARCHITECTURE.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Provenance {

@@ -51,17 +51,6 @@ fn steps() -> String {
     )
 }
 
-fn type_name(ty: ColumnType) -> &'static str {
-    match ty {
-        ColumnType::U32 => "u32",
-        ColumnType::U64 => "u64",
-        ColumnType::I64 => "i64",
-        ColumnType::F64 => "f64",
-        ColumnType::Bool => "bool",
-        ColumnType::Text => "text",
-    }
-}
-
 fn provenance(column: &Column) -> &'static str {
     match column.provenance {
         Provenance::Measured => "measured",
@@ -76,7 +65,7 @@ fn schema() -> String {
     for table in TABLES {
         for column in table.columns {
             let null = if column.nullable { "?" } else { "" };
-            let ty = type_name(column.ty);
+            let ty = column.ty.name();
             let provenance = provenance(column);
             writeln!(
                 lines,
@@ -244,7 +233,7 @@ fn reference() -> String {
                 page,
                 "| `{}` | {} | {} | {} | {} | {} | {} | {} |",
                 column.name,
-                type_name(column.ty),
+                column.ty.name(),
                 if column.nullable { "yes" } else { "never" },
                 column.unit().unwrap_or("–"),
                 provenance(column),

@@ -3,23 +3,7 @@
 #[allow(dead_code, reason = "weakened forms are for the other test")]
 mod protocol;
 
-use std::sync::atomic::Ordering;
-
-use trueno_format::ring::AtomicWord;
-
-/// A word of loom, with the orders that the protocol asks for.
-#[derive(Default)]
-struct Word(loom::sync::atomic::AtomicU64);
-
-impl AtomicWord for Word {
-    fn load(&self, order: Ordering) -> u64 {
-        self.0.load(order)
-    }
-
-    fn store(&self, value: u64, order: Ordering) {
-        self.0.store(value, order);
-    }
-}
+use protocol::Word;
 
 #[test]
 fn nothing_is_lost_or_torn_when_the_producer_waits() {

@@ -5,6 +5,7 @@ mod protocol;
 
 use std::sync::atomic::Ordering;
 
+use protocol::Word;
 use protocol::endings::{self, Fork, Late};
 use protocol::kill::{Order, killing};
 use trueno_format::ring::AtomicWord;
@@ -27,20 +28,6 @@ impl AtomicWord for Relaxed {
 #[should_panic(expected = "Causality violation")]
 fn relaxed_orders_are_a_race() {
     protocol::blocking::<Relaxed>();
-}
-
-/// A word of loom, with the orders that the protocol asks for.
-#[derive(Default)]
-struct Word(loom::sync::atomic::AtomicU64);
-
-impl AtomicWord for Word {
-    fn load(&self, order: Ordering) -> u64 {
-        self.0.load(order)
-    }
-
-    fn store(&self, value: u64, order: Ordering) {
-        self.0.store(value, order);
-    }
 }
 
 #[test]

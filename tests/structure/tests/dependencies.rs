@@ -1,6 +1,6 @@
 //! Crates of others: their licences, where they come from, and which are there twice.
 //!
-//! What `cargo deny check bans licenses sources` looks at, from the lock files and `cargo metadata` of what is already
+//! The checks of `cargo deny check bans licenses sources`, from the lock files and `cargo metadata` of what is already
 //! here: it takes no time, and no tool or network can be missing. Advisories need a database that changes daily; they
 //! are not looked at.
 

@@ -45,7 +45,7 @@ impl Descriptor {
     /// Checks what can be asked without the library: also of one that another process has sent.
     ///
     /// # Errors
-    /// What is wrong.
+    /// Its fault, in words.
     pub fn check(&self, file: &Path) -> Result<(), String> {
         let id = &self.id;
         if !trueno_plugin::is_identifier(id) {

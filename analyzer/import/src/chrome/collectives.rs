@@ -34,6 +34,9 @@ impl Collective {
             b"In msg nelems" => self.sent = identity(value),
             b"Out msg nelems" => self.received = identity(value),
             b"Process Group Name" => self.group = value.to_owned(),
+            // Older versions of PyTorch number groups and do not name them.
+            b"Process Group ID" if self.group.is_empty() => self.group = value.to_owned(),
+            b"Process Group ID" => {}
             b"Process Group Ranks" if value.len() <= MAX_GROUP_BYTES => {
                 self.group_ranks = value.to_owned();
             }

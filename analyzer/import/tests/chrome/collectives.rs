@@ -84,6 +84,14 @@ fn a_list_that_was_cut_is_not_stated() {
     );
 }
 
+/// Older versions of PyTorch number process groups and do not name them.
+#[test]
+fn a_group_with_a_number_only_is_named_by_it() {
+    let numbered = arguments(0).replace("\"Process Group Name\": \"3\"", "\"Process Group ID\": 5");
+    let run = import(trace(&[call("record_param_comms", 10, &numbered)])).unwrap();
+    assert_eq!(rows(&run, "collectives", &["communicator"]), ["5"]);
+}
+
 #[test]
 fn a_send_names_its_peer() {
     let send = r#""Collective name": "send", "Process Group Name": "pp", "Src Rank": 0, "Dst Rank": 3, "In msg nelems": 8"#;

@@ -13,6 +13,20 @@ use loom::thread;
 
 use trueno_format::ring::{AtomicWord, Cursor, Positions, readable};
 
+/// A word of loom, with the orders that the protocol asks for.
+#[derive(Default)]
+pub struct Word(loom::sync::atomic::AtomicU64);
+
+impl AtomicWord for Word {
+    fn load(&self, order: Ordering) -> u64 {
+        self.0.load(order)
+    }
+
+    fn store(&self, value: u64, order: Ordering) {
+        self.0.store(value, order);
+    }
+}
+
 /// A record and its complement, so that a torn one shows.
 type Record = [u64; 2];
 
