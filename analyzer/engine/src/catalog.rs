@@ -7,7 +7,7 @@
 //! Text columns have a companion `<column>_id` (number of the text, valid in one process): plugins ask for it and a
 //! list of distinct texts, which is much cheaper than millions of strings.
 
-use trueno_format::schema::{self, ColumnType, Provenance};
+use trueno_format::schema::{self, Provenance};
 use trueno_model::ColumnInfo;
 
 /// Suffix of the column that numbers the texts of a text column.

@@ -83,7 +83,7 @@ pub struct Job {
 impl Job {
     /// Matches parts and puts their times on one clock.
     pub fn compare(loaded: &Loaded) -> Self {
-        let matched = match_parts(&loaded.parts, &loaded.groups, &loaded.ranks);
+        let matched = match_parts(&loaded.parts, &loaded.groups, &loaded.recorded);
         let stays: Vec<Vec<Stay>> = matched
             .instances
             .iter()
@@ -176,7 +176,7 @@ fn collective(loaded: &Loaded, instance: &Instance, clocks: &ClockOffsets) -> Jo
         .zip(newest)
         .and_then(|(first, newest)| apart(first, newest));
     // Who is not recorded may have come later still; and nobody waits for the last where nobody has to.
-    let may_wait = instance.not_recorded == 0 && instance.operation.synchronises();
+    let may_wait = instance.not_recorded == Some(0) && instance.operation.synchronises();
     let is_comparable = arrivals.iter().all(|of| of.uncertainty_ns.is_some());
     let latest: Vec<usize> = (0..arrivals.len())
         .filter(|_| may_wait && is_comparable)

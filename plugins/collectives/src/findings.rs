@@ -24,7 +24,7 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals) -> Vec<Finding> {
     out.extend(late_rank(loaded, totals));
     out.extend(contradicted(job));
     out.extend(not_told(job, totals));
-    if loaded.ranks.len() > 1 {
+    if loaded.recorded.ranks.len() > 1 {
         out.extend(unmatched(job));
     }
     if loaded.without_work > 0 {

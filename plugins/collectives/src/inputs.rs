@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use trueno_analysis::collectives::Recorded;
 use trueno_analysis::lanes;
 use trueno_plugin::{Input, Result, Run};
 
 /// Statements of programs about collectives, and the device work that was begun in their calls, directly or one brick deeper.
-const OWN: [Input; 5] = [
+const OWN: [Input; 6] = [
     Input::sql("stated", "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives").optional(),
+    Input::sql("missing", "SELECT code FROM problems WHERE code = 'rank_missing'").optional(),
     Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional(),
     Input::sql(
         "collectives",
-        "SELECT span, kernel, thread, time_ns, dur_ns, communicator, sequence, operation, element_type, elements_in, \
+        "SELECT span, kernel, time_ns, dur_ns, communicator, sequence, operation, element_type, elements_in, \
          elements_out, group_size, group_ranks FROM collectives ORDER BY time_ns, span, kernel",
     )
     .optional(),
@@ -43,11 +45,11 @@ pub const INPUTS: [Input; OWN.len() + lanes::INPUTS.len()] = {
     all
 };
 
-/// The ranks of the job; `None`: there is one rank and it states no collectives, so that nothing is to be told.
+/// The ranks of the job that were recorded; `None`: there is one and it states no collectives, so that nothing is to be told.
 ///
 /// # Errors
 /// An input cannot be read.
-pub fn ranks(run: &mut Run) -> Result<Option<BTreeSet<u32>>> {
+pub fn recorded(run: &mut Run) -> Result<Option<Recorded>> {
     let (stated, job) = (run.table("stated")?, run.table("job")?);
     let rows = stated
         .i64("n")
@@ -59,5 +61,6 @@ pub fn ranks(run: &mut Run) -> Result<Option<BTreeSet<u32>>> {
         .filter_map(|rank| u32::try_from(rank).ok())
         .collect();
     let is_any = ranks.len() > 1 || rows.is_ok_and(|rows| rows > 0);
-    Ok(is_any.then_some(ranks))
+    let is_whole = run.table("missing")?.rows() == 0;
+    Ok(is_any.then_some(Recorded { ranks, is_whole }))
 }

@@ -47,10 +47,10 @@ impl Plugin for Collectives {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let Some(ranks) = inputs::ranks(run)? else {
+        let Some(recorded) = inputs::recorded(run)? else {
             return Ok(());
         };
-        let loaded = parts::Loaded::load(run, ranks)?;
+        let loaded = parts::Loaded::load(run, recorded)?;
         if loaded.parts.is_empty() {
             return Ok(());
         }
@@ -69,7 +69,7 @@ impl Plugin for Collectives {
             &job,
             options.link_bytes_per_s,
         ))?;
-        if loaded.ranks.len() > 1 && !job.matched.unmatched.is_empty() {
+        if loaded.recorded.ranks.len() > 1 && !job.matched.unmatched.is_empty() {
             run.emit(tables::unmatched(&loaded, &job))?;
         }
         if !job.instances.is_empty() {

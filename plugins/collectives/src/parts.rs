@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_analysis::collectives::{Operation, Part, element_bytes};
+use trueno_analysis::collectives::{Operation, Part, Recorded, element_bytes};
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::interner::Texts;
 use trueno_analysis::lanes::{self, Class, LaneKind, Lanes};
@@ -17,10 +17,6 @@ const COMMUNICATION: &str = "communication";
 pub struct PartFacts {
     /// Bytes that [`Operation::size`] counts; `None`: not stated.
     pub bytes: Option<u64>,
-    /// Ranks of its communicator; `None`: not stated.
-    pub group_size: Option<u32>,
-    /// The thread that called it, by its number in the whole; `None`: not known.
-    pub thread: Option<i64>,
     /// Row of kernels, or of bricks where no device took part.
     pub id: u64,
 }
@@ -37,8 +33,8 @@ pub struct Loaded {
     pub groups: Vec<Vec<u32>>,
     /// Names of communicators and kernels.
     pub texts: Texts,
-    /// All ranks of the job that were recorded.
-    pub ranks: BTreeSet<u32>,
+    /// The ranks of the job that were recorded.
+    pub recorded: Recorded,
     /// Calls that are stated and whose device work is not recorded.
     pub without_work: u64,
     /// Parts that began or ended outside the part of the run that is looked at.
@@ -57,7 +53,6 @@ struct Work {
 struct Stated {
     span: Option<u64>,
     kernel: Option<u64>,
-    thread: Option<i64>,
     start_ns: i64,
     end_ns: i64,
     communicator: Option<u32>,
@@ -78,15 +73,17 @@ impl Loaded {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, mut ranks: BTreeSet<u32>) -> Result<Self> {
+    pub fn load(run: &mut Run, mut recorded: Recorded) -> Result<Self> {
         let lanes = lanes::load(run)?;
         let mut texts = Texts::default();
         let mut work = communication(&lanes, &mut texts);
-        if ranks.is_empty() {
-            ranks.extend(lanes.lanes.iter().map(|lane| lane.key.rank()).take(1));
+        if recorded.ranks.is_empty() {
+            recorded
+                .ranks
+                .extend(lanes.lanes.iter().map(|lane| lane.key.rank()).take(1));
         }
         let mut out = Self {
-            ranks,
+            recorded,
             lanes,
             parts: Vec::new(),
             facts: Vec::new(),
@@ -126,6 +123,7 @@ impl Loaded {
                 rank,
                 communicator: stated.communicator,
                 group: stated.group,
+                group_size: stated.group_size,
                 sequence: stated.sequence,
                 operation: stated.operation,
                 size: stated.size,
@@ -138,8 +136,6 @@ impl Loaded {
                 part,
                 PartFacts {
                     bytes: stated.bytes,
-                    group_size: stated.group_size,
-                    thread: stated.thread,
                     id,
                 },
             );
@@ -150,6 +146,7 @@ impl Loaded {
                 rank: rank_of_id(id),
                 communicator: None,
                 group: None,
+                group_size: None,
                 sequence: None,
                 operation: work.operation,
                 size: None,
@@ -157,12 +154,7 @@ impl Loaded {
                 start_ns: work.start_ns,
                 end_ns: work.end_ns,
             };
-            let facts = PartFacts {
-                bytes: None,
-                group_size: None,
-                thread: None,
-                id,
-            };
+            let facts = PartFacts { bytes: None, id };
             out.add(part, facts);
         }
         Ok(out)
@@ -183,7 +175,7 @@ impl Loaded {
         let table = run.table("collectives")?;
         let (span, kernel) = (table.u64("span")?, table.u64("kernel")?);
         let (start, dur) = (table.i64("time_ns")?, table.i64("dur_ns")?);
-        let (thread, sequence) = (table.i64("thread")?, table.u64("sequence")?);
+        let sequence = table.u64("sequence")?;
         let (communicator, operation) = (table.text("communicator")?, table.text("operation")?);
         let element_type = table.text("element_type")?;
         let (given, got) = (table.u64("elements_in")?, table.u64("elements_out")?);
@@ -210,7 +202,6 @@ impl Loaded {
             out.push(Stated {
                 span: span.get(row),
                 kernel: kernel.get(row),
-                thread: thread.get(row),
                 start_ns,
                 end_ns: start_ns.saturating_add(dur_ns.max(0)),
                 communicator: communicator.get(row).map(|text| self.texts.number(text)),

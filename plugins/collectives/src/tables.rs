@@ -99,10 +99,10 @@ fn algorithm_bandwidth(bytes: Option<u64>, ns: i64) -> Option<f64> {
         .map(|bytes| bytes as f64 * 1e9 / ns as f64)
 }
 
-/// Number of ranks of a collective's communicator.
-fn group_size(loaded: &Loaded, one: &JobCollective) -> u32 {
-    let stated = loaded.facts[one.arrivals[0].part].group_size;
-    stated.unwrap_or(one.arrivals.len() as u32 + one.instance.not_recorded)
+/// Number of ranks of a collective's communicator; `None`: not known.
+fn group_size(one: &JobCollective) -> Option<u32> {
+    let not_recorded = one.instance.not_recorded?;
+    Some(one.arrivals.len() as u32 + not_recorded)
 }
 
 /// Bytes of a collective; ranks that state different ones (split sizes) have the largest.
@@ -129,7 +129,7 @@ pub fn by_operation(loaded: &Loaded, job: &Job, link_bytes_per_s: f64) -> TableB
         let key = (part.communicator, part.operation, loaded.facts[at].bytes);
         let of = all.entry(key).or_default();
         of.parts += 1;
-        of.ranks = of.ranks.max(loaded.facts[at].group_size.unwrap_or(0));
+        of.ranks = of.ranks.max(part.group_size.unwrap_or(0));
     }
     for one in &job.instances {
         let key = (
@@ -140,9 +140,9 @@ pub fn by_operation(loaded: &Loaded, job: &Job, link_bytes_per_s: f64) -> TableB
         let Some(of) = all.get_mut(&key) else {
             continue;
         };
-        of.ranks = of.ranks.max(group_size(loaded, one));
+        of.ranks = of.ranks.max(group_size(one).unwrap_or(0));
         // Whoever was not recorded may have come last.
-        if one.instance.not_recorded == 0 {
+        if one.instance.not_recorded == Some(0) {
             of.times.push(one.transfer_ns());
         }
         of.skews.extend(one.skew_ns);
@@ -223,10 +223,10 @@ pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) ->
     let first = |one: &JobCollective| one.arrivals.iter().map(|of| of.arrive_ns).min();
     let last = |one: &JobCollective| one.last.map(|last| u64::from(one.arrivals[last].rank));
     let rate = |one: &JobCollective| {
-        let is_whole = one.instance.not_recorded == 0;
+        let is_whole = one.instance.not_recorded == Some(0);
         algorithm_bandwidth(bytes(loaded, &one.arrivals), one.transfer_ns()).filter(|_| is_whole)
     };
-    let factor = |one: &JobCollective| one.instance.operation.bus_factor(group_size(loaded, one));
+    let factor = |one: &JobCollective| one.instance.operation.bus_factor(group_size(one)?);
     let cause = |at: usize| causes.get(&at).map(|cause| cause.kind.name());
     Table::build("instances")
         .u64("instance", (0..job.instances.len()).map(|at| at as u64))
@@ -240,7 +240,7 @@ pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) ->
         .u64("ranks", rows().map(|one| one.arrivals.len() as u64))
         .u64(
             "not_recorded",
-            rows().map(|one| u64::from(one.instance.not_recorded)),
+            rows().map(|one| one.instance.not_recorded.map(u64::from)),
         )
         .i64(
             "start_ns",

@@ -12,7 +12,7 @@ use std::process::Command;
 use trueno_format::journal::{Chunk, JOURNAL, Line};
 use trueno_format::salvage;
 use trueno_format::schema::{
-    Column, ColumnType, FORMAT_MAJOR, FORMAT_MINOR, LaneRule, Provenance, Scope, TABLES,
+    Column, FORMAT_MAJOR, FORMAT_MINOR, LaneRule, Provenance, Scope, TABLES,
 };
 
 /// Begin and end of what is printed from the schema.

@@ -19,6 +19,8 @@ pub struct Part {
     pub communicator: Option<u32>,
     /// Ranks of the communicator, as a number of [`match_parts`]' `groups`; `None`: not stated.
     pub group: Option<u32>,
+    /// Number of ranks of the communicator; `None`: not stated.
+    pub group_size: Option<u32>,
     /// Number in its communicator; `None`: not stated.
     pub sequence: Option<u64>,
     /// The operation.
@@ -45,7 +47,7 @@ pub struct Instance {
     /// Places of its parts, by rank.
     pub parts: Vec<usize>,
     /// Ranks of the communicator of which no part is there, because they were not recorded.
-    pub not_recorded: u32,
+    pub not_recorded: Option<u32>,
 }
 
 /// Reason why a part belongs to no instance.
@@ -59,6 +61,8 @@ pub enum Unmatched {
     OtherOperation,
     /// Parts of that number have different sizes.
     OtherSize,
+    /// More ranks have that number than the communicator has ranks: several have one name, and none states its ranks.
+    SeveralGroups,
     /// A rank has two parts of that number.
     Twice,
     /// No number is stated, and ranks have different counts.
@@ -75,6 +79,7 @@ impl Unmatched {
             Self::Missing => "a recorded rank has no part of that number",
             Self::OtherOperation => "ranks have different operations under that number",
             Self::OtherSize => "ranks have different sizes under that number",
+            Self::SeveralGroups => "more ranks have that number than the communicator has ranks",
             Self::Twice => "a rank has that number twice",
             Self::OtherCount => "no number is stated, and ranks have different counts",
             Self::NotAtOnce => "no communicator is stated, and ranks did not leave it together",
@@ -97,8 +102,17 @@ const MAX_SHIFT_NS: u64 = 1_000_000_000;
 /// Parts of one communicator, by rank and in their order.
 type OfRanks = BTreeMap<u32, Vec<usize>>;
 
-/// Matches parts; `groups`: the ranks of each communicator that states them; `recorded`: all ranks of the job there are.
-pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &BTreeSet<u32>) -> Matched {
+/// The ranks of a job that were recorded.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recorded {
+    /// Their numbers.
+    pub ranks: BTreeSet<u32>,
+    /// False if it is known that there were others.
+    pub is_whole: bool,
+}
+
+/// Matches parts; `groups`: the ranks of each communicator that states them.
+pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> Matched {
     let mut out = Matched::default();
     // Two communicators of one name differ in their ranks: names are given by each rank for itself.
     let mut stated: BTreeMap<(u32, Option<u32>), OfRanks> = BTreeMap::new();
@@ -119,15 +133,24 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &BTreeSet<u32>
             Some(members) => members
                 .iter()
                 .copied()
-                .filter(|rank| recorded.contains(rank))
+                .filter(|rank| recorded.ranks.contains(rank))
                 .collect(),
             None => of_ranks.keys().copied().collect(),
         };
-        let all = members.map_or(expected.len(), <[u32]>::len);
-        let not_recorded = all.saturating_sub(expected.len()) as u32;
+        let sizes = of_ranks.values().flatten();
+        let sizes = sizes.filter_map(|at| parts[*at].group_size);
+        let size = members.map(|members| members.len() as u32).or(sizes.max());
+        let not_recorded = match size {
+            Some(size) => Some(size.saturating_sub(expected.len() as u32)),
+            None => recorded.is_whole.then_some(0),
+        };
         let numbered = numbered(parts, &of_ranks);
         for (sequence, places) in numbered {
-            let judged = judge(parts, &places, &expected);
+            let is_one = size.is_none_or(|size| places.len() <= size as usize);
+            let judged = match is_one {
+                true => judge(parts, &places, &expected),
+                false => Some(Unmatched::SeveralGroups),
+            };
             match judged {
                 None => out.instances.push(Instance {
                     communicator: Some(communicator),
@@ -141,7 +164,7 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &BTreeSet<u32>
         }
     }
     for ((operation, _), of_ranks) in inferred {
-        infer(parts, operation, &of_ranks, &mut out);
+        infer(parts, operation, &of_ranks, recorded, &mut out);
     }
     out.instances.sort_by_key(|instance| {
         (
@@ -208,7 +231,13 @@ fn judge(parts: &[Part], places: &[usize], expected: &BTreeSet<u32>) -> Option<U
 }
 
 /// Instances of an operation whose communicator is not stated: the n-th of each rank.
-fn infer(parts: &[Part], operation: Operation, of_ranks: &OfRanks, out: &mut Matched) {
+fn infer(
+    parts: &[Part],
+    operation: Operation,
+    of_ranks: &OfRanks,
+    recorded: &Recorded,
+    out: &mut Matched,
+) {
     // Ranks that have it as often may be of one communicator.
     let mut by_count: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
     for (rank, places) in of_ranks {
@@ -244,7 +273,7 @@ fn infer(parts: &[Part], operation: Operation, of_ranks: &OfRanks, out: &mut Mat
                         sequence: nth as u64,
                         operation,
                         parts: places,
-                        not_recorded: 0,
+                        not_recorded: recorded.is_whole.then_some(0),
                     });
                 } else {
                     let why = Unmatched::NotAtOnce;
@@ -319,12 +348,20 @@ mod tests {
             rank,
             communicator,
             group,
+            group_size: None,
             sequence,
             operation: Operation::AllReduce,
             size: Some(8),
             name: 0,
             start_ns,
             end_ns: start_ns + 100,
+        }
+    }
+
+    fn ranks_of(ranks: std::ops::Range<u32>) -> Recorded {
+        Recorded {
+            ranks: ranks.collect(),
+            is_whole: true,
         }
     }
 
@@ -340,7 +377,7 @@ mod tests {
                 (0..3).map(move |n| part(rank, Some(7), Some(rank / 2), Some(n), n as i64 * 1_000))
             })
             .collect();
-        let found = match_parts(&parts, &groups, &(0..4).collect());
+        let found = match_parts(&parts, &groups, &ranks_of(0..4));
         assert!(found.unmatched.is_empty());
         let of: Vec<Vec<u32>> = found
             .instances
@@ -359,7 +396,7 @@ mod tests {
             })
             .collect();
         parts.remove(1);
-        let found = match_parts(&parts, &[], &(0..2).collect());
+        let found = match_parts(&parts, &[], &ranks_of(0..2));
         let numbers: Vec<u64> = found
             .instances
             .iter()
@@ -376,7 +413,7 @@ mod tests {
             part(0, Some(7), None, None, 1_000),
             part(1, Some(7), None, None, 1_000),
         ];
-        let found = match_parts(&parts, &[], &(0..2).collect());
+        let found = match_parts(&parts, &[], &ranks_of(0..2));
         assert!(found.instances.is_empty());
         assert_eq!(found.unmatched.len(), 3);
         assert!(
@@ -394,7 +431,7 @@ mod tests {
             part(1, Some(7), None, Some(1), 0),
         ];
         parts[1].size = Some(9);
-        let why = |parts: &[Part]| match_parts(parts, &[], &(0..2).collect()).unmatched[0].1;
+        let why = |parts: &[Part]| match_parts(parts, &[], &ranks_of(0..2)).unmatched[0].1;
         assert_eq!(why(&parts), Unmatched::OtherSize);
         parts[1].operation = Operation::Barrier;
         assert_eq!(why(&parts), Unmatched::OtherOperation);
@@ -409,9 +446,9 @@ mod tests {
                 .map(|rank| part(*rank, Some(7), Some(0), Some(0), 0))
                 .collect::<Vec<_>>()
         };
-        let found = match_parts(&of(&[0, 1]), &groups, &[0, 1].into());
-        assert_eq!(found.instances[0].not_recorded, 6);
-        let found = match_parts(&of(&[0]), &groups, &[0].into());
+        let found = match_parts(&of(&[0, 1]), &groups, &ranks_of(0..2));
+        assert_eq!(found.instances[0].not_recorded, Some(6));
+        let found = match_parts(&of(&[0]), &groups, &ranks_of(0..1));
         assert_eq!(found.unmatched, [(0, Unmatched::Alone)]);
     }
 
@@ -424,7 +461,7 @@ mod tests {
         let parts: Vec<Part> = (0..4)
             .flat_map(|rank| (0..3).map(move |n| part(rank, None, None, None, at(rank, n))))
             .collect();
-        let found = match_parts(&parts, &[], &(0..4).collect());
+        let found = match_parts(&parts, &[], &ranks_of(0..4));
         assert_eq!(found.instances.len(), 6);
         assert!(
             found
@@ -436,12 +473,48 @@ mod tests {
             part(0, None, None, None, 0),
             part(1, None, None, None, 5_000),
         ];
-        let found = match_parts(&lone, &[], &(0..2).collect());
+        let found = match_parts(&lone, &[], &ranks_of(0..2));
         assert!(
             found
                 .unmatched
                 .iter()
                 .all(|(_, why)| *why == Unmatched::NotAtOnce)
+        );
+    }
+
+    /// Two of eight ranks, whose communicator names no ranks: who else is in it may have come last.
+    #[test]
+    fn ranks_that_were_not_recorded_may_be_in_it() {
+        let mut parts = vec![
+            part(0, Some(7), None, Some(1), 0),
+            part(1, Some(7), None, Some(1), 0),
+        ];
+        let job = Recorded {
+            ranks: [0, 1].into(),
+            is_whole: false,
+        };
+        let not_recorded = |parts: &[Part]| match_parts(parts, &[], &job).instances[0].not_recorded;
+        assert_eq!(not_recorded(&parts), None);
+        parts[0].group_size = Some(8);
+        assert_eq!(not_recorded(&parts), Some(6));
+        parts[0].communicator = None;
+        parts[1].communicator = None;
+        assert_eq!(not_recorded(&parts), None);
+    }
+
+    #[test]
+    fn more_ranks_than_the_communicator_has_are_of_several() {
+        let mut parts: Vec<Part> = (0..4)
+            .map(|rank| part(rank, Some(7), None, Some(1), 0))
+            .collect();
+        parts.iter_mut().for_each(|part| part.group_size = Some(2));
+        let found = match_parts(&parts, &[], &ranks_of(0..4));
+        assert!(found.instances.is_empty());
+        assert!(
+            found
+                .unmatched
+                .iter()
+                .all(|(_, why)| *why == Unmatched::SeveralGroups)
         );
     }
 }

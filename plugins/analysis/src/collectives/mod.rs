@@ -3,5 +3,5 @@
 mod matching;
 mod operation;
 
-pub use matching::{Instance, Matched, Part, Unmatched, match_parts};
+pub use matching::{Instance, Matched, Part, Recorded, Unmatched, match_parts};
 pub use operation::{Operation, element_bytes};

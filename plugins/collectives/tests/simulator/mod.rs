@@ -298,11 +298,11 @@ impl<'a> Rows<'a> {
             .collect();
         let own = vec![
             Table::build("stated").i64("n", [self.stated.len() as i64]),
+            Table::build("missing").text("code", [""; 0]),
             Table::build("job").u64("rank", (0..self.job.ranks).map(u64::from)),
             Table::build("collectives")
                 .u64("span", stated().map(|of| of.span))
                 .u64("kernel", none())
-                .i64("thread", stated().map(|_| 0))
                 .i64("time_ns", stated().map(|of| of.start_ns))
                 .i64("dur_ns", stated().map(|of| of.dur_ns))
                 .text("communicator", stated().map(|of| of.communicator))
