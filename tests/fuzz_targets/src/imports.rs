@@ -116,7 +116,7 @@ pub fn nsys_sqlite(bytes: &[u8]) -> bool {
     with(&NsysSqlite, bytes)
 }
 
-/// Tables of Nsight Systems, whatever their form: see [`Rows`].
+/// Tables of Nsight Systems, whatever their form: see `Rows`.
 pub fn nsys_rows(bytes: &[u8]) -> bool {
     let mut rows = Rows::parse(&String::from_utf8_lossy(bytes));
     imported(bytes, |file, into, notes| {
