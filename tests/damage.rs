@@ -293,8 +293,9 @@ fn texts_of_a_run_begin_no_lines_of_their_own() {
         run["host"]["name"] = "h\nerror: fake".into();
         run["problems"] = serde_json::json!(["p\nerror: fake"]);
     });
-    for command in ["info", "report"] {
-        let done = dir.command(&[command, run.to_str().unwrap()]).exits(0);
+    let info = dir.command(&["info", run.to_str().unwrap()]);
+    for command in [info, dir.report(&run, &[])] {
+        let done = command.exits(0);
         let mut lines = done.stdout.lines().chain(done.stderr.lines());
         assert!(!lines.any(|line| line.trim_start().starts_with("error: fake")));
     }

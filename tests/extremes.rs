@@ -108,7 +108,7 @@ fn try_commands(
                 word => word,
             })
             .collect();
-        let output = match dir.command(&arguments).ends_within(patience) {
+        let output = match dir.command_with_plugins(&arguments).ends_within(patience) {
             Ok(output) => output,
             Err(late) => {
                 faults.push(format!("{shown}: {command}: {late}"));

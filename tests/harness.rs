@@ -101,21 +101,25 @@ impl Dir {
         Run { command }
     }
 
-    /// `report RUN` with the standard plugins alone, in one process as when they ship, and more arguments.
-    pub fn report(&self, run: &Path, args: &[&str]) -> Run {
-        let run = run.to_str().expect("a path in UTF-8");
-        let plugins = standard_plugins(self);
-        let plugins = plugins.to_str().expect("a path in UTF-8");
-        let mut all = vec![
-            "report",
-            run,
+    /// The command; one that loads plugins has the standard ones alone, in one process as when they ship,
+    /// whatever lies in the developer's build.
+    pub fn command_with_plugins(&self, args: &[&str]) -> Run {
+        let folder = standard_plugins(self);
+        let folder = folder.to_str().expect("a path in UTF-8");
+        let plugins = [
             "--no-default-plugins",
             "--no-isolate",
             "--plugin-dir",
-            plugins,
+            folder,
         ];
-        all.extend(args);
-        self.command(&all)
+        let loads = matches!(args[0], "report" | "query" | "compare" | "check" | "tree");
+        self.command(&[args, if loads { &plugins[..] } else { &[] }].concat())
+    }
+
+    /// `report RUN` with the standard plugins, and more arguments.
+    pub fn report(&self, run: &Path, args: &[&str]) -> Run {
+        let run = run.to_str().expect("a path in UTF-8");
+        self.command_with_plugins(&[&["report", run], args].concat())
     }
 }
 
@@ -263,7 +267,11 @@ pub fn standard_plugins(dir: &Dir) -> PathBuf {
         let name = format!("trueno_plugin_{id}");
         // Once: a process that is about to end may still have it mapped.
         if !library_in(&folder, &name).exists() {
-            install(&built_library(&name), &folder, &name);
+            let built = built_library(&name);
+            // 140 MB a folder as copies. Nobody writes to them.
+            if std::fs::hard_link(&built, library_in(&folder, &name)).is_err() {
+                install(&built, &folder, &name);
+            }
         }
     }
     folder

@@ -103,7 +103,7 @@ fn import_and_report(
     counts: &mut Counts,
 ) -> Result<(), String> {
     let ends = |arguments: &[&str]| {
-        let done = dir.command(arguments).ends_within(patience);
+        let done = dir.command_with_plugins(arguments).ends_within(patience);
         let done = done.map_err(|error| format!("{}: {error}", arguments[0]))?;
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         match done.status.code() {
@@ -121,7 +121,7 @@ fn import_and_report(
         };
     }
     counts.imported += 1;
-    ends(&["report", "a.run", "-q", "--no-isolate", "--html", "a.html"])?;
+    ends(&["report", "a.run", "-q", "--html", "a.html"])?;
     let page = fs::read_to_string(dir.join("a.html")).unwrap_or_default();
     match page.contains("panicked") {
         true => Err("the page tells of a panic".to_owned()),

@@ -21,7 +21,7 @@ struct Said {
 /// `Ok(None)`: refused. An error: a fault in words.
 fn say(dir: &Dir, run: &str) -> Result<Option<Said>, String> {
     let ends = |arguments: &[&str]| {
-        let done = dir.command(arguments).command.output();
+        let done = dir.command_with_plugins(arguments).command.output();
         let done = done.map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&done.stderr).into_owned();
         let code = done.status.code().filter(|code| (0..=3).contains(code));
@@ -34,7 +34,7 @@ fn say(dir: &Dir, run: &str) -> Result<Option<Said>, String> {
     };
     let (code, info) = ends(&["info", run, "--format", "json"])?;
     let (_, rows) = ends(&["query", run, ROWS, "--format", "csv"])?;
-    let (_, report) = ends(&["report", run, "--no-isolate", "--json", "-"])?;
+    let (_, report) = ends(&["report", run, "--json", "-"])?;
     ends(&["compare", run, "whole.run"])?;
     if report.contains("panicked") {
         return Err("the report tells of a panic".to_owned());

@@ -7,7 +7,7 @@ use std::path::Path;
 use trueno_fixture::full_of;
 use trueno_format::run_json::{Capture, Host, Joined, Producer, Program, RunJson};
 
-use crate::harness::{Dir, standard_plugins};
+use crate::harness::Dir;
 
 /// Clears the screen, sets a title, rings, turns text round, ends lines in each way, and begins lines of its own.
 const TERMINAL: &str = "a\x1b[2J\x1b]0;t\x07\u{9b}31m\u{202e}b\u{200f}\u{2028}c\r\nerror: fake\n::error::fake%0A\0\u{85}d\u{7f}";
@@ -110,13 +110,6 @@ fn nothing_that_a_run_says_moves_a_terminal() {
     let dir = Dir::new();
     let run = &hostile_run(&dir);
     fs::write(dir.join("few.toml"), ASSERTIONS).unwrap();
-    let plugins = standard_plugins(&dir);
-    let plugins = [
-        "--no-default-plugins",
-        "--no-isolate",
-        "--plugin-dir",
-        plugins.to_str().unwrap(),
-    ];
     for args in [
         &["report", run][..],
         &["report", run, "-v"],
@@ -182,9 +175,7 @@ fn nothing_that_a_run_says_moves_a_terminal() {
         ],
         &["report", run, "--set", "no\u{1b}[2J\nerror: fake.x=1"],
     ] {
-        let loads = matches!(args[0], "report" | "query" | "compare" | "check");
-        let all = [args, if loads { &plugins[..] } else { &[] }].concat();
-        let output = dir.command(&all).command.output().unwrap();
+        let output = dir.command_with_plugins(args).command.output().unwrap();
         let code = output.status.code();
         assert!(
             code.is_some_and(|code| code < 4),

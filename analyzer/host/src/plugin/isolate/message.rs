@@ -13,13 +13,13 @@ pub enum Kind {
     Descriptor = 1,
     /// The reason why the library is no plugin, as text.
     Refused = 2,
-    /// Length of the name (4 bytes), name, the table, see [`columns`](super::columns).
+    /// Length of the name (4 bytes), name, the table, see `columns`.
     Table = 3,
     /// A finding, as JSON.
     Finding = 4,
-    /// An [`End`](super::exit_reason::End), as JSON.
+    /// An `End`, as JSON.
     End = 5,
-    /// A [`Crash`](super::exit_reason::Crash).
+    /// A `Crash`.
     Crash = 6,
 }
 
