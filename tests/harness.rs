@@ -113,7 +113,9 @@ impl Dir {
             folder,
         ];
         let loads = matches!(args[0], "report" | "query" | "compare" | "check" | "tree");
-        self.command(&[args, if loads { &plugins[..] } else { &[] }].concat())
+        // In front of the others, which may say otherwise.
+        let plugins = if loads { &plugins[..] } else { &[] };
+        self.command(&[&args[..1], plugins, &args[1..]].concat())
     }
 
     /// `report RUN` with the standard plugins, and more arguments.

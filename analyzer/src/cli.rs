@@ -323,7 +323,7 @@ pub struct QueryArgs {
     /// Rows shown as a table; the other forms have all.
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
-    /// Time limit of a query, such as 30s; in a session there is none [default: none].
+    /// Time limit of a query, such as 30s; in a session there is none [default: 10m].
     #[arg(long, value_name = "TIME", value_parser = timeout)]
     pub timeout: Option<Duration>,
     /// Memory limit of a query, such as 512M or 4GB; in a session there is none [default: three quarters of the machine's].

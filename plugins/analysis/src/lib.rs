@@ -43,6 +43,7 @@ pub mod source;
 pub mod start_order;
 #[cfg(test)]
 mod start_order_tests;
+pub mod steps;
 pub mod sweep;
 pub mod testing;
 pub mod unions;

@@ -39,6 +39,8 @@ pub struct JobCollective {
     pub skew_ns: Option<i64>,
     /// Uncertainty of that.
     pub uncertainty_ns: Option<i64>,
+    /// Ranks wait in it for the last to come.
+    pub waits: bool,
 }
 
 impl JobCollective {
@@ -176,7 +178,11 @@ fn collective(loaded: &Loaded, instance: &Instance, clocks: &ClockOffsets) -> Jo
         .zip(newest)
         .and_then(|(first, newest)| apart(first, newest));
     // Who is not recorded may have come later still; and nobody waits for the last where nobody has to.
-    let may_wait = instance.not_recorded == Some(0) && instance.operation.synchronises();
+    let waits = match instance.receiver {
+        Some(receiver) => is_pair_waiting(receiver, &arrivals),
+        None => instance.operation.synchronises(),
+    };
+    let may_wait = instance.not_recorded == Some(0) && waits;
     let is_comparable = arrivals.iter().all(|of| of.uncertainty_ns.is_some());
     let latest: Vec<usize> = (0..arrivals.len())
         .filter(|_| may_wait && is_comparable)
@@ -199,5 +205,24 @@ fn collective(loaded: &Loaded, instance: &Instance, clocks: &ClockOffsets) -> Jo
         uncertainty_ns: skew.map(|(_, uncertainty_ns)| uncertainty_ns),
         instance: instance.clone(),
         arrivals,
+        waits,
     }
+}
+
+/// True if one of a send and its receive waited for the other: the receiver, if the sender came last, and the sender, if it
+/// stayed until the receiver came. What fits into a buffer is sent before.
+fn is_pair_waiting(receiver: u32, arrivals: &[Arrival]) -> bool {
+    let of = |is_receiver: bool| {
+        let mut all = arrivals.iter();
+        all.find(|of| (of.rank == receiver) == is_receiver)
+    };
+    let (Some(from), Some(to)) = (of(false), of(true)) else {
+        return false;
+    };
+    let sum = from.uncertainty_ns.zip(to.uncertainty_ns);
+    let uncertainty_ns = sum.map(|(a, b)| a.saturating_add(b));
+    let left_ns = from.arrive_ns.saturating_add(from.dur_ns);
+    let stayed_ns = left_ns.saturating_sub(to.arrive_ns);
+    let later_ns = from.arrive_ns.saturating_sub(to.arrive_ns);
+    uncertainty_ns.is_some_and(|ns| later_ns > ns || stayed_ns > ns)
 }

@@ -7,6 +7,7 @@ use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
 use crate::arrivals::Job;
 use crate::cause::Kind;
 use crate::parts::Loaded;
+use crate::steps::OfSteps;
 use crate::totals::Totals;
 
 /// Least share of the time of a run that ranks wait on average, for it to be told.
@@ -19,9 +20,9 @@ const MOST: f64 = 0.6;
 const MIN_TIMES: u64 = 5;
 
 /// All findings.
-pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals) -> Vec<Finding> {
+pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Vec<Finding> {
     let mut out = Vec::new();
-    out.extend(late_rank(loaded, totals));
+    out.extend(late_rank(loaded, totals, steps));
     out.extend(contradicted(job));
     out.extend(not_told(job, totals));
     if loaded.recorded.ranks.len() > 1 {
@@ -42,7 +43,7 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals) -> Vec<Finding> {
 }
 
 /// The rank that others wait for.
-fn late_rank(loaded: &Loaded, totals: &Totals) -> Option<Finding> {
+fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Finding> {
     let ranks = totals.ranks.len() as i64;
     let all_ns = totals.caused_ns();
     // Each of the others waits so long on average.
@@ -93,6 +94,13 @@ fn late_rank(loaded: &Loaded, totals: &Totals) -> Option<Finding> {
         counted(of.told, "collective", "collectives"),
         time(of.alone_ns)
     );
+    let (own, of) = steps.caused_most(worst);
+    if of > 1 {
+        detail += &format!(
+            "; others waited longest for it in {own} of {}",
+            counted(of, "step", "steps")
+        );
+    }
     if told.is_empty() {
         detail += "; nothing recorded explains it";
     } else {

@@ -3,18 +3,19 @@
 use std::collections::BTreeSet;
 
 use trueno_analysis::collectives::Recorded;
-use trueno_analysis::lanes;
+use trueno_analysis::{lanes, steps};
 use trueno_plugin::{Input, Result, Run};
 
-/// Statements of programs about collectives, and the device work that was begun in their calls, directly or one brick deeper.
-const OWN: [Input; 6] = [
+/// Statements of programs about collectives, the device work that was begun in their calls, directly or one brick deeper,
+/// and that in ranges that PyTorch names after a collective.
+const OWN: [Input; 8] = [
     Input::sql("stated", "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives").optional(),
     Input::sql("missing", "SELECT code FROM problems WHERE code = 'rank_missing'").optional(),
     Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional(),
     Input::sql(
         "collectives",
         "SELECT span, kernel, time_ns, dur_ns, communicator, sequence, operation, element_type, elements_in, \
-         elements_out, group_size, group_ranks FROM collectives ORDER BY time_ns, span, kernel",
+         elements_out, group_size, group_ranks, peer FROM collectives ORDER BY time_ns, span, kernel",
     )
     .optional(),
     Input::sql(
@@ -28,6 +29,13 @@ const OWN: [Input; 6] = [
          AND b.parent IN (SELECT span FROM collectives) ORDER BY k.id",
     )
     .optional(),
+    Input::sql(
+        "ranges_of_kernels",
+        "SELECT k.id AS id, b.name AS name, b.start_ns AS start_ns FROM kernels k JOIN bricks b ON b.id = k.brick WHERE k.device IS NOT NULL \
+         AND b.name LIKE 'nccl:%' ORDER BY k.id",
+    )
+    .optional(),
+    steps::INPUT,
 ];
 
 /// Inputs of the plugin: those of lanes, and its own.

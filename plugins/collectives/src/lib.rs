@@ -11,6 +11,7 @@ pub mod findings;
 pub mod inputs;
 pub mod parts;
 pub mod segments;
+pub mod steps;
 pub mod tables;
 pub mod totals;
 
@@ -72,11 +73,15 @@ impl Plugin for Collectives {
         if loaded.recorded.ranks.len() > 1 && !job.matched.unmatched.is_empty() {
             run.emit(tables::unmatched(&loaded, &job))?;
         }
+        let steps = steps::OfSteps::new(run, &loaded, &job)?;
+        if !steps.rows.is_empty() {
+            run.emit(steps.table())?;
+        }
         if !job.instances.is_empty() {
             run.emit(tables::instances(&loaded, &job, &causes))?;
             run.emit(tables::arrivals(&loaded, &job))?;
         }
-        for finding in findings::findings(&loaded, &job, &totals) {
+        for finding in findings::findings(&loaded, &job, &totals, &steps) {
             run.finding(finding)?;
         }
         if totals.waits.len() > 1 {

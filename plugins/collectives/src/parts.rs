@@ -19,6 +19,8 @@ pub struct PartFacts {
     pub bytes: Option<u64>,
     /// Row of kernels, or of bricks where no device took part.
     pub id: u64,
+    /// Start of the call, or of PyTorch's range around it; its arrival where neither is recorded.
+    pub called_ns: i64,
 }
 
 /// All parts, and the run around them.
@@ -47,6 +49,7 @@ struct Work {
     end_ns: i64,
     name: u32,
     operation: Operation,
+    called_ns: Option<i64>,
 }
 
 /// A row of `collectives`.
@@ -58,6 +61,7 @@ struct Stated {
     communicator: Option<u32>,
     sequence: Option<u64>,
     operation: Operation,
+    peer: Option<u32>,
     size: Option<u64>,
     bytes: Option<u64>,
     group_size: Option<u32>,
@@ -77,6 +81,7 @@ impl Loaded {
         let lanes = lanes::load(run)?;
         let mut texts = Texts::default();
         let mut work = communication(&lanes, &mut texts);
+        name_by_ranges(run, &mut work, lanes.origin_ns)?;
         if recorded.ranks.is_empty() {
             recorded
                 .ranks
@@ -126,6 +131,7 @@ impl Loaded {
                 group_size: stated.group_size,
                 sequence: stated.sequence,
                 operation: stated.operation,
+                peer: stated.peer,
                 size: stated.size,
                 name: own.first().map_or(u32::MAX, |(_, work)| work.name),
                 start_ns: times.0,
@@ -137,6 +143,7 @@ impl Loaded {
                 PartFacts {
                     bytes: stated.bytes,
                     id,
+                    called_ns: stated.start_ns,
                 },
             );
         }
@@ -149,12 +156,17 @@ impl Loaded {
                 group_size: None,
                 sequence: None,
                 operation: work.operation,
+                peer: None,
                 size: None,
                 name: work.name,
                 start_ns: work.start_ns,
                 end_ns: work.end_ns,
             };
-            let facts = PartFacts { bytes: None, id };
+            let facts = PartFacts {
+                bytes: None,
+                id,
+                called_ns: work.called_ns.unwrap_or(work.start_ns),
+            };
             out.add(part, facts);
         }
         Ok(out)
@@ -180,6 +192,7 @@ impl Loaded {
         let element_type = table.text("element_type")?;
         let (given, got) = (table.u64("elements_in")?, table.u64("elements_out")?);
         let (group_size, group_ranks) = (table.i64("group_size")?, table.text("group_ranks")?);
+        let peer = table.i64("peer")?;
         let mut groups: BTreeMap<String, Option<u32>> = BTreeMap::new();
         let mut out = Vec::new();
         for row in 0..table.rows() {
@@ -207,6 +220,7 @@ impl Loaded {
                 communicator: communicator.get(row).map(|text| self.texts.number(text)),
                 sequence: sequence.get(row),
                 operation,
+                peer: peer.get(row).and_then(|rank| u32::try_from(rank).ok()),
                 size,
                 bytes: size
                     .zip(of_element)
@@ -245,12 +259,33 @@ fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
                     end_ns: span.end_ns,
                     name,
                     operation,
+                    called_ns: None,
                 };
                 out.insert(span.id, work);
             }
         }
     }
     out
+}
+
+/// Gives kernels whose names do not tell the operation that of the range they were launched in: NCCL makes an all-to-all of
+/// sends and receives.
+fn name_by_ranges(run: &mut Run, work: &mut BTreeMap<u64, Work>, origin_ns: i64) -> Result<()> {
+    let table = run.table("ranges_of_kernels")?;
+    let (id, name) = (table.u64("id")?, table.text("name")?);
+    let start = table.i64("start_ns")?;
+    for row in 0..table.rows() {
+        let work = id.get(row).and_then(|id| work.get_mut(&id));
+        let of_range = name.get(row).and_then(Operation::parse);
+        let (Some(work), Some(operation)) = (work, of_range) else {
+            continue;
+        };
+        work.called_ns = start.get(row).map(|ns| ns.saturating_sub(origin_ns));
+        if matches!(work.operation, Operation::SendRecv | Operation::Other) {
+            work.operation = operation;
+        }
+    }
+    Ok(())
 }
 
 /// Device work by the call that began it.

@@ -256,10 +256,7 @@ pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) ->
             "bus_bytes_per_s",
             rows().map(|one| Some(rate(one)? * factor(one)?)),
         )
-        .bool(
-            "waits",
-            rows().map(|one| one.instance.operation.synchronises()),
-        )
+        .bool("waits", rows().map(|one| one.waits))
         .bool(
             "inferred",
             rows().map(|one| one.instance.communicator.is_none()),

@@ -95,6 +95,7 @@ fn quiet(ranks: u32) -> Job {
     Job {
         ranks,
         tensor_parallel: 1,
+        is_pipeline: false,
         steps: 20,
         late: None,
         clocks: vec![(0, 0); ranks as usize],
@@ -132,6 +133,66 @@ fn who_was_held_up_by_the_late_rank_is_not_late() {
     assert_eq!(named(&output), Some((0, "compute".to_owned())));
     // In each step the last of its pair, and of all.
     assert_eq!(u64s(&output, "by_rank", "last")[..2], [Some(40), Some(0)]);
+}
+
+/// Rank 0 of three computes longer than the others: rank 1 waits to receive from it, and rank 2 for rank 1.
+#[test]
+fn a_receiver_waits_for_a_sender() {
+    let mut job = quiet(3);
+    job.is_pipeline = true;
+    job.late = Some((0, Planted::Compute, 2_000_000));
+    let output = run(&job);
+    let causes = output.table("causes").text("cause").unwrap();
+    let ranks = u64s(&output, "causes", "rank");
+    let of = |rank: u64| {
+        (0..ranks.len())
+            .find(|row| ranks[*row] == Some(rank))
+            .unwrap()
+    };
+    assert_eq!(causes.get(of(0)), Some("compute"));
+    assert_eq!(
+        causes.get(of(1)),
+        Some("communication"),
+        "rank 0 held it up"
+    );
+    let caused_ns = i64s(&output, "causes", "caused_ns")[of(0)].unwrap();
+    assert!(caused_ns > 20 * 1_800_000, "{caused_ns}");
+    let operations = output.table("instances").text("operation").unwrap();
+    let waits = output.table("instances").bool("waits").unwrap();
+    let sends =
+        (0..output.table("instances").rows()).filter(|row| operations.get(*row) == Some("send"));
+    let sends: Vec<Option<bool>> = sends.map(|row| waits.get(row)).collect();
+    assert_eq!(sends, [Some(true); 40]);
+    assert!(
+        output
+            .tables
+            .iter()
+            .all(|table| table.name() != "unmatched")
+    );
+}
+
+#[test]
+fn each_step_has_the_rank_that_others_waited_for() {
+    let mut job = quiet(4);
+    job.late = Some((2, Planted::Input, 3_000_000));
+    let output = run(&job);
+    assert_eq!(u64s(&output, "by_step", "last_rank"), [Some(2); 20]);
+    let shares = output.table("by_step").f64("imbalance_share").unwrap();
+    // 7.65 ms and three times 4.65 ms of work, transfers of 0.1 ms.
+    for share in shares.iter().map(Option::unwrap) {
+        assert!((share - (7.75 / 5.5 - 1.0)).abs() < 0.03, "{share}");
+    }
+    let detail = output.finding("late_rank").unwrap().detail.clone().unwrap();
+    assert!(
+        detail.contains("longest for it in 20 of 20 steps"),
+        "{detail}"
+    );
+    let step_ns = i64s(&output, "by_step", "longest_ns");
+    let waited_ns = i64s(&output, "by_step", "waited_ns");
+    for (step_ns, waited_ns) in step_ns.iter().zip(waited_ns) {
+        let mean_ns = waited_ns.unwrap() / 3;
+        assert!((2_600_000..3_400_000).contains(&mean_ns) && step_ns.unwrap() > mean_ns);
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::exposure::{Exposure, Kind, SpanTimes, copies};
 use crate::operations::{Loaded, device_name};
-use crate::steps::Step;
+use trueno_analysis::steps::Step;
 
 /// Name of the row of time in which nothing runs.
 const IDLE: &str = "idle";

@@ -1,6 +1,7 @@
 //! Queries over the run.
 
 use trueno_analysis::lanes::CATEGORY_RULES;
+use trueno_analysis::steps;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
@@ -24,11 +25,7 @@ pub const INPUTS: [Input; 6] = [
         "SELECT correlation, start_ns, dur_ns FROM calls WHERE correlation IS NOT NULL",
     )
     .optional(),
-    Input::sql(
-        "steps",
-        "SELECT id, name, iteration, start_ns, dur_ns FROM bricks WHERE kind = 'iteration' AND timing <> 'bound'",
-    )
-    .optional(),
+    steps::INPUT,
     CATEGORY_RULES,
     // Only there where the report is about a part of the run.
     Window::INPUT,

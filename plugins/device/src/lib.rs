@@ -13,10 +13,10 @@ pub mod inputs;
 pub mod launch;
 pub mod operations;
 pub mod queue;
-pub mod steps;
 pub mod tables;
 
 use serde::Deserialize;
+use trueno_analysis::steps;
 use trueno_plugin::{Input, Plugin, Result, Run, export};
 
 /// The plugin.

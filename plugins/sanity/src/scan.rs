@@ -25,6 +25,8 @@ pub struct Counts {
     pub rows: u64,
     /// Durations below 0.
     pub negative: u64,
+    /// Sum of the durations that are not below 0.
+    pub sum_ns: i128,
     /// Rows that begin before the run or end after it.
     pub outside: u64,
     /// Rows that only bound their work.
@@ -127,7 +129,10 @@ impl Scanner {
                 self.next += 1;
                 counts.rows += 1;
                 counts.negative += u64::from(row.dur_ns < 0);
-                counts.outside += u64::from(row.start_ns < 0 || row.end_ns() > end_ns);
+                counts.sum_ns += i128::from(row.dur_ns.max(0));
+                let has_no_end = row.start_ns.checked_add(row.dur_ns).is_none();
+                let is_outside = row.start_ns < 0 || has_no_end || row.end_ns() > end_ns;
+                counts.outside += u64::from(is_outside);
                 counts.bound += u64::from(columns.is_bound(at));
                 if !self.out.ids.insert_first(id, number) {
                     self.twice.push((number, id));

@@ -69,7 +69,7 @@ pub fn bounds(facts: &Facts, scan: &Scan) -> [Check; 2] {
         Some(wall_ns) if facts.wall_is_recorded => format!("the run lasts from 0 to {wall_ns} ns"),
         _ => "the end of the run is not known; only the start was checked".to_owned(),
     };
-    let durations = DURATIONS.counted(negative, format!("of {rows} rows"));
+    let durations = durations(scan, negative, rows);
     let inside = WINDOW.counted(outside, window);
     let wall_ns = facts.wall_ns.unwrap_or(i64::MAX);
     [
@@ -84,6 +84,20 @@ pub fn bounds(facts: &Facts, scan: &Scan) -> [Check; 2] {
             None => inside,
         },
     ]
+}
+
+/// Negative rows, and tables whose durations add up to more than a sum of nanoseconds holds: each counts.
+fn durations(scan: &Scan, negative: u64, rows: u64) -> Check {
+    let tables = scan.tables.iter().zip(TABLES);
+    let beyond = tables.filter(|(counts, _)| counts.sum_ns > i128::from(i64::MAX));
+    let beyond: Vec<&str> = beyond.map(|(_, name)| name).collect();
+    let mut detail = format!("of {rows} rows");
+    if !beyond.is_empty() {
+        detail.push_str("; durations of ");
+        detail.push_str(&beyond.join(", "));
+        detail.push_str(" add up to more than 292 years: their sums end there and are not valid");
+    }
+    DURATIONS.counted(negative + beyond.len() as u64, detail)
 }
 
 /// `unique_ids`, `parents_exist`, `nesting` and `edges_exist`.

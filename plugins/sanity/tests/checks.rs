@@ -248,6 +248,20 @@ fn impossible_times_fail() {
 }
 
 #[test]
+fn sums_that_64_bits_do_not_hold_are_said() {
+    let mut made = sane();
+    made.wall_ns = None;
+    made.bricks.push((4, None, 0, 1, i64::MAX - 100));
+    fails(&made, "durations", 1);
+    let detail = made.output().finding("durations").unwrap().detail.clone();
+    assert!(format!("{detail:?}").contains("durations of bricks add up to more"));
+    let mut made = sane();
+    made.wall_ns = None;
+    made.kernels.push((4, None, 0, 2, i64::MAX - 1));
+    fails(&made, "inside_the_run", 1);
+}
+
+#[test]
 fn links_are_checked() {
     let mut made = sane();
     made.kernels.push((2, Some(2), 0, 210, 10));

@@ -6,6 +6,9 @@ use std::time::Duration;
 use trueno_host::plugin::isolate::memory_of_this_machine;
 use trueno_model::exit;
 
+/// Time of a query that was given none: sums over a hundred million rows take one.
+pub(super) const DEFAULT_TIME: Duration = Duration::from_secs(600);
+
 /// Ends the command in words after this time, counted from now.
 pub(super) fn end_after(time: Duration) {
     let wait = move || {

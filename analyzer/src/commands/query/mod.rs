@@ -46,9 +46,7 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     let to = Output::open(args.output.as_deref())?;
     let sql = sql(args.sql.as_deref())?;
     limits::limit_memory(args.memory);
-    if let Some(time) = args.timeout {
-        limits::end_after(time);
-    }
+    limits::end_after(args.timeout.unwrap_or(limits::DEFAULT_TIME));
     let mut source = Source::open(args, Some(&sql), runs, stderr)?;
     let frame = source.collect(&sql)?;
     let format = match args.format {

@@ -2,12 +2,13 @@
 //!
 //! Ranks of one communicator call its collectives in the same order. So parts belong together that have the same
 //! communicator and number in it: the number that the program states, else the place among the parts of that
-//! communicator and rank. Where nothing names communicators, parts of one operation are taken for one communicator of all
+//! communicator and rank. A send belongs to the receive of its peer: the n-th from one rank to another. Where nothing names communicators, parts of one operation are taken for one communicator of the
 //! ranks that have them as often; such instances are *inferred*, and hold only if their ranks left them together: as much
 //! apart as in the median of all, which is what their clocks differ by, but for the shorter stay of the two.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::inference::{Group, infer};
 use super::operation::Operation;
 
 /// Part of one rank in one collective. Texts are numbers that the caller gave them.
@@ -25,6 +26,8 @@ pub struct Part {
     pub sequence: Option<u64>,
     /// The operation.
     pub operation: Operation,
+    /// Of a send or receive: the other rank; `None`: not stated.
+    pub peer: Option<u32>,
     /// Elements that [`Operation::size`] counts.
     pub size: Option<u64>,
     /// The name by which parts belong together where no communicator is stated.
@@ -33,6 +36,17 @@ pub struct Part {
     pub start_ns: i64,
     /// End.
     pub end_ns: i64,
+}
+
+impl Part {
+    /// The rank that sends and the one that receives; `None`: no send or receive, or its peer is not stated.
+    fn pair(&self) -> Option<(u32, u32)> {
+        match self.operation {
+            Operation::Send => Some((self.rank, self.peer?)),
+            Operation::Recv => Some((self.peer?, self.rank)),
+            _ => None,
+        }
+    }
 }
 
 /// Parts of one collective, at most one a rank.
@@ -48,6 +62,8 @@ pub struct Instance {
     pub parts: Vec<usize>,
     /// Ranks of the communicator of which no part is there, because they were not recorded.
     pub not_recorded: Option<u32>,
+    /// A send and its receive: the rank that receives.
+    pub receiver: Option<u32>,
 }
 
 /// Reason why a part belongs to no instance.
@@ -96,11 +112,8 @@ pub struct Matched {
     pub unmatched: Vec<(usize, Unmatched)>,
 }
 
-/// Most that clocks of ranks are believed to differ, where nothing but times tells what belongs together.
-const MAX_SHIFT_NS: u64 = 1_000_000_000;
-
 /// Parts of one communicator, by rank and in their order.
-type OfRanks = BTreeMap<u32, Vec<usize>>;
+pub(super) type OfRanks = BTreeMap<u32, Vec<usize>>;
 
 /// The ranks of a job that were recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -117,11 +130,15 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
     // Two communicators of one name differ in their ranks: names are given by each rank for itself.
     let mut stated: BTreeMap<(u32, Option<u32>), OfRanks> = BTreeMap::new();
     let mut inferred: BTreeMap<(Operation, u32), OfRanks> = BTreeMap::new();
+    let mut pairs: BTreeMap<(u32, (u32, u32)), OfRanks> = BTreeMap::new();
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| (parts[*at].rank, parts[*at].start_ns, *at));
     for at in order {
         let part = &parts[at];
         let of_ranks = match part.communicator {
+            Some(communicator) if let Some(pair) = part.pair() => {
+                pairs.entry((communicator, pair)).or_default()
+            }
             Some(communicator) => stated.entry((communicator, part.group)).or_default(),
             None => inferred.entry((part.operation, part.name)).or_default(),
         };
@@ -144,6 +161,16 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
             Some(size) => Some(size.saturating_sub(expected.len() as u32)),
             None => recorded.is_whole.then_some(0),
         };
+        if !are_comparable(parts, &of_ranks) {
+            let group = Group {
+                expected: Some(&expected),
+                not_recorded,
+            };
+            for (operation, of_ranks) in by_operation(parts, &of_ranks) {
+                infer(parts, operation, &of_ranks, &group, &mut out);
+            }
+            continue;
+        }
         let numbered = numbered(parts, &of_ranks);
         for (sequence, places) in numbered {
             let is_one = size.is_none_or(|size| places.len() <= size as usize);
@@ -158,13 +185,21 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
                     operation: parts[places[0]].operation,
                     parts: places,
                     not_recorded,
+                    receiver: None,
                 }),
                 Some(why) => out.unmatched.extend(places.iter().map(|at| (*at, why))),
             }
         }
     }
+    for ((communicator, pair), of_ranks) in pairs {
+        match_pair(parts, communicator, pair, &of_ranks, recorded, &mut out);
+    }
     for ((operation, _), of_ranks) in inferred {
-        infer(parts, operation, &of_ranks, recorded, &mut out);
+        let group = Group {
+            expected: None,
+            not_recorded: recorded.is_whole.then_some(0),
+        };
+        infer(parts, operation, &of_ranks, &group, &mut out);
     }
     out.instances.sort_by_key(|instance| {
         (
@@ -176,10 +211,75 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
     out
 }
 
+/// Sends from one rank to another, and their receives. Their numbers are no help: each rank counts its own.
+fn match_pair(
+    parts: &[Part],
+    communicator: u32,
+    (from, to): (u32, u32),
+    of_ranks: &OfRanks,
+    recorded: &Recorded,
+    out: &mut Matched,
+) {
+    let of = |rank: u32| of_ranks.get(&rank).map_or(&[][..], Vec::as_slice);
+    let (sends, receives) = (of(from), of(to));
+    let are_recorded = recorded.ranks.contains(&from) && recorded.ranks.contains(&to);
+    let why = match () {
+        () if from == to || !are_recorded => Some(Unmatched::Alone),
+        () if sends.is_empty() || receives.is_empty() => Some(Unmatched::Missing),
+        () if sends.len() != receives.len() => Some(Unmatched::OtherCount),
+        () => None,
+    };
+    if let Some(why) = why {
+        let all = of_ranks.values().flatten();
+        out.unmatched.extend(all.map(|at| (*at, why)));
+        return;
+    }
+    for (nth, (send, receive)) in sends.iter().zip(receives).enumerate() {
+        let mut places = vec![*send, *receive];
+        places.sort_by_key(|at| parts[*at].rank);
+        let sizes = [*send, *receive].map(|at| parts[at].size);
+        if matches!(sizes, [Some(given), Some(got)] if given != got) {
+            let why = Unmatched::OtherSize;
+            out.unmatched.extend(places.iter().map(|at| (*at, why)));
+            continue;
+        }
+        out.instances.push(Instance {
+            communicator: Some(communicator),
+            sequence: nth as u64,
+            operation: Operation::Send,
+            parts: places,
+            not_recorded: Some(0),
+            receiver: Some(to),
+        });
+    }
+}
+
+/// True if numbers are stated, or all ranks have as many: without numbers, a rank that has fewer may lack any of them.
+fn are_comparable(parts: &[Part], of_ranks: &OfRanks) -> bool {
+    let mut counts = of_ranks.values().map(Vec::len);
+    let first = counts.next();
+    counts.all(|count| Some(count) == first) || is_stated(parts, of_ranks)
+}
+
+fn is_stated(parts: &[Part], of_ranks: &OfRanks) -> bool {
+    let mut all = of_ranks.values().flatten();
+    all.all(|at| parts[*at].sequence.is_some())
+}
+
+fn by_operation(parts: &[Part], of_ranks: &OfRanks) -> BTreeMap<Operation, OfRanks> {
+    let mut out: BTreeMap<Operation, OfRanks> = BTreeMap::new();
+    for (rank, places) in of_ranks {
+        for at in places {
+            let of = out.entry(parts[*at].operation).or_default();
+            of.entry(*rank).or_default().push(*at);
+        }
+    }
+    out
+}
+
 /// Parts by number: the stated one, or, where a rank states none for some, the place in its order.
 fn numbered(parts: &[Part], of_ranks: &OfRanks) -> BTreeMap<u64, Vec<usize>> {
-    let all = || of_ranks.values().flatten();
-    let is_stated = all().all(|at| parts[*at].sequence.is_some());
+    let is_stated = is_stated(parts, of_ranks);
     let mut out: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
     for places in of_ranks.values() {
         for (nth, at) in places.iter().enumerate() {
@@ -187,13 +287,6 @@ fn numbered(parts: &[Part], of_ranks: &OfRanks) -> BTreeMap<u64, Vec<usize>> {
             out.entry(sequence.unwrap_or(nth as u64))
                 .or_default()
                 .push(*at);
-        }
-    }
-    if !is_stated {
-        // Without numbers, a rank that has fewer may lack any of them.
-        let most = of_ranks.values().map(Vec::len).max().unwrap_or(0);
-        if of_ranks.values().any(|places| places.len() != most) {
-            return BTreeMap::from([(0, all().copied().collect())]);
         }
     }
     out
@@ -214,10 +307,8 @@ fn judge(parts: &[Part], places: &[usize], expected: &BTreeSet<u32>) -> Option<U
         let operation = parts[*at].operation;
         operation == first.operation || is_pair(operation) && is_pair(first.operation)
     };
-    let is_counted = places.iter().all(|at| parts[*at].sequence.is_some());
     match () {
         () if expected.len() < 2 => Some(Unmatched::Alone),
-        () if ranks.len() < places.len() && !is_counted => Some(Unmatched::OtherCount),
         () if ranks.len() < places.len() => Some(Unmatched::Twice),
         () if !places.iter().all(same) => Some(Unmatched::OtherOperation),
         () if !is_pair(first.operation) && ranks != *expected => Some(Unmatched::Missing),
@@ -228,109 +319,6 @@ fn judge(parts: &[Part], places: &[usize], expected: &BTreeSet<u32>) -> Option<U
         }
         () => None,
     }
-}
-
-/// Instances of an operation whose communicator is not stated: the n-th of each rank.
-fn infer(
-    parts: &[Part],
-    operation: Operation,
-    of_ranks: &OfRanks,
-    recorded: &Recorded,
-    out: &mut Matched,
-) {
-    // Ranks that have it as often may be of one communicator.
-    let mut by_count: BTreeMap<usize, Vec<u32>> = BTreeMap::new();
-    for (rank, places) in of_ranks {
-        by_count.entry(places.len()).or_default().push(*rank);
-    }
-    for (count, ranks) in by_count {
-        let why = if of_ranks.len() < 2 {
-            Some(Unmatched::Alone)
-        } else if ranks.len() < 2 {
-            Some(Unmatched::OtherCount)
-        } else {
-            None
-        };
-        if let Some(why) = why {
-            let places = ranks.iter().flat_map(|rank| &of_ranks[rank]);
-            out.unmatched.extend(places.map(|at| (*at, why)));
-            continue;
-        }
-        for group in together(parts, of_ranks, &ranks) {
-            for nth in 0..count {
-                let places: Vec<usize> =
-                    group.iter().map(|rank| of_ranks[&rank.rank][nth]).collect();
-                let leave = |pair: &Shifted| {
-                    leave_together(
-                        &parts[places[0]],
-                        &parts[of_ranks[&pair.rank][nth]],
-                        pair.by_ns,
-                    )
-                };
-                if group.len() > 1 && group[1..].iter().all(leave) {
-                    out.instances.push(Instance {
-                        communicator: None,
-                        sequence: nth as u64,
-                        operation,
-                        parts: places,
-                        not_recorded: recorded.is_whole.then_some(0),
-                    });
-                } else {
-                    let why = Unmatched::NotAtOnce;
-                    out.unmatched.extend(places.into_iter().map(|at| (at, why)));
-                }
-            }
-        }
-    }
-}
-
-/// A rank, and by how much its clock is later than that of the first of its group, if they leave together.
-#[derive(Clone, Copy, Debug)]
-struct Shifted {
-    rank: u32,
-    by_ns: i64,
-}
-
-/// True if the second leaves so much later than the first as its clock is later, but for the shorter stay of the two.
-fn leave_together(a: &Part, b: &Part, by_ns: i64) -> bool {
-    let length = |part: &Part| part.end_ns.saturating_sub(part.start_ns);
-    let apart_ns = b.end_ns.saturating_sub(a.end_ns).saturating_sub(by_ns);
-    apart_ns.unsigned_abs() <= length(a).min(length(b)).max(0).unsigned_abs()
-}
-
-/// Ranks in groups that leave nine of ten instances together with the first of their group; others stand alone.
-fn together(parts: &[Part], of_ranks: &OfRanks, ranks: &[u32]) -> Vec<Vec<Shifted>> {
-    let mut groups: Vec<Vec<Shifted>> = Vec::new();
-    let shift = |a: u32, b: u32| -> Option<i64> {
-        let pairs = || {
-            let of = |rank: u32| of_ranks[&rank].iter().map(|at| &parts[*at]);
-            of(a).zip(of(b))
-        };
-        let mut apart: Vec<i64> = pairs()
-            .map(|(a, b)| b.end_ns.saturating_sub(a.end_ns))
-            .collect();
-        let middle = apart.len() / 2;
-        let by_ns = *apart.select_nth_unstable(middle).1;
-        let are = pairs().filter(|(a, b)| leave_together(a, b, by_ns)).count();
-        // Two that leave one collective together always do, with some shift.
-        let is_seen = by_ns.unsigned_abs() <= MAX_SHIFT_NS && (apart.len() > 2 || by_ns == 0)
-            || pairs().all(|(a, b)| a.start_ns <= b.end_ns && b.start_ns <= a.end_ns);
-        (is_seen && are * 10 >= apart.len() * 9).then_some(by_ns)
-    };
-    for rank in ranks {
-        let found = groups.iter_mut().find_map(|group| {
-            let by_ns = shift(group[0].rank, *rank)?;
-            Some((group, by_ns))
-        });
-        match found {
-            Some((group, by_ns)) => group.push(Shifted { rank: *rank, by_ns }),
-            None => groups.push(vec![Shifted {
-                rank: *rank,
-                by_ns: 0,
-            }]),
-        }
-    }
-    groups
 }
 
 #[cfg(test)]
@@ -351,6 +339,7 @@ mod tests {
             group_size: None,
             sequence,
             operation: Operation::AllReduce,
+            peer: None,
             size: Some(8),
             name: 0,
             start_ns,
@@ -411,17 +400,12 @@ mod tests {
         let parts = [
             part(0, Some(7), None, None, 0),
             part(0, Some(7), None, None, 1_000),
-            part(1, Some(7), None, None, 1_000),
+            part(1, Some(7), None, None, 5_000),
         ];
         let found = match_parts(&parts, &[], &ranks_of(0..2));
         assert!(found.instances.is_empty());
-        assert_eq!(found.unmatched.len(), 3);
-        assert!(
-            found
-                .unmatched
-                .iter()
-                .all(|(_, why)| *why == Unmatched::OtherCount)
-        );
+        let why: Vec<Unmatched> = found.unmatched.iter().map(|(_, why)| *why).collect();
+        assert_eq!(why, [Unmatched::NotAtOnce; 3]);
     }
 
     #[test]
@@ -452,33 +436,39 @@ mod tests {
         assert_eq!(found.unmatched, [(0, Unmatched::Alone)]);
     }
 
+    /// A pipeline of three ranks, each of which counts its own: what rank 1 receives first has another number there.
     #[test]
-    fn nothing_stated_is_inferred_where_ranks_leave_together() {
-        // Two pairs of ranks, each with three of its own, at times of their own; one clock is off by 5 ms.
-        let at = |rank: u32, n: i64| {
-            n * (1_000 + i64::from(rank / 2) * 500) + if rank == 3 { 5_000_000 } else { 0 }
+    fn a_send_belongs_to_the_receive_of_its_peer() {
+        let one = |rank, operation, peer, sequence, start_ns| Part {
+            operation,
+            peer: Some(peer),
+            ..part(rank, Some(7), Some(0), Some(sequence), start_ns)
         };
-        let parts: Vec<Part> = (0..4)
-            .flat_map(|rank| (0..3).map(move |n| part(rank, None, None, None, at(rank, n))))
-            .collect();
-        let found = match_parts(&parts, &[], &ranks_of(0..4));
-        assert_eq!(found.instances.len(), 6);
-        assert!(
-            found
-                .instances
-                .iter()
-                .all(|instance| instance.communicator.is_none() && instance.parts.len() == 2)
-        );
-        let lone = [
-            part(0, None, None, None, 0),
-            part(1, None, None, None, 5_000),
+        let mut parts = vec![
+            one(0, Operation::Send, 1, 1, 0),
+            one(1, Operation::Recv, 0, 1, 10),
+            one(1, Operation::Send, 2, 2, 200),
+            one(2, Operation::Recv, 1, 1, 20),
+            one(0, Operation::Send, 1, 2, 300),
+            one(1, Operation::Recv, 0, 3, 310),
         ];
-        let found = match_parts(&lone, &[], &ranks_of(0..2));
-        assert!(
-            found
-                .unmatched
-                .iter()
-                .all(|(_, why)| *why == Unmatched::NotAtOnce)
+        let groups = vec![(0..3).collect::<Vec<u32>>()];
+        let found = match_parts(&parts, &groups, &ranks_of(0..3));
+        assert!(found.unmatched.is_empty());
+        let places: Vec<Vec<usize>> = found
+            .instances
+            .iter()
+            .map(|instance| instance.parts.clone())
+            .collect();
+        assert_eq!(places, [vec![0, 1], vec![2, 3], vec![4, 5]]);
+        assert_eq!(found.instances[1].receiver, Some(2));
+        parts.pop();
+        let found = match_parts(&parts, &groups, &ranks_of(0..3));
+        assert_eq!(found.instances.len(), 1);
+        assert_eq!(
+            found.unmatched.len(),
+            3,
+            "which of two it received is not known"
         );
     }
 

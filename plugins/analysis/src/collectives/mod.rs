@@ -1,5 +1,6 @@
 //! Collective operations: what they are called, what they move, and which parts of several ranks are one.
 
+mod inference;
 mod matching;
 mod operation;
 

@@ -48,6 +48,8 @@ pub struct Job {
     pub ranks: u32,
     /// Ranks of a tensor-parallel group; 1: no such groups.
     pub tensor_parallel: u32,
+    /// Each rank sends to the next in each step.
+    pub is_pipeline: bool,
     pub steps: i64,
     /// Who is late, for which reason, by how much in each step.
     pub late: Option<(u32, Planted, i64)>,
@@ -81,6 +83,7 @@ impl Job {
         Self {
             ranks,
             tensor_parallel,
+            is_pipeline: false,
             steps: 12 + random.below(20),
             late: Some(late),
             clocks,
@@ -108,8 +111,14 @@ impl Job {
         let mut rows = Rows::new(self);
         let mut now = vec![0_i64; self.ranks as usize];
         for step in 0..self.steps {
+            let begun = now.clone();
             for rank in 0..self.ranks {
                 rows.work(rank, step, &mut now[rank as usize]);
+            }
+            if self.is_pipeline {
+                for rank in 1..self.ranks {
+                    rows.send(rank - 1, rank, step, &mut now);
+                }
             }
             if self.tensor_parallel > 1 {
                 for first in (0..self.ranks).step_by(self.tensor_parallel as usize) {
@@ -126,6 +135,10 @@ impl Job {
                 1 << 20,
                 &mut now,
             );
+            for (rank, begun_ns) in (0..).zip(begun) {
+                let row = rows.row(rank, "step", begun_ns, now[rank as usize]);
+                rows.steps.push((row, step));
+            }
         }
         rows.tables()
     }
@@ -138,6 +151,8 @@ struct Stated {
     dur_ns: i64,
     communicator: &'static str,
     sequence: u64,
+    operation: &'static str,
+    peer: Option<u32>,
     elements: u64,
     ranks: Vec<u32>,
 }
@@ -148,6 +163,7 @@ struct Rows<'a> {
     run: RunFixture,
     stated: Vec<Stated>,
     kernels_of_calls: Vec<(u64, u64)>,
+    steps: Vec<(Row, i64)>,
     ids: u64,
 }
 
@@ -159,6 +175,7 @@ impl<'a> Rows<'a> {
             run: RunFixture::default(),
             stated: Vec::new(),
             kernels_of_calls: Vec::new(),
+            steps: Vec::new(),
             ids: 0,
         }
     }
@@ -258,34 +275,60 @@ impl<'a> Rows<'a> {
             if self.random.below(1_000) < self.job.dropped {
                 continue;
             }
-            let call = self.row(
-                *rank,
-                "record_param_comms",
-                arrive_ns - 5_000,
-                arrive_ns - 1_000,
-            );
-            let work = self.row(
-                *rank,
-                "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
-                arrive_ns,
-                leave_ns,
-            );
-            self.kernels_of_calls.push((work.id, call.id));
-            self.stated.push(Stated {
-                span: call.id,
-                start_ns: call.start_ns,
-                dur_ns: call.dur_ns,
+            let stated = Stated {
+                span: 0,
+                start_ns: 0,
+                dur_ns: 0,
                 communicator,
                 sequence: step as u64,
+                operation: "all_reduce",
+                peer: None,
                 elements,
                 ranks: ranks.to_vec(),
-            });
-            self.run.kernels.push(Self::on_device(*rank, work));
-            self.run.bricks.push(Row {
-                kind: "function",
-                ..call
-            });
+            };
+            let name = "ncclDevKernel_AllReduce_Sum_f32_RING_LL";
+            self.part(*rank, name, arrive_ns, leave_ns, stated);
         }
+    }
+
+    /// Both leave when all has been sent; each rank counts its own sends and receives.
+    fn send(&mut self, from: u32, to: u32, step: i64, now: &mut [i64]) {
+        let came = [from, to].map(|rank| now[rank as usize]);
+        let leave_ns = came[0].max(came[1]) + self.job.transfer_ns;
+        for (rank, operation, peer) in [(from, "send", to), (to, "recv", from)] {
+            let stated = Stated {
+                span: 0,
+                start_ns: 0,
+                dur_ns: 0,
+                communicator: "pp",
+                sequence: step as u64 * 2 + u64::from(rank),
+                operation,
+                peer: Some(peer),
+                elements: 4_096,
+                ranks: (0..self.job.ranks).collect(),
+            };
+            let arrive_ns = now[rank as usize];
+            self.part(rank, "ncclDevKernel_SendRecv", arrive_ns, leave_ns, stated);
+            now[rank as usize] = leave_ns;
+        }
+    }
+
+    /// A kernel of NCCL and the call that states it.
+    fn part(&mut self, rank: u32, name: &'static str, from_ns: i64, to_ns: i64, stated: Stated) {
+        let call = self.row(rank, "record_param_comms", from_ns - 5_000, from_ns - 1_000);
+        let work = self.row(rank, name, from_ns, to_ns);
+        self.kernels_of_calls.push((work.id, call.id));
+        self.stated.push(Stated {
+            span: call.id,
+            start_ns: call.start_ns,
+            dur_ns: call.dur_ns,
+            ..stated
+        });
+        self.run.kernels.push(Self::on_device(rank, work));
+        self.run.bricks.push(Row {
+            kind: "function",
+            ..call
+        });
     }
 
     fn tables(mut self) -> Vec<TableBuilder> {
@@ -310,18 +353,25 @@ impl<'a> Rows<'a> {
                     "sequence",
                     stated().map(|of| Some(of.sequence).filter(|_| self.job.states_sequence)),
                 )
-                .text("operation", stated().map(|_| "all_reduce"))
+                .text("operation", stated().map(|of| of.operation))
                 .text("element_type", stated().map(|_| "Float"))
                 .u64("elements_in", stated().map(|of| of.elements))
                 .u64("elements_out", stated().map(|of| of.elements))
                 .i64("group_size", stated().map(|of| of.ranks.len() as i64))
-                .text("group_ranks", &groups),
+                .text("group_ranks", &groups)
+                .i64("peer", stated().map(|of| of.peer.map(i64::from))),
             Table::build("kernels_of_calls")
                 .u64("id", self.kernels_of_calls.iter().map(|row| row.0))
                 .u64("brick", self.kernels_of_calls.iter().map(|row| row.1)),
             Table::build("kernels_below_calls")
                 .u64("id", [0_u64; 0])
                 .u64("brick", [0_u64; 0]),
+            Table::build("steps")
+                .u64("id", self.steps.iter().map(|(row, _)| row.id))
+                .text("name", self.steps.iter().map(|(row, _)| row.name))
+                .u64("iteration", self.steps.iter().map(|(_, step)| *step as u64))
+                .i64("start_ns", self.steps.iter().map(|(row, _)| row.start_ns))
+                .i64("dur_ns", self.steps.iter().map(|(row, _)| row.dur_ns)),
         ];
         own.into_iter().chain(self.run.inputs()).collect()
     }

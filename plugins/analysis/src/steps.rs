@@ -1,8 +1,16 @@
 //! Iterations of the program: training steps, decoded tokens.
 
-use trueno_analysis::window::Window;
 use trueno_plugin::rank::of_key;
-use trueno_plugin::{Result, Run};
+use trueno_plugin::{Input, Result, Run};
+
+use crate::window::Window;
+
+/// The query that [`read`] reads.
+pub const INPUT: Input = Input::sql(
+    "steps",
+    "SELECT id, name, iteration, start_ns, dur_ns FROM bricks WHERE kind = 'iteration' AND timing <> 'bound'",
+)
+.optional();
 
 /// One iteration on the host.
 #[derive(Clone, Debug, PartialEq, Eq)]

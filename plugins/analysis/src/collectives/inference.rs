@@ -1,0 +1,315 @@
+//! Collectives whose communicator nobody states: ranks that leave one operation together, time after time.
+//!
+//! Clocks of ranks differ by a shift, recordings begin and end at different collectives, and rows were dropped. Two ranks
+//! are of one communicator if there is a shift by which they leave nine of ten together, of those that both recorded: no
+//! further apart than the shorter stay of the two. In programs that do the same again and again, a shift by a whole round
+//! fits nearly as well; the smallest is taken, and where another is hardly larger, none.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::matching::{Instance, Matched, OfRanks, Part, Unmatched};
+use super::operation::Operation;
+
+/// Most that clocks of ranks are believed to differ.
+const MAX_SHIFT_NS: u64 = 1_000_000_000;
+/// Most parts that one rank is believed to have before the first of another, beyond the difference of their counts.
+const MAX_AHEAD: usize = 8;
+/// Most parts that are tried as the first that both recorded.
+const MAX_LAGS: usize = 64;
+
+/// The communicator, as far as it is known.
+pub(super) struct Group<'a> {
+    /// Its recorded ranks, which must all be there; `None`: not known.
+    pub(super) expected: Option<&'a BTreeSet<u32>>,
+    /// Its ranks that were not recorded; `None`: not known.
+    pub(super) not_recorded: Option<u32>,
+}
+
+/// A rank of a group, against the first of it.
+#[derive(Clone, Debug)]
+struct Member {
+    rank: u32,
+    /// By the part of the first: the place among those of this rank; `None`: it did not leave that together.
+    of_first: Vec<Option<usize>>,
+}
+
+/// Two ranks against each other.
+#[derive(Debug)]
+struct Aligned {
+    /// By how much the second leaves later, by its own clock.
+    by_ns: i64,
+    /// Parts that they left together.
+    together: usize,
+    of_first: Vec<Option<usize>>,
+}
+
+/// Adds instances of an operation whose communicator is not stated, and what belongs to none.
+pub(super) fn infer(
+    parts: &[Part],
+    operation: Operation,
+    of_ranks: &OfRanks,
+    group: &Group<'_>,
+    out: &mut Matched,
+) {
+    if of_ranks.len() < 2 {
+        let places = of_ranks.values().flatten();
+        out.unmatched
+            .extend(places.map(|at| (*at, Unmatched::Alone)));
+        return;
+    }
+    for members in groups(parts, of_ranks) {
+        let ranks = || members.iter().map(|member| member.rank);
+        let are_all = group
+            .expected
+            .is_none_or(|all| ranks().eq(all.iter().copied()));
+        let mut is_of_instance: Vec<Vec<bool>> = ranks()
+            .map(|rank| vec![false; of_ranks[&rank].len()])
+            .collect();
+        for nth in 0..members[0].of_first.len() {
+            let found: Option<Vec<usize>> =
+                members.iter().map(|member| member.of_first[nth]).collect();
+            let Some(found) = found.filter(|_| members.len() > 1 && are_all) else {
+                continue;
+            };
+            let places = members.iter().zip(&found);
+            let places = places.map(|(member, at)| of_ranks[&member.rank][*at]);
+            out.instances.push(Instance {
+                communicator: None,
+                sequence: nth as u64,
+                operation,
+                parts: places.collect(),
+                not_recorded: group.not_recorded,
+                receiver: None,
+            });
+            for (is_of, at) in is_of_instance.iter_mut().zip(found) {
+                is_of[at] = true;
+            }
+        }
+        for (member, is_of) in members.iter().zip(is_of_instance) {
+            let left = of_ranks[&member.rank].iter().zip(is_of);
+            let left = left.filter(|(_, is_of)| !is_of);
+            out.unmatched
+                .extend(left.map(|(at, _)| (*at, Unmatched::NotAtOnce)));
+        }
+    }
+}
+
+/// Ranks in groups that leave together with the first of their group; others stand alone.
+fn groups(parts: &[Part], of_ranks: &OfRanks) -> Vec<Vec<Member>> {
+    let of = |rank: u32| -> Vec<&Part> { of_ranks[&rank].iter().map(|at| &parts[*at]).collect() };
+    let mut groups: Vec<Vec<Member>> = Vec::new();
+    for rank in of_ranks.keys().copied() {
+        let own = of(rank);
+        let found = groups.iter_mut().find_map(|group| {
+            let aligned = align(&of(group[0].rank), &own)?;
+            Some((group, aligned.of_first))
+        });
+        match found {
+            Some((group, of_first)) => group.push(Member { rank, of_first }),
+            None => groups.push(vec![Member {
+                rank,
+                of_first: (0..own.len()).map(Some).collect(),
+            }]),
+        }
+    }
+    groups
+}
+
+/// Finds what two ranks left together; `None`: they are not of one communicator, or it cannot be told.
+fn align(a: &[&Part], b: &[&Part]) -> Option<Aligned> {
+    if a.len() == b.len()
+        && let Some(aligned) = with_lag(a, b, 0).filter(|aligned| is_of_one(a, b, aligned))
+    {
+        return Some(aligned);
+    }
+    let most = (a.len().abs_diff(b.len()) + MAX_AHEAD).min(MAX_LAGS) as isize;
+    let all = (-most..=most).filter_map(|lag| with_lag(a, b, lag));
+    let mut all: Vec<Aligned> = all.filter(|aligned| is_of_one(a, b, aligned)).collect();
+    all.sort_by_key(|aligned| (Reverse(aligned.together), aligned.by_ns.unsigned_abs()));
+    let most = all.first()?.together;
+    // Of those that fit about as well, the smallest shift, if it is clearly the smallest.
+    all.retain(|aligned| aligned.together * 10 >= most * 9);
+    all.sort_by_key(|aligned| aligned.by_ns.unsigned_abs());
+    let best = &all[0];
+    let is_other = |other: &&Aligned| other.of_first != best.of_first;
+    let other = all.iter().find(is_other);
+    let is_clear =
+        other.is_none_or(|other| other.by_ns.unsigned_abs() / 2 > best.by_ns.unsigned_abs());
+    is_clear.then(|| all.swap_remove(0))
+}
+
+/// Two ranks, if the part of the second that is `lag` later in its order belongs to that of the first; `None`: no pair.
+fn with_lag(a: &[&Part], b: &[&Part], lag: isize) -> Option<Aligned> {
+    let pairs = (0..a.len()).filter_map(|at| Some((a[at], *b.get(at.checked_add_signed(lag)?)?)));
+    let mut apart: Vec<i64> = pairs
+        .map(|(a, b)| b.end_ns.saturating_sub(a.end_ns))
+        .collect();
+    if apart.is_empty() {
+        return None;
+    }
+    let middle = apart.len() / 2;
+    let by_ns = *apart.select_nth_unstable(middle).1;
+    let mut next = 0;
+    let of_first: Vec<Option<usize>> = a
+        .iter()
+        .map(|a| {
+            while next < b.len() {
+                let at = next;
+                if leave_together(a, b[at], by_ns) {
+                    next += 1;
+                    return Some(at);
+                }
+                if b[at].end_ns.saturating_sub(by_ns) > a.end_ns {
+                    return None;
+                }
+                next += 1;
+            }
+            None
+        })
+        .collect();
+    Some(Aligned {
+        by_ns,
+        together: of_first.iter().flatten().count(),
+        of_first,
+    })
+}
+
+/// True if the second leaves so much later than the first as its clock is later, but for the shorter stay of the two.
+fn leave_together(a: &Part, b: &Part, by_ns: i64) -> bool {
+    let length = |part: &Part| part.end_ns.saturating_sub(part.start_ns);
+    let apart_ns = b.end_ns.saturating_sub(a.end_ns).saturating_sub(by_ns);
+    apart_ns.unsigned_abs() <= length(a).min(length(b)).max(0).unsigned_abs()
+}
+
+/// True if both left together nine of ten parts that lie in the time of both recordings, and that is no accident.
+fn is_of_one(a: &[&Part], b: &[&Part], aligned: &Aligned) -> bool {
+    let by_ns = aligned.by_ns;
+    let span = |parts: &[&Part], by_ns: i64| {
+        let starts = parts.iter().map(|part| part.start_ns).min().unwrap_or(0);
+        let ends = parts.iter().map(|part| part.end_ns).max().unwrap_or(0);
+        (starts.saturating_sub(by_ns), ends.saturating_sub(by_ns))
+    };
+    let inside = |parts: &[&Part], by_ns: i64, (from, to): (i64, i64)| {
+        let ends = parts.iter().map(|part| part.end_ns.saturating_sub(by_ns));
+        ends.filter(|end| from <= *end && *end <= to).count()
+    };
+    let in_both = inside(a, 0, span(b, by_ns)).max(inside(b, by_ns, span(a, 0)));
+    let pairs = || {
+        let all = aligned.of_first.iter().enumerate();
+        all.filter_map(|(at, of)| Some((a[at], b[(*of)?])))
+    };
+    // Two that leave one collective together always do, with some shift.
+    let is_often = by_ns.unsigned_abs() <= MAX_SHIFT_NS && (aligned.together > 2 || by_ns == 0);
+    let is_seen =
+        is_often || pairs().all(|(a, b)| a.start_ns <= b.end_ns && b.start_ns <= a.end_ns);
+    let is_half = aligned.together * 2 >= a.len().min(b.len());
+    aligned.together > 0 && is_seen && is_half && aligned.together * 10 >= in_both * 9
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::matching::{Part, Recorded, match_parts};
+    use super::*;
+
+    fn part(rank: u32, start_ns: i64) -> Part {
+        Part {
+            rank,
+            communicator: None,
+            group: None,
+            group_size: None,
+            sequence: None,
+            operation: Operation::AllReduce,
+            peer: None,
+            size: None,
+            name: 0,
+            start_ns,
+            end_ns: start_ns + 100,
+        }
+    }
+
+    fn matched(parts: &[Part], ranks: u32) -> Matched {
+        let recorded = Recorded {
+            ranks: (0..ranks).collect(),
+            is_whole: true,
+        };
+        match_parts(parts, &[], &recorded)
+    }
+
+    /// Two pairs of ranks, each with three of its own, at times of their own; one clock is off by 5 ms.
+    #[test]
+    fn ranks_that_leave_together_are_of_one() {
+        let at = |rank: u32, n: i64| {
+            n * (1_000 + i64::from(rank / 2) * 500) + if rank == 3 { 5_000_000 } else { 0 }
+        };
+        let parts: Vec<Part> = (0..4)
+            .flat_map(|rank| (0..3).map(move |n| part(rank, at(rank, n))))
+            .collect();
+        let found = matched(&parts, 4);
+        assert_eq!(found.instances.len(), 6);
+        let are_pairs =
+            |instance: &Instance| instance.communicator.is_none() && instance.parts.len() == 2;
+        assert!(found.instances.iter().all(are_pairs));
+        let found = matched(&[part(0, 0), part(1, 5_000)], 2);
+        let why: Vec<Unmatched> = found.unmatched.iter().map(|(_, why)| *why).collect();
+        assert_eq!(why, [Unmatched::NotAtOnce; 2]);
+    }
+
+    /// One recording begins two collectives later, another lacks one in the middle, a third ends earlier; all clocks differ.
+    #[test]
+    fn recordings_need_not_begin_with_the_same() {
+        let parts: Vec<Part> = (0..4_u32)
+            .flat_map(|rank| {
+                let kept = move |n: &i64| match rank {
+                    1 => *n >= 2,
+                    2 => *n != 5,
+                    3 => *n < 17,
+                    _ => true,
+                };
+                let at =
+                    move |n: i64| part(rank, n * 10_000 + n % 3 * 40 + i64::from(rank) * 3_000);
+                (0..20).filter(kept).map(at)
+            })
+            .collect();
+        let found = matched(&parts, 4);
+        // All but 0, 1, 5 and 17 to 19 are complete.
+        assert_eq!(found.instances.len(), 14);
+        for instance in &found.instances {
+            let starts = instance.parts.iter();
+            let starts = starts.map(|at| parts[*at].start_ns - i64::from(parts[*at].rank) * 3_000);
+            let starts: Vec<i64> = starts.collect();
+            assert_eq!(starts, [starts[0]; 4]);
+        }
+        assert_eq!(found.unmatched.len(), parts.len() - 14 * 4);
+    }
+
+    /// A communicator by name and without numbers: the second recording begins three later.
+    #[test]
+    fn a_named_communicator_without_numbers() {
+        let of = |rank: u32, from: i64| {
+            (from..20).map(move |n| Part {
+                communicator: Some(9),
+                ..part(rank, n * 10_000 + n % 3 * 40)
+            })
+        };
+        let parts: Vec<Part> = of(0, 0).chain(of(1, 3)).collect();
+        let found = matched(&parts, 2);
+        assert_eq!(found.instances.len(), 17);
+        assert_eq!(found.unmatched.len(), 3);
+        // Of three, all must be there.
+        let parts: Vec<Part> = of(0, 0).chain(of(1, 3)).chain(of(2, 19)).collect();
+        assert!(matched(&parts, 3).instances.len() < 2);
+    }
+
+    /// Rounds that are all alike, and a clock that is off by half a round: nobody can tell which belong together.
+    #[test]
+    fn what_fits_twice_is_not_told() {
+        let rounds = |rank: u32, from: i64, by_ns: i64| {
+            (from..from + 20).map(move |n| part(rank, n * 10_000 + by_ns))
+        };
+        let parts: Vec<Part> = rounds(0, 0, 0).chain(rounds(1, 0, 5_000).skip(1)).collect();
+        assert!(matched(&parts, 2).instances.is_empty());
+        let parts: Vec<Part> = rounds(0, 0, 0).chain(rounds(1, 0, 300).skip(1)).collect();
+        assert_eq!(matched(&parts, 2).instances.len(), 19);
+    }
+}
