@@ -77,12 +77,17 @@ fn rank(one: &Bottleneck) -> u64 {
 fn is_twin(a: &Bottleneck, b: &Bottleneck) -> bool {
     let bare = |one: &Bottleneck| {
         let (scope, place) = (without_rank(&one.scope).1, without_rank(&one.place).1);
+        // Each rank of a host has a device of its own.
+        let bare = |text: &str| match text.strip_prefix("gpu") {
+            Some(number) if number.bytes().all(|b| b.is_ascii_digit()) => "gpu".to_owned(),
+            _ => text.to_owned(),
+        };
         (
             one.class,
             one.code,
             one.scope_kind,
-            scope.to_owned(),
-            place.to_owned(),
+            bare(scope),
+            bare(place),
         )
     };
     rank(a) != rank(b) && bare(a) == bare(b)

@@ -1,5 +1,7 @@
 //! Findings on a page for a terminal: in its head, and below the tables of a section of a full one.
 
+use std::collections::HashMap;
+
 use trueno_model::{Finding, Level, Report, Section, width};
 
 use super::{INDENT, Out};
@@ -86,9 +88,10 @@ pub fn head(report: &Report, out: &mut Out) {
     }
     let count = findings.len();
     let full = out.page.detail == Detail::Full;
+    let kinds = kinds(&findings);
     let chosen = match full {
-        true => findings.into_iter().take(OF_FULL).collect(),
-        false => chosen(&findings),
+        true => kinds.into_iter().take(OF_FULL).collect(),
+        false => chosen(&kinds),
     };
     let shown = chosen.len();
     let of = match (shown < count, full) {
@@ -97,8 +100,17 @@ pub fn head(report: &Report, out: &mut Out) {
         (true, false) => format!("({shown} of {count}, worst first; all with -v)"),
     };
     out.titled("findings", &of);
-    for (plugin, finding) in chosen {
-        let text = format!("{} [{plugin}]", finding.title);
+    for Kind {
+        plugin,
+        finding,
+        like_it,
+    } in chosen
+    {
+        let more = match like_it {
+            0 => String::new(),
+            more => format!(", and {more} like it"),
+        };
+        let text = format!("{}{more} [{plugin}]", finding.title);
         let lead = severity(finding.severity);
         out.hanging(INDENT, (lead, finding.severity.into()), &text, None);
         // What to do about a mere note is for those who ask.
@@ -116,16 +128,49 @@ pub fn head(report: &Report, out: &mut Out) {
     }
 }
 
+/// A finding, and those that say the same of other ranks, lanes and numbers.
+#[derive(Clone, Copy)]
+struct Kind<'a> {
+    plugin: &'a str,
+    finding: &'a Finding,
+    like_it: usize,
+}
+
+/// Findings whose titles differ in nothing but numbers, as one.
+fn kinds<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<Kind<'a>> {
+    let without_numbers =
+        |title: &str| -> String { title.chars().filter(|c| !c.is_ascii_digit()).collect() };
+    let mut places = HashMap::new();
+    let mut out: Vec<Kind<'a>> = Vec::new();
+    for (plugin, finding) in findings.iter().copied() {
+        let title = without_numbers(&finding.title);
+        let key = (plugin, &finding.code, finding.severity, title);
+        let at = *places.entry(key).or_insert(out.len());
+        match out.get_mut(at) {
+            Some(kind) => kind.like_it += 1,
+            None => out.push(Kind {
+                plugin,
+                finding,
+                like_it: 0,
+            }),
+        }
+    }
+    out
+}
+
 /// Orders findings: those that warn, then one note of each plugin before a second one of any.
-fn chosen<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<(&'a str, &'a Finding)> {
+fn chosen<'a>(findings: &[Kind<'a>]) -> Vec<Kind<'a>> {
     let (notes, mut chosen): (Vec<_>, Vec<_>) = findings
         .iter()
         .copied()
-        .partition(|(_, finding)| finding.severity == Level::Info);
+        .partition(|kind| kind.finding.severity == Level::Info);
     chosen.truncate(MAX_WARNINGS);
     let nth = |at: usize| {
         let before = &notes[..at];
-        before.iter().filter(|(id, _)| *id == notes[at].0).count()
+        before
+            .iter()
+            .filter(|kind| kind.plugin == notes[at].plugin)
+            .count()
     };
     let mut order: Vec<usize> = (0..notes.len()).collect();
     order.sort_by_key(|at| nth(*at));

@@ -207,8 +207,8 @@ fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
 #[test]
 fn notes_of_all_plugins_come_before_second_notes_of_one() {
     let mut one = testing::section("one", vec![]);
-    one.findings = (0..9)
-        .map(|n| testing::finding(Level::Info, &format!("note {n}")))
+    one.findings = ('a'..='i')
+        .map(|c| testing::finding(Level::Info, &format!("note {c}")))
         .collect();
     let mut two = testing::section("two", vec![]);
     two.findings = vec![testing::finding(Level::Info, "of the second")];
@@ -217,12 +217,35 @@ fn notes_of_all_plugins_come_before_second_notes_of_one() {
     let text = render(&report, Page { detail, ..page(80) });
     assert!(
         text.contains(
-            "findings (6 of 10, worst first; all with -v)\n  info    note 0 [one]\n  \
-             info    of the second [two]\n  info    note 1 [one]\n"
+            "findings (6 of 10, worst first; all with -v)\n  info    note a [one]\n  \
+             info    of the second [two]\n  info    note b [one]\n"
         ),
         "{text}"
     );
-    assert!(!text.contains("note 5"), "{text}");
+    assert!(!text.contains("note f"), "{text}");
+}
+
+#[test]
+fn findings_of_several_ranks_are_one_line_with_their_number() {
+    let mut one = testing::section("one", vec![]);
+    let title = |rank| format!("rank {rank} is {rank}.5 % slower");
+    let of_ranks = (0..8).map(|rank| testing::finding(Level::Warning, &title(rank)));
+    one.findings = of_ranks
+        .chain([testing::finding(Level::Warning, "a rank is slower")])
+        .collect();
+    let report = testing::report(vec![one]);
+    let text = render(&report, page(80));
+    assert!(
+        text.contains(
+            "findings (2 of 9, worst first)\n  \
+             warning rank 0 is 0.5 % slower, and 7 like it [one]\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        text.contains("\n  warning a rank is slower [one]\n"),
+        "{text}"
+    );
 }
 
 #[test]

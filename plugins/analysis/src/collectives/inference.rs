@@ -151,23 +151,22 @@ fn with_lag(a: &[&Part], b: &[&Part], lag: isize) -> Option<Aligned> {
     let middle = apart.len() / 2;
     let by_ns = *apart.select_nth_unstable(middle).1;
     let mut next = 0;
-    let of_first: Vec<Option<usize>> = a
-        .iter()
-        .map(|a| {
-            while next < b.len() {
-                let at = next;
-                if leave_together(a, b[at], by_ns) {
-                    next += 1;
-                    return Some(at);
-                }
-                if b[at].end_ns.saturating_sub(by_ns) > a.end_ns {
-                    return None;
-                }
-                next += 1;
-            }
-            None
-        })
-        .collect();
+    let mut of_first = vec![None; a.len()];
+    for (at, of) in a.iter().enumerate() {
+        let apart = |of: &Part, other: usize| apart_ns(of, b[other], by_ns);
+        // The nearest of those that are left, unless the next of the first is nearer to it.
+        while next + 1 < b.len() && apart(of, next + 1) < apart(of, next) {
+            next += 1;
+        }
+        let is_nearest = next < b.len()
+            && leave_together(of, b[next], by_ns)
+            && a.get(at + 1)
+                .is_none_or(|later| apart(later, next) >= apart(of, next));
+        if is_nearest {
+            of_first[at] = Some(next);
+            next += 1;
+        }
+    }
     Some(Aligned {
         by_ns,
         together: of_first.iter().flatten().count(),
@@ -178,8 +177,13 @@ fn with_lag(a: &[&Part], b: &[&Part], lag: isize) -> Option<Aligned> {
 /// True if the second leaves so much later than the first as its clock is later, but for the shorter stay of the two.
 fn leave_together(a: &Part, b: &Part, by_ns: i64) -> bool {
     let length = |part: &Part| part.end_ns.saturating_sub(part.start_ns);
+    apart_ns(a, b, by_ns) <= length(a).min(length(b)).max(0).unsigned_abs()
+}
+
+/// Time between their leaving, by clocks that differ so much.
+fn apart_ns(a: &Part, b: &Part, by_ns: i64) -> u64 {
     let apart_ns = b.end_ns.saturating_sub(a.end_ns).saturating_sub(by_ns);
-    apart_ns.unsigned_abs() <= length(a).min(length(b)).max(0).unsigned_abs()
+    apart_ns.unsigned_abs()
 }
 
 /// True if both left together nine of ten parts that lie in the time of both recordings, and that is no accident.
@@ -281,6 +285,26 @@ mod tests {
             assert_eq!(starts, [starts[0]; 4]);
         }
         assert_eq!(found.unmatched.len(), parts.len() - 14 * 4);
+    }
+
+    /// Collectives that follow each other at once: the first that the second rank has lies as near to the one before as
+    /// that lasts.
+    #[test]
+    fn the_nearest_belong_together() {
+        let of = |rank: u32, from: i64| {
+            let at = move |n: i64| n * 1_000 + n % 3 * 101 + i64::from(rank);
+            (from..20).map(move |n| Part {
+                end_ns: at(n) + 1_090 + n % 2,
+                ..part(rank, at(n))
+            })
+        };
+        let parts: Vec<Part> = of(0, 0).chain(of(1, 3)).collect();
+        let found = matched(&parts, 2);
+        assert_eq!(found.instances.len(), 17);
+        for instance in &found.instances {
+            let [a, b] = [0, 1].map(|at| parts[instance.parts[at]].end_ns);
+            assert_eq!(b - a, 1);
+        }
     }
 
     /// A communicator by name and without numbers: the second recording begins three later.

@@ -26,7 +26,7 @@ fn id(rank: i64, at: i64) -> u64 {
 /// Kernels whose launches come late; with waits after each where `waits`.
 fn launches(ranks: Ranks<'_>, waits: bool) -> Vec<TableBuilder> {
     let mut rows = all(ranks, 100, |rank, late, n| Work {
-        device: Some(rank << 16),
+        device: Some((rank << 16) + rank),
         called_us: Some(late + n * 50 - 10),
         ..Work::at("step", late + n * 50, 30)
     });
@@ -38,7 +38,7 @@ fn launches(ranks: Ranks<'_>, waits: bool) -> Vec<TableBuilder> {
             Table::build("waits")
                 .u64("id", all(ranks, 100, |rank, _, n| id(rank, 1_000 + n)))
                 .text("kind", all(ranks, 100, |_, _, _| "device"))
-                .i64("thread", of(|rank, _, _| rank << 16))
+                .i64("thread", of(|rank, _, _| (rank << 16) + rank))
                 .i64("start_ns", of(|_, late, n| (late + n * 50) * US))
                 .i64("dur_ns", of(|_, _, _| 35 * US)),
         );
@@ -261,7 +261,7 @@ fn what_all_ranks_have_takes_one_line() {
     let output = late_everywhere(10);
     assert_eq!(
         texts(&output, "bottlenecks", "scope"),
-        ["gpu0", "rank 1 gpu0"]
+        ["gpu0", "rank 1 gpu1"]
     );
     assert_eq!(texts(&output, "top", "scope"), ["gpu0"]);
     let sentence = &texts(&output, "top", "sentence")[0];
