@@ -26,6 +26,7 @@ fn job(what: impl Fn(&mut Step)) -> Job {
         group: 2,
         transfer: 60_000,
         clocks: vec![(0, 0), (4_000_000, 12), (-3_000_000, -9), (1_500_000, 20)],
+        is_old: false,
     }
 }
 
@@ -97,6 +98,38 @@ fn the_late_rank_and_its_reason_are_named() {
             );
         }
     }
+}
+
+/// Nothing states which calls are one, and the recording of a rank begins later than the others.
+#[test]
+fn the_late_rank_of_old_traces_is_named() {
+    let dir = Dir::new();
+    let mut job = job(|step| step.input += 2_000_000);
+    job.is_old = true;
+    job.clocks = vec![(0, 0), (200_000, 12), (-150_000, -9), (90_000, 20)];
+    job.run(Some(&dir.join("job")));
+    let report = report(&dir, &[]);
+    for t in ["by_operation", "unmatched", "instances", "by_rank"] {
+        for r in rows(&report, "collectives", t) {
+            eprintln!("{t} {r:?}");
+        }
+    }
+    let causes = rows(&report, "collectives", "causes");
+    assert_eq!(get(&causes[0], "rank"), 2, "{causes:?}");
+    assert_eq!(get(&causes[0], "cause"), "input", "{causes:?}");
+    // Those of all ranks: the first two steps are not on all of them, but pairs of others have theirs.
+    let instances = rows(&report, "collectives", "instances");
+    let of = |ranks: u64| {
+        instances
+            .iter()
+            .filter(move |row| *get(row, "ranks") == ranks)
+    };
+    assert_eq!(of(4).count(), STEPS - 2, "{instances:?}");
+    assert!(of(2).count() >= STEPS, "{instances:?}");
+    assert!(instances.iter().all(|row| *get(row, "inferred") == true));
+    let found = rows(&report, "bottleneck", "bottlenecks");
+    let late = found.iter().find(|row| get(row, "code") == "late_ranks");
+    assert_eq!(get(late.expect("ranks wait"), "scope"), "rank 2");
 }
 
 /// The path goes where the time is: to the late rank.

@@ -25,6 +25,9 @@ pub struct Job {
     pub transfer: i64,
     /// Offset of each rank's clock, and parts in a million of its drift.
     pub clocks: Vec<(i64, i64)>,
+    /// As traces of 2021 are: no communicator is stated, each rank has a device number of its own, and the recording of the
+    /// last begins two steps later.
+    pub is_old: bool,
 }
 
 /// Names of computing kernels: a late rank has one of its own, so that a user can ask about it.
@@ -38,6 +41,8 @@ struct Rank {
     clock: (i64, i64),
     ids: i64,
     end: i64,
+    device: i64,
+    is_on: bool,
 }
 
 const STREAM: i64 = 7;
@@ -52,7 +57,7 @@ impl Rank {
         self.end = self.end.max(to);
         let (start, end) = (self.local(from), self.local(to));
         let id = self.ids;
-        if let Some(made) = &mut self.made {
+        if let Some(made) = self.made.as_mut().filter(|_| self.is_on) {
             let mut values = vec![
                 ("id", id.into()),
                 ("start_ns", start.into()),
@@ -73,8 +78,9 @@ impl Rank {
         self.row("bricks", at, &values)
     }
 
-    /// A launch from `at` on for `dur`, and its kernel.
-    fn kernel(&mut self, called: (i64, i64), at: (i64, i64), brick: Option<i64>, name: &str) {
+    /// A launch and its kernel, on the stream of computing or of a communicator.
+    fn kernel(&mut self, called: (i64, i64), at: (i64, i64), of: (Option<i64>, i64), name: &str) {
+        let (brick, stream) = of;
         let correlation = self.ids + 1;
         let call = [
             ("name", "cudaLaunchKernel".into()),
@@ -85,8 +91,8 @@ impl Rank {
         let mut kernel = vec![
             ("name", name.into()),
             ("thread", 0.into()),
-            ("device", 0.into()),
-            ("stream", STREAM.into()),
+            ("device", self.device.into()),
+            ("stream", stream.into()),
             ("correlation", correlation.into()),
             ("timing", "device".into()),
         ];
@@ -119,6 +125,8 @@ impl Job {
                     clock: *clock,
                     ids: 0,
                     end: 0,
+                    device: if self.is_old { rank as i64 } else { 0 },
+                    is_on: true,
                 }
             })
             .collect();
@@ -126,6 +134,8 @@ impl Job {
         let mut host = vec![0_i64; ranks.len()];
         let mut stream = vec![0_i64; ranks.len()];
         for step in 0..self.steps[0].len() {
+            let last = ranks.len() - 1;
+            ranks[last].is_on = !self.is_old || step >= 2;
             for (rank, of) in ranks.iter_mut().enumerate() {
                 let Step {
                     input,
@@ -137,7 +147,7 @@ impl Job {
                 let called = (begin + input, begin + input + launch);
                 let from = called.1.max(stream[rank]);
                 let name = if self.is_late(rank) { LATE_GEMM } else { GEMM };
-                of.kernel(called, (from, from + compute), None, name);
+                of.kernel(called, (from, from + compute), (None, STREAM), name);
                 (host[rank], stream[rank]) = (called.1, from + compute);
             }
             for first in (0..ranks.len()).step_by(self.group) {
@@ -153,7 +163,7 @@ impl Job {
                 let wait = [
                     ("kind", "stream".into()),
                     ("thread", 0.into()),
-                    ("device", 0.into()),
+                    ("device", of.device.into()),
                     ("stream", STREAM.into()),
                 ];
                 of.row("syncs", (host[rank], until), &wait);
@@ -200,18 +210,28 @@ impl Job {
         let last = arrive.iter().max().copied().unwrap_or(0);
         for ((rank, called), arrive) in members.iter().zip(called).zip(arrive) {
             let of = &mut ranks[*rank];
-            let call = of.brick(called, "function", "record_param_comms");
+            let name = match self.is_old {
+                true => "nccl:all_reduce",
+                false => "record_param_comms",
+            };
+            let call = of.brick(called, "function", name);
             let leave = last + self.transfer;
+            // All on one stream, or each communicator on its own as PyTorch has it.
+            let stream_of = match (self.is_old, group) {
+                (true, "tp") => STREAM + 1,
+                (true, _) => STREAM + 2,
+                (false, _) => STREAM,
+            };
             of.kernel(
                 called,
                 (arrive, leave),
-                Some(call),
+                (Some(call), stream_of),
                 "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
             );
             let (start, dur) = (of.local(called.0), of.local(called.1) - of.local(called.0));
             let list: Vec<String> = members.iter().map(usize::to_string).collect();
             let list = format!("[{}]", list.join(","));
-            if let Some(made) = &mut of.made {
+            if let Some(made) = of.made.as_mut().filter(|_| !self.is_old) {
                 made.row(
                     "collectives",
                     &[

@@ -50,6 +50,7 @@ struct Work {
     name: u32,
     operation: Operation,
     called_ns: Option<i64>,
+    lane: u32,
 }
 
 /// A row of `collectives`.
@@ -132,6 +133,7 @@ impl Loaded {
                 sequence: stated.sequence,
                 operation: stated.operation,
                 peer: stated.peer,
+                lane: own.first().map_or(0, |(_, work)| work.lane),
                 size: stated.size,
                 name: own.first().map_or(u32::MAX, |(_, work)| work.name),
                 start_ns: times.0,
@@ -157,6 +159,7 @@ impl Loaded {
                 sequence: None,
                 operation: work.operation,
                 peer: None,
+                lane: work.lane,
                 size: None,
                 name: work.name,
                 start_ns: work.start_ns,
@@ -237,11 +240,8 @@ impl Loaded {
 fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
     let mut known: FastMap<u32, Option<(u32, Operation)>> = FastMap::default();
     let mut out = BTreeMap::new();
-    for lane in lanes
-        .lanes
-        .iter()
-        .filter(|lane| lane.kind == LaneKind::Device)
-    {
+    let of_devices = (0..).zip(&lanes.lanes);
+    for (number, lane) in of_devices.filter(|(_, lane)| lane.kind == LaneKind::Device) {
         for span in &lane.spans {
             let of_label = *known.entry(span.label).or_insert_with(|| {
                 let label = lanes.labels.get(span.label);
@@ -260,6 +260,7 @@ fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
                     name,
                     operation,
                     called_ns: None,
+                    lane: number,
                 };
                 out.insert(span.id, work);
             }

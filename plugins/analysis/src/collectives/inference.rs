@@ -6,7 +6,7 @@
 //! fits nearly as well; the smallest is taken, and where another is hardly larger, none.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::matching::{Instance, Matched, OfRanks, Part, Unmatched};
 use super::operation::Operation;
@@ -26,11 +26,19 @@ pub(super) struct Group<'a> {
     pub(super) not_recorded: Option<u32>,
 }
 
-/// A rank of a group, against the first of it.
+/// Parts of one stream of a rank: NCCL gives each communicator one of its own.
+struct Sequence<'a> {
+    rank: u32,
+    places: Vec<usize>,
+    parts: Vec<&'a Part>,
+}
+
+/// A sequence of a group, against the first of it.
 #[derive(Clone, Debug)]
 struct Member {
-    rank: u32,
-    /// By the part of the first: the place among those of this rank; `None`: it did not leave that together.
+    /// Place among the sequences.
+    sequence: usize,
+    /// By the part of the first: the place among those of this one; `None`: they did not leave that together.
     of_first: Vec<Option<usize>>,
 }
 
@@ -58,13 +66,22 @@ pub(super) fn infer(
             .extend(places.map(|at| (*at, Unmatched::Alone)));
         return;
     }
-    for members in groups(parts, of_ranks) {
-        let ranks = || members.iter().map(|member| member.rank);
+    let sequences = sequences(parts, of_ranks);
+    // A rank that is as late each time looks like one whose clock is: but it has one clock on all streams.
+    let mut shifts = Shifts::default();
+    let _ = groups(&sequences, &Shifts::default(), &mut shifts);
+    for members in groups(&sequences, &shifts, &mut Shifts::default()) {
+        let of = |member: &Member| &sequences[member.sequence];
+        let ranks = || members.iter().map(|member| of(member).rank);
         let are_all = group
             .expected
             .is_none_or(|all| ranks().eq(all.iter().copied()));
-        let mut is_of_instance: Vec<Vec<bool>> = ranks()
-            .map(|rank| vec![false; of_ranks[&rank].len()])
+        let not_recorded = group
+            .not_recorded
+            .filter(|_| is_alone(&members, &sequences, &shifts));
+        let mut is_of_instance: Vec<Vec<bool>> = members
+            .iter()
+            .map(|member| vec![false; of(member).places.len()])
             .collect();
         for nth in 0..members[0].of_first.len() {
             let found: Option<Vec<usize>> =
@@ -73,13 +90,13 @@ pub(super) fn infer(
                 continue;
             };
             let places = members.iter().zip(&found);
-            let places = places.map(|(member, at)| of_ranks[&member.rank][*at]);
+            let places = places.map(|(member, at)| of(member).places[*at]);
             out.instances.push(Instance {
                 communicator: None,
                 sequence: nth as u64,
                 operation,
                 parts: places.collect(),
-                not_recorded: group.not_recorded,
+                not_recorded,
                 receiver: None,
             });
             for (is_of, at) in is_of_instance.iter_mut().zip(found) {
@@ -87,7 +104,7 @@ pub(super) fn infer(
             }
         }
         for (member, is_of) in members.iter().zip(is_of_instance) {
-            let left = of_ranks[&member.rank].iter().zip(is_of);
+            let left = of(member).places.iter().zip(is_of);
             let left = left.filter(|(_, is_of)| !is_of);
             out.unmatched
                 .extend(left.map(|(at, _)| (*at, Unmatched::NotAtOnce)));
@@ -95,37 +112,119 @@ pub(super) fn infer(
     }
 }
 
-/// Ranks in groups that leave together with the first of their group; others stand alone.
-fn groups(parts: &[Part], of_ranks: &OfRanks) -> Vec<Vec<Member>> {
-    let of = |rank: u32| -> Vec<&Part> { of_ranks[&rank].iter().map(|at| &parts[*at]).collect() };
+/// Sequences by rank and stream.
+fn sequences<'a>(parts: &'a [Part], of_ranks: &OfRanks) -> Vec<Sequence<'a>> {
+    let mut out = Vec::new();
+    for (rank, places) in of_ranks {
+        let mut of_lanes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for at in places {
+            of_lanes.entry(parts[*at].lane).or_default().push(*at);
+        }
+        out.extend(of_lanes.into_values().map(|places| Sequence {
+            rank: *rank,
+            parts: places.iter().map(|at| &parts[*at]).collect(),
+            places,
+        }));
+    }
+    out
+}
+
+/// By how much the clocks of two ranks differ: the least of what their streams tell.
+#[derive(Default)]
+struct Shifts(BTreeMap<(u32, u32), i64>);
+
+impl Shifts {
+    fn add(&mut self, a: &Sequence<'_>, b: &Sequence<'_>, by_ns: i64) {
+        let known = self.0.entry((a.rank, b.rank)).or_insert(by_ns);
+        if by_ns.unsigned_abs() < known.unsigned_abs() {
+            *known = by_ns;
+        }
+    }
+
+    /// False if another stream contradicts it by more than ranks leave one collective apart.
+    fn allow(&self, a: &Sequence<'_>, b: &Sequence<'_>, by_ns: i64) -> bool {
+        let Some(known) = self.0.get(&(a.rank, b.rank)) else {
+            return by_ns.unsigned_abs() <= MAX_SHIFT_NS;
+        };
+        let shortest = |of: &Sequence<'_>| {
+            let stays = of.parts.iter();
+            let stays = stays.map(|part| part.end_ns.saturating_sub(part.start_ns).max(0));
+            stays.min().unwrap_or(0).unsigned_abs()
+        };
+        let apart_ns = by_ns.saturating_sub(*known).unsigned_abs();
+        apart_ns <= shortest(a).saturating_add(shortest(b))
+    }
+}
+
+/// Sequences in groups that leave together with the first of their group, one a rank, by shifts that are allowed; others
+/// stand alone. Adds what it found to `found`.
+fn groups(sequences: &[Sequence<'_>], shifts: &Shifts, found: &mut Shifts) -> Vec<Vec<Member>> {
     let mut groups: Vec<Vec<Member>> = Vec::new();
-    for rank in of_ranks.keys().copied() {
-        let own = of(rank);
-        let found = groups.iter_mut().find_map(|group| {
-            let aligned = align(&of(group[0].rank), &own)?;
-            Some((group, aligned.of_first))
+    for (at, own) in sequences.iter().enumerate() {
+        let fits = groups.iter().enumerate().filter_map(|(place, group)| {
+            let has_rank = |member: &Member| sequences[member.sequence].rank == own.rank;
+            let first = &sequences[group[0].sequence];
+            let aligned = match group.iter().any(has_rank) {
+                true => None,
+                false => align(first, own, shifts),
+            };
+            Some((place, aligned?))
         });
-        match found {
-            Some((group, of_first)) => group.push(Member { rank, of_first }),
+        let best = fits.max_by_key(|(place, aligned)| {
+            (aligned.together, Reverse(aligned.by_ns), Reverse(*place))
+        });
+        match best {
+            Some((place, aligned)) => {
+                found.add(&sequences[groups[place][0].sequence], own, aligned.by_ns);
+                groups[place].push(Member {
+                    sequence: at,
+                    of_first: aligned.of_first,
+                });
+            }
             None => groups.push(vec![Member {
-                rank,
-                of_first: (0..own.len()).map(Some).collect(),
+                sequence: at,
+                of_first: (0..own.parts.len()).map(Some).collect(),
             }]),
         }
     }
     groups
 }
 
+/// False if a rank that is not in the group leaves some of its parts together with it: several communicators share the
+/// stream then, and the group may be a part of one of them.
+fn is_alone(members: &[Member], sequences: &[Sequence<'_>], shifts: &Shifts) -> bool {
+    let first = &sequences[members[0].sequence];
+    let is_in = |rank: u32| {
+        let mut of = members.iter();
+        of.any(|member| sequences[member.sequence].rank == rank)
+    };
+    let others = sequences.iter().filter(|other| !is_in(other.rank));
+    others.into_iter().all(|other| {
+        let most = most_lag(&first.parts, &other.parts);
+        (-most..=most).all(|lag| {
+            let aligned = with_lag(&first.parts, &other.parts, lag);
+            aligned.is_none_or(|aligned| {
+                !shifts.allow(first, other, aligned.by_ns)
+                    || aligned.together < 3
+                    || aligned.together * 4 < first.parts.len()
+            })
+        })
+    })
+}
+
 /// Finds what two ranks left together; `None`: they are not of one communicator, or it cannot be told.
-fn align(a: &[&Part], b: &[&Part]) -> Option<Aligned> {
+fn align(first: &Sequence<'_>, own: &Sequence<'_>, shifts: &Shifts) -> Option<Aligned> {
+    let (a, b) = (first.parts.as_slice(), own.parts.as_slice());
+    let fits =
+        |aligned: &Aligned| shifts.allow(first, own, aligned.by_ns) && is_of_one(a, b, aligned);
     if a.len() == b.len()
-        && let Some(aligned) = with_lag(a, b, 0).filter(|aligned| is_of_one(a, b, aligned))
+        && let Some(aligned) = with_lag(a, b, 0).filter(fits)
     {
         return Some(aligned);
     }
-    let most = (a.len().abs_diff(b.len()) + MAX_AHEAD).min(MAX_LAGS) as isize;
+    let most = most_lag(a, b);
     let all = (-most..=most).filter_map(|lag| with_lag(a, b, lag));
-    let mut all: Vec<Aligned> = all.filter(|aligned| is_of_one(a, b, aligned)).collect();
+    let mut all: Vec<Aligned> = all.filter(fits).collect();
     all.sort_by_key(|aligned| (Reverse(aligned.together), aligned.by_ns.unsigned_abs()));
     let most = all.first()?.together;
     // Of those that fit about as well, the smallest shift, if it is clearly the smallest.
@@ -137,6 +236,11 @@ fn align(a: &[&Part], b: &[&Part]) -> Option<Aligned> {
     let is_clear =
         other.is_none_or(|other| other.by_ns.unsigned_abs() / 2 > best.by_ns.unsigned_abs());
     is_clear.then(|| all.swap_remove(0))
+}
+
+/// By how many parts one may be ahead of the other.
+fn most_lag(a: &[&Part], b: &[&Part]) -> isize {
+    (a.len().abs_diff(b.len()) + MAX_AHEAD).min(MAX_LAGS) as isize
 }
 
 /// Two ranks, if the part of the second that is `lag` later in its order belongs to that of the first; `None`: no pair.
@@ -225,6 +329,7 @@ mod tests {
             sequence: None,
             operation: Operation::AllReduce,
             peer: None,
+            lane: 0,
             size: None,
             name: 0,
             start_ns,
@@ -323,6 +428,42 @@ mod tests {
         // Of three, all must be there.
         let parts: Vec<Part> = of(0, 0).chain(of(1, 3)).chain(of(2, 19)).collect();
         assert!(matched(&parts, 3).instances.len() < 2);
+    }
+
+    /// Two pairs of ranks, whose own collectives come before those of all four: on streams of their own, or on one.
+    #[test]
+    fn two_communicators_of_one_name() {
+        let of = |rank: u32, is_apart: bool| {
+            (0..12).flat_map(move |n| {
+                let own = part(
+                    rank,
+                    n * 10_000 + i64::from(rank / 2) * (n * n % 11 * 350 + 200) + n % 3 * 40,
+                );
+                let of_all = Part {
+                    lane: u32::from(is_apart),
+                    ..part(rank, n * 10_000 + 5_000 + n % 5 * 70)
+                };
+                [own, of_all]
+            })
+        };
+        let parts: Vec<Part> = (0..4).flat_map(|rank| of(rank, true)).collect();
+        let found = matched(&parts, 4);
+        let of_size = |found: &Matched, size: usize| {
+            let all = found.instances.iter();
+            let of = all.filter(|instance| instance.parts.len() == size);
+            of.map(|instance| instance.not_recorded).collect::<Vec<_>>()
+        };
+        assert_eq!(of_size(&found, 4), [Some(0); 12]);
+        assert_eq!(of_size(&found, 2), [Some(0); 24]);
+        // On one stream the pairs are seen, and that they may be parts of something larger.
+        let parts: Vec<Part> = (0..4).flat_map(|rank| of(rank, false)).collect();
+        let found = matched(&parts, 4);
+        assert!(
+            found
+                .instances
+                .iter()
+                .all(|instance| instance.not_recorded.is_none())
+        );
     }
 
     /// Rounds that are all alike, and a clock that is off by half a round: nobody can tell which belong together.

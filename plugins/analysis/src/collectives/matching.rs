@@ -30,6 +30,8 @@ pub struct Part {
     pub peer: Option<u32>,
     /// Elements that [`Operation::size`] counts.
     pub size: Option<u64>,
+    /// Its stream, or thread.
+    pub lane: u32,
     /// The name by which parts belong together where no communicator is stated.
     pub name: u32,
     /// Begin and end, by the clock of the rank.
@@ -340,6 +342,7 @@ mod tests {
             sequence,
             operation: Operation::AllReduce,
             peer: None,
+            lane: 0,
             size: Some(8),
             name: 0,
             start_ns,
