@@ -90,6 +90,14 @@ pub struct Device {
     pub legend: String,
 }
 
+impl Device {
+    /// Share of a kind of time.
+    pub fn share(&self, of: Kind) -> f64 {
+        let parts = self.parts.iter().filter(|(kind, _)| *kind == of);
+        parts.map(|(_, share)| share).sum()
+    }
+}
+
 /// Columns of table `kernels` that a brief page has room for.
 const KERNEL_COLUMNS: [&str; 6] = [
     "kernel",

@@ -6,7 +6,7 @@ use super::table::{self as fitted, Absent};
 use super::{INDENT, Out};
 use crate::form::Detail;
 use crate::header_text::{self, Trust};
-use crate::opening::{Kind, Opening};
+use crate::opening::{Device, Kind, Opening};
 use crate::style::Meaning;
 use crate::view::View;
 
@@ -14,6 +14,10 @@ use crate::view::View;
 const KERNELS: usize = 6;
 /// Columns of a bar.
 const MAX_BAR: usize = 72;
+/// Devices with more than these have a line each, on a brief page.
+const MANY: usize = 4;
+/// Lines of devices on a brief page.
+const MAX_LINES: usize = 16;
 
 /// The sentence, if there is one.
 pub fn sentence(report: &Report, out: &mut Out) {
@@ -65,7 +69,15 @@ pub fn devices(report: &Report, out: &mut Out) {
         return;
     }
     out.blank();
-    for device in &devices {
+    let is_brief = out.page.detail != Detail::Full;
+    let (lines, blocks) = match devices.len() > MANY && is_brief {
+        true => (devices.as_slice(), [].as_slice()),
+        false => ([].as_slice(), devices.as_slice()),
+    };
+    if !lines.is_empty() {
+        one_line_each(lines, out);
+    }
+    for device in blocks {
         let title = width::printable(&device.title).into_owned();
         out.hanging(0, ("", Meaning::Heading), &title, None);
         let columns = MAX_BAR.min(out.page.width - INDENT);
@@ -84,6 +96,52 @@ pub fn devices(report: &Report, out: &mut Out) {
     let room = out.page.width - 2 * INDENT;
     for line in fitted::lines(&view, room, Absent::Unsaid, out.page.palette) {
         out.line(&format!("{}{line}", " ".repeat(2 * INDENT)));
+    }
+}
+
+/// A line a device: its bar, and the share of each kind of time.
+fn one_line_each(devices: &[Device], out: &mut Out) {
+    let shown = &devices[..devices.len().min(MAX_LINES)];
+    let has = |kind: &Kind| shown.iter().any(|device| device.share(*kind) > 0.0);
+    let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(has).collect();
+    let words = kinds
+        .iter()
+        .copied()
+        .map(|kind| format!("{} {}", glyph(kind), kind.name()));
+    let legend = words.collect::<Vec<_>>().join("  ");
+    let title = format!("{} devices", devices.len());
+    out.hanging(0, (&title, Meaning::Heading), &legend, Some(Meaning::Faint));
+    let names: Vec<_> = shown
+        .iter()
+        .map(|device| width::printable(&device.place))
+        .collect();
+    let widths = names.iter().map(|name| width::measure(name));
+    let name_width = widths.max().unwrap_or(0);
+    let taken = INDENT + name_width + 1 + SHARE_WIDTH * kinds.len();
+    let columns = MAX_BAR.min(out.page.width.saturating_sub(taken));
+    for (device, name) in shown.iter().zip(names) {
+        let name = width::pad(&name, name_width, false);
+        let bar = width::pad(&bar(&device.parts, columns), columns, false);
+        let bar = out.paint(Meaning::Bar, &bar);
+        let shares = kinds.iter().map(|kind| percent(device.share(*kind)));
+        let shares: String = shares.collect();
+        out.line(&format!("{}{name} {bar}{shares}", " ".repeat(INDENT)));
+    }
+    if devices.len() > shown.len() {
+        let more = devices.len() - shown.len();
+        let text = format!("… and {more} more (`summary.devices`)");
+        out.hanging(INDENT, ("", Meaning::Faint), &text, Some(Meaning::Faint));
+    }
+}
+
+/// Columns of a share.
+const SHARE_WIDTH: usize = 6;
+
+/// A share, as wide as all of them.
+fn percent(share: f64) -> String {
+    match share {
+        s if s > 0.0 && s < 0.005 => "  <1 %".to_owned(),
+        s => format!("{:>4.0} %", s * 100.0),
     }
 }
 
@@ -126,7 +184,49 @@ fn bar(parts: &[(Kind, f64)], columns: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use trueno_plugin::Table;
+
     use super::*;
+    use crate::style::Palette;
+    use crate::terminal::{Page, render};
+    use crate::testing;
+
+    #[test]
+    fn many_devices_have_a_line_each() {
+        let devices = 20;
+        let headline = Table::build("headline").text("sentence", ["fine"]);
+        let all = 0..devices;
+        let places: Vec<String> = all.clone().map(|n| format!("rank {n} gpu0")).collect();
+        let table = Table::build("devices")
+            .text("place", &places)
+            .i64("computation_ns", all.clone().map(|n| 600 - n))
+            .i64("communication_ns", all.clone().map(|_| 2))
+            .i64("idle_ns", all.map(|n| 398 + n));
+        let tables = [headline, table].map(|table| table.finish().unwrap());
+        let section = testing::section("summary", tables.into());
+        let report = testing::report(vec![section]);
+        let page = Page {
+            width: 80,
+            top: 10,
+            detail: Detail::Brief,
+            palette: Palette::new(false),
+        };
+        let text = render(&report, page);
+        let lines: Vec<&str> = text
+            .lines()
+            .skip_while(|line| !line.contains("20 devices"))
+            .collect();
+        assert_eq!(
+            lines[..3],
+            [
+                "20 devices █ computation ▓ exposed communication ░ idle",
+                "  rank 0 gpu0  ████████████████████████████░░░░░░░░░░░░░░░░░░░  60 %  <1 %  40 %",
+                "  rank 1 gpu0  ████████████████████████████░░░░░░░░░░░░░░░░░░░  60 %  <1 %  40 %",
+            ],
+            "{text}"
+        );
+        assert_eq!(lines[17], "  … and 4 more (`summary.devices`)");
+    }
 
     #[test]
     fn a_bar_is_as_long_as_its_parts_together() {
