@@ -154,6 +154,81 @@ fn the_run_is_that_of_the_sqlite_export() {
     assert_eq!(sqlite.facts().wall_ns, parquet.facts().wall_ns);
 }
 
+/// Two processes of one export, each with a device: two ranks, that share a clock and nothing else.
+#[test]
+fn processes_of_one_export_become_ranks() {
+    let dir = Dir::new();
+    let export = dir.join("made.sqlite");
+    make(&export);
+    for no in [
+        ["made.sqlite", "one process alone ran kernels"],
+        ["a.json", "this is none"],
+    ] {
+        fs::write(dir.join("a.json"), r#"{"traceEvents": []}"#).unwrap();
+        dir.command(&["import", "--by-process", no[0], "-o", "no.run"])
+            .exits(2)
+            .stderr_has(no[1]);
+    }
+    let connection = Connection::open(&export).unwrap();
+    for table in ["NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "OSRT_API"] {
+        let sql = format!(
+            "UPDATE {table} SET globalTid = globalTid + 16777216 WHERE globalTid = 83886086"
+        );
+        connection.execute(&sql, []).unwrap();
+    }
+    connection
+        .execute(
+            "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = globalPid + 16777216, deviceId = 1 \
+             WHERE correlationId % 2 = 1",
+            [],
+        )
+        .unwrap();
+    drop(connection);
+    to_parquet(&export, &dir.join("made"));
+    dir.command(&["import", "made.sqlite", "-o", "all.run"])
+        .exits(0)
+        .stderr_has("2 processes ran kernels: one run holds them all (hint: --by-process");
+    for (from, to) in [("made.sqlite", "sqlite.run"), ("made", "parquet.run")] {
+        dir.command(&["import", "--by-process", from, "-o", to])
+            .exits(0);
+        let query = |sql: &str| {
+            let rows = dir.command(&["query", to, sql, "--format", "csv"]).exits(0);
+            rows.stdout
+                .lines()
+                .skip(1)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(
+            query(
+                "SELECT rank, COUNT(*) AS n, MIN(device) AS least, MAX(device) AS most FROM kernels GROUP BY rank ORDER BY rank"
+            ),
+            ["0,300,0,0", "1,300,65537,65537"]
+        );
+        assert_eq!(
+            query("SELECT rank, offset_ns FROM ranks ORDER BY rank"),
+            ["0,0", "1,0"]
+        );
+        let launched = query(
+            "SELECT COUNT(*) AS n FROM kernels AS k JOIN edges AS e ON e.\"to\" = k.id JOIN calls AS c ON c.id = e.\"from\" \
+             WHERE c.rank = k.rank AND c.start_ns + 25 = k.start_ns",
+        );
+        // Correlation 0 is none.
+        assert_eq!(launched, ["599"]);
+    }
+    dir.command(&[
+        "import",
+        "--by-process",
+        "made.sqlite",
+        "--ranks",
+        "4,9",
+        "-o",
+        "named.run",
+    ])
+    .exits(0)
+    .stdout_has("rank=9");
+}
+
 #[test]
 fn a_damaged_table_is_named_and_the_others_are_read() {
     let dir = Dir::new();

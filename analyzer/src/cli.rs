@@ -411,6 +411,9 @@ pub struct ImportArgs {
     /// Ranks of the files, in their order; else as the files say, or else from 0 on.
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..65_536))]
     pub ranks: Vec<u32>,
+    /// Make a rank of each process that ran kernels in one export of Nsight Systems, as of `nsys profile torchrun …`.
+    #[arg(long, conflicts_with = "into")]
+    pub by_process: bool,
     /// Input format [default: detected].
     #[arg(long, value_name = "FORMAT", value_parser = import_formats())]
     pub format: Option<String>,
@@ -434,6 +437,7 @@ impl ImportArgs {
         trueno_import::Options {
             partial: self.partial,
             max_ratio: self.max_ratio,
+            process: None,
         }
     }
 }

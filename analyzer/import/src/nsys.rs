@@ -27,6 +27,7 @@ mod facts;
 mod host;
 mod metrics;
 mod operator_range;
+pub mod processes;
 mod row;
 pub mod source;
 mod sqlite;
@@ -40,6 +41,7 @@ use trueno_format::run_writer::RunWriter;
 use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
 use context::Context;
+use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
 
@@ -63,7 +65,7 @@ impl Importer for NsysSqlite {
     fn import(
         &self,
         path: &Path,
-        _: &Options,
+        options: &Options,
         into: &mut RunWriter,
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
@@ -74,18 +76,48 @@ impl Importer for NsysSqlite {
             .problems
             .extend_from_slice(&notes.warnings[said..]);
         let bytes = database.bytes();
-        import_source(&mut database, path, bytes, into, notes, progress)
+        import_source(&mut database, (path, bytes), options, into, notes, progress)
     }
 }
 
-/// Reads the tables of an export in whatever form they come.
+/// The processes of an export to sqlite that ran kernels, in order of their first device.
+///
+/// # Errors
+/// It cannot be read.
+pub fn processes(path: &Path) -> Result<Vec<Process>, Error> {
+    device_processes(&mut Database::open(path, &mut Notes::default())?)
+}
+
+/// Reads the tables of an export in whatever form they come, from a file or folder of so many bytes.
 ///
 /// # Errors
 /// As [`Importer::import`].
 pub fn import_source(
     source: &mut dyn Source,
-    path: &Path,
-    bytes: u64,
+    (path, bytes): (&Path, u64),
+    options: &Options,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    let Some(process) = options.process else {
+        let all = device_processes(source)?.len();
+        if all > 1 {
+            notes.warn(format!(
+                "{all} processes ran kernels: one run holds them all (hint: --by-process makes each a rank of a job)"
+            ));
+        }
+        return import_all(source, (path, bytes), into, notes, progress);
+    };
+    let pid = process.pid().to_string();
+    into.run().values.insert("nsys.process".to_owned(), pid);
+    let mut own = OfProcess::new(source, process);
+    import_all(&mut own, (path, bytes), into, notes, progress)
+}
+
+fn import_all(
+    source: &mut dyn Source,
+    (path, bytes): (&Path, u64),
     into: &mut RunWriter,
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),

@@ -1,12 +1,16 @@
 //! Options of an import.
 
-/// Limits on how bad a file may be.
+use crate::nsys::processes::Process;
+
+/// Limits on how bad a file may be, and the part of it that is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Keep what stands before the first damage, and say so, instead of refusing the file.
     pub partial: bool,
     /// A packed file may become this many times as long, beyond [`Options::FREE_BYTES`].
     pub max_ratio: u64,
+    /// Only this process of several in one export of Nsight Systems.
+    pub process: Option<Process>,
 }
 
 impl Options {
@@ -19,6 +23,7 @@ impl Default for Options {
         Self {
             partial: false,
             max_ratio: 200,
+            process: None,
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn import(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Re
         return counters::join(args, run, runs, stderr);
     }
     match args.files.as_slice() {
-        [file] if args.ranks.is_empty() => {
+        [file] if args.ranks.is_empty() && !args.by_process => {
             single::check(file)?;
             let output = Staging::new(&args.output, args.overwrite, "importing")?;
             let (summary, _) = single::import(

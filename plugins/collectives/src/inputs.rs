@@ -7,8 +7,8 @@ use trueno_analysis::{lanes, steps};
 use trueno_plugin::{Input, Result, Run};
 
 /// Statements of programs about collectives, the device work that was begun in their calls, directly or one brick deeper,
-/// and that in ranges that PyTorch names after a collective.
-const OWN: [Input; 8] = [
+/// and that in ranges that PyTorch names after a collective, also around a call of NCCL.
+const OWN: [Input; 9] = [
     Input::sql("stated", "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives").optional(),
     Input::sql("missing", "SELECT code FROM problems WHERE code = 'rank_missing'").optional(),
     Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional(),
@@ -33,6 +33,12 @@ const OWN: [Input; 8] = [
         "ranges_of_kernels",
         "SELECT k.id AS id, b.name AS name, b.start_ns AS start_ns FROM kernels k JOIN bricks b ON b.id = k.brick WHERE k.device IS NOT NULL \
          AND b.name LIKE 'nccl:%' ORDER BY k.id",
+    )
+    .optional(),
+    Input::sql(
+        "ranges_around_calls",
+        "SELECT k.id AS id, p.name AS name, p.start_ns AS start_ns FROM kernels k JOIN bricks b ON b.id = k.brick \
+         JOIN bricks p ON p.id = b.parent WHERE k.device IS NOT NULL AND p.name LIKE 'nccl:%' ORDER BY k.id",
     )
     .optional(),
     steps::INPUT,

@@ -82,7 +82,9 @@ impl Loaded {
         let lanes = lanes::load(run)?;
         let mut texts = Texts::default();
         let mut work = communication(&lanes, &mut texts);
-        name_by_ranges(run, &mut work, lanes.origin_ns)?;
+        for input in ["ranges_around_calls", "ranges_of_kernels"] {
+            name_by_ranges(run, input, &mut work, lanes.origin_ns)?;
+        }
         if recorded.ranks.is_empty() {
             recorded
                 .ranks
@@ -271,8 +273,13 @@ fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
 
 /// Gives kernels whose names do not tell the operation that of the range they were launched in: NCCL makes an all-to-all of
 /// sends and receives.
-fn name_by_ranges(run: &mut Run, work: &mut BTreeMap<u64, Work>, origin_ns: i64) -> Result<()> {
-    let table = run.table("ranges_of_kernels")?;
+fn name_by_ranges(
+    run: &mut Run,
+    input: &str,
+    work: &mut BTreeMap<u64, Work>,
+    origin_ns: i64,
+) -> Result<()> {
+    let table = run.table(input)?;
     let (id, name) = (table.u64("id")?, table.text("name")?);
     let start = table.i64("start_ns")?;
     for row in 0..table.rows() {

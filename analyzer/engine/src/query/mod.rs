@@ -7,6 +7,7 @@ mod direct;
 mod distinct_names;
 mod empty_join;
 mod error;
+mod join_order;
 pub mod output;
 mod planned;
 mod reads;

@@ -409,6 +409,44 @@ fn texts_that_only_a_table_of_a_plugin_holds_are_found_in_it() {
     }
 }
 
+/// Whichever side of a condition the joined table stands on, with two tables and with three.
+#[test]
+fn sides_of_a_condition_do_not_matter() {
+    for run in runs() {
+        let run = Run::open(&run).unwrap();
+        let database = run.sql_context().unwrap();
+        let rows = |sql: &str| by_plan(&database, sql).unwrap();
+        for [one, other] in [
+            [
+                "SELECT COUNT(*) AS n FROM bricks b JOIN bricks p ON b.parent = p.id JOIN bricks g ON p.parent = g.id",
+                "SELECT COUNT(*) AS n FROM bricks b JOIN bricks p ON p.id = b.parent JOIN bricks g ON g.id = p.parent",
+            ],
+            [
+                "SELECT b.id AS id, g.name AS name FROM bricks b LEFT JOIN bricks p ON b.parent = p.id \
+                 LEFT JOIN bricks g ON p.parent = g.id AND p.thread = g.thread ORDER BY id",
+                "SELECT b.id AS id, g.name AS name FROM bricks b LEFT JOIN bricks p ON p.id = b.parent \
+                 LEFT JOIN bricks g ON g.id = p.parent AND p.thread = g.thread ORDER BY id",
+            ],
+        ] {
+            assert!(rows(one).equals_missing(&rows(other)), "{other}");
+        }
+        // As counted by hand.
+        let all = rows("SELECT id, parent FROM bricks");
+        let column = |name: &str| -> Vec<Option<u64>> {
+            all.column(name).unwrap().u64().unwrap().iter().collect()
+        };
+        let (ids, parents) = (column("id"), column("parent"));
+        let parent = |id: u64| parents[ids.iter().position(|of| *of == Some(id)).unwrap()];
+        let known = |id: &u64| ids.contains(&Some(*id));
+        let of_three = parents.iter().flatten().filter(|id| known(id));
+        let of_three = of_three.filter_map(|id| parent(*id)).filter(known).count();
+        let n = rows(
+            "SELECT COUNT(*) AS n FROM bricks b JOIN bricks p ON p.id = b.parent JOIN bricks g ON g.id = p.parent",
+        );
+        assert!(n.equals(&df!["n" => [of_three as i64]].unwrap()), "{n}");
+    }
+}
+
 #[test]
 fn joins_are_the_same_in_memory_and_as_streams() {
     let queries = [

@@ -22,6 +22,7 @@ use trueno_engine::panic_guard::guarded;
 use trueno_engine::time_order::{Order, Ordered};
 use trueno_format::run_writer::RunWriter;
 use trueno_import::nsys::import_source;
+use trueno_import::nsys::processes::{Process, device_processes};
 use trueno_import::nsys::source::{Scan, Source, Value, Visit, is_timed};
 use trueno_import::{Error, Notes, Options};
 
@@ -71,7 +72,15 @@ pub fn import(
         .problems
         .extend_from_slice(&notes.warnings[said..]);
     let bytes = bytes(folder);
-    import_source(&mut tables, folder, bytes, into, notes, progress)
+    import_source(&mut tables, (folder, bytes), options, into, notes, progress)
+}
+
+/// The processes of an export that ran kernels, in order of their first device.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn processes(folder: &Path, options: &Options) -> Result<Vec<Process>, Error> {
+    device_processes(&mut Tables::open(folder, options, &mut Notes::default())?)
 }
 
 /// Files by name of table.

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::Serialize;
 use trueno_format::run_json::RunJson;
+use trueno_import::Options;
 use trueno_model::exit;
 use trueno_model::width::printable;
 
@@ -30,29 +32,46 @@ struct Rank {
     summary: Summary,
 }
 
-/// Imports each file as a run of its own, in a folder `rank=<n>` of the run that is made.
+/// Imports each file, or each process of it, as a run of its own, in a folder `rank=<n>` of the run that is made.
 pub(super) fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
-    if !args.ranks.is_empty() && args.ranks.len() != args.files.len() {
+    args.files.iter().try_for_each(|file| single::check(file))?;
+    let mut parts: Vec<(&Path, Options)> = Vec::new();
+    for file in &args.files {
+        match args.by_process {
+            true => {
+                let of = single::of_processes(file, &args.options())?;
+                parts.extend(of.into_iter().map(|options| (file.as_path(), options)));
+            }
+            false => parts.push((file, args.options())),
+        }
+    }
+    if !args.ranks.is_empty() && args.ranks.len() != parts.len() {
+        let what = if args.by_process {
+            "processes"
+        } else {
+            "files"
+        };
         bail!(
-            "--ranks names {} ranks for {} files (hint: give one for each file, in their order)",
+            "--ranks names {} ranks for {} {what} (hint: give one for each, in their order)",
             args.ranks.len(),
-            args.files.len()
+            parts.len()
         );
     }
-    args.files.iter().try_for_each(|file| single::check(file))?;
     let output = Staging::new(&args.output, args.overwrite, "importing")?;
     let work = output.work();
     fs::create_dir(work).with_context(|| format!("{}: cannot be made", work.display()))?;
     let folder = |number: usize| work.join(format!("file={number}"));
     let mut made = Vec::new();
-    for (number, file) in args.files.iter().enumerate() {
-        stderr.step(&format!("reading {}", file.display()));
+    for (number, (file, options)) in parts.iter().enumerate() {
+        let of = options.process.map(|process| process.pid());
+        let of = of.map_or(String::new(), |pid| format!(", process {pid}"));
+        stderr.step(&format!("reading {}{of}", file.display()));
         made.push(single::import(
             file,
             &folder(number),
             &args.output,
             args.format.as_deref(),
-            &args.options(),
+            options,
             stderr,
         )?);
     }

@@ -9,6 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trueno_engine::run::is_run;
 use trueno_format::run_json::{Producer, RunJson};
 use trueno_format::run_writer::RunWriter;
+use trueno_import::nsys::{self, NsysSqlite};
 use trueno_import::{Importer, Notes, Options, detect, importer};
 
 use super::summary::Summary;
@@ -61,6 +62,32 @@ pub(in crate::commands) fn import(
         counts: notes.into(),
     };
     Ok((summary, run))
+}
+
+/// Options of the parts that become ranks: one a process that ran kernels.
+pub(super) fn of_processes(file: &Path, options: &Options) -> anyhow::Result<Vec<Options>> {
+    let name = file.display();
+    let processes = match file.is_dir() {
+        true => nsys_parquet::processes(file, options)?,
+        false if detect(file)?.name() == NsysSqlite.name() => nsys::processes(file)?,
+        false => bail!(
+            "{name}: --by-process is of exports of Nsight Systems, and this is none (hint: leave it out)"
+        ),
+    };
+    if processes.len() < 2 {
+        bail!(
+            "{name}: {} (hint: leave --by-process out)",
+            match processes.len() {
+                1 => "one process alone ran kernels",
+                _ => "no process is known to have run kernels",
+            }
+        );
+    }
+    let of = |process| Options {
+        process: Some(process),
+        ..*options
+    };
+    Ok(processes.into_iter().map(of).collect())
 }
 
 /// A file, or a folder whose files are the tables of one export.

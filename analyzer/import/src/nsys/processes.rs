@@ -1,0 +1,113 @@
+//! Processes of an export: those that ran kernels, and the rows of one of them alone.
+//!
+//! All ranks of a host that one `nsys profile torchrun …` recorded stand in one export, on one clock.
+
+use std::collections::BTreeMap;
+
+use super::source::{Scan, Source, Value, Visit};
+use super::threads::pid;
+use crate::Error;
+
+/// Columns that name a row's process: machine, process and, in the first, thread.
+const PLACES: [&str; 2] = ["globalTid", "globalPid"];
+/// Tables of devices that name no process.
+const OF_NOBODY: [&str; 1] = ["GPU_METRICS"];
+
+/// A process as exports number them: its machine and its number there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Process(i64);
+
+impl Process {
+    fn of(global: i64) -> Self {
+        Self(global >> 24)
+    }
+
+    /// The number the operating system gave it.
+    pub fn pid(self) -> u32 {
+        pid(self.0 << 24)
+    }
+}
+
+/// The processes that ran kernels, in order of their first device.
+///
+/// # Errors
+/// The table cannot be read.
+pub fn device_processes(source: &mut dyn Source) -> Result<Vec<Process>, Error> {
+    const KERNELS: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
+    let columns = ["start", "globalPid", "deviceId"];
+    if !source.has_columns(KERNELS, &columns) {
+        return Ok(Vec::new());
+    }
+    let mut first: BTreeMap<Process, i64> = BTreeMap::new();
+    source.merged(&[Scan::new(KERNELS, &columns)], &mut |_, values| {
+        if let [_, Value::Int(global), Value::Int(device)] = values {
+            let lowest = first.entry(Process::of(*global)).or_insert(*device);
+            *lowest = (*lowest).min(*device);
+        }
+        Ok(())
+    })?;
+    let mut all: Vec<(Process, i64)> = first.into_iter().collect();
+    all.sort_by_key(|(process, device)| (*device, *process));
+    Ok(all.into_iter().map(|(process, _)| process).collect())
+}
+
+/// An export without the rows of other processes.
+pub struct OfProcess<'s> {
+    inner: &'s mut dyn Source,
+    process: Process,
+}
+
+impl<'s> OfProcess<'s> {
+    /// The rows of a process, and those of tables that name none.
+    pub fn new(inner: &'s mut dyn Source, process: Process) -> Self {
+        Self { inner, process }
+    }
+}
+
+impl Source for OfProcess<'_> {
+    fn tables(&self) -> Vec<String> {
+        let mut tables = self.inner.tables();
+        tables.retain(|table| !OF_NOBODY.contains(&table.as_str()));
+        tables
+    }
+
+    fn columns(&self, table: &str) -> Option<&[String]> {
+        match OF_NOBODY.contains(&table) {
+            true => None,
+            false => self.inner.columns(table),
+        }
+    }
+
+    fn rows(&self, table: &str) -> u64 {
+        self.inner.rows(table)
+    }
+
+    /// Of all processes: ranks of one export have one origin.
+    fn earliest(
+        &mut self,
+        table: &str,
+        start: &str,
+        end: Option<&str>,
+    ) -> Result<(Option<i64>, Vec<String>), Error> {
+        self.inner.earliest(table, start, end)
+    }
+
+    fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error> {
+        let is_place = |column: &Option<String>| {
+            let name = column.as_deref();
+            name.is_some_and(|name| PLACES.contains(&name))
+        };
+        let places: Vec<Option<usize>> = scans
+            .iter()
+            .map(|scan| scan.columns.iter().position(is_place))
+            .collect();
+        let own = self.process;
+        self.inner.merged(scans, &mut |scan, values| {
+            let global = places[scan].and_then(|at| values.get(at));
+            match global {
+                Some(Value::Int(global)) if Process::of(*global) != own => Ok(()),
+                _ => visit(scan, values),
+            }
+        })
+    }
+}
