@@ -120,10 +120,12 @@ pub fn nsys_sqlite(bytes: &[u8]) -> bool {
 pub fn nsys_rows(bytes: &[u8]) -> bool {
     let mut rows = Rows::parse(&String::from_utf8_lossy(bytes));
     imported(bytes, |file, into, notes| {
+        let length = bytes.len() as u64;
+        let options = Options::default();
         nsys::import_source(
             &mut rows,
-            file,
-            bytes.len() as u64,
+            (file, length),
+            &options,
             into,
             notes,
             &mut |_| (),
