@@ -2,8 +2,8 @@
 //!
 //! Evidence: kernels that a category rule calls `communication`, without the time in which any other work of the device
 //! runs, as `device.exposure` has it; at least `exposed_share` of the window, without what `collectives` knows to be waiting for
-//! late ranks. Severity by that share, critical only where the gain is high; with several ranks on a path across them by the
-//! gain, since what they wait for each other is known then. Gain: no more than the computing beside which nothing
+//! late ranks. Severity by that share, critical only where the gain is high; where
+//! collectives tell which rank is late by the gain, since what ranks wait for each other is known then. Gain: no more than the computing beside which nothing
 //! is communicated could hide, and no more than the path has of communication.
 //!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending.
@@ -71,7 +71,8 @@ impl Rule for ExposedCommunication {
                 draft.fix = "communicating beside the computing".into();
                 let mut found = Verdicts::default();
                 draft.with_gain(facts, options, gain_ns, &mut found);
-                let is_across = facts.window.ranks > 1 && facts.path.is_known;
+                let mut arrivals = facts.ranks.arrivals.iter();
+                let is_across = facts.path.is_known && arrivals.any(|of| of.last.is_some());
                 let counts = if is_across {
                     facts.share(gain_ns)
                 } else {
