@@ -84,6 +84,11 @@ impl Plugin for Collectives {
         for finding in findings::findings(&loaded, &job, &totals, &steps) {
             run.finding(finding)?;
         }
+        if steps.rows.iter().filter(|row| row.told > 0).count() > 1 {
+            let title = "Time that ranks waited for the last to come, by step";
+            // Points: of the steps between nothing is told.
+            run.chart(Chart::scatter(title, "by_step", "iteration", "waited_ns"))?;
+        }
         if totals.waits.len() > 1 {
             let title = "Time that ranks waited (down) for the last to come (across)";
             run.chart(Chart::heatmap(
