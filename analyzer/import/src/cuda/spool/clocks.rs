@@ -11,7 +11,7 @@ use super::build::Build;
 use crate::Error;
 
 /// A clock that is set moves by more than this a second.
-const STEADY_NS_PER_S: i64 = 1_000;
+const STEADY_NS_PER_S: u64 = 1_000;
 
 pub fn write(build: &mut Build) -> Result<(), Error> {
     let monotonic_origin = build.from.facts.start_monotonic_ns;
@@ -39,9 +39,11 @@ fn steps(readings: &[ClockReading]) -> Vec<(ClockReading, ClockReading, i64)> {
         let realtime = after.realtime_ns.saturating_sub(before.realtime_ns);
         let monotonic = after.monotonic_ns.saturating_sub(before.monotonic_ns);
         let by = realtime.saturating_sub(monotonic);
-        let brackets = (before.bracket_ns + after.bracket_ns) as i64;
-        let steady = monotonic / 1_000_000_000 * STEADY_NS_PER_S + STEADY_NS_PER_S + brackets;
-        (by.abs() > steady).then_some((before, after, by))
+        let seconds = (monotonic / 1_000_000_000).unsigned_abs();
+        let steady = (seconds.saturating_add(1).saturating_mul(STEADY_NS_PER_S))
+            .saturating_add(before.bracket_ns)
+            .saturating_add(after.bracket_ns);
+        (by.unsigned_abs() > steady).then_some((before, after, by))
     });
     stepped.collect()
 }
@@ -82,5 +84,9 @@ mod tests {
         ];
         let found: Vec<i64> = steps(&readings).into_iter().map(|(.., by)| by).collect();
         assert_eq!(found, [-second - 5_900]);
+        // Whatever a damaged spool says.
+        let odd = [at(0, 0, u64::MAX), at(i64::MIN, i64::MAX, u64::MAX)];
+        assert!(steps(&odd).is_empty());
+        assert_eq!(steps(&[at(i64::MAX, 0, 1), at(i64::MIN, 1, 1)]).len(), 1);
     }
 }
