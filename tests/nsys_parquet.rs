@@ -183,14 +183,28 @@ fn processes_of_one_export_become_ranks() {
             [],
         )
         .unwrap();
+    // Twelve calls of a launcher that ran no kernels, and a range that names no thread.
+    for sql in [
+        "INSERT INTO OSRT_API SELECT start, end, 50331649, nameId, returnValue FROM OSRT_API WHERE start > 0 LIMIT 12",
+        "INSERT INTO NVTX_EVENTS SELECT start, start + 1, 59, text, textId, NULL, NULL FROM NVTX_EVENTS LIMIT 1",
+    ] {
+        connection.execute(sql, []).unwrap();
+    }
     drop(connection);
     to_parquet(&export, &dir.join("made"));
     dir.command(&["import", "made.sqlite", "-o", "all.run"])
         .exits(0)
         .stderr_has("2 processes ran kernels: one run holds them all (hint: --by-process");
     for (from, to) in [("made.sqlite", "sqlite.run"), ("made", "parquet.run")] {
-        dir.command(&["import", "--by-process", from, "-o", to])
-            .exits(0);
+        let done = dir
+            .command(&["import", "--by-process", from, "-o", to, "--json"])
+            .exits(0)
+            .json();
+        let left_out = |rank: usize| {
+            let why = "rows of processes that ran no kernels";
+            done["ranks"][rank]["left_out"][why].as_u64()
+        };
+        assert_eq!([left_out(0), left_out(1)], [Some(13), None], "{done:#}");
         let query = |sql: &str| {
             let rows = dir.command(&["query", to, sql, "--format", "csv"]).exits(0);
             rows.stdout

@@ -101,18 +101,17 @@ pub fn import_source(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
     let Some(process) = options.process else {
-        let all = device_processes(source)?.len();
-        if all > 1 {
-            notes.warn(format!(
-                "{all} processes ran kernels: one run holds them all (hint: --by-process makes each a rank of a job)"
-            ));
-        }
         return import_all(source, (path, bytes), into, notes, progress);
     };
     let pid = process.pid().to_string();
     into.run().values.insert("nsys.process".to_owned(), pid);
-    let mut own = OfProcess::new(source, process);
-    import_all(&mut own, (path, bytes), into, notes, progress)
+    let mut own = OfProcess::new(source, process)?;
+    let wall_ns = import_all(&mut own, (path, bytes), into, notes, progress)?;
+    if own.of_nobody() > 0 {
+        let why = "rows of processes that ran no kernels".to_owned();
+        notes.left_out.insert(why, own.of_nobody());
+    }
+    Ok(wall_ns)
 }
 
 fn import_all(

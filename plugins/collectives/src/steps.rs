@@ -23,7 +23,7 @@ pub struct OfStep {
     pub told: u64,
     /// By rank: others waited for it, together.
     pub caused_ns: BTreeMap<u32, i64>,
-    /// By rank: it waited for others.
+    /// By rank: it waited for others, in those of which that can be told.
     pub waited_ns: BTreeMap<u32, i64>,
 }
 
@@ -36,7 +36,7 @@ impl OfStep {
     }
 
     /// By how much the rank with the longest step has more than the mean, of the steps of all ranks without waits for the
-    /// last to come; `None`: of no collective it can be told who that was.
+    /// last to come; `None`: not of all its collectives it can be told who that was.
     pub fn imbalance(&self) -> Option<f64> {
         let work_ns = self.dur_ns.iter().map(|(rank, ns)| {
             let waited_ns = self.waited_ns.get(rank).copied().unwrap_or(0);
@@ -45,7 +45,8 @@ impl OfStep {
         let work_ns: Vec<f64> = work_ns.collect();
         let mean_ns = work_ns.iter().sum::<f64>() / work_ns.len() as f64;
         let most_ns = work_ns.iter().copied().fold(0.0, f64::max);
-        (self.told > 0 && work_ns.len() > 1 && mean_ns > 0.0).then(|| most_ns / mean_ns - 1.0)
+        (self.told > 0 && self.told == self.collectives && work_ns.len() > 1 && mean_ns > 0.0)
+            .then(|| most_ns / mean_ns - 1.0)
     }
 }
 
@@ -79,8 +80,9 @@ impl OfSteps {
                     iteration,
                     ..OfStep::default()
                 });
+                // Several threads of a rank may count the same steps.
                 let dur_ns = row.dur_ns.entry(*rank).or_default();
-                *dur_ns = dur_ns.saturating_add(step.end_ns.saturating_sub(step.start_ns));
+                *dur_ns = (*dur_ns).max(step.end_ns.saturating_sub(step.start_ns));
             }
         }
         let step_at = |rank: u32, ns: i64| {

@@ -1,10 +1,10 @@
 //! Output tables of [`crate::exposure`].
 
+use trueno_analysis::steps::Step;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::exposure::{Exposure, Kind, SpanTimes, copies};
 use crate::operations::{Loaded, device_name};
-use trueno_analysis::steps::Step;
 
 /// Name of the row of time in which nothing runs.
 const IDLE: &str = "idle";

@@ -14,7 +14,7 @@ use super::dictionary_lookup::{self, Numbered};
 use super::direct::{self, Direct};
 use super::distinct_names::with_distinct_names;
 use super::error::{Missing, missing, nearest, same_names};
-use super::join_order::with_joined_last;
+use super::join_order::with_later_last;
 use super::planned::Planned;
 use super::{QueryError, empty_join, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
@@ -170,7 +170,7 @@ impl Database {
     /// A query with names such as `plugin.table` as one name each, and joins as the engine reads them rightly.
     pub(super) fn quoted(&self, sql: &str) -> String {
         let quoted = rewrite::quote_dotted(sql, |name| self.tables.contains_key(name));
-        with_joined_last(&quoted).into_owned()
+        with_later_last(&quoted).into_owned()
     }
 
     /// A query that needs no more than columns of one table, if it is one; what it asks besides can be planned.

@@ -427,6 +427,10 @@ fn sides_of_a_condition_do_not_matter() {
                 "SELECT b.id AS id, g.name AS name FROM bricks b LEFT JOIN bricks p ON p.id = b.parent \
                  LEFT JOIN bricks g ON g.id = p.parent AND p.thread = g.thread ORDER BY id",
             ],
+            [
+                "SELECT COUNT(*) AS n FROM bricks b, bricks p, bricks g WHERE b.parent = p.id AND p.parent = g.id",
+                "SELECT COUNT(*) AS n FROM bricks b, bricks p, bricks g WHERE (g.id = p.parent AND p.id = b.parent)",
+            ],
         ] {
             assert!(rows(one).equals_missing(&rows(other)), "{other}");
         }

@@ -1,6 +1,6 @@
 //! State that all parts of an import share.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use trueno_format::run_writer::{RunWriter, Text};
@@ -34,6 +34,8 @@ pub struct Context<'a> {
     pub launches: Launches,
     streams: Streams,
     signatures: Signatures,
+    /// Processes that ran kernels.
+    pub kernel_processes: BTreeSet<u32>,
     /// Devices of contexts, by process, as work states them.
     pub devices: HashMap<(u32, i64), u32>,
     last_id: u64,
@@ -65,6 +67,7 @@ impl<'a> Context<'a> {
             launches: Launches::default(),
             streams: Streams::default(),
             signatures: Signatures::default(),
+            kernel_processes: BTreeSet::new(),
             devices: HashMap::new(),
             last_id: 0,
         }
@@ -201,6 +204,12 @@ impl<'a> Context<'a> {
     /// Ends the run: threads and problems are written, and its length is known.
     pub fn finish(mut self, source: &mut dyn Source) -> Result<Option<i64>, Error> {
         super::facts::threads(source, &mut self)?;
+        let processes = self.kernel_processes.len();
+        if processes > 1 {
+            self.notes.warn(format!(
+                "{processes} processes ran kernels: one run holds them all (hint: --by-process makes each a rank of a job)"
+            ));
+        }
         let kept: u64 = self.notes.kept.values().sum();
         if let (0, Some(damage)) = (kept, self.damage.first()) {
             return Err(Error::Damaged {

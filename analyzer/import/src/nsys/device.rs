@@ -49,7 +49,10 @@ pub fn read(
             Kind::Sync => device.timed(record, Device::sync, &place, context),
             Kind::Memset => device.timed(record, Device::memset, &place, context),
             Kind::Memcpy => device.timed(record, Device::memcpy, &place, context),
-            _ => device.timed(record, Device::kernel, &place, context),
+            _ => {
+                context.kernel_processes.extend(place.process);
+                device.timed(record, Device::kernel, &place, context)
+            }
         }
     })?;
     context.damaged(damage);

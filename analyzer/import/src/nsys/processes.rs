@@ -55,12 +55,32 @@ pub fn device_processes(source: &mut dyn Source) -> Result<Vec<Process>, Error> 
 pub struct OfProcess<'s> {
     inner: &'s mut dyn Source,
     process: Process,
+    /// Those that become ranks; none where another of them counts what is of nobody.
+    ranks: Vec<Process>,
+    of_nobody: u64,
 }
 
 impl<'s> OfProcess<'s> {
     /// The rows of a process, and those of tables that name none.
-    pub fn new(inner: &'s mut dyn Source, process: Process) -> Self {
-        Self { inner, process }
+    ///
+    /// # Errors
+    /// As [`device_processes`].
+    pub fn new(inner: &'s mut dyn Source, process: Process) -> Result<Self, Error> {
+        let mut ranks = device_processes(inner)?;
+        if ranks.first() != Some(&process) {
+            ranks.clear();
+        }
+        Ok(Self {
+            inner,
+            process,
+            ranks,
+            of_nobody: 0,
+        })
+    }
+
+    /// Rows that were left out and are of no rank, as the first of them counts them: of processes without kernels, or of none.
+    pub fn of_nobody(&self) -> u64 {
+        self.of_nobody
     }
 }
 
@@ -101,13 +121,30 @@ impl Source for OfProcess<'_> {
             .iter()
             .map(|scan| scan.columns.iter().position(is_place))
             .collect();
-        let own = self.process;
-        self.inner.merged(scans, &mut |scan, values| {
-            let global = places[scan].and_then(|at| values.get(at));
-            match global {
-                Some(Value::Int(global)) if Process::of(*global) != own => Ok(()),
-                _ => visit(scan, values),
+        let is_timed: Vec<bool> = scans
+            .iter()
+            .map(|scan| matches!(scan.columns.first(), Some(Some(first)) if !PLACES.contains(&first.as_str())))
+            .collect();
+        let Self {
+            inner,
+            process: own,
+            ranks,
+            of_nobody,
+        } = self;
+        inner.merged(scans, &mut |scan, values| {
+            let Some(at) = places[scan] else {
+                return visit(scan, values);
+            };
+            let process = match values.get(at) {
+                Some(Value::Int(global)) => Some(Process::of(*global)),
+                _ => None,
+            };
+            if process == Some(*own) {
+                return visit(scan, values);
             }
+            let is_of_rank = process.is_some_and(|process| ranks.contains(&process));
+            *of_nobody += u64::from(is_timed[scan] && !ranks.is_empty() && !is_of_rank);
+            Ok(())
         })
     }
 }

@@ -136,10 +136,24 @@ struct Kind<'a> {
     like_it: usize,
 }
 
+/// A title without what differs between ranks and lanes: numbers, and those of devices. Digits in names of kernels stay.
+fn without_numbers(title: &str) -> String {
+    let is_number = |word: &str| {
+        let digits = word.strip_prefix("gpu").unwrap_or(word);
+        let digits = digits.trim_end_matches([',', ':', ';', '.']);
+        digits.starts_with(|c: char| c.is_ascii_digit())
+            && digits
+                .chars()
+                .all(|c| c.is_ascii_digit() || c == '.' || c == ',')
+    };
+    let words = title
+        .split(' ')
+        .map(|word| if is_number(word) { "" } else { word });
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Findings whose titles differ in nothing but numbers, as one.
 fn kinds<'a>(findings: &[(&'a str, &'a Finding)]) -> Vec<Kind<'a>> {
-    let without_numbers =
-        |title: &str| -> String { title.chars().filter(|c| !c.is_ascii_digit()).collect() };
     let mut places = HashMap::new();
     let mut out: Vec<Kind<'a>> = Vec::new();
     for (plugin, finding) in findings.iter().copied() {

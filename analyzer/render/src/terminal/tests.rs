@@ -230,20 +230,23 @@ fn findings_of_several_ranks_are_one_line_with_their_number() {
     let mut one = testing::section("one", vec![]);
     let title = |rank| format!("rank {rank} is {rank}.5 % slower");
     let of_ranks = (0..8).map(|rank| testing::finding(Level::Warning, &title(rank)));
+    let others = ["gemm_64 is slower", "gemm_128 is slower"];
     one.findings = of_ranks
-        .chain([testing::finding(Level::Warning, "a rank is slower")])
+        .chain(others.map(|title| testing::finding(Level::Warning, title)))
         .collect();
     let report = testing::report(vec![one]);
     let text = render(&report, page(80));
     assert!(
         text.contains(
-            "findings (2 of 9, worst first)\n  \
+            "findings (3 of 10, worst first)\n  \
              warning rank 0 is 0.5 % slower, and 7 like it [one]\n"
         ),
         "{text}"
     );
     assert!(
-        text.contains("\n  warning a rank is slower [one]\n"),
+        others
+            .iter()
+            .all(|title| text.contains(&format!("\n  warning {title} [one]\n"))),
         "{text}"
     );
 }

@@ -28,6 +28,8 @@ pub(super) struct Group<'a> {
 
 /// Parts of one stream of a rank: NCCL gives each communicator one of its own.
 struct Sequence<'a> {
+    /// Place among the classes.
+    class: usize,
     rank: u32,
     places: Vec<usize>,
     parts: Vec<&'a Part>,
@@ -38,6 +40,8 @@ struct Sequence<'a> {
 struct Member {
     /// Place among the sequences.
     sequence: usize,
+    /// By how much it leaves later than the first, by its own clock.
+    by_ns: i64,
     /// By the part of the first: the place among those of this one; `None`: they did not leave that together.
     of_first: Vec<Option<usize>>,
 }
@@ -52,25 +56,26 @@ struct Aligned {
     of_first: Vec<Option<usize>>,
 }
 
-/// Adds instances of an operation whose communicator is not stated, and what belongs to none.
-pub(super) fn infer(
-    parts: &[Part],
-    operation: Operation,
-    of_ranks: &OfRanks,
-    group: &Group<'_>,
-    out: &mut Matched,
-) {
-    if of_ranks.len() < 2 {
+/// Parts that may be of one communicator: those of one operation and name.
+pub(super) type Class = (Operation, OfRanks);
+
+/// Adds instances of operations whose communicators are not stated, and what belongs to none.
+pub(super) fn infer(parts: &[Part], classes: &[Class], group: &Group<'_>, out: &mut Matched) {
+    let of_several = |(_, of_ranks): &&Class| of_ranks.len() > 1;
+    for (_, of_ranks) in classes.iter().filter(|class| !of_several(class)) {
         let places = of_ranks.values().flatten();
         out.unmatched
             .extend(places.map(|at| (*at, Unmatched::Alone)));
-        return;
     }
-    let sequences = sequences(parts, of_ranks);
-    // A rank that is as late each time looks like one whose clock is: but it has one clock on all streams.
-    let mut shifts = Shifts::default();
-    let _ = groups(&sequences, &Shifts::default(), &mut shifts);
-    for members in groups(&sequences, &shifts, &mut Shifts::default()) {
+    let numbered = (0..).zip(classes).filter(|(_, class)| of_several(class));
+    let sequences: Vec<Sequence<'_>> = numbered
+        .flat_map(|(class, (_, of_ranks))| sequences(parts, class, of_ranks))
+        .collect();
+    // A rank that is as late each time looks like one whose clock is: but it has one clock for all that it does.
+    let alone = groups(&sequences, &Shifts::default());
+    let shifts = Shifts::new(&alone, &sequences);
+    for members in groups(&sequences, &shifts) {
+        let operation = classes[sequences[members[0].sequence].class].0;
         let of = |member: &Member| &sequences[member.sequence];
         let ranks = || members.iter().map(|member| of(member).rank);
         let are_all = group
@@ -112,8 +117,8 @@ pub(super) fn infer(
     }
 }
 
-/// Sequences by rank and stream.
-fn sequences<'a>(parts: &'a [Part], of_ranks: &OfRanks) -> Vec<Sequence<'a>> {
+/// Sequences of a class, by rank and stream.
+fn sequences<'a>(parts: &'a [Part], class: usize, of_ranks: &OfRanks) -> Vec<Sequence<'a>> {
     let mut out = Vec::new();
     for (rank, places) in of_ranks {
         let mut of_lanes: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
@@ -121,6 +126,7 @@ fn sequences<'a>(parts: &'a [Part], of_ranks: &OfRanks) -> Vec<Sequence<'a>> {
             of_lanes.entry(parts[*at].lane).or_default().push(*at);
         }
         out.extend(of_lanes.into_values().map(|places| Sequence {
+            class,
             rank: *rank,
             parts: places.iter().map(|at| &parts[*at]).collect(),
             places,
@@ -134,11 +140,19 @@ fn sequences<'a>(parts: &'a [Part], of_ranks: &OfRanks) -> Vec<Sequence<'a>> {
 struct Shifts(BTreeMap<(u32, u32), i64>);
 
 impl Shifts {
-    fn add(&mut self, a: &Sequence<'_>, b: &Sequence<'_>, by_ns: i64) {
-        let known = self.0.entry((a.rank, b.rank)).or_insert(by_ns);
-        if by_ns.unsigned_abs() < known.unsigned_abs() {
-            *known = by_ns;
+    fn new(groups: &[Vec<Member>], sequences: &[Sequence<'_>]) -> Self {
+        let mut out = Self::default();
+        for group in groups {
+            let first = &sequences[group[0].sequence];
+            for member in &group[1..] {
+                let pair = (first.rank, sequences[member.sequence].rank);
+                let known = out.0.entry(pair).or_insert(member.by_ns);
+                if member.by_ns.unsigned_abs() < known.unsigned_abs() {
+                    *known = member.by_ns;
+                }
+            }
         }
+        out
     }
 
     /// False if another stream contradicts it by more than ranks leave one collective apart.
@@ -157,32 +171,32 @@ impl Shifts {
 }
 
 /// Sequences in groups that leave together with the first of their group, one a rank, by shifts that are allowed; others
-/// stand alone. Adds what it found to `found`.
-fn groups(sequences: &[Sequence<'_>], shifts: &Shifts, found: &mut Shifts) -> Vec<Vec<Member>> {
+/// stand alone.
+fn groups(sequences: &[Sequence<'_>], shifts: &Shifts) -> Vec<Vec<Member>> {
     let mut groups: Vec<Vec<Member>> = Vec::new();
     for (at, own) in sequences.iter().enumerate() {
         let fits = groups.iter().enumerate().filter_map(|(place, group)| {
             let has_rank = |member: &Member| sequences[member.sequence].rank == own.rank;
             let first = &sequences[group[0].sequence];
-            let aligned = match group.iter().any(has_rank) {
-                true => None,
-                false => align(first, own, shifts),
-            };
-            Some((place, aligned?))
+            let may_be_of_it = first.class == own.class && !group.iter().any(has_rank);
+            Some((place, may_be_of_it.then(|| align(first, own, shifts))??))
         });
         let best = fits.max_by_key(|(place, aligned)| {
-            (aligned.together, Reverse(aligned.by_ns), Reverse(*place))
+            (
+                aligned.together,
+                Reverse(aligned.by_ns.unsigned_abs()),
+                Reverse(*place),
+            )
         });
         match best {
-            Some((place, aligned)) => {
-                found.add(&sequences[groups[place][0].sequence], own, aligned.by_ns);
-                groups[place].push(Member {
-                    sequence: at,
-                    of_first: aligned.of_first,
-                });
-            }
+            Some((place, aligned)) => groups[place].push(Member {
+                sequence: at,
+                by_ns: aligned.by_ns,
+                of_first: aligned.of_first,
+            }),
             None => groups.push(vec![Member {
                 sequence: at,
+                by_ns: 0,
                 of_first: (0..own.parts.len()).map(Some).collect(),
             }]),
         }
@@ -198,8 +212,10 @@ fn is_alone(members: &[Member], sequences: &[Sequence<'_>], shifts: &Shifts) -> 
         let mut of = members.iter();
         of.any(|member| sequences[member.sequence].rank == rank)
     };
-    let others = sequences.iter().filter(|other| !is_in(other.rank));
-    others.into_iter().all(|other| {
+    let mut others = sequences
+        .iter()
+        .filter(|other| other.class == first.class && !is_in(other.rank));
+    others.all(|other| {
         let most = most_lag(&first.parts, &other.parts);
         (-most..=most).all(|lag| {
             let aligned = with_lag(&first.parts, &other.parts, lag);
@@ -316,165 +332,5 @@ fn is_of_one(a: &[&Part], b: &[&Part], aligned: &Aligned) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::matching::{Part, Recorded, match_parts};
-    use super::*;
-
-    fn part(rank: u32, start_ns: i64) -> Part {
-        Part {
-            rank,
-            communicator: None,
-            group: None,
-            group_size: None,
-            sequence: None,
-            operation: Operation::AllReduce,
-            peer: None,
-            lane: 0,
-            size: None,
-            name: 0,
-            start_ns,
-            end_ns: start_ns + 100,
-        }
-    }
-
-    fn matched(parts: &[Part], ranks: u32) -> Matched {
-        let recorded = Recorded {
-            ranks: (0..ranks).collect(),
-            is_whole: true,
-        };
-        match_parts(parts, &[], &recorded)
-    }
-
-    /// Two pairs of ranks, each with three of its own, at times of their own; one clock is off by 5 ms.
-    #[test]
-    fn ranks_that_leave_together_are_of_one() {
-        let at = |rank: u32, n: i64| {
-            n * (1_000 + i64::from(rank / 2) * 500) + if rank == 3 { 5_000_000 } else { 0 }
-        };
-        let parts: Vec<Part> = (0..4)
-            .flat_map(|rank| (0..3).map(move |n| part(rank, at(rank, n))))
-            .collect();
-        let found = matched(&parts, 4);
-        assert_eq!(found.instances.len(), 6);
-        let are_pairs =
-            |instance: &Instance| instance.communicator.is_none() && instance.parts.len() == 2;
-        assert!(found.instances.iter().all(are_pairs));
-        let found = matched(&[part(0, 0), part(1, 5_000)], 2);
-        let why: Vec<Unmatched> = found.unmatched.iter().map(|(_, why)| *why).collect();
-        assert_eq!(why, [Unmatched::NotAtOnce; 2]);
-    }
-
-    /// One recording begins two collectives later, another lacks one in the middle, a third ends earlier; all clocks differ.
-    #[test]
-    fn recordings_need_not_begin_with_the_same() {
-        let parts: Vec<Part> = (0..4_u32)
-            .flat_map(|rank| {
-                let kept = move |n: &i64| match rank {
-                    1 => *n >= 2,
-                    2 => *n != 5,
-                    3 => *n < 17,
-                    _ => true,
-                };
-                let at =
-                    move |n: i64| part(rank, n * 10_000 + n % 3 * 40 + i64::from(rank) * 3_000);
-                (0..20).filter(kept).map(at)
-            })
-            .collect();
-        let found = matched(&parts, 4);
-        // All but 0, 1, 5 and 17 to 19 are complete.
-        assert_eq!(found.instances.len(), 14);
-        for instance in &found.instances {
-            let starts = instance.parts.iter();
-            let starts = starts.map(|at| parts[*at].start_ns - i64::from(parts[*at].rank) * 3_000);
-            let starts: Vec<i64> = starts.collect();
-            assert_eq!(starts, [starts[0]; 4]);
-        }
-        assert_eq!(found.unmatched.len(), parts.len() - 14 * 4);
-    }
-
-    /// Collectives that follow each other at once: the first that the second rank has lies as near to the one before as
-    /// that lasts.
-    #[test]
-    fn the_nearest_belong_together() {
-        let of = |rank: u32, from: i64| {
-            let at = move |n: i64| n * 1_000 + n % 3 * 101 + i64::from(rank);
-            (from..20).map(move |n| Part {
-                end_ns: at(n) + 1_090 + n % 2,
-                ..part(rank, at(n))
-            })
-        };
-        let parts: Vec<Part> = of(0, 0).chain(of(1, 3)).collect();
-        let found = matched(&parts, 2);
-        assert_eq!(found.instances.len(), 17);
-        for instance in &found.instances {
-            let [a, b] = [0, 1].map(|at| parts[instance.parts[at]].end_ns);
-            assert_eq!(b - a, 1);
-        }
-    }
-
-    /// A communicator by name and without numbers: the second recording begins three later.
-    #[test]
-    fn a_named_communicator_without_numbers() {
-        let of = |rank: u32, from: i64| {
-            (from..20).map(move |n| Part {
-                communicator: Some(9),
-                ..part(rank, n * 10_000 + n % 3 * 40)
-            })
-        };
-        let parts: Vec<Part> = of(0, 0).chain(of(1, 3)).collect();
-        let found = matched(&parts, 2);
-        assert_eq!(found.instances.len(), 17);
-        assert_eq!(found.unmatched.len(), 3);
-        // Of three, all must be there.
-        let parts: Vec<Part> = of(0, 0).chain(of(1, 3)).chain(of(2, 19)).collect();
-        assert!(matched(&parts, 3).instances.len() < 2);
-    }
-
-    /// Two pairs of ranks, whose own collectives come before those of all four: on streams of their own, or on one.
-    #[test]
-    fn two_communicators_of_one_name() {
-        let of = |rank: u32, is_apart: bool| {
-            (0..12).flat_map(move |n| {
-                let own = part(
-                    rank,
-                    n * 10_000 + i64::from(rank / 2) * (n * n % 11 * 350 + 200) + n % 3 * 40,
-                );
-                let of_all = Part {
-                    lane: u32::from(is_apart),
-                    ..part(rank, n * 10_000 + 5_000 + n % 5 * 70)
-                };
-                [own, of_all]
-            })
-        };
-        let parts: Vec<Part> = (0..4).flat_map(|rank| of(rank, true)).collect();
-        let found = matched(&parts, 4);
-        let of_size = |found: &Matched, size: usize| {
-            let all = found.instances.iter();
-            let of = all.filter(|instance| instance.parts.len() == size);
-            of.map(|instance| instance.not_recorded).collect::<Vec<_>>()
-        };
-        assert_eq!(of_size(&found, 4), [Some(0); 12]);
-        assert_eq!(of_size(&found, 2), [Some(0); 24]);
-        // On one stream the pairs are seen, and that they may be parts of something larger.
-        let parts: Vec<Part> = (0..4).flat_map(|rank| of(rank, false)).collect();
-        let found = matched(&parts, 4);
-        assert!(
-            found
-                .instances
-                .iter()
-                .all(|instance| instance.not_recorded.is_none())
-        );
-    }
-
-    /// Rounds that are all alike, and a clock that is off by half a round: nobody can tell which belong together.
-    #[test]
-    fn what_fits_twice_is_not_told() {
-        let rounds = |rank: u32, from: i64, by_ns: i64| {
-            (from..from + 20).map(move |n| part(rank, n * 10_000 + by_ns))
-        };
-        let parts: Vec<Part> = rounds(0, 0, 0).chain(rounds(1, 0, 5_000).skip(1)).collect();
-        assert!(matched(&parts, 2).instances.is_empty());
-        let parts: Vec<Part> = rounds(0, 0, 0).chain(rounds(1, 0, 300).skip(1)).collect();
-        assert_eq!(matched(&parts, 2).instances.len(), 19);
-    }
-}
+#[path = "inference_tests.rs"]
+mod tests;

@@ -2,9 +2,9 @@
 //!
 //! Evidence: kernels that a category rule calls `communication`, without the time in which any other work of the device
 //! runs, as `device.exposure` has it; at least `exposed_share` of the window, without what `collectives` knows to be waiting for
-//! late ranks. Severity by that share, critical only where the gain is high; where
-//! collectives tell which rank is late by the gain, since what ranks wait for each other is known then. Gain: no more than the computing beside which nothing
-//! is communicated could hide, and no more than the path has of communication.
+//! late ranks. Severity by that share, critical only where the gain is high; by the gain where collectives tell which rank is
+//! late, since it is known then what ranks wait for. Gain: no more than the computing beside which nothing is communicated
+//! could hide, and no more than the path has of communication.
 //!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending.
 
@@ -72,13 +72,9 @@ impl Rule for ExposedCommunication {
                 let mut found = Verdicts::default();
                 draft.with_gain(facts, options, gain_ns, &mut found);
                 let mut arrivals = facts.ranks.arrivals.iter();
-                let is_across = facts.path.is_known && arrivals.any(|of| of.last.is_some());
-                let counts = if is_across {
-                    facts.share(gain_ns)
-                } else {
-                    share
-                };
-                let by_share = Severity::from_share(counts, &options.general);
+                let is_told = facts.path.is_known && arrivals.any(|of| of.last.is_some());
+                let counted = if is_told { facts.share(gain_ns) } else { share };
+                let by_share = Severity::from_share(counted, &options.general);
                 for mut finding in found.findings {
                     let is_less = finding.severity < Severity::High;
                     finding.severity = match by_share {
