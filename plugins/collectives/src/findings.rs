@@ -59,15 +59,17 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
     };
     let is_one = of_all >= MOST && of.last >= MIN_TIMES;
     let mut finding = if is_one {
+        let each = share(of.caused_ns / (ranks - 1).max(1), loaded.lanes.wall_ns)?;
         let title = format!(
-            "rank {worst} comes last: others wait {} for it, {} of all waiting in collectives",
+            "rank {worst} comes last: others wait {} for it together, {} of the wall each, {} of all waiting in collectives",
             time(of.caused_ns),
+            percent(each),
             percent(of_all)
         );
         Finding::new("late_rank", severity, title)
     } else {
         let title = format!(
-            "ranks wait {} for each other in collectives, {} of the wall on average; no rank is the last all the time",
+            "ranks wait {} together for each other in collectives, {} of the wall on average; no rank is the last all the time",
             time(all_ns),
             percent(waiting)
         );

@@ -145,7 +145,7 @@ impl Rule for LateRanks {
             place: "ranks".into(),
             confidence: (confidence.0, confidence.1.into()),
             lead: format!(
-                "ranks wait {} for the last in {}, {} of it for rank {who}",
+                "ranks wait {} together for the last in {}, {} of it for rank {who}",
                 time(waited_ns),
                 many(told.len() as u64, "collective"),
                 percent(share)
