@@ -247,6 +247,12 @@ pub struct ReportArgs {
     /// Look at the run up to this time.
     #[arg(long, value_name = "TIME", value_parser = window::time)]
     pub to: Option<i64>,
+    /// Of a job of ranks, give a plugin that cannot work rank by rank at most N rows at once; with more its section says why it is not there.
+    #[arg(long, value_name = "N", default_value_t = trueno_host::MOST_ROWS)]
+    pub most_rows: u64,
+    /// Give the rows of all ranks at once also to plugins that can work rank by rank: the same result with more memory.
+    #[arg(long, hide = true)]
+    pub together: bool,
     /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, a time with its unit, or a share of its roof such as 0.8roof; may be given again.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,

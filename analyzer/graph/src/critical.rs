@@ -65,6 +65,7 @@ pub fn path(run: &Run, registry: &Registry, slack: bool) -> Result<Path, String>
         categories: &CategoryRules::default(),
         window: None,
         options: &BTreeMap::from([(PLUGIN.to_owned(), options)]),
+        over_ranks: trueno_host::OverRanks::default(),
         before_each: &|_| {},
         after_each: &|_| {},
     })

@@ -11,10 +11,11 @@ use trueno_model::categories::CategoryRules;
 use trueno_model::{Finding, Header, HeaderWindow, Level, Problem, Report, Section, SectionStatus};
 use trueno_plugin::{Column, Table};
 
-use crate::coverage::coverage;
-use crate::name_tables;
-use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan};
-use crate::plugin::{Entry, Outcome, Plugin, Registry, Status, Taken};
+use crate::by_rank;
+use crate::coverage::coverage_of_all;
+use crate::name_tables::NameTables;
+use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan, tables_of};
+use crate::plugin::{Entry, Outcome, Plugin, Registry, Stage, Status, Taken};
 use crate::side_by_side::{self, Databases, Watch};
 use crate::window::{self, Wanted, WindowError};
 
@@ -40,11 +41,34 @@ pub struct Request<'a> {
     pub window: Option<Wanted>,
     /// Options by plugin and key.
     pub options: &'a BTreeMap<String, Map<String, Value>>,
-    /// Told the id of each plugin before it runs.
+    /// How plugins go over the ranks of a job.
+    pub over_ranks: OverRanks,
+    /// Told the id of each plugin before it runs; of those that work rank by rank, the rank.
     pub before_each: &'a dyn Fn(&str),
     /// Told it again when it has ended.
     pub after_each: &'a dyn Fn(&str),
 }
+
+/// How plugins go over the ranks of a job.
+#[derive(Clone, Copy, Debug)]
+pub struct OverRanks {
+    /// Gives all rows at once also to plugins that can work rank by rank. They give the same.
+    pub together: bool,
+    /// Rows that a plugin which cannot work rank by rank may read at most.
+    pub most_rows: u64,
+}
+
+impl Default for OverRanks {
+    fn default() -> Self {
+        Self {
+            together: false,
+            most_rows: MOST_ROWS,
+        }
+    }
+}
+
+/// Rows of a job that are given to a plugin at once unless told otherwise: some 5 GB.
+pub const MOST_ROWS: u64 = 64_000_000;
 
 /// The reason why there is no report.
 #[derive(Debug, thiserror::Error)]
@@ -95,21 +119,35 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 
     let mut problems: Vec<Problem> = request.run.problems().to_vec();
     problems.extend(request.registry.entries.iter().filter_map(from_entry));
-    if let Err(why) = name_tables::publish(request.categories, &mut database, baseline.as_mut()) {
-        problems.push(Problem {
+    let mut ranks = databases_of_ranks(request.run)?;
+    let rows = match ranks.is_empty() {
+        true => vec![database.clone()],
+        false => ranks.iter().map(|(_, rows)| rows.clone()).collect(),
+    };
+    match NameTables::make(request.categories, &rows, baseline.as_ref()) {
+        Ok(tables) => {
+            tables.publish(&mut database);
+            ranks.iter_mut().for_each(|(_, rows)| tables.publish(rows));
+            if let Some(baseline) = &mut baseline {
+                tables.publish_of_baseline(baseline);
+            }
+        }
+        Err(why) => problems.push(Problem {
             severity: Level::Warning,
             code: "category_rules_not_applied".into(),
             text: format!("names without a category have none: {why}"),
-        });
+        }),
     }
     let wall_ns = request.run.facts().wall_ns;
     let window = match &request.window {
-        Some(wanted) => Some(wanted.find(&database, wall_ns)?),
+        Some(wanted) => Some(wanted.find(&rows, wall_ns)?),
         None => None,
     };
-    let of_run = database.clone();
     if let Some(window) = &window {
-        window::publish(window, &mut database).map_err(WindowError::Query)?;
+        let all = ranks.iter_mut().map(|(_, rows)| rows);
+        for database in all.chain([&mut database]) {
+            window::publish(window, database).map_err(WindowError::Query)?;
+        }
     }
 
     let mut sections = Sections {
@@ -124,8 +162,11 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     };
     let coverage = thread::scope(|scope| {
         let coverage =
-            scope.spawn(|| coverage(&of_run, wall_ns).map_err(|error| error.to_string()));
-        side_by_side::run_all(&steps, plugins, databases, &mut sections);
+            scope.spawn(|| coverage_of_all(&rows, wall_ns).map_err(|error| error.to_string()));
+        match ranks.is_empty() || request.over_ranks.together {
+            true => side_by_side::run_all(&steps, plugins, Stage::Whole, databases, &mut sections),
+            false => by_rank::run_all(request, &steps, ranks, databases, &mut sections),
+        }
         let panicked = |_| Err("the analyzer panicked (this is a bug of the analyzer)".to_owned());
         coverage.join().unwrap_or_else(panicked)
     });
@@ -146,8 +187,18 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     })
 }
 
+/// The ranks of a job, each with its rows.
+fn databases_of_ranks(run: &Run) -> Result<Vec<(u32, Database)>, RunError> {
+    let ranks = run.ranks().into_iter().map(|(rank, _)| rank);
+    let of = ranks.filter_map(|rank| match run.rank_context(rank) {
+        Ok(rows) => rows.map(|rows| Ok((rank, rows))),
+        Err(error) => Some(Err(error)),
+    });
+    of.collect()
+}
+
 /// Sections in the making.
-struct Sections<'a> {
+pub(crate) struct Sections<'a> {
     request: &'a Request<'a>,
     steps: &'a [Step],
     plugins: &'a [Plugin],
@@ -164,11 +215,7 @@ impl Watch for Sections<'_> {
             return None;
         }
         (self.request.before_each)(&of.id);
-        let options = self.request.options.get(&of.id);
-        Some(options.map_or_else(
-            || "{}".to_owned(),
-            |keys| Value::Object(keys.clone()).to_string(),
-        ))
+        Some(self.options(step))
     }
 
     fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database) {
@@ -183,7 +230,51 @@ impl Watch for Sections<'_> {
     }
 }
 
-impl Sections<'_> {
+impl<'a> Sections<'a> {
+    /// The options of a plugin, a JSON object.
+    pub(crate) fn options(&self, step: usize) -> String {
+        let options = self.request.options.get(&self.steps[step].id);
+        options.map_or_else(
+            || "{}".to_owned(),
+            |keys| Value::Object(keys.clone()).to_string(),
+        )
+    }
+
+    /// The plugin of a step.
+    pub(crate) fn plugin(&self, step: usize) -> &'a Plugin {
+        &self.plugins[self.steps[step].plugin]
+    }
+
+    /// The reason why a plugin that gets all rows at once does not: there are too many.
+    pub(crate) fn too_many(&self, step: usize) -> Option<String> {
+        let inputs = self.plugin(step).descriptor.inputs.iter();
+        let read = inputs.filter(|input| !input.baseline).flat_map(tables_of);
+        let read: BTreeSet<String> = read.collect();
+        let tables = self.request.run.tables().into_iter();
+        let rows = tables.filter(|table| read.contains(&table.name));
+        let rows = rows.filter_map(|table| table.rows);
+        let rows = rows.fold(0, u64::saturating_add);
+        let most = self.request.over_ranks.most_rows;
+        (rows > most).then(|| {
+            format!(
+                "it reads {rows} rows of all ranks at once, and {most} at most are given (hint: --most-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
+            )
+        })
+    }
+
+    /// Takes the reason why a step did not run.
+    pub(crate) fn skip(&mut self, step: usize, message: String) {
+        let section = empty_section(self.plugin(step), SectionStatus::Skipped, message);
+        self.made[step] = Some((section, Vec::new()));
+    }
+
+    /// Adds what is to be said of a step that has ended.
+    pub(crate) fn say(&mut self, step: usize, problems: Vec<Problem>) {
+        if let Some((_, said)) = &mut self.made[step] {
+            said.extend(problems);
+        }
+    }
+
     /// The reason why a step cannot run: the plan says so, or something it needs has failed since.
     fn why_not(&self, step: &Step) -> Option<(SectionStatus, String)> {
         match &step.blocked {

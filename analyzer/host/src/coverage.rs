@@ -29,10 +29,25 @@ pub fn running() -> String {
 /// # Errors
 /// The engine could not run the query.
 pub fn coverage(database: &Database, wall_ns: Option<i64>) -> Result<Option<f64>, QueryError> {
+    coverage_of_all(std::slice::from_ref(database), wall_ns)
+}
+
+/// As [`coverage`], of a run whose rows are in several databases, those of each rank in one.
+pub(crate) fn coverage_of_all(
+    databases: &[Database],
+    wall_ns: Option<i64>,
+) -> Result<Option<f64>, QueryError> {
     let Some(wall_ns) = wall_ns.filter(|wall| *wall > 0) else {
         return Ok(None);
     };
     let mut running = Running::new(wall_ns);
+    for database in databases {
+        add_rows(database, &mut running)?;
+    }
+    Ok(running.share())
+}
+
+fn add_rows(database: &Database, running: &mut Running) -> Result<(), QueryError> {
     let claims: Vec<Claims> = RUNNING.iter().map(|sql| database.claims(sql)).collect();
     for (sql, claims) in RUNNING.into_iter().zip(claims) {
         let rows = database.planned(sql).and_then(Planned::rows)?;
@@ -57,7 +72,7 @@ pub fn coverage(database: &Database, wall_ns: Option<i64>) -> Result<Option<f64>
             );
         }
     }
-    Ok(running.share())
+    Ok(())
 }
 
 /// Union of the intervals of all that ran, inside `[0, wall_ns)`.

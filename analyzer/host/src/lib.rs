@@ -3,6 +3,7 @@
 //! Nothing here shows a report: what comes out is data of `trueno-model`.
 
 mod build;
+mod by_rank;
 pub mod conformance;
 pub mod coverage;
 pub mod evidence;
@@ -13,4 +14,4 @@ pub mod scaffold;
 mod side_by_side;
 pub mod window;
 
-pub use build::{BuildError, REFERENCE, Request, build};
+pub use build::{BuildError, MOST_ROWS, OverRanks, REFERENCE, Request, build};

@@ -11,7 +11,7 @@ use petgraph::graph::{DiGraph, NodeIndex};
 use petgraph::visit::Topo;
 use trueno_engine::spans::is_computed;
 
-use crate::plugin::Descriptor;
+use crate::plugin::{Descriptor, Input};
 
 /// Choice of plugins by the user.
 #[derive(Clone, Debug, Default)]
@@ -171,22 +171,11 @@ fn why_missing(need: &Need, skipped: bool) -> String {
 /// Tables of other plugins that the queries read, sorted. A query that cannot
 /// be parsed reads none; it fails by itself when it is asked.
 pub(crate) fn needs_of(plugin: &Descriptor) -> Vec<Need> {
-    let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
-    // The baseline has published tables only: plugins run on the subject.
-    for input in plugin.inputs.iter().filter(|input| !input.baseline) {
-        for name in
-            polars::sql::extract_table_identifiers(&input.sql, true, true).unwrap_or_default()
-        {
-            // What the engine itself makes is of no plugin.
-            if is_computed(&name) {
-                continue;
-            }
-            if let Some((other, table)) = name.split_once('.') {
-                let optional = found
-                    .entry((other.to_owned(), table.to_owned()))
-                    .or_insert(true);
-                *optional &= input.optional;
-            }
+    let mut found = tables_of_others(&plugin.inputs);
+    for (table, optional) in tables_of_others(plugin.merge_inputs.as_deref().unwrap_or_default()) {
+        // Its own tables are those of its parts.
+        if table.0 != plugin.id {
+            *found.entry(table).or_insert(true) &= optional;
         }
     }
     found
@@ -253,6 +242,31 @@ fn way_back(graph: &DiGraph<&str, ()>, start: NodeIndex, members: &BTreeSet<Node
         }
     }
     graph[start].to_owned()
+}
+
+/// Names `(plugin, table)` that these queries read, and whether every input that reads one is optional.
+pub(crate) fn tables_of_others(inputs: &[Input]) -> BTreeMap<(String, String), bool> {
+    let mut found: BTreeMap<(String, String), bool> = BTreeMap::new();
+    for input in inputs.iter().filter(|input| !input.baseline) {
+        for name in tables_of(input) {
+            // What the engine itself makes is of no plugin.
+            if is_computed(&name) {
+                continue;
+            }
+            if let Some((other, table)) = name.split_once('.') {
+                let optional = found
+                    .entry((other.to_owned(), table.to_owned()))
+                    .or_insert(true);
+                *optional &= input.optional;
+            }
+        }
+    }
+    found
+}
+
+/// Names of tables that a query reads.
+pub(crate) fn tables_of(input: &Input) -> Vec<String> {
+    polars::sql::extract_table_identifiers(&input.sql, true, true).unwrap_or_default()
 }
 
 /// Plugins to run: those to show, and what they read, directly or not.

@@ -21,6 +21,7 @@ fn plugin(id: &str, reads: &[&str]) -> Descriptor {
         build: String::new(),
         abi_minor: 0,
         inputs: reads.iter().enumerate().map(input).collect(),
+        merge_inputs: None,
     }
 }
 

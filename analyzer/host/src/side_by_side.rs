@@ -17,7 +17,7 @@ use trueno_engine::cores;
 use trueno_engine::query::{Claims, Database};
 
 use crate::plan::Step;
-use crate::plugin::{Outcome, Plugin, Sources, run};
+use crate::plugin::{Outcome, Plugin, Sources, Stage, run};
 
 /// Bytes of inputs beside those of the plugin with the largest at most: of a hundred million rows half as much again
 /// would be gigabytes.
@@ -44,10 +44,11 @@ pub(crate) trait Watch {
     fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database);
 }
 
-/// Runs all steps.
+/// Runs this stage of all steps.
 pub(crate) fn run_all(
     steps: &[Step],
     plugins: &[Plugin],
+    stage: Stage,
     databases: Databases<'_>,
     watch: &mut dyn Watch,
 ) {
@@ -81,7 +82,7 @@ pub(crate) fn run_all(
                         subject: &tables,
                         baseline,
                     };
-                    let outcome = run(plugin, sources, claims, &options);
+                    let outcome = run(plugin, stage, sources, claims, &options);
                     // Somebody waits for as long as a plugin runs.
                     let _ = send.send((step, outcome));
                 };

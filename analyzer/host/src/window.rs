@@ -71,11 +71,15 @@ impl Wanted {
         }
     }
 
-    /// The window of a run that ends at `wall_ns`. The engine takes no number above `i64::MAX`, and no recorder gives one.
+    /// The window of a run that ends at `wall_ns`, whose rows are in one database, or those of each rank in one. The engine takes no number above `i64::MAX`, and no recorder gives one.
     ///
     /// # Errors
     /// See [`WindowError`].
-    pub fn find(&self, database: &Database, wall_ns: Option<i64>) -> Result<Window, WindowError> {
+    pub fn find(
+        &self,
+        databases: &[Database],
+        wall_ns: Option<i64>,
+    ) -> Result<Window, WindowError> {
         let window = match *self {
             Self::Times(from, until) => {
                 let until = until.or(wall_ns).ok_or(WindowError::NoEnd)?;
@@ -88,10 +92,10 @@ impl Wanted {
             Self::Iteration(number) => {
                 let condition = format!("kind = 'iteration' AND iteration = {number}");
                 let found = match i64::try_from(number) {
-                    Ok(_) => times(database, &["bricks"], &condition)?,
+                    Ok(_) => times(databases, &["bricks"], &condition)?,
                     Err(_) => None,
                 };
-                let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(database, number))?;
+                let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(databases, number))?;
                 Window {
                     name: format!("iteration {number}"),
                     from_ns,
@@ -101,7 +105,7 @@ impl Wanted {
             Self::Id(id) => {
                 let tables: Vec<&str> = schema::interval_tables().map(|table| table.name).collect();
                 let found = match i64::try_from(id) {
-                    Ok(id) => times(database, &tables, &format!("id = {id}"))?,
+                    Ok(id) => times(databases, &tables, &format!("id = {id}"))?,
                     Err(_) => None,
                 };
                 let (from_ns, until_ns) = found.ok_or_else(|| WindowError::Nothing {
@@ -142,12 +146,15 @@ pub fn publish(window: &Window, database: &mut Database) -> Result<(), String> {
 
 /// From the first start to the last end of the rows of some tables.
 fn times(
-    database: &Database,
+    databases: &[Database],
     tables: &[&str],
     condition: &str,
 ) -> Result<Option<(i64, i64)>, WindowError> {
     let mut found: Option<(i64, i64)> = None;
-    for table in tables {
+    let each = tables
+        .iter()
+        .flat_map(|table| databases.iter().map(move |database| (table, database)));
+    for (table, database) in each {
         let sql = format!(
             "SELECT MIN(start_ns) AS a, MAX(start_ns + dur_ns) AS b FROM {table} WHERE {condition}"
         );
@@ -160,18 +167,26 @@ fn times(
     Ok(found)
 }
 
-fn no_iteration(database: &Database, number: u64) -> WindowError {
+fn no_iteration(databases: &[Database], number: u64) -> WindowError {
     let sql = "SELECT COUNT(*) AS n, MIN(iteration) AS a, MAX(iteration) AS b FROM bricks WHERE kind = 'iteration'";
-    let frame = match ask(database, sql) {
-        Ok(frame) => frame,
-        Err(error) => return error,
-    };
-    let there = match (integer(&frame, "a"), integer(&frame, "b")) {
-        (Some(first), Some(last)) => {
-            let count = integer(&frame, "n").unwrap_or(0);
+    let mut count = 0;
+    let mut numbers: Option<(i64, i64)> = None;
+    for database in databases {
+        let frame = match ask(database, sql) {
+            Ok(frame) => frame,
+            Err(error) => return error,
+        };
+        count += integer(&frame, "n").unwrap_or(0);
+        if let (Some(first), Some(last)) = (integer(&frame, "a"), integer(&frame, "b")) {
+            let (before, after) = numbers.unwrap_or((first, last));
+            numbers = Some((before.min(first), after.max(last)));
+        }
+    }
+    let there = match numbers {
+        Some((first, last)) => {
             format!("its {count} iterations have the numbers {first} to {last}")
         }
-        _ => "it has no numbered iterations".to_owned(),
+        None => "it has no numbered iterations".to_owned(),
     };
     WindowError::Nothing {
         wanted: format!("iteration={number}"),

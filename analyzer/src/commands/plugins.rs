@@ -79,6 +79,8 @@ struct Row<'a> {
     summary: Option<&'a str>,
     build: Option<&'a str>,
     inputs: Vec<InputRow<'a>>,
+    /// Way over the ranks of a job.
+    over_ranks: Option<&'static str>,
     /// Origin, shown with -v.
     #[serde(skip_serializing_if = "Option::is_none")]
     origin: Option<&'static str>,
@@ -135,6 +137,10 @@ impl<'a> Row<'a> {
             version: plugin.map(|plugin| plugin.version.as_str()),
             summary: plugin.map(|plugin| plugin.summary.as_str()),
             build: plugin.map(|plugin| plugin.build.as_str()),
+            over_ranks: plugin.map(|plugin| match plugin.merge_inputs {
+                Some(_) => "rank by rank, then merged",
+                None => "all rows at once",
+            }),
             inputs: plugin.map_or(Vec::new(), |plugin| {
                 plugin.inputs.iter().map(input).collect()
             }),
@@ -167,6 +173,7 @@ fn tables(registry: &Registry) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>
         categories: &CategoryRules::default(),
         window: None,
         options: &BTreeMap::new(),
+        over_ranks: trueno_host::OverRanks::default(),
         before_each: &|_| {},
         after_each: &|_| {},
     })?;
@@ -246,6 +253,9 @@ fn text(registry: &Registry, rows: Vec<Row<'_>>, verbose: u8, palette: Palette) 
                 Some(names) => names.join(", "),
             };
             let _ = writeln!(out, "  options: {}", printable(&options));
+        }
+        if let Some(over_ranks) = row.over_ranks {
+            let _ = writeln!(out, "  over ranks: {over_ranks}");
         }
         for input in row.inputs {
             let flags = match (input.baseline, input.optional) {

@@ -9,7 +9,7 @@ use trueno_compare::tolerances::Tolerances;
 use trueno_host::plan::Wish;
 use trueno_host::plugin::Status;
 use trueno_host::window::Wanted;
-use trueno_host::{Request, build};
+use trueno_host::{OverRanks, Request, build};
 use trueno_model::categories::CategoryRules;
 use trueno_model::csv::CsvTexts;
 use trueno_model::{Rated, Report, SectionStatus, Severity, exit};
@@ -166,6 +166,10 @@ pub fn report(
         categories: &categories,
         window: wanted(args),
         options: &options,
+        over_ranks: OverRanks {
+            together: args.together,
+            most_rows: args.most_rows,
+        },
         before_each: &|id| {
             stderr.step(&format!("running {id}"));
             running.begin(id);

@@ -47,6 +47,7 @@ pub mod steps;
 pub mod sweep;
 pub mod testing;
 pub mod unions;
+pub mod value_counts;
 pub mod window;
 pub mod wording;
 

@@ -1,4 +1,4 @@
-/* trueno_plugin.h: how trueno-analyze talks to a plugin. Version 1.0.
+/* trueno_plugin.h: how trueno-analyze talks to a plugin. Version 1.1.
  *
  * A plugin is a function from tables to tables. It never opens a run: the host
  * runs the queries that the plugin lists, lends their results as Arrow C
@@ -32,7 +32,7 @@ extern "C" {
 /* A new major version has a new symbol name: a mismatch is a failed lookup and
  * never a misread struct. A new minor version only appends fields. */
 #define TRUENO_PLUGIN_ABI_MAJOR 1
-#define TRUENO_PLUGIN_ABI_MINOR 0
+#define TRUENO_PLUGIN_ABI_MINOR 1
 #define TRUENO_PLUGIN_ENTRY "trueno_plugin_v1"
 
 #if defined(_WIN32)
@@ -100,6 +100,11 @@ typedef struct {
   void (*set_error)(void *host, trueno_str message);
   /* Not 0 once the user wants to stop. */
   int32_t (*cancelled)(void *host);
+
+  /* Since 1.1; a host of 1.0 ends before it. Of merge: not 0 when what it emits
+   * is the section of the report, 0 when it is merged once more. */
+  uint32_t is_final;
+  uint32_t reserved_1; /* zero; not to be read */
 } trueno_run;
 
 /* A plugin, whole, in static storage. */
@@ -116,6 +121,19 @@ typedef struct {
   size_t input_count;
 
   trueno_status (*run)(const trueno_run *run);
+
+  /* Since 1.1. A plugin that can work on the ranks of a job one by one says so
+   * with part and merge, both or neither. Then a job needs the memory of one
+   * rank. part gets the inputs with the rows of one rank, and emits tables that
+   * nobody but merge reads. merge gets its own inputs: queries over "id.table",
+   * the tables that part and merge emitted for some ranks, one rank after the
+   * other, over tables of other plugins, and over run and ranks. It emits the
+   * same tables for these ranks together, or, if is_final, what run emits. Both
+   * ways give the same: run over all rows, and merge over parts in any grouping. */
+  trueno_status (*part)(const trueno_run *run);
+  const trueno_input *const *merge_inputs;
+  size_t merge_input_count;
+  trueno_status (*merge)(const trueno_run *run);
 } trueno_plugin;
 
 /* The one exported symbol. It does not fail, allocate or start threads. */
@@ -132,6 +150,11 @@ TRUENO_EXPORT const trueno_plugin *trueno_plugin_v1(void);
   (offsetof(trueno_plugin, run) + sizeof(void (*)(void)))
 #define TRUENO_RUN_SIZE_1_0 \
   (offsetof(trueno_run, cancelled) + sizeof(void (*)(void)))
+
+/* How far those reach that know parts. */
+#define TRUENO_PLUGIN_SIZE_1_1 \
+  (offsetof(trueno_plugin, merge) + sizeof(void (*)(void)))
+#define TRUENO_RUN_SIZE_1_1 (offsetof(trueno_run, is_final) + sizeof(uint32_t))
 
 #ifdef __cplusplus
 }

@@ -12,7 +12,7 @@ use crate::arrow_c::ArrowArrayStream;
 /// Part of the entry's name: a mismatch is a failed lookup.
 pub const MAJOR: u32 = 1;
 /// Raised when fields are appended.
-pub const MINOR: u32 = 0;
+pub const MINOR: u32 = 1;
 /// The one exported symbol.
 pub const ENTRY: &str = "trueno_plugin_v1";
 
@@ -117,6 +117,10 @@ pub struct Run {
     pub set_error: Option<unsafe extern "C" fn(*mut c_void, Str)>,
     /// Not 0 once the plugin should stop.
     pub cancelled: Option<unsafe extern "C" fn(*mut c_void) -> i32>,
+    /// Since 1.1, of merge: not 0 when its output is the section of the report.
+    pub is_final: u32,
+    /// Zero; readers ignore it.
+    pub reserved_1: u32,
 }
 
 /// The type of [`Plugin::run`].
@@ -144,6 +148,14 @@ pub struct Plugin {
     pub input_count: usize,
     /// The analysis.
     pub run: Option<RunFn>,
+    /// Since 1.1: the inputs with the rows of one rank, to tables that only `merge` reads.
+    pub part: Option<RunFn>,
+    /// Since 1.1: inputs of `merge`.
+    pub merge_inputs: *const *const Input,
+    /// Number of them.
+    pub merge_input_count: usize,
+    /// Since 1.1: parts of several ranks, to one part or to the section of the report.
+    pub merge: Option<RunFn>,
 }
 
 /// `trueno_plugin_entry`.
@@ -155,6 +167,10 @@ pub const INPUT_SIZE_1_0: usize = offset_of!(Input, sql) + size_of::<Str>();
 pub const PLUGIN_SIZE_1_0: usize = offset_of!(Plugin, run) + size_of::<Option<RunFn>>();
 /// Size of [`Run`] that every peer of major version 1 can rely on.
 pub const RUN_SIZE_1_0: usize = offset_of!(Run, cancelled) + size_of::<usize>();
+/// Size of [`Plugin`] that knows parts.
+pub const PLUGIN_SIZE_1_1: usize = offset_of!(Plugin, merge) + size_of::<Option<RunFn>>();
+/// Size of [`Run`] that knows parts.
+pub const RUN_SIZE_1_1: usize = offset_of!(Run, is_final) + size_of::<u32>();
 
 /// Sizes and offsets on 64-bit machines, in the words of the header: the one
 /// list that is asserted here and compared with what a C compiler says.
@@ -165,7 +181,7 @@ pub const LAYOUT_64: &[(&str, usize, usize)] = &[
     ("trueno_input.flags", 4, offset_of!(Input, flags)),
     ("trueno_input.name", 8, offset_of!(Input, name)),
     ("trueno_input.sql", 24, offset_of!(Input, sql)),
-    ("sizeof trueno_run", 88, size_of::<Run>()),
+    ("sizeof trueno_run", 96, size_of::<Run>()),
     ("trueno_run.reserved", 4, offset_of!(Run, reserved)),
     ("trueno_run.host", 8, offset_of!(Run, host)),
     ("trueno_run.options", 16, offset_of!(Run, options)),
@@ -176,7 +192,8 @@ pub const LAYOUT_64: &[(&str, usize, usize)] = &[
     ("trueno_run.emit_chart", 64, offset_of!(Run, emit_chart)),
     ("trueno_run.set_error", 72, offset_of!(Run, set_error)),
     ("trueno_run.cancelled", 80, offset_of!(Run, cancelled)),
-    ("sizeof trueno_plugin", 96, size_of::<Plugin>()),
+    ("trueno_run.is_final", 88, offset_of!(Run, is_final)),
+    ("sizeof trueno_plugin", 128, size_of::<Plugin>()),
     ("trueno_plugin.abi_minor", 4, offset_of!(Plugin, abi_minor)),
     ("trueno_plugin.id", 8, offset_of!(Plugin, id)),
     ("trueno_plugin.version", 24, offset_of!(Plugin, version)),
@@ -189,9 +206,23 @@ pub const LAYOUT_64: &[(&str, usize, usize)] = &[
         offset_of!(Plugin, input_count),
     ),
     ("trueno_plugin.run", 88, offset_of!(Plugin, run)),
+    ("trueno_plugin.part", 96, offset_of!(Plugin, part)),
+    (
+        "trueno_plugin.merge_inputs",
+        104,
+        offset_of!(Plugin, merge_inputs),
+    ),
+    (
+        "trueno_plugin.merge_input_count",
+        112,
+        offset_of!(Plugin, merge_input_count),
+    ),
+    ("trueno_plugin.merge", 120, offset_of!(Plugin, merge)),
     ("TRUENO_INPUT_SIZE_1_0", 40, INPUT_SIZE_1_0),
     ("TRUENO_PLUGIN_SIZE_1_0", 96, PLUGIN_SIZE_1_0),
     ("TRUENO_RUN_SIZE_1_0", 88, RUN_SIZE_1_0),
+    ("TRUENO_PLUGIN_SIZE_1_1", 128, PLUGIN_SIZE_1_1),
+    ("TRUENO_RUN_SIZE_1_1", 92, RUN_SIZE_1_1),
     (
         "sizeof ArrowSchema",
         72,

@@ -5,12 +5,12 @@ use crate::build::is_identifier;
 use crate::error::{Error, Result};
 use crate::options;
 use crate::panic;
-use crate::plugin::{Input, Plugin};
+use crate::plugin::{Input, Parts, Plugin};
 use crate::run::Run;
 
 /// Makes the library a plugin: exports `trueno_plugin_v1`.
 ///
-/// Once a library, at the top of the crate. The version is that of the package.
+/// Once a library, at the top of the crate; `export!(Plugin, parts)` for one with [`Parts`](crate::Parts). The version is that of the package.
 /// The id, the names of the inputs and their uniqueness are checked when compiled.
 ///
 /// Never call the exported function by its Rust path, and never link two
@@ -22,11 +22,38 @@ macro_rules! export {
         const _: () = {
             const COUNT: usize = <$plugin as $crate::Plugin>::INPUTS.len();
             static INPUTS: $crate::export::Static<[$crate::abi::Input; COUNT]> =
-                $crate::export::inputs::<$plugin, COUNT>();
+                $crate::export::inputs(<$plugin as $crate::Plugin>::INPUTS);
             static LIST: $crate::export::Static<[*const $crate::abi::Input; COUNT]> =
                 $crate::export::list(&INPUTS);
             static DESCRIPTOR: $crate::export::Static<$crate::abi::Plugin> =
                 $crate::export::descriptor::<$plugin, COUNT>(env!("CARGO_PKG_VERSION"), &LIST);
+
+            // SAFETY: the one definition of this name in the library.
+            #[unsafe(no_mangle)]
+            extern "C" fn trueno_plugin_v1() -> *const $crate::abi::Plugin {
+                DESCRIPTOR.get()
+            }
+        };
+    };
+    ($plugin:ty, parts) => {
+        #[allow(unsafe_code)]
+        const _: () = {
+            const COUNT: usize = <$plugin as $crate::Plugin>::INPUTS.len();
+            static INPUTS: $crate::export::Static<[$crate::abi::Input; COUNT]> =
+                $crate::export::inputs(<$plugin as $crate::Plugin>::INPUTS);
+            static LIST: $crate::export::Static<[*const $crate::abi::Input; COUNT]> =
+                $crate::export::list(&INPUTS);
+            const MERGED: usize = <$plugin as $crate::Parts>::MERGE_INPUTS.len();
+            static MERGE_INPUTS: $crate::export::Static<[$crate::abi::Input; MERGED]> =
+                $crate::export::inputs(<$plugin as $crate::Parts>::MERGE_INPUTS);
+            static MERGE_LIST: $crate::export::Static<[*const $crate::abi::Input; MERGED]> =
+                $crate::export::list(&MERGE_INPUTS);
+            static DESCRIPTOR: $crate::export::Static<$crate::abi::Plugin> =
+                $crate::export::with_parts::<$plugin, COUNT, MERGED>(
+                    env!("CARGO_PKG_VERSION"),
+                    &LIST,
+                    &MERGE_LIST,
+                );
 
             // SAFETY: the one definition of this name in the library.
             #[unsafe(no_mangle)]
@@ -53,11 +80,11 @@ impl<T> Static<T> {
 }
 
 /// The inputs as the ABI has them.
-pub const fn inputs<P: Plugin, const COUNT: usize>() -> Static<[abi::Input; COUNT]> {
+pub const fn inputs<const COUNT: usize>(of: &[Input]) -> Static<[abi::Input; COUNT]> {
     let mut all = [Input::sql("", "").descriptor(); COUNT];
     let mut i = 0;
     while i < COUNT {
-        let input = &P::INPUTS[i];
+        let input = &of[i];
         assert!(
             is_identifier(input.name()),
             "the name of an input does not fit [a-z][a-z0-9_]*"
@@ -65,7 +92,7 @@ pub const fn inputs<P: Plugin, const COUNT: usize>() -> Static<[abi::Input; COUN
         let mut earlier = 0;
         while earlier < i {
             assert!(
-                !same(P::INPUTS[earlier].name(), input.name()),
+                !same(of[earlier].name(), input.name()),
                 "two inputs have one name"
             );
             earlier += 1;
@@ -123,6 +150,26 @@ pub const fn descriptor<P: Plugin, const COUNT: usize>(
         inputs: inputs.0.as_ptr(),
         input_count: COUNT,
         run: Some(call::<P>),
+        part: None,
+        merge_inputs: std::ptr::null(),
+        merge_input_count: 0,
+        merge: None,
+    })
+}
+
+/// The plugin, whole, which can work on the ranks of a job one by one.
+pub const fn with_parts<P: Parts, const COUNT: usize, const MERGED: usize>(
+    version: &'static str,
+    inputs: &'static Static<[*const abi::Input; COUNT]>,
+    merge_inputs: &'static Static<[*const abi::Input; MERGED]>,
+) -> Static<abi::Plugin> {
+    let Static(plugin) = descriptor::<P, COUNT>(version, inputs);
+    Static(abi::Plugin {
+        part: Some(part::<P>),
+        merge_inputs: merge_inputs.0.as_ptr(),
+        merge_input_count: MERGED,
+        merge: Some(merge::<P>),
+        ..plugin
     })
 }
 
@@ -131,13 +178,44 @@ pub const fn descriptor<P: Plugin, const COUNT: usize>(
 /// # Safety
 /// `run` is null or points to a `trueno_run` that obeys the header.
 pub unsafe extern "C" fn call<P: Plugin>(run: *const abi::Run) -> abi::Status {
+    // SAFETY: passed on to the caller.
+    unsafe { guarded::<P>(run, P::INPUTS, P::run) }
+}
+
+/// `trueno_plugin.part`, as [`call`].
+///
+/// # Safety
+/// As for [`call`].
+pub unsafe extern "C" fn part<P: Parts>(run: *const abi::Run) -> abi::Status {
+    // SAFETY: passed on to the caller.
+    unsafe { guarded::<P>(run, P::INPUTS, P::part) }
+}
+
+/// `trueno_plugin.merge`, as [`call`].
+///
+/// # Safety
+/// As for [`call`].
+pub unsafe extern "C" fn merge<P: Parts>(run: *const abi::Run) -> abi::Status {
+    // SAFETY: passed on to the caller.
+    unsafe { guarded::<P>(run, P::MERGE_INPUTS, P::merge) }
+}
+
+type Function<P> = fn(&mut Run, <P as Plugin>::Options) -> Result<()>;
+
+/// # Safety
+/// As for [`call`].
+unsafe fn guarded<P: Plugin>(
+    run: *const abi::Run,
+    inputs: &'static [Input],
+    function: Function<P>,
+) -> abi::Status {
     // SAFETY: struct_size is the first field of every version.
     if run.is_null() || (unsafe { (*run).struct_size } as usize) < abi::RUN_SIZE_1_0 {
         // Too short to hold set_error, so there is nobody to tell.
         return abi::FAILED;
     }
     // SAFETY: of size 1.0 at least, and valid until we return.
-    let outcome = panic::catch(|| unsafe { execute::<P>(run) });
+    let outcome = panic::catch(|| unsafe { execute::<P>(run, inputs, function) });
     let error = match outcome {
         Ok(Ok(())) => return abi::OK,
         Ok(Err(error)) => error,
@@ -158,11 +236,15 @@ pub unsafe extern "C" fn call<P: Plugin>(run: *const abi::Run) -> abi::Status {
 
 /// # Safety
 /// As for [`call`], and `run` is of size 1.0 at least.
-unsafe fn execute<P: Plugin>(run: *const abi::Run) -> Result<()> {
+unsafe fn execute<P: Plugin>(
+    run: *const abi::Run,
+    inputs: &'static [Input],
+    function: Function<P>,
+) -> Result<()> {
     // SAFETY: the options are a text of the host's that lives through the call.
     let options = unsafe { (*run).options.to_string_lossy() };
     let options = options::parse(&options)?;
     // SAFETY: the caller vouches for `run`.
-    let mut run = unsafe { Run::new(run, P::INPUTS)? };
-    P::run(&mut run, options)
+    let mut run = unsafe { Run::new(run, inputs)? };
+    function(&mut run, options)
 }

@@ -85,7 +85,7 @@ pub use counted::{agreeing, counted};
 pub use error::{Error, Result};
 pub use finding::{Evidence, Finding, Severity};
 pub use percent::percent;
-pub use plugin::{Input, Plugin};
+pub use plugin::{Input, Parts, Plugin};
 pub use run::Run;
 pub use slice::{BoolSlice, ColumnSlice, F64Slice, I64Slice, PlainSlice, TextSlice, U64Slice};
 pub use table::Table;

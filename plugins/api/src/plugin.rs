@@ -31,6 +31,32 @@ pub trait Plugin {
     fn run(run: &mut Run, options: Self::Options) -> Result<()>;
 }
 
+/// A plugin that can work on the ranks of a job one by one, so that a job needs the memory of
+/// one rank: `export!(Plugin, parts)`.
+///
+/// Both ways give the same: [`Plugin::run`] over all rows, and [`merge`](Parts::merge) over the
+/// parts of the ranks, in any grouping. Sums of integers, extremes, and lists of values with
+/// their counts (for quantiles) can be merged; a median cannot.
+pub trait Parts: Plugin {
+    /// The inputs of [`merge`](Parts::merge): queries over `<id>.<table>`, the tables of parts, one
+    /// rank after the other, over other plugins' tables, and over `run` and `ranks`.
+    const MERGE_INPUTS: &'static [Input];
+
+    /// Reads the inputs, [`Plugin::INPUTS`] with the rows of one rank, and emits tables that only
+    /// `merge` reads: no findings, no charts.
+    ///
+    /// # Errors
+    /// Whatever keeps it from a result; the rank is then left out, and the report says so.
+    fn part(run: &mut Run, options: Self::Options) -> Result<()>;
+
+    /// Merges parts: into what [`Plugin::run`] emits if [`Run::is_final`], else into the tables of
+    /// one part.
+    ///
+    /// # Errors
+    /// Whatever keeps it from a result; the text ends up in the report.
+    fn merge(run: &mut Run, options: Self::Options) -> Result<()>;
+}
+
 /// One table a plugin wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Input {

@@ -24,8 +24,8 @@ impl Run {
     /// `raw` is valid for the life of the value and at least of size 1.0; its
     /// pointers obey the rules of the header.
     pub(crate) unsafe fn new(raw: *const abi::Run, inputs: &'static [Input]) -> Result<Self> {
-        // SAFETY: the caller vouches for `raw`. All fields belong to size 1.0.
-        let host = unsafe { raw.read() };
+        // SAFETY: the caller vouches for `raw`: at least of size 1.0, and as long as it says.
+        let host = unsafe { of_host(raw) };
         if host.input_count < inputs.len() || (host.inputs.is_null() && !inputs.is_empty()) {
             return Err(Error::bad_input(format!(
                 "the host lent {} inputs, the plugin declares {}",
@@ -157,9 +157,35 @@ impl Run {
         }
     }
 
+    /// Returns whether what [`Parts::merge`](crate::Parts::merge) emits is the section of the report;
+    /// else it is merged once more.
+    pub fn is_final(&self) -> bool {
+        self.host.is_final != 0
+    }
+
     /// The struct the host passed, for what this crate does not cover.
     pub fn as_raw(&self) -> *const abi::Run {
         self.raw
+    }
+}
+
+/// The host's struct, with zeros for what a host of an older version does not have.
+///
+/// # Safety
+/// `raw` is valid, at least of size 1.0, and as long as its `struct_size` says.
+unsafe fn of_host(raw: *const abi::Run) -> abi::Run {
+    // SAFETY: the caller vouches for it; struct_size is the first field of every version.
+    let size = unsafe { (*raw).struct_size } as usize;
+    let mut host = std::mem::MaybeUninit::<abi::Run>::zeroed();
+    // SAFETY: no more bytes than either side has; all fields of a run may be zero, and those of
+    // size 1.0 are copied.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            raw.cast::<u8>(),
+            host.as_mut_ptr().cast::<u8>(),
+            size.min(size_of::<abi::Run>()),
+        );
+        host.assume_init()
     }
 }
 

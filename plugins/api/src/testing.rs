@@ -10,10 +10,11 @@ use crate::abi;
 use crate::arrow::{ArrowArrayStream, export_batches, read_stream};
 use crate::build::TableBuilder;
 use crate::chart::Chart;
+use crate::column::{Column, ColumnType};
 use crate::error::{Error, Result};
 use crate::export;
 use crate::finding::Finding;
-use crate::plugin::{Input, Plugin};
+use crate::plugin::{Input, Parts, Plugin};
 use crate::table::{Table, list};
 
 /// Rows of a batch, so that larger tests see more than one.
@@ -82,6 +83,93 @@ pub fn run_cancelled<P: Plugin>(
     unsafe { host.run(export::call::<P>, &declared(P::INPUTS), inputs, options) }
 }
 
+/// The part of one rank, as [`run`].
+///
+/// # Errors
+/// As [`run`].
+pub fn part<P: Parts>(
+    inputs: impl IntoIterator<Item = TableBuilder>,
+    options: &str,
+) -> Result<Output> {
+    // SAFETY: `part` obeys the header.
+    unsafe { Host::default().run(export::part::<P>, &declared(P::INPUTS), inputs, options) }
+}
+
+/// Merges parts, as [`run`]; if `is_final`, into what [`Plugin::run`] emits.
+///
+/// An input of [`Parts::MERGE_INPUTS`] gets the rows of the tables of its own name, of one part after the other;
+/// `others` are its further inputs.
+///
+/// # Errors
+/// As [`run`]; parts whose tables differ in their columns.
+pub fn merge<P: Parts>(
+    parts: &[Output],
+    others: impl IntoIterator<Item = TableBuilder>,
+    options: &str,
+    is_final: bool,
+) -> Result<Output> {
+    let declared = declared(P::MERGE_INPUTS);
+    let names = declared.iter().map(|(name, _)| *name);
+    let of_parts = names.filter_map(|name| {
+        let tables = parts.iter().flat_map(|part| &part.tables);
+        concatenated(name, tables.filter(|table| table.name() == name))
+    });
+    let inputs: Vec<TableBuilder> = of_parts
+        .chain(others.into_iter().map(Ok))
+        .collect::<Result<_>>()?;
+    let host = Host {
+        is_final,
+        ..Host::default()
+    };
+    // SAFETY: `merge` obeys the header.
+    unsafe { host.run(export::merge::<P>, &declared, inputs, options) }
+}
+
+/// The rows of these tables; `None` of no table.
+fn concatenated<'a>(
+    name: &str,
+    tables: impl Iterator<Item = &'a Table>,
+) -> Option<Result<TableBuilder>> {
+    let tables: Vec<&Table> = tables.collect();
+    let first = tables.first()?;
+    let names = |table: &Table| -> Vec<String> {
+        let columns = table
+            .columns()
+            .map(|(name, column)| format!("{name} {}", column.ty()));
+        columns.collect()
+    };
+    if let Some(other) = tables.iter().find(|table| names(table) != names(first)) {
+        return Some(Err(Error::failed(format!(
+            "parts differ in the columns of {name}: {:?} and {:?}",
+            names(first),
+            names(other)
+        ))));
+    }
+    let columns = first.columns().map(|(column, of_first)| {
+        let all = tables.iter().filter_map(|table| table.column(column).ok());
+        (column, of_first.ty(), all.collect::<Vec<&Column>>())
+    });
+    let mut builder = Table::build(name);
+    for (column, ty, all) in columns {
+        macro_rules! cells {
+            ($kind:ident) => {
+                all.iter().flat_map(|column| match column {
+                    Column::$kind(cells) => cells.iter().collect::<Vec<_>>(),
+                    _ => Vec::new(),
+                })
+            };
+        }
+        builder = match ty {
+            ColumnType::I64 => builder.i64(column, cells!(I64)),
+            ColumnType::U64 => builder.u64(column, cells!(U64)),
+            ColumnType::F64 => builder.f64(column, cells!(F64)),
+            ColumnType::Bool => builder.bool(column, cells!(Bool)),
+            ColumnType::Text => builder.text(column, cells!(Text)),
+        };
+    }
+    Some(Ok(builder))
+}
+
 /// As [`run`], for a plugin in any language, by its descriptor.
 ///
 /// # Errors
@@ -131,6 +219,7 @@ struct Host {
     /// Reason that an emission was refused; the plugin itself learns only that it was.
     refusal: Option<String>,
     cancelled: bool,
+    is_final: bool,
 }
 
 impl Host {
@@ -158,6 +247,8 @@ impl Host {
             emit_chart: Some(emit_chart),
             set_error: Some(set_error),
             cancelled: Some(cancelled),
+            is_final: u32::from(self.is_final),
+            reserved_1: 0,
         };
         // SAFETY: everything `run` points to lives until the call returns.
         let status = unsafe { call(&run) };

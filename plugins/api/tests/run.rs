@@ -236,6 +236,8 @@ fn bare() -> abi::Run {
         emit_chart: None,
         set_error: None,
         cancelled: None,
+        is_final: 0,
+        reserved_1: 0,
     }
 }
 
@@ -319,7 +321,7 @@ fn a_newer_host_and_its_padding_make_no_difference() {
     );
 }
 
-static INPUTS: export::Static<[abi::Input; 3]> = export::inputs::<Actor, 3>();
+static INPUTS: export::Static<[abi::Input; 3]> = export::inputs(Actor::INPUTS);
 static LIST: export::Static<[*const abi::Input; 3]> = export::list(&INPUTS);
 static ACTOR: export::Static<abi::Plugin> = export::descriptor::<Actor, 3>("1.2.3", &LIST);
 

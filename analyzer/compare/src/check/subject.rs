@@ -162,6 +162,7 @@ impl<'a> Subject<'a> {
             categories: self.rules,
             window,
             options: &options,
+            over_ranks: trueno_host::OverRanks::default(),
             before_each: &|_| {},
             after_each: &|_| {},
         })

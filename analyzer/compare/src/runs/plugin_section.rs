@@ -38,6 +38,7 @@ pub fn section(
         categories: &CategoryRules::default(),
         window: None,
         options: &BTreeMap::from([(plugin.to_owned(), options)]),
+        over_ranks: trueno_host::OverRanks::default(),
         before_each: &|_| {},
         after_each: &|_| {},
     })

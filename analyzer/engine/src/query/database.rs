@@ -132,6 +132,18 @@ impl Database {
         self.known = Arc::default();
     }
 
+    /// Registers a table of another database under its name; without one of that name, none.
+    pub fn register_from(&mut self, name: &str, other: &Database) {
+        let Some(table) = other.tables.get(name) else {
+            return;
+        };
+        self.register_lazy(name, table.clone());
+        if let Some(stored) = other.stored.get(name) {
+            self.stored.insert(name.to_owned(), stored.clone());
+        }
+        self.known = Arc::default();
+    }
+
     /// Keeps the numbers of texts for as long as the database lives.
     pub(crate) fn keep_numbers(&mut self, numbers: Arc<CategoricalMapping>) {
         self.numbers = Some(numbers);

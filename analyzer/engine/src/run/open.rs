@@ -272,6 +272,13 @@ impl Run {
         frame.transpose()
     }
 
+    /// Rows that were read of a table.
+    pub(super) fn rows_of(&self, table: &str) -> u64 {
+        let segments = table_segments(&self.segments, table);
+        let rows = segments.iter().map(|segment| segment.rows_read);
+        rows.fold(0, u64::saturating_add)
+    }
+
     /// As [`Run::frame`], where it has rows and can be planned.
     pub(super) fn frame_with_rows(&self, table: &str) -> Option<LazyFrame> {
         let any = table_segments(&self.segments, table)
@@ -301,12 +308,6 @@ impl Run {
         if let Some(ranks) = &self.ranks {
             return ranks.tables(&self.problems);
         }
-        let rows = |name: &str| {
-            table_segments(&self.segments, name)
-                .iter()
-                .map(|s| s.rows_read)
-                .fold(0, u64::saturating_add)
-        };
         let event_table = |name: &str, doc: &str| TableInfo {
             name: name.to_owned(),
             doc: doc.to_owned(),
@@ -315,7 +316,7 @@ impl Run {
                 .get(name)
                 .map(|p| p.columns.clone())
                 .unwrap_or_default(),
-            rows: Some(rows(name)),
+            rows: Some(self.rows_of(name)),
         };
         let known = schema::TABLES.iter().map(|t| event_table(t.name, t.doc));
         let own = catalog::RUN_TABLES.iter().map(|&name| TableInfo {
@@ -349,6 +350,24 @@ impl Run {
         Ok(database)
     }
 
+    /// As [`Run::sql_context`], with the rows, segments and problems of one rank; `run` and `ranks` are those of the
+    /// job, and numbers and times are as they are there. `None`: it holds no such rank.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::sql_context`].
+    pub fn rank_context(&self, rank: u32) -> Result<Option<Database>, RunError> {
+        let Some(ranks) = &self.ranks else {
+            return Ok(None);
+        };
+        let database = ranks.rank_context(rank, &self.facts, &self.problems)?;
+        let with_ceilings = database.map(|mut database| {
+            self.publish_given_ceilings(&mut database)?;
+            Ok(database)
+        });
+        with_ceilings.transpose()
+    }
+
     fn recorded_tables(&self) -> Result<Database, RunError> {
         if let Some(ranks) = &self.ranks {
             return ranks.sql_context(&self.facts, &self.problems);
@@ -360,8 +379,7 @@ impl Run {
             let frame = published
                 .frame(&segments)
                 .map_err(|error| plan_error(name, &error))?;
-            let rows = segments.iter().map(|segment| segment.rows_read);
-            let rows = rows.fold(0, u64::saturating_add);
+            let rows = self.rows_of(name);
             let stored = match published.stored(&segments) {
                 Some((columns, files)) => {
                     let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());

@@ -5,7 +5,7 @@ use trueno_format::schema;
 use trueno_model::{Problem, RunFacts, TableInfo};
 
 use super::rank_tables::RANK;
-use super::ranks::Ranks;
+use super::ranks::{Member, Ranks};
 use crate::catalog::{self, RANKS};
 use crate::run::segment::Segment;
 use crate::run::tables;
@@ -32,7 +32,7 @@ pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
             doc: catalog::run_table_doc(name).to_owned(),
             columns,
             rows: Some(match name {
-                "segments" => all_segments(ranks).len() as u64,
+                "segments" => all_segments(&ranks.members).len() as u64,
                 "problems" => problems.len() as u64,
                 RANKS => ranks.members.len() as u64,
                 _ => 1,
@@ -45,8 +45,8 @@ pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
 }
 
 /// With their ranks, and names from the folder of the whole.
-fn all_segments(ranks: &Ranks) -> Vec<(u64, Segment)> {
-    let of = |member: &super::ranks::Member| {
+fn all_segments(members: &[Member]) -> Vec<(u64, Segment)> {
+    let of = |member: &Member| {
         let rank = member.rank;
         let renamed = member.run.segments().iter().map(move |segment| {
             let mut segment = segment.clone();
@@ -55,12 +55,12 @@ fn all_segments(ranks: &Ranks) -> Vec<(u64, Segment)> {
         });
         renamed.collect::<Vec<_>>()
     };
-    ranks.members.iter().flat_map(of).collect()
+    members.iter().flat_map(of).collect()
 }
 
 /// One row a segment.
-pub(super) fn segments(ranks: &Ranks) -> PolarsResult<DataFrame> {
-    let (numbers, segments): (Vec<u64>, Vec<Segment>) = all_segments(ranks).into_iter().unzip();
+pub(super) fn segments(members: &[Member]) -> PolarsResult<DataFrame> {
+    let (numbers, segments): (Vec<u64>, Vec<Segment>) = all_segments(members).into_iter().unzip();
     with_ranks(
         tables::segments(&segments)?,
         Series::new(RANK.into(), numbers),
@@ -68,8 +68,8 @@ pub(super) fn segments(ranks: &Ranks) -> PolarsResult<DataFrame> {
 }
 
 /// One row a problem; null: of the whole.
-pub(super) fn problems(ranks: &Ranks, problems: &[Problem]) -> PolarsResult<DataFrame> {
-    let whose = ranks.whose.iter().map(|rank| rank.map(u64::from));
+pub(super) fn problems(whose: &[Option<u32>], problems: &[Problem]) -> PolarsResult<DataFrame> {
+    let whose = whose.iter().map(|rank| rank.map(u64::from));
     let whose: Vec<Option<u64>> = whose.collect();
     with_ranks(tables::problems(problems)?, Series::new(RANK.into(), whose))
 }

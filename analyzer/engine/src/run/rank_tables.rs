@@ -22,6 +22,8 @@ pub(super) const RANK: &str = "rank";
 pub(super) struct Combined {
     pub(super) columns: Vec<ColumnInfo>,
     pub(super) rows: u64,
+    /// Types of the columns but the first, by name: those of the first rank that has them.
+    types: BTreeMap<String, DataType>,
 }
 
 /// All tables that any rank has.
@@ -43,8 +45,22 @@ pub(super) fn tables(
             let table = tables.entry(info.name.clone()).or_insert_with(|| Combined {
                 columns: vec![catalog::rank_column(false)],
                 rows: 0,
+                types: BTreeMap::new(),
             });
             table.rows = table.rows.saturating_add(rows);
+            // A table that cannot be planned says so when it is read.
+            let is_new = |column: &ColumnInfo| !table.types.contains_key(&column.name);
+            if info.columns.iter().any(is_new)
+                && let Ok(Some(mut frame)) = member.run.frame(&info.name)
+                && let Ok(found) = frame.collect_schema()
+            {
+                for (name, ty) in found.iter() {
+                    table
+                        .types
+                        .entry(name.to_string())
+                        .or_insert_with(|| ty.clone());
+                }
+            }
             for column in info.columns {
                 match table.columns.iter().find(|c| c.name == column.name) {
                     None => table.columns.push(column),
@@ -79,36 +95,44 @@ pub(super) fn tables(
 }
 
 impl Combined {
-    /// The rows of all ranks, one rank after the other.
+    /// The rows of these ranks, one rank after the other.
     pub(super) fn frame(&self, members: &[Member], name: &str) -> PolarsResult<LazyFrame> {
-        let mut types: BTreeMap<&str, DataType> = BTreeMap::new();
-        let mut frames = Vec::new();
+        let mut parts = Vec::new();
         for member in members {
-            let Some(mut frame) = member.run.frame(name)? else {
+            let Some(mut frame) = member.run.frame_with_rows(name) else {
                 continue;
             };
             let found = frame.collect_schema()?;
-            for column in &self.columns {
-                if let Some(ty) = found.get(column.name.as_str()) {
-                    types.entry(&column.name).or_insert_with(|| ty.clone());
-                }
-            }
-            frames.push((member, frame, found));
-        }
-        let with_rows = |member: &Member| member.run.frame_with_rows(name).is_some();
-        let any = frames.iter().any(|(member, ..)| with_rows(member));
-        let mut parts = Vec::new();
-        for (number, (member, frame, found)) in frames.into_iter().enumerate() {
-            // A table without rows still has its columns.
-            if with_rows(member) || (!any && number == 0) {
-                parts.push(self.part(member, name, frame, &found, &types)?);
-            }
+            parts.push(self.part(member, name, frame, &found)?);
         }
         match parts.len() {
-            0 => Ok(DataFrame::empty().lazy()),
+            0 => Ok(self.without_rows()),
             1 => Ok(parts.remove(0)),
             _ => concat(parts, UnionArgs::default()),
         }
+    }
+
+    /// Its columns: a table without rows still has them.
+    fn without_rows(&self) -> LazyFrame {
+        let columns = self.columns.iter().map(|column| {
+            let ty = match column.name.as_str() {
+                RANK => DataType::UInt64,
+                name => self.types.get(name).cloned().unwrap_or(DataType::Null),
+            };
+            Column::new_empty(column.name.as_str().into(), &ty)
+        });
+        let frame = DataFrame::new(0, columns.collect()).unwrap_or_default();
+        frame.lazy()
+    }
+
+    /// Rows of these ranks.
+    pub(super) fn rows_of(&self, members: &[Member], name: &str) -> u64 {
+        let rows = members.iter().map(|member| {
+            let all = member.run.rows_of(name);
+            let lost = member.beyond.rows.get(name).copied().unwrap_or(0);
+            all.saturating_sub(lost)
+        });
+        rows.fold(0, u64::saturating_add)
     }
 
     /// The text columns that have a companion with numbers in all ranks.
@@ -126,6 +150,7 @@ impl Combined {
     pub(super) fn stored<'a>(
         &self,
         mut frame: LazyFrame,
+        rows: u64,
         numbered: impl Iterator<Item = &'a str> + Clone,
     ) -> PolarsResult<StoredTable> {
         let schema = frame.collect_schema()?;
@@ -138,7 +163,7 @@ impl Combined {
             .filter(|(name, _)| !ids.iter().any(|id| id == name.as_str()));
         let columns = own.filter_map(|(name, dtype)| Some((name.to_string(), kind(dtype)?)));
         // The first is the rank, which is in no file.
-        Ok(of_lazy(frame, columns.collect(), 1, self.rows, numbered))
+        Ok(of_lazy(frame, columns.collect(), 1, rows, numbered))
     }
 
     fn part(
@@ -147,7 +172,6 @@ impl Combined {
         name: &str,
         frame: LazyFrame,
         found: &Schema,
-        types: &BTreeMap<&str, DataType>,
     ) -> PolarsResult<LazyFrame> {
         let known = schema::table(name);
         let mut frame = frame;
@@ -160,7 +184,7 @@ impl Combined {
         let mut device_names = false;
         for column in self.columns.iter().skip(1) {
             let name_of = column.name.as_str();
-            let ty = types.get(name_of).cloned().unwrap_or(DataType::Null);
+            let ty = self.types.get(name_of).cloned().unwrap_or(DataType::Null);
             select.push(match found.get(name_of) {
                 Some(found) if *found == ty => match known.and_then(|t| t.column(name_of)) {
                     Some(column) => {

@@ -132,32 +132,75 @@ impl Ranks {
         facts: &RunFacts,
         problems: &[Problem],
     ) -> Result<Database, RunError> {
-        let mut database = Database::new();
-        database.keep_numbers(self.members[0].run.numbers());
-        let failed = |table: &str, error: polars::error::PolarsError| RunError::Plan {
-            table: table.to_owned(),
-            reason: error.to_string(),
+        let mut database = self.own_tables(facts, &self.members, problems, &self.whose)?;
+        self.register(&mut database, &self.members)?;
+        Ok(database)
+    }
+
+    /// As [`Run::rank_context`].
+    pub(super) fn rank_context(
+        &self,
+        rank: u32,
+        facts: &RunFacts,
+        problems: &[Problem],
+    ) -> Result<Option<Database>, RunError> {
+        let Some(at) = self.members.iter().position(|member| member.rank == rank) else {
+            return Ok(None);
         };
+        let member = &self.members[at..=at];
+        let of_rank = problems.iter().zip(&self.whose);
+        let (problems, whose): (Vec<Problem>, Vec<Option<u32>>) = of_rank
+            .filter(|(_, whose)| **whose == Some(rank))
+            .map(|(problem, whose)| (problem.clone(), *whose))
+            .unzip();
+        let mut database = self.own_tables(facts, member, &problems, &whose)?;
+        self.register(&mut database, member)?;
+        Ok(Some(database))
+    }
+
+    /// Registers the rows of these ranks.
+    fn register(&self, database: &mut Database, members: &[Member]) -> Result<(), RunError> {
         for (name, table) in &self.tables {
-            let frame = table.frame(&self.members, name);
-            let frame = frame.map_err(|error| failed(name, error))?;
+            let frame = table.frame(members, name);
+            let frame = frame.map_err(|error| cannot_plan(name, &error))?;
+            // A column is as it is in the whole, whatever this rank has of it.
             let texts = table.numbered(&self.members, name);
             let texts = || texts.iter().copied();
             database.register_numbered(name, frame.clone(), texts());
-            let stored = table.stored(frame, texts());
-            let stored = stored.map_err(|error| failed(name, error))?;
+            let stored = table.stored(frame, table.rows_of(members, name), texts());
+            let stored = stored.map_err(|error| cannot_plan(name, &error))?;
             database.register_columns(name, stored);
         }
+        database.register_timeline();
+        Ok(())
+    }
+
+    /// The tables that tell of the job, with segments of these ranks and these problems.
+    fn own_tables(
+        &self,
+        facts: &RunFacts,
+        members: &[Member],
+        problems: &[Problem],
+        whose: &[Option<u32>],
+    ) -> Result<Database, RunError> {
+        let mut database = Database::new();
+        database.keep_numbers(self.members[0].run.numbers());
         let own: [(&str, PolarsResult<DataFrame>); 4] = [
             ("run", super::tables::run(facts)),
-            ("segments", rank_published::segments(self)),
-            ("problems", rank_published::problems(self, problems)),
+            ("segments", rank_published::segments(members)),
+            ("problems", rank_published::problems(whose, problems)),
             (catalog::RANKS, rank_published::ranks(facts)),
         ];
         for (name, frame) in own {
-            database.register(name, frame.map_err(|error| failed(name, error))?);
+            database.register(name, frame.map_err(|error| cannot_plan(name, &error))?);
         }
-        database.register_timeline();
         Ok(database)
+    }
+}
+
+fn cannot_plan(table: &str, error: &polars::error::PolarsError) -> RunError {
+    RunError::Plan {
+        table: table.to_owned(),
+        reason: error.to_string(),
     }
 }

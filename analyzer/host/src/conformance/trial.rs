@@ -18,10 +18,10 @@ use super::{Checked, RULES, Verdict, checked, tables, variants};
 use crate::name_tables;
 use crate::plan::{self, Wish};
 use crate::plugin::{
-    FailureKind, OptionSchema, Outcome, Plugin, Registry, Sources, gather, id_of, known_options,
-    run_on,
+    FailureKind, OptionSchema, Outcome, Plugin, Registry, Sources, Stage, gather, id_of,
+    known_options, run_on,
 };
-use crate::{Request, build};
+use crate::{OverRanks, Request, build};
 
 /// Who is tried, and on what.
 pub struct Subject<'a> {
@@ -128,7 +128,7 @@ fn inputs(subject: &Subject<'_>) -> Result<Vec<Option<DataFrame>>, Checked> {
     };
     let claims = subject.plugin.descriptor.inputs.iter();
     let claims = claims.map(|input| database.claims(&input.sql));
-    let inputs = gather(subject.plugin, sources, claims.collect())
+    let inputs = gather(subject.plugin, Stage::Whole, sources, claims.collect())
         .map_err(|outcome| broken(message(&outcome).unwrap_or_default().to_owned()))?;
     let frames = inputs
         .into_iter()
@@ -177,6 +177,7 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
         categories: &rules,
         window: None,
         options: &BTreeMap::new(),
+        over_ranks: OverRanks::default(),
         before_each: &|_| {},
         after_each: &|_| {},
     })
@@ -192,7 +193,8 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
 
 fn over_tables(subject: &Subject<'_>, frames: &[Option<DataFrame>], all: &mut Vec<Checked>) {
     let plugin = subject.plugin;
-    let run = |frames: &[Option<DataFrame>]| run_on(plugin, frames.to_vec(), NO_OPTIONS);
+    let run =
+        |frames: &[Option<DataFrame>]| run_on(plugin, Stage::Whole, frames.to_vec(), NO_OPTIONS);
     let first = run(frames);
     match message(&first) {
         Some(message) => {
@@ -261,7 +263,7 @@ fn row_order(plugin: &Plugin, frames: &[Option<DataFrame>], first: &Outcome) -> 
             frame.clone()
         })
     });
-    let turned = run_on(plugin, turned.collect(), NO_OPTIONS);
+    let turned = run_on(plugin, Stage::Whole, turned.collect(), NO_OPTIONS);
     match difference(first, &turned) {
         Some(what) => checked(
             "row_order",
@@ -335,7 +337,7 @@ fn odd_inputs(subject: &Subject<'_>, frames: &[Option<DataFrame>]) -> Checked {
                 continue;
             }
         };
-        match run_on(plugin, frames, NO_OPTIONS) {
+        match run_on(plugin, Stage::Whole, frames, NO_OPTIONS) {
             Outcome::Finished(_) | Outcome::Skipped { .. } => seen.push(format!("{what}: fine")),
             Outcome::Failed {
                 kind: FailureKind::Reported,

@@ -3,17 +3,17 @@
 use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
 use trueno_plugin::{Table, abi};
 
-use super::descriptor::{Execution, Plugin};
+use super::descriptor::{Execution, Plugin, Stage};
 use super::host::{Host, Sink, Taken};
 use super::outcome::{FailureKind, Outcome};
 
 /// Hint behind a wrong option in a report.
 pub(super) const OPTION_HINT: &str = " (hint: options are given as --set PLUGIN.KEY=VALUE)";
 
-/// Its function in this process, if it was loaded here.
-pub(super) fn entry(plugin: &Plugin) -> Option<abi::RunFn> {
+/// Its function of a stage in this process, if it was loaded here.
+pub(super) fn entry(plugin: &Plugin, stage: Stage) -> Option<abi::RunFn> {
     match &plugin.execution {
-        Execution::InProcess(entry) => Some(*entry),
+        Execution::InProcess(functions) => Some(functions.of(stage)),
         Execution::Isolated(_) => None,
     }
 }
@@ -28,6 +28,7 @@ pub(super) fn call(
     entry: abi::RunFn,
     streams: Vec<ArrowArrayStream>,
     options: &str,
+    stage: Stage,
     sink: Option<Sink>,
 ) -> (abi::Status, Taken) {
     let host = Host::open_to(sink);
@@ -39,7 +40,7 @@ pub(super) fn call(
             .collect(),
     );
     let options: &'static str = Box::leak(options.to_owned().into_boxed_str());
-    let lent: &'static abi::Run = Box::leak(Box::new(host.lent(options, places)));
+    let lent: &'static abi::Run = Box::leak(Box::new(host.lent(options, places, stage)));
     // SAFETY: everything lent outlives the call, and the entry came from a checked descriptor.
     let status = unsafe { entry(lent) };
     for place in places {

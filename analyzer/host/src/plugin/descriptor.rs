@@ -39,6 +39,21 @@ pub struct Descriptor {
     pub abi_minor: u32,
     /// Its inputs, in its own order.
     pub inputs: Vec<Input>,
+    /// Inputs of its merging, if it can work on the ranks of a job one by one.
+    pub merge_inputs: Option<Vec<Input>>,
+}
+
+/// Work that a plugin is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    /// All rows at once, to the section of the report.
+    Whole,
+    /// The rows of one rank, to a part.
+    Part,
+    /// Parts, to one part.
+    Merge,
+    /// Parts, to the section of the report.
+    Final,
 }
 
 impl Descriptor {
@@ -64,25 +79,41 @@ impl Descriptor {
                 self.inputs.len()
             ));
         }
-        let mut names = BTreeSet::new();
-        for (number, Input { name, sql, .. }) in self.inputs.iter().enumerate() {
-            if name.is_empty() {
-                return Err(format!("input {number} has no name"));
-            }
-            if sql.trim().is_empty() {
-                return Err(format!("input {name} has no query"));
-            }
-            if !names.insert(name) {
-                return Err(format!("two inputs are named {name}"));
-            }
+        check_inputs(&self.inputs)?;
+        self.merge_inputs
+            .as_deref()
+            .map_or(Ok(()), check_inputs)
+            .map_err(|why| format!("of its merging, {why}"))
+    }
+
+    /// The inputs of this stage; none of one that it does not have.
+    pub fn inputs_of(&self, stage: Stage) -> &[Input] {
+        match stage {
+            Stage::Whole | Stage::Part => &self.inputs,
+            Stage::Merge | Stage::Final => self.merge_inputs.as_deref().unwrap_or_default(),
         }
-        Ok(())
     }
 
     /// Tells whether an input names this table.
     pub fn reads(&self, table: &str) -> bool {
         self.inputs.iter().any(|input| input.sql.contains(table))
     }
+}
+
+fn check_inputs(inputs: &[Input]) -> Result<(), String> {
+    let mut names = BTreeSet::new();
+    for (number, Input { name, sql, .. }) in inputs.iter().enumerate() {
+        if name.is_empty() {
+            return Err(format!("input {number} has no name"));
+        }
+        if sql.trim().is_empty() {
+            return Err(format!("input {name} has no query"));
+        }
+        if !names.insert(name) {
+            return Err(format!("two inputs are named {name}"));
+        }
+    }
+    Ok(())
 }
 
 /// A plugin, ready to run. One in memory is never unloaded.
@@ -96,11 +127,31 @@ pub struct Plugin {
     pub execution: Execution,
 }
 
+/// Functions of a library.
+#[derive(Clone, Copy, Debug)]
+pub struct Functions {
+    /// The whole analysis.
+    pub(super) run: abi::RunFn,
+    /// The part of a rank, and merging.
+    pub(super) parts: Option<(abi::RunFn, abi::RunFn)>,
+}
+
+impl Functions {
+    /// The function of a stage; one that the plugin does not have is its whole analysis.
+    pub(super) fn of(self, stage: Stage) -> abi::RunFn {
+        match (stage, self.parts) {
+            (Stage::Part, Some((part, _))) => part,
+            (Stage::Merge | Stage::Final, Some((_, merge))) => merge,
+            (Stage::Whole, _) | (_, None) => self.run,
+        }
+    }
+}
+
 /// Process that a plugin runs in.
 #[derive(Clone, Debug)]
 pub enum Execution {
     /// In this process.
-    InProcess(abi::RunFn),
+    InProcess(Functions),
     /// In a process of its own, with these limits.
     Isolated(Limits),
 }

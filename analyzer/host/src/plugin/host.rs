@@ -15,6 +15,8 @@ use trueno_plugin::abi::{self, Str};
 use trueno_plugin::arrow::{ArrowArrayStream, read_stream};
 use trueno_plugin::{Chart, Table};
 
+use super::descriptor::Stage;
+
 /// Most tables one plugin may emit.
 pub const MAX_TABLES: usize = 1_000;
 /// Most columns of one table.
@@ -191,6 +193,7 @@ impl Host {
         &'static self,
         options: &'static str,
         inputs: &'static [*mut ArrowArrayStream],
+        stage: Stage,
     ) -> abi::Run {
         abi::Run {
             struct_size: size_of::<abi::Run>() as u32,
@@ -204,6 +207,8 @@ impl Host {
             emit_chart: Some(emit_chart),
             set_error: Some(set_error),
             cancelled: Some(cancelled),
+            is_final: u32::from(stage == Stage::Final),
+            reserved_1: 0,
         }
     }
 

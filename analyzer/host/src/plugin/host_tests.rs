@@ -4,7 +4,7 @@ use trueno_plugin::arrow::{ArrowArray, ArrowSchema, export_stream};
 use super::*;
 
 fn lent(host: &'static Host) -> abi::Run {
-    host.lent("{}", &[])
+    host.lent("{}", &[], Stage::Whole)
 }
 
 fn stream() -> ArrowArrayStream {

@@ -3,7 +3,7 @@
 use trueno_engine::closed_types::ClosedRows;
 use trueno_engine::query::{Claims, Database, Planned, QueryError};
 
-use super::descriptor::{Input, Plugin};
+use super::descriptor::{Input, Plugin, Stage};
 use super::host::Taken;
 use super::outcome::{FailureKind, Outcome};
 
@@ -43,10 +43,11 @@ impl From<Obstacle> for Outcome {
 /// The outcome of the plugin's run when one cannot be answered.
 pub fn gather(
     plugin: &Plugin,
+    stage: Stage,
     sources: Sources<'_>,
     claims: Vec<Claims>,
 ) -> Result<Vec<Option<ClosedRows>>, Box<Outcome>> {
-    let inputs = &plugin.descriptor.inputs;
+    let inputs = plugin.descriptor.inputs_of(stage);
     // Before anything is read: what is missing makes all that was read worth nothing.
     let missing = inputs
         .iter()

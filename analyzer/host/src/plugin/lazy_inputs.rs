@@ -15,7 +15,7 @@ use trueno_plugin::abi;
 use trueno_plugin::arrow::ArrowArrayStream;
 
 use super::call::{call, empty, judge};
-use super::descriptor::{Input, Plugin};
+use super::descriptor::{Input, Plugin, Stage};
 use super::inputs::{Obstacle, Sources, database};
 use super::outcome::{FailureKind, Outcome};
 
@@ -25,18 +25,19 @@ type Failure = Rc<RefCell<Option<String>>>;
 pub(super) fn run(
     plugin: &Plugin,
     entry: abi::RunFn,
+    stage: Stage,
     sources: Sources<'_>,
     claims: Vec<Claims>,
     options: &str,
 ) -> Outcome {
     let failure = Failure::default();
-    let inputs = plugin.descriptor.inputs.iter().zip(claims);
+    let inputs = plugin.descriptor.inputs_of(stage).iter().zip(claims);
     let streams = inputs.map(|(input, claims)| stream(input, sources, claims, &failure));
     let streams = match streams.collect::<Result<Vec<_>, Obstacle>>() {
         Ok(streams) => streams,
         Err(obstacle) => return obstacle.into(),
     };
-    let (status, taken) = call(entry, streams, options, None);
+    let (status, taken) = call(entry, streams, options, stage, None);
     match failure.take() {
         Some(message) => Outcome::Failed {
             kind: FailureKind::Query,

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use trueno_plugin::abi;
 
-use super::descriptor::{Descriptor, Execution, Input, MAX_INPUTS, Plugin};
+use super::descriptor::{Descriptor, Execution, Functions, Input, MAX_INPUTS, Plugin};
 
 /// Longest text taken from a descriptor, bytes. A garbled length must not make us read the whole address space.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -137,7 +137,7 @@ fn other_major(library: &libloading::Library) -> Option<u32> {
 
 /// # Safety
 /// `raw` is null, or misaligned, or leads to static storage as long as its `struct_size` says.
-unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, abi::RunFn), String> {
+unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, Functions), String> {
     // SAFETY: passed on to the caller; `struct_size` is checked before any later field is read.
     unsafe { check_struct(raw, abi::PLUGIN_SIZE_1_0, "the descriptor")? };
     // SAFETY: not null, aligned and long enough.
@@ -154,25 +154,10 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, abi::RunFn
     let Some(entry) = plugin.run else {
         return Err("its run function is null".into());
     };
-    if plugin.input_count > MAX_INPUTS {
-        return Err(format!(
-            "it lists {} inputs, at most {MAX_INPUTS} are taken",
-            plugin.input_count
-        ));
-    }
-    if plugin.input_count > 0 && plugin.inputs.is_null() {
-        return Err(format!(
-            "it lists {} inputs at a null pointer",
-            plugin.input_count
-        ));
-    }
-    let mut inputs: Vec<Input> = Vec::with_capacity(plugin.input_count);
-    for i in 0..plugin.input_count {
-        // SAFETY: the list is not null and has input_count pointers, at any address.
-        let input = unsafe { plugin.inputs.add(i).read_unaligned() };
-        // SAFETY: an input obeys the same rules as the descriptor.
-        inputs.push(unsafe { read_input(input, i)? });
-    }
+    // SAFETY: the list is that of a descriptor, which obeys the contract.
+    let inputs = unsafe { read_inputs(plugin.inputs, plugin.input_count)? };
+    // SAFETY: as above; fields of 1.1 are read only if it reaches so far.
+    let parts = unsafe { read_parts(raw)? };
     let descriptor = Descriptor {
         id,
         version,
@@ -180,8 +165,66 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, abi::RunFn
         build,
         abi_minor: plugin.abi_minor,
         inputs,
+        merge_inputs: parts.as_ref().map(|parts| parts.inputs.clone()),
     };
-    Ok((descriptor, entry))
+    let functions = Functions {
+        run: entry,
+        parts: parts.map(|parts| (parts.part, parts.merge)),
+    };
+    Ok((descriptor, functions))
+}
+
+/// Fields of version 1.1 that say that a plugin can work on ranks one by one.
+struct ReadParts {
+    part: abi::RunFn,
+    merge: abi::RunFn,
+    inputs: Vec<Input>,
+}
+
+/// # Safety
+/// As for [`read_plugin`], and `raw` is of size 1.0 at least.
+unsafe fn read_parts(raw: *const abi::Plugin) -> Result<Option<ReadParts>, String> {
+    // SAFETY: the first field of every version.
+    if (unsafe { (*raw).struct_size } as usize) < abi::PLUGIN_SIZE_1_1 {
+        return Ok(None);
+    }
+    // SAFETY: it reaches to the end of 1.1.
+    let plugin = unsafe { &*raw };
+    let (part, merge) = match (plugin.part, plugin.merge) {
+        (None, None) => return Ok(None),
+        (Some(part), Some(merge)) => (part, merge),
+        (Some(_), None) => return Err("it has part and no merge".into()),
+        (None, Some(_)) => return Err("it has merge and no part".into()),
+    };
+    // SAFETY: the list is that of a descriptor.
+    let inputs = unsafe { read_inputs(plugin.merge_inputs, plugin.merge_input_count) };
+    let inputs = inputs.map_err(|why| format!("of its merging, {why}"))?;
+    Ok(Some(ReadParts {
+        part,
+        merge,
+        inputs,
+    }))
+}
+
+/// # Safety
+/// `list` is null or has `count` pointers to inputs, at any address.
+unsafe fn read_inputs(list: *const *const abi::Input, count: usize) -> Result<Vec<Input>, String> {
+    if count > MAX_INPUTS {
+        return Err(format!(
+            "it lists {count} inputs, at most {MAX_INPUTS} are taken"
+        ));
+    }
+    if count > 0 && list.is_null() {
+        return Err(format!("it lists {count} inputs at a null pointer"));
+    }
+    let mut inputs: Vec<Input> = Vec::with_capacity(count);
+    for i in 0..count {
+        // SAFETY: the list is not null and has so many pointers.
+        let input = unsafe { list.add(i).read_unaligned() };
+        // SAFETY: an input obeys the same rules as the descriptor.
+        inputs.push(unsafe { read_input(input, i)? });
+    }
+    Ok(inputs)
 }
 
 /// # Safety

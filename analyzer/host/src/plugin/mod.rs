@@ -14,7 +14,7 @@ mod permissions;
 mod registry;
 mod run;
 
-pub use descriptor::{Descriptor, Execution, Input, Plugin};
+pub use descriptor::{Descriptor, Execution, Functions, Input, Plugin, Stage};
 pub use find::{
     Candidate, FindError, Found, PATH_VARIABLE, Place, Refused, Search, Shadowed, find, id_of,
 };

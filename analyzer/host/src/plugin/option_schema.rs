@@ -6,7 +6,7 @@
 //! inputs. Values it refuses in the same way, before a run is read.
 
 use super::call::OPTION_HINT;
-use super::descriptor::{Execution, Plugin};
+use super::descriptor::{Execution, Plugin, Stage};
 use super::isolate::{self, Limits};
 use super::outcome::{FailureKind, Outcome};
 
@@ -51,7 +51,7 @@ fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
     // A plugin that ignores its options and works on nothing is not waited for.
     let limits = limits.of_loading();
     let nothing = plugin.descriptor.inputs.iter().map(|_| None).collect();
-    match isolate::run(&plugin.file, nothing, options, &limits) {
+    match isolate::run(&plugin.file, Stage::Whole, nothing, options, &limits) {
         Outcome::Failed {
             kind: FailureKind::Option,
             message,

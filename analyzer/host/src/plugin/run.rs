@@ -5,7 +5,7 @@ use trueno_engine::closed_types::ClosedRows;
 use trueno_engine::query::Claims;
 
 use super::call::{call, empty, judge};
-use super::descriptor::{Execution, Plugin};
+use super::descriptor::{Execution, Plugin, Stage};
 use super::inputs::{Sources, gather};
 use super::outcome::Outcome;
 use super::{isolate, lazy_inputs};
@@ -13,35 +13,47 @@ use super::{isolate, lazy_inputs};
 /// Runs `plugin` with `options`, a JSON object. In this process each query is run when the plugin reads
 /// its input: then no two of them are in memory, but for what the plugin keeps. Of `claims`, those of its inputs in
 /// their order, each is dropped when its input was read.
-pub fn run(plugin: &Plugin, sources: Sources<'_>, claims: Vec<Claims>, options: &str) -> Outcome {
-    if let Execution::InProcess(entry) = &plugin.execution {
-        return lazy_inputs::run(plugin, *entry, sources, claims, options);
+pub fn run(
+    plugin: &Plugin,
+    stage: Stage,
+    sources: Sources<'_>,
+    claims: Vec<Claims>,
+    options: &str,
+) -> Outcome {
+    if let Execution::InProcess(functions) = &plugin.execution {
+        let entry = functions.of(stage);
+        return lazy_inputs::run(plugin, entry, stage, sources, claims, options);
     }
-    match gather(plugin, sources, claims) {
-        Ok(inputs) => lend(plugin, inputs, options),
+    match gather(plugin, stage, sources, claims) {
+        Ok(inputs) => lend(plugin, stage, inputs, options),
         Err(outcome) => *outcome,
     }
 }
 
 /// Runs `plugin` on these inputs, in their order and of the closed types; `None`
 /// is an optional one that is not there.
-pub fn run_on(plugin: &Plugin, inputs: Vec<Option<DataFrame>>, options: &str) -> Outcome {
+pub fn run_on(
+    plugin: &Plugin,
+    stage: Stage,
+    inputs: Vec<Option<DataFrame>>,
+    options: &str,
+) -> Outcome {
     let rows = inputs
         .into_iter()
         .map(|frame| frame.map(ClosedRows::of_frame));
-    lend(plugin, rows.collect(), options)
+    lend(plugin, stage, rows.collect(), options)
 }
 
-fn lend(plugin: &Plugin, inputs: Vec<Option<ClosedRows>>, options: &str) -> Outcome {
+fn lend(plugin: &Plugin, stage: Stage, inputs: Vec<Option<ClosedRows>>, options: &str) -> Outcome {
     match &plugin.execution {
-        Execution::InProcess(entry) => {
+        Execution::InProcess(functions) => {
             let streams = inputs
                 .into_iter()
                 .map(|rows| rows.map_or_else(empty, ClosedRows::into_stream))
                 .collect();
-            let (status, taken) = call(*entry, streams, options, None);
+            let (status, taken) = call(functions.of(stage), streams, options, stage, None);
             judge(status, taken)
         }
-        Execution::Isolated(limits) => isolate::run(&plugin.file, inputs, options, limits),
+        Execution::Isolated(limits) => isolate::run(&plugin.file, stage, inputs, options, limits),
     }
 }

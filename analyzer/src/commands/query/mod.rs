@@ -254,6 +254,7 @@ fn publish(
         categories: &rules,
         window: None,
         options: &options,
+        over_ranks: trueno_host::OverRanks::default(),
         before_each: &|id| stderr.step(&format!("running {id}")),
         after_each: &|_| {},
     })?;

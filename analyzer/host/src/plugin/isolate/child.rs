@@ -121,6 +121,7 @@ fn answer(job: Request, inputs: File, to: &Rc<File>) -> io::Result<()> {
             send(to, Kind::Descriptor, &json)
         }
         Task::Run {
+            stage,
             options,
             inputs: places,
         } => {
@@ -138,8 +139,8 @@ fn answer(job: Request, inputs: File, to: &Rc<File>) -> io::Result<()> {
                 // A parent that does not listen any more has said all about this run.
                 move |given: Given<'_>| drop(send_given(&to, given))
             };
-            let entry = call::entry(&plugin).ok_or_else(|| io::Error::other("no entry"))?;
-            let (status, taken) = call::call(entry, streams, &options, Some(Box::new(sink)));
+            let entry = call::entry(&plugin, stage).ok_or_else(|| io::Error::other("no entry"))?;
+            let (status, taken) = call::call(entry, streams, &options, stage, Some(Box::new(sink)));
             let Taken {
                 charts,
                 error,

@@ -53,7 +53,7 @@ use std::path::Path;
 
 use trueno_engine::closed_types::ClosedRows;
 
-use super::descriptor::Descriptor;
+use super::descriptor::{Descriptor, Stage};
 use super::outcome::Outcome;
 
 /// Tells whether this system can do it.
@@ -81,15 +81,16 @@ pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
 /// Runs the plugin in `file`. An input that is `None` is an optional one that is not there.
 pub fn run(
     file: &Path,
+    stage: Stage,
     inputs: Vec<Option<ClosedRows>>,
     options: &str,
     limits: &Limits,
 ) -> Outcome {
     #[cfg(target_os = "linux")]
-    return process::run(file, inputs, options, limits);
+    return process::run(file, stage, inputs, options, limits);
     #[cfg(not(target_os = "linux"))]
     {
-        let _ = (inputs, options);
+        let _ = (stage, inputs, options);
         Outcome::Failed {
             kind: super::outcome::FailureKind::Ended,
             message: unavailable(file, limits),

@@ -19,6 +19,7 @@ use super::watch::{self, State};
 use super::{Limits, columns, sandbox};
 use crate::plugin::call::judge;
 use crate::plugin::descriptor::Descriptor;
+use crate::plugin::descriptor::Stage;
 use crate::plugin::host::{MAX_FINDINGS, Taken};
 use crate::plugin::outcome::{FailureKind, Outcome};
 
@@ -52,6 +53,7 @@ pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
 
 pub fn run(
     file: &Path,
+    stage: Stage,
     inputs: Vec<Option<ClosedRows>>,
     options: &str,
     limits: &Limits,
@@ -61,8 +63,12 @@ pub fn run(
     let start = |memory: &File| {
         let inputs = write_inputs(memory, inputs)
             .map_err(|why| format!("its inputs cannot be written to a memory file: {why}"))?;
-        let options = options.to_owned();
-        write_job(memory, Task::Run { options, inputs }, file, limits)
+        let task = Task::Run {
+            stage,
+            options: options.to_owned(),
+            inputs,
+        };
+        write_job(memory, task, file, limits)
     };
     let heard = talk(limits, start, &mut |kind, says| {
         if let Err(why) = take(kind, says, &mut taken, &mut end) {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use trueno_engine::closed_types::ClosedRows;
 
 use super::tables;
+use crate::plugin::descriptor::Stage;
 
 /// Request to the child.
 #[derive(Debug, Serialize, Deserialize)]
@@ -35,6 +36,8 @@ pub enum Task {
     Describe,
     /// Run it.
     Run {
+        /// Which of its functions.
+        stage: Stage,
         /// A JSON object.
         options: String,
         /// From and to which byte of the file each input lies; `None`: it is not there.
