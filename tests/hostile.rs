@@ -232,11 +232,26 @@ fn a_library_that_describes_itself_wrongly_is_refused_and_the_rest_goes_on() {
         ),
         ("null_input.c", "null_input", "input 1 is a null pointer"),
         ("null_inputs.c", "null_inputs", "3 inputs at a null pointer"),
+        (
+            "null_merge_inputs.c",
+            "null_merge_inputs",
+            "of its merging, it lists 2 inputs at a null pointer",
+        ),
         ("null_run.c", "null_run", "its run function is null"),
         (
             "null_text.c",
             "null_text",
             "its summary is 18 bytes at a null pointer",
+        ),
+        (
+            "part_without_merge.c",
+            "part_without_merge",
+            "it has part and no merge",
+        ),
+        (
+            "merge_without_part.c",
+            "merge_without_part",
+            "it has merge and no part",
         ),
         ("short_input.c", "short_input", "version 1.0 has 40"),
         ("short_struct.c", "short_struct", "version 1.0 has 96"),
@@ -347,34 +362,6 @@ fn plugins_that_read_each_other_are_named() {
 fn newer_and_frozen_plugins_run() {
     let dir = Dir::new();
     let run = dir.run();
-    let libraries = dir.folder("good");
-    let frozen = folder("tests/abi/1.0");
-    let built = compile_hostile("newer_minor.c", &libraries, "newer_minor").is_some()
-        && compile_hostile("optional_table.c", &libraries, "optional_table").is_some()
-        && compile(&frozen.join("frozen.c"), &[&frozen], &libraries, "frozen").is_some();
-    if !built {
-        return;
-    }
-    let json = dir
-        .report(
-            &run,
-            &["--plugin-dir", libraries.to_str().unwrap(), "--json", "-"],
-        )
-        .exits(0)
-        .json();
-    for id in ["newer_minor", "optional_table", "frozen"] {
-        assert_eq!(
-            section(&json, id)["status"],
-            "ok",
-            "{:#}",
-            section(&json, id)
-        );
-    }
-    assert_eq!(
-        section(&json, "optional_table")["tables"][0]["rows"],
-        serde_json::json!([[0]])
-    );
-    let frozen = section(&json, "frozen");
     let rows = dir.command(&[
         "query",
         run.to_str().unwrap(),
@@ -382,10 +369,39 @@ fn newer_and_frozen_plugins_run() {
         "--format",
         "json",
     ]);
-    assert_eq!(
-        frozen["tables"][0]["rows"][0][0],
-        rows.exits(0).json()[0]["n"]
-    );
-    assert_eq!(frozen["findings"][0]["title"], "version 1.0 runs");
-    assert_eq!(frozen["charts"].as_array().unwrap().len(), 1);
+    let rows = rows.exits(0).json();
+    for version in ["1.0", "1.1"] {
+        let libraries = dir.folder(&format!("good_{version}"));
+        let frozen = folder("tests/abi").join(version);
+        let built = compile_hostile("newer_minor.c", &libraries, "newer_minor").is_some()
+            && compile_hostile("optional_table.c", &libraries, "optional_table").is_some()
+            && compile(&frozen.join("frozen.c"), &[&frozen], &libraries, "frozen").is_some();
+        if !built {
+            return;
+        }
+        let json = dir
+            .report(
+                &run,
+                &["--plugin-dir", libraries.to_str().unwrap(), "--json", "-"],
+            )
+            .exits(0)
+            .json();
+        for id in ["newer_minor", "optional_table", "frozen"] {
+            assert_eq!(
+                section(&json, id)["status"],
+                "ok",
+                "{:#}",
+                section(&json, id)
+            );
+        }
+        assert_eq!(
+            section(&json, "optional_table")["tables"][0]["rows"],
+            serde_json::json!([[0]])
+        );
+        let frozen = section(&json, "frozen");
+        assert_eq!(frozen["tables"][0]["rows"][0][0], rows[0]["n"]);
+        let title = format!("version {version} runs");
+        assert_eq!(frozen["findings"][0]["title"], title);
+        assert_eq!(frozen["charts"].as_array().unwrap().len(), 1);
+    }
 }

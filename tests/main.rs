@@ -39,6 +39,7 @@ mod outputs;
 mod perfetto;
 mod plugins;
 mod rank_jobs;
+mod rank_parts;
 mod ranks;
 mod recover;
 mod replay;

@@ -10,7 +10,7 @@ use program::{GEMM, Job, LATE_GEMM, LOADER, Step};
 const STEPS: usize = 6;
 
 /// Four ranks in pairs; rank 2 is late by `late`, in what `what` changes.
-fn job(what: impl Fn(&mut Step)) -> Job {
+pub fn job(what: impl Fn(&mut Step)) -> Job {
     // Some unevenness, the same each time.
     let step = |rank: usize, step: usize| Step {
         input: 400_000 + (rank * 37 + step * 101) as i64 % 90 * 1_000,

@@ -4,15 +4,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::thread;
 
 use serde_json::{Map, Value};
-use trueno_engine::closed_types;
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
+use trueno_engine::{closed_types, cores};
 use trueno_model::categories::CategoryRules;
 use trueno_model::{Finding, Header, HeaderWindow, Level, Problem, Report, Section, SectionStatus};
 use trueno_plugin::{Column, Table};
 
 use crate::by_rank;
-use crate::coverage::coverage_of_all;
+use crate::coverage::{coverage_of, of_ranks};
 use crate::name_tables::NameTables;
 use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan, tables_of};
 use crate::plugin::{Entry, Outcome, Plugin, Registry, Stage, Status, Taken};
@@ -119,7 +119,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 
     let mut problems: Vec<Problem> = request.run.problems().to_vec();
     problems.extend(request.registry.entries.iter().filter_map(from_entry));
-    let mut ranks = databases_of_ranks(request.run)?;
+    let mut ranks = of_ranks(request.run)?;
     let rows = match ranks.is_empty() {
         true => vec![database.clone()],
         false => ranks.iter().map(|(_, rows)| rows.clone()).collect(),
@@ -162,9 +162,16 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     };
     let coverage = thread::scope(|scope| {
         let coverage =
-            scope.spawn(|| coverage_of_all(&rows, wall_ns).map_err(|error| error.to_string()));
+            scope.spawn(|| coverage_of(&rows, wall_ns).map_err(|error| error.to_string()));
         match ranks.is_empty() || request.over_ranks.together {
-            true => side_by_side::run_all(&steps, plugins, Stage::Whole, databases, &mut sections),
+            true => side_by_side::run_all(
+                &steps,
+                plugins,
+                Stage::Whole,
+                cores::count(),
+                databases,
+                &mut sections,
+            ),
             false => by_rank::run_all(request, &steps, ranks, databases, &mut sections),
         }
         let panicked = |_| Err("the analyzer panicked (this is a bug of the analyzer)".to_owned());
@@ -185,16 +192,6 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
         sections,
         problems,
     })
-}
-
-/// The ranks of a job, each with its rows.
-fn databases_of_ranks(run: &Run) -> Result<Vec<(u32, Database)>, RunError> {
-    let ranks = run.ranks().into_iter().map(|(rank, _)| rank);
-    let of = ranks.filter_map(|rank| match run.rank_context(rank) {
-        Ok(rows) => rows.map(|rows| Ok((rank, rows))),
-        Err(error) => Some(Err(error)),
-    });
-    of.collect()
 }
 
 /// Sections in the making.

@@ -2,25 +2,30 @@
 //!
 //! One that can work rank by rank makes a part of each, with the rows of that rank alone in memory, and merges the
 //! parts; any other gets all rows at once, as long as they are not too many. Both ways give the same, so that a
-//! report does not depend on which was taken. Ranks are worked on one after the other, all plugins of a
-//! rank side by side: a column that several of them read is read once.
+//! report does not depend on which was taken. As many ranks are worked on at once as there are cores, while they are
+//! small, all plugins of a rank one after the other, so that a column that several of them read is read once.
 //!
 //! A plugin that makes no part of some rank loses that rank, not its section.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod parts;
 
-use polars::prelude::DataFrame;
-use trueno_engine::closed_types;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::mpsc::{self, Sender};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use trueno_engine::cores;
 use trueno_engine::query::Database;
-use trueno_model::{Problem, ranks};
+use trueno_engine::run::Run;
 
 use crate::build::{Request, Sections};
 use crate::plan::{Step, tables_of_others};
-use crate::plugin::{FailureKind, Outcome, Plugin, Sources, Stage, Taken, run};
+use crate::plugin::{Outcome, Stage};
 use crate::side_by_side::{self, Databases, Watch};
+use parts::{Parts, finish};
 
-/// Rows of parts that are kept before they are merged.
-const PART_ROWS: usize = 1 << 20;
+/// Rows of ranks that are worked on at once: some 600 MB.
+const ROWS_AT_ONCE: u64 = 8_000_000;
 
 /// Runs all steps.
 pub(crate) fn run_all(
@@ -89,7 +94,14 @@ pub(crate) fn run_all(
             subject: &mut *subject,
             baseline,
         };
-        side_by_side::run_all(&some, plugins, Stage::Whole, databases, &mut watch);
+        side_by_side::run_all(
+            &some,
+            plugins,
+            Stage::Whole,
+            cores::count(),
+            databases,
+            &mut watch,
+        );
     }
 }
 
@@ -118,61 +130,6 @@ impl Watch for Together<'_, '_> {
     }
 }
 
-/// Parts of a plugin.
-#[derive(Default)]
-struct Parts {
-    /// By table, in the order of the ranks.
-    tables: BTreeMap<String, Vec<DataFrame>>,
-    /// Rows of them, and of what the last merging left of them.
-    rows: usize,
-    merged_rows: usize,
-    /// Ranks that have a part.
-    made: usize,
-    /// Ranks that have none, and why.
-    failed: Vec<(u32, String)>,
-    /// The reason why there can be no section.
-    broken: Option<Outcome>,
-    wrote: Option<String>,
-}
-
-impl Parts {
-    fn add(&mut self, taken: Taken) -> Result<(), String> {
-        for table in &taken.tables {
-            let frame = closed_types::to_frame(table)?;
-            let all = self.tables.entry(table.name().to_owned()).or_default();
-            if let Some(first) = all.first()
-                && first.schema() != frame.schema()
-            {
-                return Err(format!(
-                    "the columns of its table {} are not those of the ranks before",
-                    table.name()
-                ));
-            }
-            self.rows += frame.height();
-            all.push(frame);
-        }
-        self.made += 1;
-        if self.wrote.is_none() {
-            self.wrote = taken.wrote;
-        }
-        Ok(())
-    }
-
-    /// All of them, as tables that the merging reads.
-    fn publish(&mut self, id: &str, database: &mut Database) -> Result<(), String> {
-        for (name, frames) in std::mem::take(&mut self.tables) {
-            let mut frames = frames.into_iter();
-            let mut all = frames.next().unwrap_or_default();
-            for frame in frames {
-                all.vstack_mut(&frame).map_err(|error| error.to_string())?;
-            }
-            database.register(&format!("{id}.{name}"), all);
-        }
-        (self.rows, self.made) = (0, 0);
-        Ok(())
-    }
-}
-
 /// What parts are made from.
 struct Job<'a> {
     request: &'a Request<'a>,
@@ -197,153 +154,107 @@ impl Job<'_> {
         let tables: BTreeSet<String> = inputs
             .map(|need| format!("{}.{}", need.plugin, need.table))
             .collect();
-        let count = ranks.len();
-        for (number, (rank, database)) in ranks.iter_mut().enumerate() {
-            let says = format!("rank {rank} ({} of {count})", number + 1);
-            (self.request.before_each)(&says);
+        for (_, database) in ranks.iter_mut() {
             for table in &tables {
                 database.register_from(table, self.subject);
             }
-            let mut watch = OfRank {
-                rank: *rank,
-                options: &options,
-                parts: &mut parts,
-            };
-            let databases = Databases {
-                subject: database,
-                baseline: self.baseline,
-            };
-            side_by_side::run_all(&some, plugins, Stage::Part, databases, &mut watch);
-            for ((step, options), parts) in some.iter().zip(&options).zip(&mut parts) {
-                if parts.rows > PART_ROWS.max(2 * parts.merged_rows) {
-                    self.merge(&plugins[step.plugin], options, parts);
+        }
+        let count = ranks.len();
+        let at_once = at_once(self.request.run);
+        let threads = (cores::count() / at_once).max(1);
+        let baseline = self.baseline;
+        let left = Mutex::new(ranks.iter_mut().enumerate());
+        let work = |send: &Sender<Said>| {
+            loop {
+                let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
+                let Some((place, (rank, database))) = next else {
+                    return;
+                };
+                // Somebody listens for as long as a rank is worked on.
+                let _ = send.send(Said::Begins(place, *rank));
+                let mut watch = OfRank {
+                    options: &options,
+                    gave: some.iter().map(|_| None).collect(),
+                };
+                let databases = Databases {
+                    subject: database,
+                    baseline,
+                };
+                side_by_side::run_all(&some, plugins, Stage::Part, threads, databases, &mut watch);
+                let _ = send.send(Said::Ends(place, *rank, watch.gave));
+            }
+        };
+        thread::scope(|scope| {
+            let (send, receive) = mpsc::channel();
+            for number in 0..at_once {
+                let thread = thread::Builder::new().name(format!("ranks {number}"));
+                let (work, to) = (&work, send.clone());
+                let started = thread.spawn_scoped(scope, move || work(&to));
+                if started.is_err() && number == 0 {
+                    work(&send);
                 }
             }
-            (self.request.after_each)(&says);
-        }
+            drop(send);
+            let mut early = BTreeMap::new();
+            let mut next = 0;
+            for said in receive {
+                match said {
+                    Said::Begins(place, rank) => {
+                        (self.request.before_each)(&named(rank, place, count))
+                    }
+                    Said::Ends(place, rank, gave) => {
+                        (self.request.after_each)(&named(rank, place, count));
+                        early.insert(place, (rank, gave));
+                    }
+                }
+                // In the order of the ranks, whichever is through first.
+                while let Some((rank, gave)) = early.remove(&next) {
+                    next += 1;
+                    for (((step, options), parts), outcome) in
+                        some.iter().zip(&options).zip(&mut parts).zip(gave)
+                    {
+                        parts.take(rank, outcome);
+                        let plugin = &plugins[step.plugin];
+                        parts.merge_if_many(plugin, options, self.subject, baseline);
+                    }
+                }
+            }
+        });
         wave.iter().copied().zip(parts).collect()
-    }
-
-    /// Makes one part of those there are.
-    fn merge(&self, plugin: &Plugin, options: &str, parts: &mut Parts) {
-        let made = parts.made;
-        match merge(
-            plugin,
-            Stage::Merge,
-            options,
-            parts,
-            self.subject,
-            self.baseline,
-        ) {
-            Outcome::Finished(taken) => {
-                if let Err(message) = parts.add(taken) {
-                    parts.broken = Some(failed(message));
-                }
-                (parts.made, parts.merged_rows) = (made, parts.rows);
-            }
-            outcome => parts.broken = Some(outcome),
-        }
     }
 }
 
-/// Parts of a rank.
+/// Told by those who work on ranks: place and number of one that begins, or has ended with these outcomes.
+enum Said {
+    Begins(usize, u32),
+    Ends(usize, u32, Vec<Option<Outcome>>),
+}
+
+fn named(rank: u32, place: usize, count: usize) -> String {
+    format!("rank {rank} ({} of {count})", place + 1)
+}
+
+/// Ranks to work on at once: as many as there are cores, while their rows together are few.
+fn at_once(run: &Run) -> usize {
+    let ranks = run.ranks();
+    let rows = ranks.iter().map(|(_, rank)| rank.facts().rows);
+    let largest = rows.max().unwrap_or(0).max(1);
+    let few = usize::try_from(ROWS_AT_ONCE / largest).unwrap_or(usize::MAX);
+    cores::count().min(few).min(ranks.len()).max(1)
+}
+
+/// What plugins gave of a rank.
 struct OfRank<'a> {
-    rank: u32,
     options: &'a [String],
-    parts: &'a mut [Parts],
+    gave: Vec<Option<Outcome>>,
 }
 
 impl Watch for OfRank<'_> {
     fn begin(&mut self, step: usize) -> Option<String> {
-        let is_broken = self.parts[step].broken.is_some();
-        (!is_broken).then(|| self.options[step].clone())
+        Some(self.options[step].clone())
     }
 
     fn end(&mut self, step: usize, outcome: Outcome, _: &mut Database) {
-        let parts = &mut self.parts[step];
-        let why = match outcome {
-            Outcome::Finished(taken) => match parts.add(taken) {
-                Ok(()) => return,
-                Err(why) => why,
-            },
-            Outcome::Failed { message, .. } | Outcome::Skipped { message } => message,
-        };
-        parts.failed.push((self.rank, why));
+        self.gave[step] = Some(outcome);
     }
-}
-
-fn merge(
-    plugin: &Plugin,
-    stage: Stage,
-    options: &str,
-    parts: &mut Parts,
-    subject: &Database,
-    baseline: Option<&Database>,
-) -> Outcome {
-    let mut database = subject.clone();
-    if let Err(message) = parts.publish(&plugin.descriptor.id, &mut database) {
-        return failed(message);
-    }
-    let sources = Sources {
-        subject: &database,
-        baseline,
-    };
-    let inputs = plugin.descriptor.inputs_of(stage).iter();
-    let claims = inputs.map(|input| database.claims(&input.sql)).collect();
-    run(plugin, stage, sources, claims, options)
-}
-
-fn failed(message: String) -> Outcome {
-    Outcome::Failed {
-        kind: FailureKind::Rejected,
-        message,
-        taken: Taken::default(),
-    }
-}
-
-/// Makes the section of a step from its parts.
-fn finish(
-    step: usize,
-    mut parts: Parts,
-    subject: &mut Database,
-    baseline: Option<&Database>,
-    sections: &mut Sections<'_>,
-) {
-    let Some(options) = sections.begin(step) else {
-        return;
-    };
-    let plugin = sections.plugin(step);
-    let id = plugin.descriptor.id.clone();
-    let mut problems = Vec::new();
-    let lost: Vec<u32> = parts.failed.iter().map(|(rank, _)| *rank).collect();
-    let outcome = match (parts.broken.take(), parts.failed.first(), parts.made) {
-        (Some(outcome), ..) => outcome,
-        (None, Some((rank, why)), 0) => failed(format!("rank {rank}: {why}")),
-        (None, first, _) => {
-            if let Some((rank, why)) = first {
-                let text = format!(
-                    "plugin {id} has no part of {}, which none of its figures count: rank {rank}: {why}",
-                    ranks(&lost)
-                );
-                problems.push(Problem::error("rank_not_analysed", text));
-            }
-            let wrote = parts.wrote.take();
-            let mut outcome = merge(
-                plugin,
-                Stage::Final,
-                &options,
-                &mut parts,
-                subject,
-                baseline,
-            );
-            if let Outcome::Finished(taken) | Outcome::Failed { taken, .. } = &mut outcome
-                && taken.wrote.is_none()
-            {
-                taken.wrote = wrote;
-            }
-            outcome
-        }
-    };
-    sections.end(step, outcome, subject);
-    sections.say(step, problems);
 }

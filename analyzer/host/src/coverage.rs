@@ -3,6 +3,7 @@
 use polars_arrow::array::{Array, PrimitiveArray, StructArray};
 use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_engine::query::{Claims, Database, Planned, QueryError};
+use trueno_engine::run::{Run, RunError};
 
 /// Everything that ran, in any order. Runs, iterations and layers only frame
 /// work; rows with `timing = 'bound'` and kernels marked invalid do not say
@@ -23,28 +24,50 @@ pub fn running() -> String {
 
 /// Share of the wall time in which at least one brick, function, task, kernel,
 /// tile, transfer or call was running on any lane: the length of the union of
-/// their intervals inside `[0, wall_ns)`, divided by `wall_ns`. `None` when
-/// nothing of the kind was recorded or there is no wall time.
+/// their intervals inside `[0, wall_ns)`, divided by `wall_ns`; of a job of ranks the
+/// mean of its ranks. `None` when nothing of the kind was recorded or there is no wall time.
 ///
 /// # Errors
-/// The engine could not run the query.
-pub fn coverage(database: &Database, wall_ns: Option<i64>) -> Result<Option<f64>, QueryError> {
-    coverage_of_all(std::slice::from_ref(database), wall_ns)
+/// The engine could not publish a table or run the query; the message says why.
+pub fn coverage(run: &Run) -> Result<Option<f64>, String> {
+    let rows = match run.ranks().is_empty() {
+        true => vec![run.sql_context().map_err(|error| error.to_string())?],
+        false => of_ranks(run)
+            .map_err(|error| error.to_string())?
+            .into_iter()
+            .map(|(_, rows)| rows)
+            .collect(),
+    };
+    coverage_of(&rows, run.facts().wall_ns).map_err(|error| error.to_string())
 }
 
-/// As [`coverage`], of a run whose rows are in several databases, those of each rank in one.
-pub(crate) fn coverage_of_all(
+/// The ranks of a job, each with its rows; none of a plain run.
+pub(crate) fn of_ranks(run: &Run) -> Result<Vec<(u32, Database)>, RunError> {
+    let ranks = run.ranks().into_iter().map(|(rank, _)| rank);
+    let of = ranks.filter_map(|rank| match run.rank_context(rank) {
+        Ok(rows) => rows.map(|rows| Ok((rank, rows))),
+        Err(error) => Some(Err(error)),
+    });
+    of.collect()
+}
+
+/// As [`coverage`], of a run, or of the ranks of a job.
+pub(crate) fn coverage_of(
     databases: &[Database],
     wall_ns: Option<i64>,
 ) -> Result<Option<f64>, QueryError> {
     let Some(wall_ns) = wall_ns.filter(|wall| *wall > 0) else {
         return Ok(None);
     };
-    let mut running = Running::new(wall_ns);
+    let (mut rows, mut covered_ns) = (0, 0);
     for database in databases {
+        let mut running = Running::new(wall_ns);
         add_rows(database, &mut running)?;
+        rows += running.rows;
+        covered_ns += i128::from(running.union_ns());
     }
-    Ok(running.share())
+    let all_ns = i128::from(wall_ns) * databases.len() as i128;
+    Ok((rows > 0).then(|| covered_ns as f64 / all_ns as f64))
 }
 
 fn add_rows(database: &Database, running: &mut Running) -> Result<(), QueryError> {
@@ -102,11 +125,6 @@ impl Running {
 
     fn union_ns(self) -> i64 {
         self.union.finish().total_ns()
-    }
-
-    fn share(self) -> Option<f64> {
-        let wall_ns = self.wall_ns;
-        (self.rows > 0).then(|| self.union_ns() as f64 / wall_ns as f64)
     }
 }
 

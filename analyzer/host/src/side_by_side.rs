@@ -13,7 +13,6 @@ use std::collections::BTreeMap;
 use std::sync::mpsc;
 use std::thread;
 
-use trueno_engine::cores;
 use trueno_engine::query::{Claims, Database};
 
 use crate::plan::Step;
@@ -44,11 +43,12 @@ pub(crate) trait Watch {
     fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database);
 }
 
-/// Runs this stage of all steps.
+/// Runs this stage of all steps, at most so many at once.
 pub(crate) fn run_all(
     steps: &[Step],
     plugins: &[Plugin],
     stage: Stage,
+    most_threads: usize,
     databases: Databases<'_>,
     watch: &mut dyn Watch,
 ) {
@@ -58,8 +58,8 @@ pub(crate) fn run_all(
         .map(|step| input_bytes(&plugins[step.plugin], subject, baseline))
         .collect();
     let claims_of =
-        |step: &Step, subject: &Database| claims(&plugins[step.plugin], subject, baseline);
-    let mut queue = Queue::new(steps, sizes, cores::count());
+        |step: &Step, subject: &Database| claims(&plugins[step.plugin], stage, subject, baseline);
+    let mut queue = Queue::new(steps, sizes, most_threads);
     let mut to_read: Vec<Vec<Claims>> = match queue.is_very_large {
         false => steps.iter().map(|step| claims_of(step, subject)).collect(),
         true => steps.iter().map(|_| Vec::new()).collect(),
@@ -198,6 +198,7 @@ impl<'a> Queue<'a> {
 
 /// Bytes of what a plugin reads; `None`: not known before it is read.
 fn input_bytes(plugin: &Plugin, subject: &Database, baseline: Option<&Database>) -> Option<u64> {
+    // Those of the whole and of a part; merging is done for one plugin after the other.
     let inputs = plugin.descriptor.inputs.iter();
     let of = inputs.map(|input| match (input.baseline, baseline) {
         (false, _) => subject.bytes_of(&input.sql),
@@ -208,8 +209,13 @@ fn input_bytes(plugin: &Plugin, subject: &Database, baseline: Option<&Database>)
 }
 
 /// Claims of a plugin's inputs on columns, in their order.
-fn claims(plugin: &Plugin, subject: &Database, baseline: Option<&Database>) -> Vec<Claims> {
-    let inputs = plugin.descriptor.inputs.iter();
+pub(crate) fn claims(
+    plugin: &Plugin,
+    stage: Stage,
+    subject: &Database,
+    baseline: Option<&Database>,
+) -> Vec<Claims> {
+    let inputs = plugin.descriptor.inputs_of(stage).iter();
     let of = inputs.map(|input| match (input.baseline, baseline) {
         (false, _) => subject.claims(&input.sql),
         (true, Some(baseline)) => baseline.claims(&input.sql),

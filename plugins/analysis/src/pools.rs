@@ -10,7 +10,8 @@
 //! | without | the name of what they began with |
 //!
 //! A pool has [`MIN_THREADS`] threads or more, each alive for [`LIFE_PARTS`]th of the time or less, and at most half as
-//! many slots: threads that live side by side stay lanes of their own.
+//! many slots: threads that live side by side stay lanes of their own. In a run of ranks each rank has pools of its own,
+//! and the time is that from the first row of its lanes to the last: the same whether or not the others are there.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -68,13 +69,23 @@ impl Pools {
     /// Finds pools among lanes; `None`: not a host thread with rows.
     pub fn new<'a>(lanes: impl IntoIterator<Item = Option<ThreadLife<'a>>>) -> Self {
         let lanes: Vec<Option<ThreadLife<'_>>> = lanes.into_iter().collect();
-        let known = || lanes.iter().flatten();
-        let first_ns = known().map(|life| life.first_ns).min().unwrap_or(0);
-        let last_ns = known().map(|life| life.last_ns).max().unwrap_or(0);
-        let max_ns = last_ns.saturating_sub(first_ns) / LIFE_PARTS;
+        let mut by_rank: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+        for life in lanes.iter().flatten() {
+            let (first_ns, last_ns) = by_rank
+                .entry(life.rank_and_lane().0)
+                .or_insert((life.first_ns, life.last_ns));
+            *first_ns = life.first_ns.min(*first_ns);
+            *last_ns = life.last_ns.max(*last_ns);
+        }
+        let max_ns = |life: &ThreadLife<'_>| {
+            let found = by_rank.get(life.rank_and_lane().0);
+            found.map_or(0, |(first_ns, last_ns)| {
+                last_ns.saturating_sub(*first_ns) / LIFE_PARTS
+            })
+        };
         let mut by_role: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, life) in lanes.iter().enumerate() {
-            if let Some(life) = life.filter(|life| life.dur_ns() <= max_ns)
+            if let Some(life) = life.filter(|life| life.dur_ns() <= max_ns(life))
                 && let Some(role) = life.role()
             {
                 by_role.entry(role).or_default().push(at);
@@ -157,12 +168,21 @@ impl ThreadLife<'_> {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
+    /// `rank 1 ` and `thread 3 worker-3`; the first is empty where a run has no ranks.
+    fn rank_and_lane(&self) -> (&str, &str) {
+        let number = self.lane.strip_prefix("rank ");
+        let lane = number.and_then(|number| {
+            let (number, lane) = number.split_once(' ')?;
+            number.bytes().all(|c| c.is_ascii_digit()).then_some(lane)
+        });
+        let lane = lane.unwrap_or(self.lane);
+        self.lane.split_at(self.lane.len() - lane.len())
+    }
+
     /// `worker-*`, of a rank `rank 1 worker-*`; `None`: the thread was not recorded.
     fn role(&self) -> Option<String> {
-        let (rank, lane) = match self.lane.split_once(" thread ") {
-            Some((rank, lane)) if rank.starts_with("rank ") => (format!("{rank} "), lane),
-            _ => (String::new(), self.lane.strip_prefix("thread ")?),
-        };
+        let (rank, lane) = self.rank_and_lane();
+        let lane = lane.strip_prefix("thread ")?;
         let (number, name) = lane.split_once(' ').unwrap_or((lane, ""));
         if number == "?" {
             return None;
@@ -275,6 +295,24 @@ mod tests {
             ["rank 0 threads of ffn * ×8", "rank 1 threads of ffn * ×8"]
         );
         assert_eq!(pools.pools[0].slots, 1);
+    }
+
+    #[test]
+    fn the_time_that_a_life_is_compared_with_is_that_of_its_rank() {
+        let of = |rank: i64| names(8, move |at| format!("rank {rank} thread {at} worker"));
+        let (zero, one) = (of(0), of(1));
+        // Each alive for 100 ns: a fifth of the time of rank 0, which has a stream too, and a half of that of rank 1.
+        let mut lanes = vec![("rank 0 gpu0/stream 7", "gemm", 0, 500)];
+        for (at, (zero, one)) in zero.iter().zip(&one).enumerate() {
+            let start = at as i64 % 2 * 100;
+            lanes.push((zero, "ffn", start, start + 100));
+            lanes.push((one, "ffn", start, start + 100));
+        }
+        let found = pools(&lanes).pools;
+        let names: Vec<&str> = found.iter().map(|pool| pool.name.as_str()).collect();
+        assert_eq!(names, ["rank 0 worker ×8"]);
+        lanes.retain(|(lane, ..)| lane.starts_with("rank 0"));
+        assert_eq!(pools(&lanes).pools[0].name, found[0].name);
     }
 
     #[test]

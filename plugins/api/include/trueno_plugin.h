@@ -12,7 +12,8 @@
  *   - Structs grow at their end only; struct_size is the sizeof of the writer.
  *   - The host calls run on one thread, one run of a plugin at a time, and the
  *     plugin calls back on that thread only. Other plugins may run beside it on
- *     other threads. No thread of the plugin's outlives run.
+ *     other threads. No thread of the plugin's outlives run. Of part, several
+ *     may be under way at once, for a rank each, on a thread each.
  *   - The host never unloads a plugin.
  *
  * For small plugins in C, trueno_table.h reads and writes the streams.

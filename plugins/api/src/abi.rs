@@ -193,6 +193,7 @@ pub const LAYOUT_64: &[(&str, usize, usize)] = &[
     ("trueno_run.set_error", 72, offset_of!(Run, set_error)),
     ("trueno_run.cancelled", 80, offset_of!(Run, cancelled)),
     ("trueno_run.is_final", 88, offset_of!(Run, is_final)),
+    ("trueno_run.reserved_1", 92, offset_of!(Run, reserved_1)),
     ("sizeof trueno_plugin", 128, size_of::<Plugin>()),
     ("trueno_plugin.abi_minor", 4, offset_of!(Plugin, abi_minor)),
     ("trueno_plugin.id", 8, offset_of!(Plugin, id)),

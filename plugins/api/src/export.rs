@@ -10,8 +10,9 @@ use crate::run::Run;
 
 /// Makes the library a plugin: exports `trueno_plugin_v1`.
 ///
-/// Once a library, at the top of the crate; `export!(Plugin, parts)` for one with [`Parts`](crate::Parts). The version is that of the package.
-/// The id, the names of the inputs and their uniqueness are checked when compiled.
+/// Once a library, at the top of the crate; `export!(Plugin, parts)` for one with
+/// [`Parts`](crate::Parts). The version is that of the package. The id, the names of the inputs and
+/// their uniqueness are checked when compiled.
 ///
 /// Never call the exported function by its Rust path, and never link two
 /// plugins into one binary: linkers take the first of two equal names in silence.

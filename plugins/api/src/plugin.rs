@@ -37,13 +37,85 @@ pub trait Plugin {
 /// Both ways give the same: [`Plugin::run`] over all rows, and [`merge`](Parts::merge) over the
 /// parts of the ranks, in any grouping. Sums of integers, extremes, and lists of values with
 /// their counts (for quantiles) can be merged; a median cannot.
+///
+/// Here one function does all three, since a part has the columns of the rows it is made from:
+///
+/// ```
+/// # use std::collections::BTreeMap;
+/// # use trueno_plugin::{Input, Parts, Plugin, Result, Run, Table, export, testing};
+/// struct Longest;
+///
+/// impl Plugin for Longest {
+///     const ID: &'static str = "longest";
+///     const SUMMARY: &'static str = "Calls of each name, and the longest.";
+///     const INPUTS: &'static [Input] =
+///         &[Input::sql("calls", "SELECT name, 1 AS calls, dur_ns AS longest_ns FROM bricks")];
+///     type Options = ();
+///
+///     fn run(run: &mut Run, _options: ()) -> Result<()> {
+///         add_up(run, "by_name")
+///     }
+/// }
+///
+/// impl Parts for Longest {
+///     const MERGE_INPUTS: &'static [Input] =
+///         &[Input::sql("calls", "SELECT name, calls, longest_ns FROM longest.calls")];
+///
+///     fn part(run: &mut Run, _options: ()) -> Result<()> {
+///         add_up(run, "calls")
+///     }
+///
+///     fn merge(run: &mut Run, _options: ()) -> Result<()> {
+///         let table = if run.is_final() { "by_name" } else { "calls" };
+///         add_up(run, table)
+///     }
+/// }
+///
+/// fn add_up(run: &mut Run, table: &str) -> Result<()> {
+///     let rows = run.table("calls")?;
+///     let (name, calls, longest_ns) = (rows.text("name")?, rows.i64("calls")?, rows.i64("longest_ns")?);
+///     let mut by_name: BTreeMap<&str, (i64, Option<i64>)> = BTreeMap::new();
+///     for row in 0..rows.rows() {
+///         let (Some(name), Some(calls)) = (name.get(row), calls.get(row)) else { continue };
+///         let of_name = by_name.entry(name).or_default();
+///         *of_name = (of_name.0.saturating_add(calls), of_name.1.max(longest_ns.get(row)));
+///     }
+///     run.emit(
+///         Table::build(table)
+///             .text("name", by_name.keys())
+///             .i64("calls", by_name.values().map(|(calls, _)| *calls))
+///             .i64("longest_ns", by_name.values().map(|(_, longest_ns)| *longest_ns)),
+///     )
+/// }
+///
+/// export!(Longest, parts);
+///
+/// // In a test: merged from the ranks, or whole.
+/// # fn main() -> Result<()> {
+/// let rank = |names: &[&str], ns: &[i64]| {
+///     let calls = Table::build("calls").text("name", names.iter().copied());
+///     calls.i64("calls", ns.iter().map(|_| 1)).i64("longest_ns", ns.iter().copied())
+/// };
+/// let parts = [
+///     testing::part::<Longest>([rank(&["norm", "ffn"], &[3, 7])], "{}")?,
+///     testing::part::<Longest>([rank(&["norm"], &[5])], "{}")?,
+/// ];
+/// let merged = testing::merge::<Longest>(&parts, [], "{}", true)?;
+/// let whole = testing::run::<Longest>([rank(&["norm", "ffn", "norm"], &[3, 7, 5])], "{}")?;
+/// assert_eq!(merged, whole);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Parts: Plugin {
     /// The inputs of [`merge`](Parts::merge): queries over `<id>.<table>`, the tables of parts, one
-    /// rank after the other, over other plugins' tables, and over `run` and `ranks`.
+    /// rank after the other, over other plugins' tables, and over small tables of the whole job, as
+    /// `run` and `ranks`. Named after the table of a part that they read, so that
+    /// [`testing::merge`](crate::testing::merge) finds it.
     const MERGE_INPUTS: &'static [Input];
 
     /// Reads the inputs, [`Plugin::INPUTS`] with the rows of one rank, and emits tables that only
-    /// `merge` reads: no findings, no charts.
+    /// `merge` reads: no findings, no charts. It emits all of them, with the same columns, also
+    /// where there are no rows. Several ranks may be worked on at once, on a thread each.
     ///
     /// # Errors
     /// Whatever keeps it from a result; the rank is then left out, and the report says so.

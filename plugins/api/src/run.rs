@@ -45,8 +45,8 @@ impl Run {
     /// plugin owns. An input can be read once.
     ///
     /// # Errors
-    /// It is not among [`Plugin::INPUTS`](crate::Plugin::INPUTS), was read
-    /// before, or its stream is broken.
+    /// It is not among [`Plugin::INPUTS`](crate::Plugin::INPUTS) (of a merging,
+    /// [`Parts::MERGE_INPUTS`](crate::Parts::MERGE_INPUTS)), was read before, or its stream is broken.
     pub fn table(&mut self, name: &str) -> Result<Table> {
         let (input, stream) = self.input(name)?;
         // SAFETY: the host lent a stream that obeys the interface; it is moved out.
@@ -158,7 +158,8 @@ impl Run {
     }
 
     /// Returns whether what [`Parts::merge`](crate::Parts::merge) emits is the section of the report;
-    /// else it is merged once more.
+    /// else it is merged once more. False in [`Plugin::run`](crate::Plugin::run) and
+    /// [`Parts::part`](crate::Parts::part), where it says nothing.
     pub fn is_final(&self) -> bool {
         self.host.is_final != 0
     }

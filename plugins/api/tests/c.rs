@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use trueno_plugin::testing::{Output, run_descriptor};
+use trueno_plugin::testing::{Output, merge_descriptor, part_descriptor, run_descriptor};
 use trueno_plugin::{Error, Result, Table, TableBuilder, abi};
 
 const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O1"];
@@ -89,11 +89,19 @@ fn c_and_rust_agree_on_every_offset() {
     if !have("cc") || size_of::<usize>() != 8 {
         return;
     }
-    let expected: String = abi::LAYOUT_64
+    let today: String = abi::LAYOUT_64
         .iter()
         .map(|(what, value, _)| format!("{what} {value}\n"))
         .collect();
-    for headers in [include(), root().join("tests/abi/1.0")] {
+    let kept = (0..=abi::MINOR).map(|minor| {
+        let headers = root().join(format!("tests/abi/{}.{minor}", abi::MAJOR));
+        let layout = std::fs::read_to_string(headers.join("layout.txt")).unwrap();
+        (headers, layout)
+    });
+    let kept: Vec<(PathBuf, String)> = kept.collect();
+    let is_same = kept.last().is_some_and(|(_, newest)| *newest == today);
+    assert!(is_same, "abi::LAYOUT_64 is not that of the newest version");
+    for (headers, expected) in kept.into_iter().chain([(include(), today)]) {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("layout");
         compile(
@@ -254,9 +262,42 @@ fn a_plugin_of_version_1_0_still_runs() {
     }
     let folder = root().join("tests/abi/1.0");
     let plugin = load(&folder, &folder.join("frozen.c"));
-    let output = run(plugin, [Table::build("bricks").u64("id", 0..2500)]).unwrap();
+    let bricks = || [Table::build("bricks").u64("id", 0..2500)];
+    let output = run(plugin, bricks()).unwrap();
     assert_eq!(output.table("seen").to_string(), "rows\n2500\n");
     assert_eq!((output.findings.len(), output.charts.len()), (1, 1));
+    // SAFETY: a descriptor as the header wants it; it ends before the fields of 1.1.
+    let part = unsafe { part_descriptor(plugin, bricks(), "{}") };
+    assert_eq!(
+        part.unwrap_err(),
+        Error::failed("the descriptor has no part")
+    );
+}
+
+#[test]
+fn a_plugin_of_version_1_1_makes_parts_and_merges_them() {
+    if !have("cc") {
+        return;
+    }
+    let folder = root().join("tests/abi/1.1");
+    let plugin = load(&folder, &folder.join("frozen.c"));
+    let bricks = |count: u64| [Table::build("bricks").u64("id", 0..count)];
+    // SAFETY: a descriptor as the header wants it.
+    let part = |count| unsafe { part_descriptor(plugin, bricks(count), "{}") }.unwrap();
+    // SAFETY: as above.
+    let merge = |parts: &[Output], is_final| unsafe {
+        merge_descriptor(plugin, parts, [], "{}", is_final).unwrap()
+    };
+    let parts = [part(1200), part(0), part(1300)];
+    assert_eq!(parts[0].table("counted").to_string(), "rows\n1200\n");
+    assert_eq!((parts[0].tables.len(), parts[0].findings.len()), (1, 0));
+    let first = merge(&parts[..2], false);
+    assert_eq!(first, parts[0]);
+    let whole = run(plugin, bricks(2500)).unwrap();
+    assert_eq!(merge(&parts, true), whole);
+    assert_eq!(merge(&[first, parts[2].clone()], true), whole);
+    assert_eq!(whole.table("seen").to_string(), "rows\n2500\n");
+    assert_eq!((whole.findings.len(), whole.charts.len()), (1, 1));
 }
 
 #[test]

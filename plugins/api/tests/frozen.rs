@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use trueno_plugin::testing::run_descriptor;
-use trueno_plugin::{Table, abi};
+use trueno_plugin::testing::{merge_descriptor, part_descriptor, run_descriptor};
+use trueno_plugin::{Table, TableBuilder, abi};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -21,8 +21,9 @@ fn kept(minor: u32) -> PathBuf {
 /// The steps of a new version, for whoever meets one of these tests.
 const STEPS: &str = "A declaration of a version that is there stays as it is. To append one: raise \
     TRUENO_PLUGIN_ABI_MINOR (trueno_plugin.h) and MINOR (plugins/api/src/abi.rs), copy trueno_plugin.h and \
-    arrow_c_abi.h to tests/abi/<version>/ with a plugin built against them, and add a line to docs/abi.md. What breaks \
-    a plugin that is built needs a new symbol and a new major version.";
+    arrow_c_abi.h to tests/abi/<version>/ with a plugin built against them and with layout.txt (what \
+    plugins/api/tests/c/layout.c prints with these headers), and add a line to docs/abi.md. What breaks a plugin that \
+    is built needs a new symbol and a new major version.";
 
 /// The declarations of a header: no comments, and one space wherever there is any.
 fn declarations(header: &str) -> String {
@@ -70,6 +71,7 @@ fn each_version_is_kept_and_on_the_page() {
             "trueno_plugin.h",
             "arrow_c_abi.h",
             "frozen.c",
+            "layout.txt",
             "libtrueno_plugin_frozen.so",
         ] {
             let path = kept(minor).join(name);
@@ -82,42 +84,106 @@ fn each_version_is_kept_and_on_the_page() {
     assert_eq!(folders.count() as u32, abi::MINOR + 1);
 }
 
-/// The layout in numbers: a struct that changed its size has changed for plugins that are built.
+/// Words and values of `layout.txt`, in its order.
+fn layout(minor: u32) -> Vec<(String, usize)> {
+    let text = text(&kept(minor).join("layout.txt"));
+    let value = |line: &str| {
+        let (what, value) = line.rsplit_once(' ').expect("words and a value");
+        (what.to_owned(), value.parse().expect("a number"))
+    };
+    text.lines().map(value).collect()
+}
+
+/// Struct that a line of the layout is of, if it says its size.
+fn sized(what: &str) -> Option<&str> {
+    what.strip_prefix("sizeof ")
+}
+
+/// A struct that changed otherwise than at its end has changed for plugins that are built.
 #[test]
-fn the_page_has_the_sizes_of_the_first_version() {
-    let page = text(&root().join("docs/abi.md"));
-    for (name, bytes) in [
-        ("trueno_input", abi::INPUT_SIZE_1_0),
-        ("trueno_plugin", abi::PLUGIN_SIZE_1_0),
-        ("trueno_run", abi::RUN_SIZE_1_0),
-    ] {
-        let is_told = page.contains(&format!("| `{name}` | {bytes} |"));
-        assert!(
-            is_told || size_of::<usize>() != 8,
-            "{name} has {bytes} bytes"
-        );
+fn a_later_version_only_appends() {
+    for minor in 1..=abi::MINOR {
+        let later = layout(minor);
+        let value = |what: &str| later.iter().find(|(other, _)| other == what).map(|of| of.1);
+        for (what, before) in layout(minor - 1) {
+            let now = value(&what).unwrap_or_else(|| panic!("{what} is gone in 1.{minor}"));
+            if sized(&what).is_some() {
+                assert!(now >= before, "{what} has shrunk in 1.{minor}");
+            } else {
+                assert_eq!(now, before, "{what} has moved in 1.{minor}");
+            }
+        }
+        let before = layout(minor - 1);
+        for (what, at) in &later {
+            let is_new = !before.iter().any(|(other, _)| other == what);
+            let Some((of, _)) = what.split_once('.').filter(|_| is_new) else {
+                continue;
+            };
+            let end = before.iter().find(|(other, _)| sized(other) == Some(of));
+            assert!(
+                end.is_none_or(|(_, end)| at >= end),
+                "{what} is not at the end of what 1.{} has",
+                minor - 1
+            );
+        }
     }
 }
 
-/// Built once, stripped, and never again: `cc -std=c11 -Os -shared -fPIC -s -Wl,--build-id=none
+#[test]
+fn the_page_has_the_sizes_of_each_version() {
+    let page = text(&root().join("docs/abi.md"));
+    for name in ["trueno_str", "trueno_input", "trueno_plugin", "trueno_run"] {
+        let size = |minor| {
+            let layout = layout(minor);
+            let found = layout.iter().find(|(what, _)| sized(what) == Some(name));
+            found.unwrap_or_else(|| panic!("no size of {name}")).1
+        };
+        let sizes = (0..=abi::MINOR).map(|minor| format!(" {} |", size(minor)));
+        let row = format!("| `{name}` |{}", sizes.collect::<String>());
+        assert!(page.contains(&row), "docs/abi.md has no line {row}");
+    }
+}
+
+/// Each built once, stripped, and never again: `cc -std=c11 -Os -shared -fPIC -s -Wl,--build-id=none
 /// -Wl,-z,noseparate-code`.
 #[test]
-fn a_library_built_against_the_first_version_runs_as_it_is() {
+fn a_library_built_against_each_version_runs_as_it_is() {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
-        eprintln!("not x86-64 Linux: the library that was built is not tried");
+        eprintln!("not x86-64 Linux: the libraries that were built are not tried");
         return;
     }
-    let library = kept(0).join("libtrueno_plugin_frozen.so");
+    for minor in 0..=abi::MINOR {
+        let plugin = load(minor);
+        // SAFETY: a descriptor as the header wants it.
+        let whole = unsafe { run_descriptor(plugin, bricks(2500), "{}") }.unwrap();
+        assert_eq!(whole.table("seen").to_string(), "rows\n2500\n");
+        assert_eq!((whole.findings.len(), whole.charts.len()), (1, 1));
+        let title = format!("version {}.{minor} runs", abi::MAJOR);
+        assert_eq!(whole.findings[0].title, title);
+        // SAFETY: as above.
+        let part = |count| unsafe { part_descriptor(plugin, bricks(count), "{}") };
+        if minor == 0 {
+            part(1).unwrap_err();
+            continue;
+        }
+        let parts = [part(1000).unwrap(), part(1500).unwrap()];
+        // SAFETY: as above.
+        let merged = unsafe { merge_descriptor(plugin, &parts, [], "{}", true) };
+        assert_eq!(merged.unwrap(), whole);
+    }
+}
+
+/// The library of that version, as it was built.
+fn load(minor: u32) -> *const abi::Plugin {
+    let library = kept(minor).join("libtrueno_plugin_frozen.so");
     // SAFETY: a library of ours without initialisers; never unloaded, so that the descriptor stays.
-    let plugin = unsafe {
+    unsafe {
         let library = std::mem::ManuallyDrop::new(libloading::Library::new(library).unwrap());
         let entry: libloading::Symbol<'_, abi::Entry> = library.get(abi::ENTRY.as_bytes()).unwrap();
         entry()
-    };
-    // SAFETY: a descriptor as the header wants it.
-    let output =
-        unsafe { run_descriptor(plugin, [Table::build("bricks").u64("id", 0..2500)], "{}") };
-    let output = output.unwrap();
-    assert_eq!(output.table("seen").to_string(), "rows\n2500\n");
-    assert_eq!((output.findings.len(), output.charts.len()), (1, 1));
+    }
+}
+
+fn bricks(count: u64) -> [TableBuilder; 1] {
+    [Table::build("bricks").u64("id", 0..count)]
 }

@@ -333,7 +333,7 @@ fn the_descriptor_says_what_the_plugin_is() {
         let text = |text: abi::Str| text.to_string_lossy().into_owned();
         assert_eq!(
             (plugin.struct_size as usize, plugin.abi_minor),
-            (abi::PLUGIN_SIZE_1_0, abi::MINOR)
+            (abi::PLUGIN_SIZE_1_1, abi::MINOR)
         );
         assert_eq!(text(plugin.id), "actor");
         assert_eq!(text(plugin.version), "1.2.3");

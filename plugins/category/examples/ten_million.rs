@@ -7,8 +7,9 @@ use std::time::Instant;
 use trueno_analysis::lanes::{
     Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span, UNCATEGORISED,
 };
+use trueno_analysis::quantiles::quantiles;
 use trueno_analysis::start_order::sort_by_start;
-use trueno_plugin_category::totals::totals;
+use trueno_plugin_category::sums::Sums;
 
 const ROWS: u64 = 10_000_000;
 const BRICKS_OF_A_LAYER: u64 = 99;
@@ -71,9 +72,10 @@ fn main() {
     });
 
     let begin = Instant::now();
-    let totals = totals(&run);
-    println!("totals           {:.3} s", begin.elapsed().as_secs_f64());
-    assert_eq!(totals.lanes[0].busy_ns, totals.lanes[0].self_ns);
+    let sums = Sums::new(&run, quantiles);
+    println!("sums             {:.3} s", begin.elapsed().as_secs_f64());
+    let total = sums.lanes[0].total;
+    assert_eq!(total.busy_ns, total.self_ns);
 
     let mut shuffled = std::mem::take(&mut run.lanes[0].spans);
     for i in (1..shuffled.len()).rev() {

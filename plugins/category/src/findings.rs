@@ -1,27 +1,28 @@
 //! Findings: what a reader should know before trusting the split into categories.
 
-use trueno_analysis::lanes::{LaneKind, Lanes, UNCATEGORISED};
+use trueno_analysis::lanes::{LaneKind, LeftOut};
 use trueno_analysis::share;
 use trueno_plugin::{Finding, Severity, counted, percent};
 
-use crate::tables::{CategoryRow, NOT_ALIVE, kind_total};
-use crate::totals::Totals;
+use crate::sums::Sums;
+use crate::tables::{CategoryRow, KindTotals, NOT_ALIVE};
 
 /// More of the host's busy time without a category than this is said.
 pub const UNCATEGORISED_SHARE: f64 = 0.2;
 /// More without any interval, of the time from the first to the last rows of the host's lanes, than this is said.
 pub const UNACCOUNTED_SHARE: f64 = 0.5;
+/// Text of the category [`trueno_analysis::lanes::UNCATEGORISED`].
+const UNCATEGORISED: &str = "uncategorised";
 
 /// Findings in the order of the thresholds above, then rows that were left out.
-pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Finding> {
+pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> Vec<Finding> {
     let mut out = Vec::new();
-    let Some(sum) = kind_total(run, totals, LaneKind::Host) else {
-        return left_out(run, out);
+    let Some(sum) = kinds[LaneKind::Host as usize] else {
+        return left_out(&sums.left_out, out);
     };
-    let uncategorised = run.texts.text(UNCATEGORISED);
     let row = rows
         .iter()
-        .find(|row| row.lane_kind == LaneKind::Host && row.category == uncategorised);
+        .find(|row| row.lane_kind == LaneKind::Host && row.category == UNCATEGORISED);
     if let Some(part) = share(row.map_or(0, |row| row.self_ns), sum.busy_ns)
         && part > UNCATEGORISED_SHARE
     {
@@ -49,7 +50,7 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
         let mut detail =
             "a lane is empty where its thread slept, or ran code that records nothing".to_owned();
         if sum.lanes > 1 {
-            let wall = if run.is_part { "window" } else { "wall time" };
+            let wall = if sums.is_part { "window" } else { "wall time" };
             detail.push_str(&format!(
                 "; wall shares are of {wall} × {} lanes",
                 sum.lanes
@@ -70,11 +71,10 @@ pub fn findings(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> Vec<Findi
                 .evidence("SELECT lane, unaccounted_ns, not_alive_ns, wall_ns FROM category.by_lane ORDER BY unaccounted_ns DESC, lane"),
         );
     }
-    left_out(run, out)
+    left_out(&sums.left_out, out)
 }
 
-fn left_out(run: &Lanes, mut out: Vec<Finding>) -> Vec<Finding> {
-    let left = run.left_out;
+fn left_out(left: &LeftOut, mut out: Vec<Finding>) -> Vec<Finding> {
     let rows = left.bound + left.invalid + left.impossible;
     if rows > 0 {
         let title = counted(rows, "row is part of no time", "rows are part of no time");

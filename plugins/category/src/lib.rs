@@ -13,12 +13,21 @@
 //! `category_rules` has the categories of names: a kernel, call or transfer goes by
 //! its own name before its brick's, and what has no row there is `uncategorised`.
 
+//!
+//! A job of ranks is added up rank by rank ([`parts`]): ranks share no lane, so that all sums of a job are sums of
+//! those of its ranks, and the durations of a label are kept as values with counts.
+
 pub mod findings;
+pub mod parts;
+pub mod sums;
 pub mod tables;
 pub mod totals;
 
 use trueno_analysis::lanes;
-use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
+use trueno_analysis::quantiles::{Quantiles, quantiles};
+use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
+
+use crate::sums::Sums;
 
 /// The plugin.
 pub struct Category;
@@ -30,27 +39,53 @@ impl Plugin for Category {
     type Options = ();
 
     fn run(run: &mut Run, _options: ()) -> Result<()> {
-        let lanes = lanes::load(run)?;
-        let totals = totals::totals(&lanes);
-        let rows = tables::category_rows(&lanes, &totals);
-        run.emit(tables::by_category(&lanes, &totals, &rows))?;
-        run.emit(tables::by_brick(&lanes, &totals))?;
-        run.emit(tables::by_lane(&lanes, &totals))?;
-        for finding in findings::findings(&lanes, &totals, &rows) {
-            run.finding(finding)?;
-        }
-        if !rows.is_empty() {
-            let title = "Self time by category";
-            run.chart(Chart::stacked_bar(
-                title,
-                "by_category",
-                "lane_kind",
-                "self_ns",
-                "category",
-            ))?;
-        }
-        Ok(())
+        let sums = Sums::new(&lanes::load(run)?, quantiles);
+        emit(run, &sums)
     }
 }
 
-export!(Category);
+impl Parts for Category {
+    const MERGE_INPUTS: &'static [Input] = &parts::INPUTS;
+
+    fn part(run: &mut Run, _options: ()) -> Result<()> {
+        let sums = Sums::new(&lanes::load(run)?, |dur_ns| {
+            dur_ns.iter().copied().collect()
+        });
+        parts::emit(run, &sums)
+    }
+
+    fn merge(run: &mut Run, _options: ()) -> Result<()> {
+        let sums = parts::read(run)?;
+        if run.is_final() {
+            emit(run, &sums.into_quantiles())
+        } else {
+            parts::emit(run, &sums)
+        }
+    }
+}
+
+/// Emits the section.
+fn emit(run: &mut Run, sums: &Sums<Option<Quantiles>>) -> Result<()> {
+    let lanes = tables::lane_rows(sums);
+    let kinds = tables::kind_totals(&lanes, sums.wall_ns);
+    let rows = tables::category_rows(sums, &kinds);
+    run.emit(tables::by_category(&rows, &kinds))?;
+    run.emit(tables::by_brick(sums, &kinds))?;
+    run.emit(tables::by_lane(&lanes))?;
+    for finding in findings::findings(sums, &kinds, &rows) {
+        run.finding(finding)?;
+    }
+    if !rows.is_empty() {
+        let title = "Self time by category";
+        run.chart(Chart::stacked_bar(
+            title,
+            "by_category",
+            "lane_kind",
+            "self_ns",
+            "category",
+        ))?;
+    }
+    Ok(())
+}
+
+export!(Category, parts);

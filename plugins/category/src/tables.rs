@@ -10,11 +10,13 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trueno_analysis::lanes::{Label, LaneKind, Lanes};
+use trueno_analysis::lanes::LaneKind;
+use trueno_analysis::quantiles::Quantiles;
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::totals::{LabelTotal, LaneTotal, Totals};
+use crate::sums::{LabelKey, LabelSum, Sums};
+use crate::totals::{LabelTotal, LaneTotal};
 
 /// Name of the row for time between the first and the last row of a lane in which nothing ran on it.
 pub const UNACCOUNTED: &str = "unaccounted";
@@ -30,10 +32,13 @@ pub struct KindTotal {
     /// Σ from the first row to the last, as far as that is in the window.
     pub alive_ns: i64,
     /// Number of lanes; of a pool those that were there at once.
-    pub lanes: usize,
+    pub lanes: u64,
     /// Window × lanes.
     pub wall_ns: i64,
 }
+
+/// Sums by kind of lane; `None` where there is no such lane.
+pub type KindTotals = [Option<KindTotal>; 2];
 
 /// One row of `by_category`.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,96 +57,96 @@ pub struct CategoryRow {
     pub bound_calls: Option<u64>,
 }
 
-/// Sums over the lanes of one kind; `None` when the run has no such lane.
-pub fn kind_total(run: &Lanes, totals: &Totals, kind: LaneKind) -> Option<KindTotal> {
-    let rows = || {
-        lane_rows(run, totals)
-            .into_iter()
-            .filter(|row| row.kind == kind)
-    };
-    let lanes: usize = rows().map(|row| row.lanes).sum();
-    let found = KindTotal {
-        busy_ns: rows().fold(0, |sum, row| sum.saturating_add(row.total.busy_ns)),
-        alive_ns: rows().fold(0, |sum, row| sum.saturating_add(row.total.alive_ns)),
-        lanes,
-        wall_ns: run.wall_ns.saturating_mul(lanes as i64),
-    };
-    rows().next().map(|_| found)
-}
-
 /// A lane, or all threads of a pool.
-struct LaneRow {
-    name: String,
-    kind: LaneKind,
-    total: LaneTotal,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneRow<'a> {
+    /// Name of the lane, or heading of the pool.
+    pub name: &'a str,
+    /// Host or device.
+    pub kind: LaneKind,
+    /// Busy and self time, of a pool thread by thread.
+    pub total: LaneTotal,
+    /// From the first row to the last, as far as that is in the window; of a pool thread by thread.
+    pub alive_ns: i64,
     /// One, or as many as were there at once.
-    lanes: usize,
+    pub lanes: u64,
     /// Window × lanes.
-    wall_ns: i64,
+    pub wall_ns: i64,
 }
 
 /// Lanes in their order; a pool stands in the place of its first thread.
-fn lane_rows(run: &Lanes, totals: &Totals) -> Vec<LaneRow> {
-    let mut rows = Vec::with_capacity(run.lanes.len());
-    for (at, lane) in run.lanes.iter().enumerate() {
-        if totals.pools.follows(at) {
-            continue;
-        }
-        let (name, total, lanes) = match totals.pools.led_by(at) {
-            None => (lane.name.clone(), totals.lanes[at], 1),
-            Some(pool) => {
-                let mut sum = LaneTotal::default();
-                for of in pool.threads.iter().map(|at| totals.lanes[*at]) {
-                    sum.busy_ns = sum.busy_ns.saturating_add(of.busy_ns);
-                    sum.self_ns = sum.self_ns.saturating_add(of.self_ns);
-                    sum.alive_ns = sum.alive_ns.saturating_add(of.alive_ns);
-                }
-                (pool.heading(), sum, pool.slots)
+pub fn lane_rows<D>(sums: &Sums<D>) -> Vec<LaneRow<'_>> {
+    let mut rows: Vec<LaneRow<'_>> = Vec::with_capacity(sums.lanes.len());
+    let mut pools: BTreeMap<i64, usize> = BTreeMap::new();
+    for lane in &sums.lanes {
+        let alive_ns = lane.alive_ns(sums.wall_ns);
+        if let Some(pool) = lane.pool {
+            if let Some(row) = pools.get(&pool).and_then(|at| rows.get_mut(*at)) {
+                row.total.busy_ns = row.total.busy_ns.saturating_add(lane.total.busy_ns);
+                row.total.self_ns = row.total.self_ns.saturating_add(lane.total.self_ns);
+                row.alive_ns = row.alive_ns.saturating_add(alive_ns);
+                continue;
             }
-        };
+            pools.insert(pool, rows.len());
+        }
         rows.push(LaneRow {
-            name,
-            kind: lane.kind,
-            total,
-            lanes,
-            wall_ns: run.wall_ns.saturating_mul(lanes as i64),
+            name: &lane.name,
+            kind: lane.key.kind(),
+            total: lane.total,
+            alive_ns,
+            lanes: lane.lanes,
+            wall_ns: wall_of(lane.lanes, sums.wall_ns),
         });
     }
     rows
 }
 
-/// Labels that have rows on a kind of lane.
-fn labels<'a>(
-    run: &'a Lanes,
-    totals: &'a Totals,
-    kind: LaneKind,
-) -> impl Iterator<Item = (Label, &'a LabelTotal)> {
-    (0..run.labels.all().len() as u32)
-        .map(move |label| (run.labels.get(label), totals.label(kind, label)))
-        .filter(|(_, total)| total.calls + total.bound_calls > 0)
+/// The window times the number of lanes.
+fn wall_of(lanes: u64, wall_ns: i64) -> i64 {
+    wall_ns.saturating_mul(i64::try_from(lanes).unwrap_or(i64::MAX))
+}
+
+/// Sums over the lanes of each kind.
+pub fn kind_totals(lanes: &[LaneRow<'_>], wall_ns: i64) -> KindTotals {
+    let mut kinds = KindTotals::default();
+    for row in lanes {
+        let sum = kinds[row.kind as usize].get_or_insert_default();
+        sum.busy_ns = sum.busy_ns.saturating_add(row.total.busy_ns);
+        sum.alive_ns = sum.alive_ns.saturating_add(row.alive_ns);
+        sum.lanes = sum.lanes.saturating_add(row.lanes);
+        sum.wall_ns = wall_of(sum.lanes, wall_ns);
+    }
+    kinds
 }
 
 /// Rows of `by_category`: host first, then by self time, `unaccounted` and, where there is such time, `not alive`
 /// last.
-pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
+pub fn category_rows<D>(sums: &Sums<D>, kinds: &KindTotals) -> Vec<CategoryRow> {
     let mut out = Vec::new();
     for kind in LaneKind::ALL {
-        let Some(sum) = kind_total(run, totals, kind) else {
+        let Some(sum) = kinds[kind as usize] else {
             continue;
         };
-        let mut rows: BTreeMap<u32, CategoryRow> = BTreeMap::new();
-        for (label, total) in labels(run, totals, kind) {
-            let row = rows.entry(label.category).or_insert_with(|| CategoryRow {
+        let mut rows: BTreeMap<&str, CategoryRow> = BTreeMap::new();
+        for (label, of) in sums
+            .labels
+            .iter()
+            .filter(|(label, _)| label.lane_kind == kind)
+        {
+            let row = rows.entry(&label.category).or_insert_with(|| CategoryRow {
                 lane_kind: kind,
-                category: run.texts.text(label.category).to_owned(),
+                category: label.category.clone(),
                 calls: Some(0),
                 self_ns: 0,
-                inclusive_ns: Some(totals.category_ns(kind, label.category)),
+                inclusive_ns: Some(sums.category_ns(kind, &label.category)),
                 bound_calls: Some(0),
             });
-            row.calls = row.calls.map(|calls| calls + total.calls);
-            row.bound_calls = row.bound_calls.map(|calls| calls + total.bound_calls);
-            row.self_ns += total.self_ns;
+            let total = &of.total;
+            row.calls = row.calls.map(|calls| calls.saturating_add(total.calls));
+            row.bound_calls = row
+                .bound_calls
+                .map(|calls| calls.saturating_add(total.bound_calls));
+            row.self_ns = row.self_ns.saturating_add(total.self_ns);
         }
         let mut rows: Vec<CategoryRow> = rows.into_values().collect();
         rows.sort_by(|a, b| {
@@ -171,9 +176,8 @@ pub fn category_rows(run: &Lanes, totals: &Totals) -> Vec<CategoryRow> {
 /// `inclusive_ns`: union of its intervals lane by lane, computed; `busy_share`:
 /// self / Σ busy; `wall_share`: self / (window × lanes of the kind); `bound_calls`: rows
 /// that only bound their work, part of no time.
-pub fn by_category(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> TableBuilder {
-    let sums = LaneKind::ALL.map(|kind| kind_total(run, totals, kind).unwrap_or_default());
-    let sum = |row: &CategoryRow| sums[row.lane_kind as usize];
+pub fn by_category(rows: &[CategoryRow], kinds: &KindTotals) -> TableBuilder {
+    let sum = |row: &CategoryRow| kinds[row.lane_kind as usize].unwrap_or_default();
     let busy_share =
         |row: &CategoryRow| row.calls.and_then(|_| share(row.self_ns, sum(row).busy_ns));
     Table::build("by_category")
@@ -196,93 +200,49 @@ pub fn by_category(run: &Lanes, totals: &Totals, rows: &[CategoryRow]) -> TableB
 /// `elements_per_s`: those / union of the calls that declare some; `min_ns`,
 /// `median_ns`, `p99_ns`, `max_ns`: of the whole durations, by nearest rank,
 /// null when all calls are bound.
-pub fn by_brick(run: &Lanes, totals: &Totals) -> TableBuilder {
-    let sums = LaneKind::ALL.map(|kind| kind_total(run, totals, kind).unwrap_or_default());
-    let mut rows: Vec<(LaneKind, Label, &LabelTotal)> = Vec::new();
-    for kind in LaneKind::ALL {
-        let first = rows.len();
-        rows.extend(labels(run, totals, kind).map(|(label, total)| (kind, label, total)));
-        let text = |number| run.texts.text(number);
-        rows[first..].sort_by(|(_, a, a_total), (_, b, b_total)| {
-            let a_key = (
-                Reverse(a_total.self_ns),
-                text(a.name),
-                text(a.kind),
-                text(a.category),
-            );
-            a_key.cmp(&(
-                Reverse(b_total.self_ns),
-                text(b.name),
-                text(b.kind),
-                text(b.category),
-            ))
-        });
-    }
+pub fn by_brick(sums: &Sums<Option<Quantiles>>, kinds: &KindTotals) -> TableBuilder {
+    type Row<'a> = (&'a LabelKey, &'a LabelSum<Option<Quantiles>>);
+    let mut rows: Vec<Row<'_>> = sums.labels.iter().collect();
+    // What ties stays in the order of keys.
+    rows.sort_by_key(|(label, of)| (label.lane_kind, Reverse(of.total.self_ns)));
+    let labels = || rows.iter().map(|(label, _)| *label);
+    let totals = || rows.iter().map(|(_, of)| &of.total);
+    let dur_ns = || rows.iter().map(|(_, of)| of.durations);
+    let share_of = |(label, of): &Row<'_>, whole: fn(KindTotal) -> i64| {
+        let kind = kinds[label.lane_kind as usize].unwrap_or_default();
+        share(of.total.self_ns, whole(kind))
+    };
     let per_s = |total: &LabelTotal| {
         let elements = total.elements.filter(|_| total.with_elements_ns > 0)?;
         Some(elements as f64 / (total.with_elements_ns as f64 / 1e9))
     };
-    let text = |number: u32| run.texts.text(number);
+    let elements = |total: &LabelTotal| {
+        let sum = total.elements?;
+        Some(u64::try_from(sum).unwrap_or(u64::MAX))
+    };
     Table::build("by_brick")
-        .text("lane_kind", rows.iter().map(|(kind, ..)| kind.name()))
-        .text("kind", rows.iter().map(|(_, label, _)| text(label.kind)))
-        .text("name", rows.iter().map(|(_, label, _)| text(label.name)))
-        .text(
-            "category",
-            rows.iter().map(|(_, label, _)| text(label.category)),
-        )
-        .u64("calls", rows.iter().map(|(.., total)| total.calls))
-        .i64("self_ns", rows.iter().map(|(.., total)| total.self_ns))
-        .i64(
-            "inclusive_ns",
-            rows.iter().map(|(.., total)| total.inclusive_ns),
-        )
+        .text("lane_kind", labels().map(|label| label.lane_kind.name()))
+        .text("kind", labels().map(|label| &label.kind))
+        .text("name", labels().map(|label| &label.name))
+        .text("category", labels().map(|label| &label.category))
+        .u64("calls", totals().map(|total| total.calls))
+        .i64("self_ns", totals().map(|total| total.self_ns))
+        .i64("inclusive_ns", totals().map(|total| total.inclusive_ns))
         .f64(
             "busy_share",
-            rows.iter()
-                .map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].busy_ns)),
+            rows.iter().map(|row| share_of(row, |kind| kind.busy_ns)),
         )
         .f64(
             "wall_share",
-            rows.iter()
-                .map(|(kind, _, total)| share(total.self_ns, sums[*kind as usize].wall_ns)),
+            rows.iter().map(|row| share_of(row, |kind| kind.wall_ns)),
         )
-        .u64(
-            "elements",
-            rows.iter().map(|(.., total)| {
-                total
-                    .elements
-                    .map(|sum| u64::try_from(sum).unwrap_or(u64::MAX))
-            }),
-        )
-        .f64(
-            "elements_per_s",
-            rows.iter().map(|(.., total)| per_s(total)),
-        )
-        .i64(
-            "min_ns",
-            rows.iter()
-                .map(|(.., total)| total.dur_ns.map(|dur| dur.min)),
-        )
-        .i64(
-            "median_ns",
-            rows.iter()
-                .map(|(.., total)| total.dur_ns.map(|dur| dur.median)),
-        )
-        .i64(
-            "p99_ns",
-            rows.iter()
-                .map(|(.., total)| total.dur_ns.map(|dur| dur.p99)),
-        )
-        .i64(
-            "max_ns",
-            rows.iter()
-                .map(|(.., total)| total.dur_ns.map(|dur| dur.max)),
-        )
-        .u64(
-            "bound_calls",
-            rows.iter().map(|(.., total)| total.bound_calls),
-        )
+        .u64("elements", totals().map(elements))
+        .f64("elements_per_s", totals().map(per_s))
+        .i64("min_ns", dur_ns().map(|dur| dur.map(|dur| dur.min)))
+        .i64("median_ns", dur_ns().map(|dur| dur.map(|dur| dur.median)))
+        .i64("p99_ns", dur_ns().map(|dur| dur.map(|dur| dur.p99)))
+        .i64("max_ns", dur_ns().map(|dur| dur.map(|dur| dur.max)))
+        .u64("bound_calls", totals().map(|total| total.bound_calls))
 }
 
 /// Table `by_lane`: host threads by number, then device streams; threads of a pool are one row.
@@ -291,21 +251,20 @@ pub fn by_brick(run: &Lanes, totals: &Totals) -> TableBuilder {
 /// by another pass and equal to it; `unaccounted_ns`: without any interval, between the lane's first row and its
 /// last; `not_alive_ns`: before and after those; `wall_ns`: the window, of a pool times the threads that were there at
 /// once, which is busy + unaccounted + not alive.
-pub fn by_lane(run: &Lanes, totals: &Totals) -> TableBuilder {
-    let rows = lane_rows(run, totals);
+pub fn by_lane(rows: &[LaneRow<'_>]) -> TableBuilder {
     let total = || rows.iter().map(|row| &row.total);
     Table::build("by_lane")
-        .text("lane", rows.iter().map(|row| &row.name))
+        .text("lane", rows.iter().map(|row| row.name))
         .text("lane_kind", rows.iter().map(|row| row.kind.name()))
         .i64("busy_ns", total().map(|total| total.busy_ns))
         .i64("self_ns", total().map(|total| total.self_ns))
         .i64(
             "unaccounted_ns",
-            total().map(|total| total.alive_ns - total.busy_ns),
+            rows.iter().map(|row| row.alive_ns - row.total.busy_ns),
         )
         .i64("wall_ns", rows.iter().map(|row| row.wall_ns))
         .i64(
             "not_alive_ns",
-            rows.iter().map(|row| row.wall_ns - row.total.alive_ns),
+            rows.iter().map(|row| row.wall_ns - row.alive_ns),
         )
 }

@@ -5,12 +5,11 @@
 
 use trueno_analysis::lanes::{LaneKind, Lanes, NO_ELEMENTS};
 use trueno_analysis::pools::Pools;
-use trueno_analysis::quantiles::{Quantiles, quantiles};
 use trueno_analysis::sweep::OpenIntervals;
 use trueno_analysis::unions::{GroupedUnions, UnionLength};
 
 /// Totals of one label (kind, name, category) on one kind of lane.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelTotal {
     /// Intervals.
     pub calls: u64,
@@ -24,8 +23,21 @@ pub struct LabelTotal {
     pub elements: Option<u128>,
     /// Union of those that declare elements, lane by lane.
     pub with_elements_ns: i64,
-    /// Quantiles of the durations.
-    pub dur_ns: Option<Quantiles>,
+}
+
+impl LabelTotal {
+    /// Adds that of other lanes.
+    pub fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.bound_calls = self.bound_calls.saturating_add(other.bound_calls);
+        self.self_ns = self.self_ns.saturating_add(other.self_ns);
+        self.inclusive_ns = self.inclusive_ns.saturating_add(other.inclusive_ns);
+        if let Some(elements) = other.elements {
+            let sum = self.elements.unwrap_or(0).saturating_add(elements);
+            self.elements = Some(sum);
+        }
+        self.with_elements_ns = self.with_elements_ns.saturating_add(other.with_elements_ns);
+    }
 }
 
 /// Totals of one lane.
@@ -35,8 +47,6 @@ pub struct LaneTotal {
     pub busy_ns: i64,
     /// Sum of the self times of its intervals.
     pub self_ns: i64,
-    /// From its first row to its last, as far as that is in the window.
-    pub alive_ns: i64,
 }
 
 /// All totals of a run.
@@ -110,7 +120,6 @@ pub fn totals(run: &Lanes) -> Totals {
         out.lanes.push(LaneTotal {
             busy_ns: busy.total_ns(),
             self_ns,
-            alive_ns: lane.alive_ns(run.wall_ns),
         });
     }
     for kind in LaneKind::ALL {
@@ -118,7 +127,6 @@ pub fn totals(run: &Lanes) -> Totals {
             total.inclusive_ns = inclusive[kind as usize].total_ns(label);
             total.with_elements_ns = with_elements[kind as usize].total_ns(label);
         }
-        durations(run, kind, &mut out.labels[kind as usize]);
     }
     for (&(kind, label), &count) in &run.bound {
         out.labels[kind as usize][label as usize].bound_calls += count;
@@ -145,11 +153,18 @@ fn book_self_times(
     sum_ns
 }
 
-/// Quantiles of each label: all durations side by side in one array, label by label.
-fn durations(run: &Lanes, kind: LaneKind, totals: &mut [LabelTotal]) {
+/// Goes through the labels of a kind of lane by number, each with the durations of its intervals in any order: all of
+/// them side by side in one array, label by label.
+pub fn for_each_label(
+    run: &Lanes,
+    totals: &Totals,
+    kind: LaneKind,
+    mut with: impl FnMut(u32, &mut [i64]),
+) {
+    let totals = &totals.labels[kind as usize];
     let mut next = Vec::with_capacity(totals.len());
     let mut rows = 0;
-    for total in totals.iter() {
+    for total in totals {
         next.push(rows);
         rows += total.calls as usize;
     }
@@ -164,7 +179,7 @@ fn durations(run: &Lanes, kind: LaneKind, totals: &mut [LabelTotal]) {
         dur_ns[*at] = span.dur_ns();
         *at += 1;
     }
-    for (total, &end) in totals.iter_mut().zip(&next) {
-        total.dur_ns = quantiles(&mut dur_ns[end - total.calls as usize..end]);
+    for (label, (total, &end)) in (0..).zip(totals.iter().zip(&next)) {
+        with(label, &mut dur_ns[end - total.calls as usize..end]);
     }
 }

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use trueno_analysis::intervals::IntervalSet;
+use trueno_plugin::rank;
 
 use crate::operations::{Loaded, Operation};
 
@@ -80,6 +81,20 @@ pub struct SpanTimes {
     pub idle_ns: i64,
 }
 
+impl SpanTimes {
+    /// Adds those of another rank.
+    pub fn add(&mut self, other: &Self) {
+        let sum = |a: &mut i64, b: i64| *a = a.saturating_add(b);
+        sum(&mut self.span_ns, other.span_ns);
+        sum(&mut self.idle_ns, other.idle_ns);
+        for (of, more) in self.kinds.iter_mut().zip(&other.kinds) {
+            sum(&mut of.busy_ns, more.busy_ns);
+            sum(&mut of.exposed_ns, more.exposed_ns);
+            sum(&mut of.split_ns, more.split_ns);
+        }
+    }
+}
+
 /// Busy times of devices by kind.
 #[derive(Clone, Debug)]
 pub struct Exposure {
@@ -144,14 +159,35 @@ impl Exposure {
     }
 }
 
-/// All devices together, then each: by the number of the device.
-pub fn scopes(loaded: &Loaded) -> Vec<(Option<i64>, Exposure)> {
-    let all = Exposure::from_operations(loaded, &loaded.operations);
-    let each = loaded.devices().filter_map(|operations| {
-        let exposure = Exposure::from_operations(loaded, operations)?;
-        Some((Some(operations[0].device), exposure))
-    });
-    all.map(|all| (None, all)).into_iter().chain(each).collect()
+/// Devices whose operations are looked at together.
+#[derive(Clone, Debug)]
+pub struct Scope {
+    /// Their rank.
+    pub rank: i64,
+    /// The device; `None`: all of the rank.
+    pub device: Option<i64>,
+    /// Their busy times.
+    pub exposure: Exposure,
+}
+
+/// Of each rank all devices together, then each: by the number of the device.
+pub fn scopes(loaded: &Loaded) -> Vec<Scope> {
+    let mut out = Vec::new();
+    let rank = |o: &Operation| rank::of_place(o.device).0;
+    for of_rank in loaded.operations.chunk_by(|a, b| rank(a) == rank(b)) {
+        let devices = of_rank.chunk_by(|a, b| a.device == b.device);
+        let scope = |device: Option<i64>, operations: &[Operation]| {
+            let exposure = Exposure::from_operations(loaded, operations)?;
+            Some(Scope {
+                rank: rank(&operations[0]),
+                device,
+                exposure,
+            })
+        };
+        out.extend(scope(None, of_rank));
+        out.extend(devices.filter_map(|of_device| scope(Some(of_device[0].device), of_device)));
+    }
+    out
 }
 
 /// Copies of one direction on one device.
@@ -170,14 +206,23 @@ pub struct Copies {
 }
 
 impl Copies {
+    /// Adds others.
+    pub fn merge(&mut self, other: &Self) {
+        self.operations = self.operations.saturating_add(other.operations);
+        self.dur_ns = self.dur_ns.saturating_add(other.dur_ns);
+        self.stated = self.stated.saturating_add(other.stated);
+        self.bytes = self.bytes.saturating_add(other.bytes);
+        self.stated_ns = self.stated_ns.saturating_add(other.stated_ns);
+    }
+
     /// Bytes a second of those that state their bytes.
     pub fn bytes_per_s(&self) -> Option<f64> {
         (self.stated_ns > 0).then(|| self.bytes as f64 * 1e9 / self.stated_ns as f64)
     }
 }
 
-/// Transfers by device and name of direction.
-pub fn copies(loaded: &Loaded) -> BTreeMap<(i64, u32), Copies> {
+/// Transfers by device and direction.
+pub fn copies(loaded: &Loaded) -> BTreeMap<(i64, String), Copies> {
     let mut out: BTreeMap<(i64, u32), Copies> = BTreeMap::new();
     let is_transfer = |o: &&Operation| loaded.names[o.name as usize].is_transfer;
     for operation in loaded.operations.iter().filter(is_transfer) {
@@ -191,5 +236,8 @@ pub fn copies(loaded: &Loaded) -> BTreeMap<(i64, u32), Copies> {
             of.stated_ns = of.stated_ns.saturating_add(dur_ns);
         }
     }
-    out
+    let named = out.into_iter();
+    named
+        .map(|((device, name), of)| ((device, loaded.names[name as usize].text.clone()), of))
+        .collect()
 }

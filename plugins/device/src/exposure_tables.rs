@@ -1,10 +1,13 @@
 //! Output tables of [`crate::exposure`].
 
-use trueno_analysis::steps::Step;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::exposure::{Exposure, Kind, SpanTimes, copies};
-use crate::operations::{Loaded, device_name};
+use crate::exposure::{Copies, Kind, SpanTimes};
+use crate::operations::device_name;
+use crate::sums::StepTimes;
 
 /// Name of the row of time in which nothing runs.
 const IDLE: &str = "idle";
@@ -56,16 +59,16 @@ fn columns(table: TableBuilder, rows: &[Row], share_of: &'static str) -> TableBu
         .text("share_of", rows.iter().map(|_| share_of))
 }
 
-/// Table `exposure`: all devices together, then each, by kind of work.
+/// Table `exposure`: all devices of each rank together, added up, then each, by kind of work.
 ///
-/// `scope`: `all` or the device; `kind`: `computation`, `communication`, `copy` or `idle`; `busy_ns`: any such
+/// `scope`: `all` (those of a rank together, sums over the ranks) or the device; `kind`: `computation`, `communication`, `copy` or `idle`; `busy_ns`: any such
 /// operation runs, null for idle; `exposed_ns`: and no other; `overlapped_ns`: the rest; `split_ns`: each instant
 /// once, see [`mod@crate::exposure`]; `share`: of the span in `split_ns`; `share_of`: `span`, first start to last end.
-pub fn exposure(scopes: &[(Option<i64>, Exposure)]) -> TableBuilder {
+pub fn exposure(scopes: &BTreeMap<Option<i64>, SpanTimes>) -> TableBuilder {
     let all: Vec<(String, Row)> = scopes
         .iter()
-        .flat_map(|(scope, exposure)| {
-            let rows = rows(&exposure.whole()).into_iter();
+        .flat_map(|(scope, times)| {
+            let rows = rows(times).into_iter();
             rows.map(|row| (scope_name(*scope), row))
         })
         .collect();
@@ -81,20 +84,17 @@ pub fn exposure(scopes: &[(Option<i64>, Exposure)]) -> TableBuilder {
 ///
 /// `step`, `iteration`, `start_ns`, `dur_ns`: the iteration; `scope`: all devices of its rank, then each; the other
 /// columns as in [`exposure`]; `share_of`: `step`.
-pub fn by_step(steps: &[Step], scopes: &[(Option<i64>, Exposure)]) -> TableBuilder {
-    let mut places: Vec<(&Step, String)> = Vec::new();
+pub fn by_step(steps: &[StepTimes]) -> TableBuilder {
+    let mut places: Vec<(&StepTimes, String)> = Vec::new();
     let mut all: Vec<Row> = Vec::new();
     for step in steps {
-        let is_own = |scope: &Option<i64>| {
-            scope.is_none_or(|device| trueno_plugin::rank::of_place(device).0 == step.rank)
-        };
-        for (scope, exposure) in scopes.iter().filter(|(scope, _)| is_own(scope)) {
-            let rows = rows(&exposure.within(step.start_ns, step.end_ns));
+        for (scope, times) in &step.scopes {
+            let rows = rows(times);
             places.extend(rows.iter().map(|_| (step, scope_name(*scope))));
             all.extend(rows);
         }
     }
-    let steps = || places.iter().map(|place| place.0);
+    let steps = || places.iter().map(|place| &place.0.step);
     let table = Table::build("exposure_by_step")
         .text("step", steps().map(|step| &step.name))
         .u64("iteration", steps().map(|step| step.iteration))
@@ -111,17 +111,12 @@ pub fn by_step(steps: &[Step], scopes: &[(Option<i64>, Exposure)]) -> TableBuild
 ///
 /// `place`; `direction`; `operations`; `dur_ns`: sum; `bytes`: sum of those that state theirs, null where none does;
 /// `stated`: their number; `bytes_per_s`: `bytes` over the time of those.
-pub fn copies_by_direction(loaded: &Loaded) -> TableBuilder {
-    let copies = copies(loaded);
+pub fn copies_by_direction(copies: &BTreeMap<(i64, String), Copies>) -> TableBuilder {
     let mut rows: Vec<_> = copies.iter().collect();
-    rows.sort_by_key(|((device, name), of)| {
-        let name = &loaded.names[*name as usize].text;
-        (std::cmp::Reverse(of.dur_ns), *device, name)
-    });
-    let name = |number: u32| &loaded.names[number as usize].text;
+    rows.sort_by_key(|(key, of)| (Reverse(of.dur_ns), *key));
     Table::build("copies")
         .text("place", rows.iter().map(|row| device_name(row.0.0)))
-        .text("direction", rows.iter().map(|row| name(row.0.1)))
+        .text("direction", rows.iter().map(|row| &row.0.1))
         .u64("operations", rows.iter().map(|row| row.1.operations))
         .i64("dur_ns", rows.iter().map(|row| row.1.dur_ns))
         .u64(

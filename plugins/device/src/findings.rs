@@ -2,29 +2,30 @@
 
 use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
 
-use crate::idle::Place;
-use crate::operations::{Loaded, device_name};
+use crate::idle::PlaceTimes;
+use crate::operations::device_name;
+use crate::sums::Sums;
 
 /// One for each device, and what is left out.
-pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
-    let devices = places.iter().filter(|place| place.stream.is_none());
+pub fn findings(sums: &Sums) -> Vec<Finding> {
+    let devices = sums.places.values().filter(|place| place.stream.is_none());
     let mut out: Vec<Finding> = devices.filter_map(idle).collect();
-    let all = loaded.operations.len();
-    if loaded.not_linked > 0 {
+    let counts = &sums.counts;
+    if counts.not_linked > 0 {
         let title = format!(
             "of {} of {} of devices it is not recorded who asked for {}",
-            loaded.not_linked,
-            counted(all, "operation", "operations"),
-            agreeing(loaded.not_linked, "it", "them")
+            counts.not_linked,
+            counted(counts.operations, "operation", "operations"),
+            agreeing(counts.not_linked, "it", "them")
         );
         out.push(
             Finding::new("not_linked", Severity::Info, title)
                 .detail("their launches and queues are not measurable, and gaps before them have no known cause"),
         );
     }
-    if loaded.before_call > 0 {
+    if counts.before_call > 0 {
         let title = counted(
-            loaded.before_call,
+            counts.before_call,
             "operation began before the call for it",
             "operations began before the call for them",
         );
@@ -34,9 +35,9 @@ pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
                 .suggestion("see the findings of sanity"),
         );
     }
-    if loaded.left_out > 0 {
+    if counts.left_out > 0 {
         let title = counted(
-            loaded.left_out,
+            counts.left_out,
             "row of device work is in no figure",
             "rows of device work are in no figure",
         );
@@ -49,13 +50,13 @@ pub fn findings(loaded: &Loaded, places: &[Place]) -> Vec<Finding> {
 }
 
 /// Iterations that `exposure_by_step` leaves out.
-pub fn steps_left_out(shown: usize, all: usize) -> Finding {
+pub fn steps_left_out(shown: usize, all: u64) -> Finding {
     let title = format!("exposure_by_step has the first {shown} of {all} iterations");
     Finding::new("steps_left_out", Severity::Info, title)
         .suggestion("--set device.steps=N shows more; `exposure` has all of them")
 }
 
-fn idle(place: &Place) -> Option<Finding> {
+fn idle(place: &PlaceTimes) -> Option<Finding> {
     let (span_ns, idle_ns) = (place.span_ns(), place.idle_ns());
     if span_ns <= 0 {
         return None;
@@ -68,7 +69,7 @@ fn idle(place: &Place) -> Option<Finding> {
     );
     let mut finding = Finding::new("idle", Severity::Info, title)
         .evidence("SELECT * FROM device.gaps ORDER BY dur_ns DESC");
-    let parts = place.parts();
+    let parts = place.parts;
     let told = |of| parts.told(of).map(|ns| share(ns, idle_ns));
     match (
         told(|parts| parts.not_asked_ns),

@@ -15,7 +15,7 @@ use crate::queue::{Queue, queue};
 
 /// The parts of a gap, or of all; they add up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Parts {
+pub struct IdleParts {
     /// Before the call.
     pub not_asked_ns: i64,
     /// Since the call, in gaps in which it began.
@@ -26,7 +26,7 @@ pub struct Parts {
     pub not_known_ns: i64,
 }
 
-impl Parts {
+impl IdleParts {
     fn add(&mut self, other: Self) {
         let sum = |a: &mut i64, b: i64| *a = a.saturating_add(b);
         sum(&mut self.not_asked_ns, other.not_asked_ns);
@@ -68,7 +68,7 @@ pub struct Gap {
     /// The one that ended it.
     pub next: Operation,
     /// Its parts.
-    pub parts: Parts,
+    pub parts: IdleParts,
 }
 
 impl Gap {
@@ -78,9 +78,9 @@ impl Gap {
     }
 }
 
-/// A device, or one of its streams.
+/// Times of a device, or of one of its streams.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct PlaceTimes {
     /// The device.
     pub device: i64,
     /// The stream; `None` for all of the device.
@@ -93,13 +93,17 @@ pub struct Place {
     pub last_ns: i64,
     /// Time in which any was running.
     pub busy_ns: i64,
-    /// Gaps in the order of time.
-    pub gaps: Vec<Gap>,
+    /// Parts of the idle time.
+    pub parts: IdleParts,
+    /// Number of gaps.
+    pub gaps: u64,
+    /// Duration of the longest.
+    pub longest_ns: Option<i64>,
     /// Operations that waited.
     pub queue: Option<Queue>,
 }
 
-impl Place {
+impl PlaceTimes {
     /// Time from the first begin to the last end.
     pub fn span_ns(&self) -> i64 {
         self.last_ns.saturating_sub(self.first_ns)
@@ -109,46 +113,57 @@ impl Place {
     pub fn idle_ns(&self) -> i64 {
         self.span_ns().saturating_sub(self.busy_ns)
     }
+}
 
-    /// Parts of the idle time.
-    pub fn parts(&self) -> Parts {
-        let mut out = Parts::default();
-        self.gaps.iter().for_each(|gap| out.add(gap.parts));
-        out
-    }
+/// A device, or one of its streams, with its gaps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// Its times.
+    pub times: PlaceTimes,
+    /// Gaps in the order of time.
+    pub gaps: Vec<Gap>,
+}
 
+impl Place {
     /// Idle times of operations in order of start; `None` of none.
     fn from_operations(operations: &[Operation], stream: Option<i64>) -> Option<Self> {
         let first = operations.first()?;
-        let mut out = Self {
+        let mut times = PlaceTimes {
             device: first.device,
             stream,
             operations: operations.len() as u64,
             first_ns: first.start_ns,
             last_ns: first.end_ns,
             busy_ns: first.end_ns.saturating_sub(first.start_ns),
-            gaps: Vec::new(),
+            parts: IdleParts::default(),
+            gaps: 0,
+            longest_ns: None,
             queue: queue(operations.iter()),
         };
+        let mut gaps = Vec::new();
         let mut after = *first;
         for next in &operations[1..] {
-            if next.start_ns > out.last_ns {
-                out.gaps.push(gap(after, *next));
+            if next.start_ns > times.last_ns {
+                let gap = gap(after, *next);
+                times.parts.add(gap.parts);
+                times.gaps += 1;
+                times.longest_ns = times.longest_ns.max(Some(gap.dur_ns()));
+                gaps.push(gap);
             }
-            let more_ns = next.end_ns.saturating_sub(next.start_ns.max(out.last_ns));
-            out.busy_ns = out.busy_ns.saturating_add(more_ns.max(0));
-            if next.end_ns > out.last_ns {
-                (out.last_ns, after) = (next.end_ns, *next);
+            let more_ns = next.end_ns.saturating_sub(next.start_ns.max(times.last_ns));
+            times.busy_ns = times.busy_ns.saturating_add(more_ns.max(0));
+            if next.end_ns > times.last_ns {
+                (times.last_ns, after) = (next.end_ns, *next);
             }
         }
-        Some(out)
+        Some(Self { times, gaps })
     }
 }
 
 fn gap(after: Operation, next: Operation) -> Gap {
     let (start_ns, end_ns) = (after.end_ns, next.start_ns);
     let dur_ns = end_ns.saturating_sub(start_ns);
-    let mut parts = Parts::default();
+    let mut parts = IdleParts::default();
     match next.call {
         None => parts.not_known_ns = dur_ns,
         Some((called_ns, _)) if called_ns <= start_ns => parts.asked_before_ns = dur_ns,

@@ -10,7 +10,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::quantiles::{Quantiles, quantiles};
+use trueno_analysis::value_counts::ValueCounts;
 
 use crate::operations::{Loaded, Operation};
 
@@ -36,6 +36,9 @@ pub fn launch_delay(operation: &Operation, free_ns: Option<i64>) -> Option<Launc
     })
 }
 
+/// A name of kernels, or a direction of transfers, and whether it is a direction.
+pub type NameKey = (String, bool);
+
 /// Waiting times of the operations of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameTotals {
@@ -50,32 +53,41 @@ pub struct NameTotals {
     /// Sum.
     pub queued_ns: i64,
     /// Latencies of those with a call.
-    pub latencies_ns: Vec<i64>,
+    pub latencies_ns: ValueCounts,
     /// Operations with a call that ran for less time than their latency.
     pub shorter: u64,
 }
 
 impl NameTotals {
-    /// Sum of the latencies.
-    pub fn latency_ns(&self) -> i64 {
-        self.latencies_ns
-            .iter()
-            .fold(0, |sum, ns| ns.saturating_add(sum))
+    /// Adds those of other operations.
+    pub fn merge(&mut self, other: &Self) {
+        self.operations = self.operations.saturating_add(other.operations);
+        self.linked = self.linked.saturating_add(other.linked);
+        self.dur_ns = self.dur_ns.saturating_add(other.dur_ns);
+        self.call_ns = self.call_ns.saturating_add(other.call_ns);
+        self.queued_ns = self.queued_ns.saturating_add(other.queued_ns);
+        self.latencies_ns.merge(&other.latencies_ns);
+        self.shorter = self.shorter.saturating_add(other.shorter);
     }
 
-    /// Median and maximum of the latencies.
-    pub fn quantiles(&self) -> Option<Quantiles> {
-        quantiles(&mut self.latencies_ns.clone())
+    /// Sum of the latencies.
+    pub fn latency_ns(&self) -> i64 {
+        let each = self.latencies_ns.iter();
+        each.fold(0, |sum, (ns, count)| {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            ns.saturating_mul(count).saturating_add(sum)
+        })
     }
 }
 
-/// Totals by number of the name.
-pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, NameTotals> {
-    let mut out: BTreeMap<u32, NameTotals> = BTreeMap::new();
+/// Totals by name.
+pub fn by_name(loaded: &Loaded) -> BTreeMap<NameKey, NameTotals> {
+    // Latencies are counted once all are there: to look up each in turn takes longer.
+    let mut totals: BTreeMap<u32, (NameTotals, Vec<i64>)> = BTreeMap::new();
     for stream in loaded.streams() {
         let mut free_ns: Option<i64> = None;
         for operation in stream {
-            let of = out.entry(operation.name).or_default();
+            let (of, latencies_ns) = totals.entry(operation.name).or_default();
             let dur_ns = operation.end_ns.saturating_sub(operation.start_ns);
             of.operations += 1;
             of.dur_ns = of.dur_ns.saturating_add(dur_ns);
@@ -87,11 +99,18 @@ pub fn by_name(loaded: &Loaded) -> BTreeMap<u32, NameTotals> {
                     of.call_ns = of.call_ns.saturating_add(to_ns.saturating_sub(from_ns));
                 }
                 of.queued_ns = of.queued_ns.saturating_add(way.queued_ns);
-                of.latencies_ns.push(way.latency_ns);
+                latencies_ns.push(way.latency_ns);
                 of.shorter += u64::from(dur_ns < way.latency_ns);
             }
             free_ns = free_ns.max(Some(operation.end_ns));
         }
     }
-    out
+    let totals = totals.into_iter();
+    totals
+        .map(|(number, (mut of, latencies_ns))| {
+            let name = &loaded.names[number as usize];
+            of.latencies_ns = latencies_ns.into_iter().collect();
+            ((name.text.clone(), name.is_transfer), of)
+        })
+        .collect()
 }

@@ -12,12 +12,15 @@ pub mod idle;
 pub mod inputs;
 pub mod launch;
 pub mod operations;
+pub mod parts;
 pub mod queue;
+pub mod sums;
 pub mod tables;
 
 use serde::Deserialize;
-use trueno_analysis::steps;
-use trueno_plugin::{Input, Plugin, Result, Run, export};
+use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
+
+use crate::sums::Sums;
 
 /// The plugin.
 pub struct Device;
@@ -48,35 +51,54 @@ impl Plugin for Device {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let loaded = operations::Loaded::load(run)?;
-        run.check_cancelled()?;
-        if loaded.operations.is_empty() && loaded.left_out == 0 {
-            return Ok(()); // A run of the host alone.
-        }
-        let scopes = exposure::scopes(&loaded);
-        let mut steps = steps::read(run, loaded.window)?;
-        let all_steps = steps.len();
-        steps.truncate(options.steps);
-        let places = idle::places(&loaded);
-        let names = launch::by_name(&loaded);
-        run.emit(exposure_tables::exposure(&scopes))?;
-        run.emit(tables::idle(&places))?;
-        run.emit(tables::launches(&loaded, &names))?;
-        run.emit(tables::gaps(&loaded, &places, options.gap_rows))?;
-        if loaded.names.iter().any(|name| name.is_transfer) {
-            run.emit(exposure_tables::copies_by_direction(&loaded))?;
-        }
-        if !steps.is_empty() {
-            run.emit(exposure_tables::by_step(&steps, &scopes))?;
-        }
-        if steps.len() < all_steps {
-            run.finding(findings::steps_left_out(steps.len(), all_steps))?;
-        }
-        for finding in findings::findings(&loaded, &places) {
-            run.finding(finding)?;
-        }
-        Ok(())
+        let sums = Sums::from_rows(run, &options)?;
+        emit(run, &sums)
     }
 }
 
-export!(Device);
+impl Parts for Device {
+    const MERGE_INPUTS: &'static [Input] = &parts::MERGE_INPUTS;
+
+    fn part(run: &mut Run, options: Options) -> Result<()> {
+        let sums = Sums::from_rows(run, &options)?;
+        parts::emit(run, &sums)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let sums = parts::read(run, &options)?;
+        if run.is_final() {
+            emit(run, &sums)
+        } else {
+            parts::emit(run, &sums)
+        }
+    }
+}
+
+/// Emits the tables and findings.
+fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
+    if sums.is_empty() {
+        return Ok(()); // A run of the host alone.
+    }
+    run.emit(exposure_tables::exposure(&sums.scopes))?;
+    run.emit(tables::idle(&sums.places))?;
+    run.emit(tables::launches(&sums.names))?;
+    run.emit(tables::gaps(&sums.gaps))?;
+    if !sums.copies.is_empty() {
+        run.emit(exposure_tables::copies_by_direction(&sums.copies))?;
+    }
+    if !sums.steps.is_empty() {
+        run.emit(exposure_tables::by_step(&sums.steps))?;
+    }
+    if (sums.steps.len() as u64) < sums.counts.steps {
+        run.finding(findings::steps_left_out(
+            sums.steps.len(),
+            sums.counts.steps,
+        ))?;
+    }
+    for finding in findings::findings(sums) {
+        run.finding(finding)?;
+    }
+    Ok(())
+}
+
+export!(Device, parts);

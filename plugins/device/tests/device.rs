@@ -427,15 +427,15 @@ proptest! {
     #[test]
     fn idle_time_is_that_of_a_painted_timeline(rows in drawn()) {
         for place in places(&loaded(&rows)) {
-            let own: Vec<&Drawn> = rows.iter().filter(|row| place.stream.is_none_or(|stream| row.0 == stream)).collect();
+            let own: Vec<&Drawn> = rows.iter().filter(|row| place.times.stream.is_none_or(|stream| row.0 == stream)).collect();
             let first = own.iter().map(|row| row.1).min().unwrap();
             let last = own.iter().map(|row| row.1 + row.2).max().unwrap();
             let is_busy = |ns: i64| own.iter().any(|row| (row.1..row.1 + row.2).contains(&ns));
             let busy = (first..last).filter(|ns| is_busy(*ns)).count() as i64;
-            prop_assert_eq!((place.first_ns, place.last_ns, place.busy_ns), (first, last, busy));
-            prop_assert_eq!(place.idle_ns(), place.gaps.iter().map(|gap| gap.dur_ns()).sum::<i64>());
-            let parts = place.parts();
-            prop_assert_eq!(place.idle_ns(), parts.not_asked_ns + parts.launching_ns + parts.asked_before_ns + parts.not_known_ns);
+            prop_assert_eq!((place.times.first_ns, place.times.last_ns, place.times.busy_ns), (first, last, busy));
+            prop_assert_eq!(place.times.idle_ns(), place.gaps.iter().map(|gap| gap.dur_ns()).sum::<i64>());
+            let parts = place.times.parts;
+            prop_assert_eq!(place.times.idle_ns(), parts.not_asked_ns + parts.launching_ns + parts.asked_before_ns + parts.not_known_ns);
             // A nanosecond of idle time is one in which nobody had asked if what ended its gap was called later.
             let not_asked = (first..last).filter(|ns| !is_busy(*ns)).filter(|ns| {
                 place.gaps.iter().any(|gap| gap.start_ns <= *ns && *ns < gap.end_ns && gap.next.call.is_some_and(|call| call.0 > *ns))
@@ -444,7 +444,7 @@ proptest! {
             let waiting = |ns: i64| own.iter().filter(|row| row.3.is_some_and(|before| (row.1 - before..row.1).contains(&ns))).count();
             let called: Vec<i64> = own.iter().filter_map(|row| Some(row.1 - row.3?)).collect();
             let begun: Vec<i64> = own.iter().filter_map(|row| row.3.map(|_| row.1)).collect();
-            match (place.queue, called.iter().min().copied(), begun.iter().max().copied()) {
+            match (place.times.queue, called.iter().min().copied(), begun.iter().max().copied()) {
                 (Some(queue), Some(from), Some(to)) => {
                     let counts: Vec<usize> = (from..to).map(waiting).collect();
                     prop_assert_eq!(queue.most, counts.iter().max().copied().unwrap_or(0) as u64);

@@ -53,6 +53,7 @@ static const trueno_input bricks = {
                 "WHERE kind = 'brick' ORDER BY thread, start_ns, id")};
 static const trueno_input *const inputs[] = {&bricks};
 static const trueno_plugin plugin = {
-    sizeof plugin, TRUENO_PLUGIN_ABI_MINOR, TRUENO_TEXT("idle_gaps"), TRUENO_TEXT("1.0.0"),
-    TRUENO_TEXT("The longest times in which a thread ran no brick."), TRUENO_TEXT("C"), inputs, 1, run_idle_gaps};
+    .struct_size = sizeof plugin, .abi_minor = TRUENO_PLUGIN_ABI_MINOR, .id = TRUENO_TEXT("idle_gaps"),
+    .version = TRUENO_TEXT("1.0.0"), .summary = TRUENO_TEXT("The longest times in which a thread ran no brick."),
+    .build = TRUENO_TEXT("C"), .inputs = inputs, .input_count = 1, .run = run_idle_gaps};
 const trueno_plugin *trueno_plugin_v1(void) { return &plugin; }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trueno_analysis::window::Window;
-use trueno_plugin::{Result, Run, rank};
+use trueno_plugin::{Result, Run, Table, U64Column, rank};
 
 use crate::initial_live::{InitialLive, TAG, Totals};
 use crate::sample_weight::{scaled, stands_for};
@@ -11,7 +11,7 @@ use crate::sample_weight::{scaled, stands_for};
 /// Place of memory: the host or a device, of one rank where the run holds ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
-    /// `None`: the run holds no ranks, or the row does not tell.
+    /// `None`: the run holds no ranks.
     pub rank: Option<u64>,
     /// Number of the device; `None`: the host.
     pub device: Option<i64>,
@@ -75,12 +75,10 @@ pub struct Event {
     pub address: Option<u64>,
 }
 
-/// All rows, place by place.
-#[derive(Clone, Debug)]
+/// Rows of one rank, place by place.
+#[derive(Clone, Debug, Default)]
 pub struct Events {
-    /// True if the run holds ranks.
-    pub has_ranks: bool,
-    /// Places with rows, ranks first, host before devices.
+    /// Places with rows, host before devices.
     pub places: Vec<Place>,
     /// Rows of each place, by time; rows of one time in the order of the table.
     pub rows: Vec<Vec<Event>>,
@@ -90,108 +88,141 @@ pub struct Events {
     pub initial_tag: usize,
     /// Texts of tags; the tag of rows without one is `None`.
     pub tags: Vec<Option<String>>,
-    /// Rows of 0 bytes; they change nothing and are left out.
-    pub zero_rows: u64,
-    /// Rows without a time, without bytes or with a weight that is none; left out.
-    pub broken_rows: u64,
     /// The part that is looked at; rows behind it are not here.
     pub window: Option<Window>,
 }
 
-impl Events {
-    /// Reads inputs `allocations`, `ranks` and `report_window`.
+/// All rows.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// True if the run holds ranks.
+    pub has_ranks: bool,
+    /// Rows of each rank that has some.
+    pub ranks: Vec<Events>,
+    /// Rows of 0 bytes; they change nothing and are left out.
+    pub zero_rows: u64,
+    /// Rows without a time, without bytes or with a weight that is none; left out.
+    pub broken_rows: u64,
+    /// The part that is looked at.
+    pub window: Option<Window>,
+}
+
+/// Rows of a rank in the making. Its tags have numbers of their own, so that no order depends on other ranks.
+#[derive(Default)]
+struct RankRows<'a> {
+    tags: BTreeMap<Option<&'a str>, usize>,
+    places: BTreeMap<Place, Vec<Event>>,
+}
+
+impl Loaded {
+    /// Reads inputs `allocations`, `no_thread`, `ranks` and `report_window`.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
-        let has_ranks = !run.table("ranks")?.is_missing();
-        let window = Window::read(run)?;
-        let table = run.table("allocations")?;
+        let mut out = Self {
+            has_ranks: !run.table("ranks")?.is_missing(),
+            window: Window::read(run)?,
+            ..Self::default()
+        };
+        let tables = [run.table("allocations")?, run.table("no_thread")?];
+        let mut ranks: BTreeMap<Option<u64>, RankRows<'_>> = BTreeMap::new();
+        out.add(run, &tables[0], None, &mut ranks)?;
+        let rank = tables[1].u64("rank")?;
+        out.add(run, &tables[1], Some(rank), &mut ranks)?;
+        let totals = Totals::load(run, out.has_ranks)?;
+        for rows in ranks.into_values() {
+            out.ranks.push(Events::new(rows, &totals, out.window));
+        }
+        Ok(out)
+    }
+
+    /// Adds rows of a table; `of_rank`: the ranks of rows that have neither device, thread nor span.
+    fn add<'a>(
+        &mut self,
+        run: &Run,
+        table: &'a Table,
+        of_rank: Option<&U64Column>,
+        ranks: &mut BTreeMap<Option<u64>, RankRows<'a>>,
+    ) -> Result<()> {
         let (time, bytes) = (table.i64("time_ns")?, table.i64("bytes")?);
         let (thread, device) = (table.i64("thread")?, table.i64("device")?);
         let (span, address) = (table.u64("span")?, table.u64("address")?);
         let tag = table.text("tag")?;
         let (weight, sample) = (table.f64("weight")?, table.u64("sample_bytes")?);
-        let mut out = Self {
-            has_ranks,
-            places: Vec::new(),
-            rows: Vec::new(),
-            initial_live: Vec::new(),
-            initial_tag: 0,
-            tags: Vec::new(),
-            zero_rows: 0,
-            broken_rows: 0,
-            window,
-        };
-        let mut tags: BTreeMap<Option<&str>, usize> = BTreeMap::new();
-        let mut places: BTreeMap<Place, Vec<Event>> = BTreeMap::new();
         for row in 0..table.rows() {
             if row % 65_536 == 0 {
                 run.check_cancelled()?;
             }
+            let span = span.get(row);
+            let (rank, device) = match (self.has_ranks, device.get(row), thread.get(row), span) {
+                (false, device, ..) => (None, device),
+                (true, Some(device), ..) => {
+                    let (rank, device) = rank::of_place(device);
+                    (u64::try_from(rank).ok(), Some(device))
+                }
+                (true, None, Some(thread), _) => {
+                    (u64::try_from(rank::of_place(thread).0).ok(), None)
+                }
+                (true, None, None, Some(span)) => (Some(rank::of_key(span)), None),
+                (true, None, None, None) => match of_rank {
+                    Some(of_rank) => (of_rank.get(row), None),
+                    None => continue, // It comes once more, with its rank.
+                },
+            };
             let (Some(time_ns), Some(bytes)) = (time.get(row), bytes.get(row)) else {
-                out.broken_rows += 1;
+                self.broken_rows += 1;
                 continue;
             };
             if bytes == 0 {
-                out.zero_rows += 1;
+                self.zero_rows += 1;
                 continue;
             }
-            if window.is_some_and(|window| time_ns >= window.until_ns) {
+            if self.window.is_some_and(|window| time_ns >= window.until_ns) {
                 continue;
             }
             let weight = weight.get(row);
             let Some(stands_for) = stands_for(weight.unwrap_or(1.0)) else {
-                out.broken_rows += 1;
+                self.broken_rows += 1;
                 continue;
             };
-            let bytes = weight.map_or(bytes, |weight| scaled(bytes, weight));
-            let heap = weight.map(|_| Heap {
-                sample_bytes: sample.get(row),
-            });
-            let next = tags.len();
-            let tag = *tags.entry(tag.get(row)).or_insert(next);
-            let span = span.get(row);
-            let place = match (has_ranks, device.get(row)) {
-                (false, device) => Place {
-                    rank: None,
-                    device,
-                    heap,
-                },
-                (true, Some(device)) => {
-                    let (rank, device) = rank::of_place(device);
-                    Place {
-                        rank: u64::try_from(rank).ok(),
-                        device: Some(device),
-                        heap,
-                    }
-                }
-                (true, None) => Place {
-                    rank: match (thread.get(row), span) {
-                        (Some(thread), _) => u64::try_from(rank::of_place(thread).0).ok(),
-                        (None, span) => span.map(rank::of_key),
-                    },
-                    device: None,
-                    heap,
-                },
+            let place = Place {
+                rank,
+                device,
+                heap: weight.map(|_| Heap {
+                    sample_bytes: sample.get(row),
+                }),
             };
+            let RankRows { tags, places } = ranks.entry(rank).or_default();
+            let next = tags.len();
             places.entry(place).or_default().push(Event {
                 time_ns,
-                tag,
+                tag: *tags.entry(tag.get(row)).or_insert(next),
                 span,
-                bytes,
+                bytes: weight.map_or(bytes, |weight| scaled(bytes, weight)),
                 stands_for,
                 address: address.get(row),
             });
         }
-        out.tags = vec![None; tags.len()];
-        for (text, number) in tags {
-            out.tags[number] = text.map(str::to_owned);
+        Ok(())
+    }
+}
+
+impl Events {
+    fn new(of_rank: RankRows<'_>, totals: &Totals, window: Option<Window>) -> Self {
+        let mut tags = vec![None; of_rank.tags.len()];
+        for (text, number) in of_rank.tags {
+            tags[number] = text.map(str::to_owned);
         }
-        out.initial_tag = out.tags.len();
-        out.tags.push(Some(TAG.to_owned()));
-        let totals = Totals::load(run, has_ranks)?;
-        for (place, mut rows) in places {
+        let initial_tag = tags.len();
+        tags.push(Some(TAG.to_owned()));
+        let mut out = Self {
+            initial_tag,
+            tags,
+            window,
+            ..Self::default()
+        };
+        for (place, mut rows) in of_rank.places {
             // Stable: a thread's rows of one tick of the clock stay in their order.
             rows.sort_by_key(|event| event.time_ns);
             out.places.push(place);
@@ -199,7 +230,7 @@ impl Events {
                 .push(totals.initial_live(place, &rows, window));
             out.rows.push(rows);
         }
-        Ok(out)
+        out
     }
 
     /// The first row of a place that lies in the window; those before only say what it begins with.

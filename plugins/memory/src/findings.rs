@@ -20,9 +20,8 @@ pub const FREE_SHARE: f64 = 0.1;
 pub const CALLS: u64 = 8;
 
 /// The finding where there are no rows.
-pub fn nothing_recorded(events: &Events) -> Finding {
-    let broken = events.broken_rows + events.zero_rows;
-    let title = match broken {
+pub fn nothing_recorded(left_out_rows: u64) -> Finding {
+    let title = match left_out_rows {
         0 => "no allocation was recorded: memory is not measurable".to_owned(),
         rows => format!(
             "memory is not measurable: {} of allocations without a time, without bytes or of 0 bytes",
@@ -34,51 +33,41 @@ pub fn nothing_recorded(events: &Events) -> Finding {
         .evidence("SELECT COUNT(*) AS rows FROM allocations")
 }
 
-/// Findings, place by place.
-pub fn findings(
-    events: &Events,
-    pools: &[Pool],
-    churn: &[Churn],
-    dropped: Option<u64>,
-    options: &Options,
-) -> Vec<Finding> {
+/// Findings of a place.
+pub fn of_place(events: &Events, pool: &Pool, churn: &[Churn], options: &Options) -> Vec<Finding> {
+    let place = events.places[pool.place].name();
     let mut out = Vec::new();
-    out.extend(rows_missing(dropped));
-    // The place with the most bytes leads.
-    let mut pools: Vec<&Pool> = pools.iter().collect();
-    pools.sort_by_key(|pool| Reverse(pool.peak.as_ref().map(|peak| peak.bytes)));
-    for pool in pools {
-        let place = events.places[pool.place].name();
-        out.extend(peak(events, pool, &place));
-        out.extend(growth(events, pool, &place, options));
-        out.extend(fragmentation(pool, &place));
-        out.extend(
-            Suspect::ALL
-                .iter()
-                .filter_map(|why| suspect(events, pool, *why)),
-        );
-        out.extend(busiest(pool, churn, &place));
-    }
-    let left_out = events.zero_rows + events.broken_rows;
-    if left_out > 0 {
-        let title = counted(
-            left_out,
-            "row of allocations is part of nothing",
-            "rows of allocations are part of nothing",
-        );
-        let detail = format!(
-            "{} of 0 bytes, {} without a time or without bytes",
-            events.zero_rows, events.broken_rows
-        );
-        out.push(
-            Finding::new("left_out", Severity::Info, title)
-                .detail(detail)
-                .evidence(
-                    "SELECT * FROM allocations WHERE bytes = 0 OR bytes IS NULL OR time_ns IS NULL",
-                ),
-        );
-    }
+    out.extend(peak(events, pool, &place));
+    out.extend(growth(events, pool, &place, options));
+    out.extend(fragmentation(pool, &place));
+    out.extend(
+        Suspect::ALL
+            .iter()
+            .filter_map(|why| suspect(events, pool, *why)),
+    );
+    out.extend(busiest(pool, churn, &place));
     out
+}
+
+/// Rows that are part of nothing.
+pub fn left_out(zero_rows: u64, broken_rows: u64) -> Option<Finding> {
+    let left_out = zero_rows.saturating_add(broken_rows);
+    if left_out == 0 {
+        return None;
+    }
+    let title = counted(
+        left_out,
+        "row of allocations is part of nothing",
+        "rows of allocations are part of nothing",
+    );
+    let detail = format!("{zero_rows} of 0 bytes, {broken_rows} without a time or without bytes");
+    Some(
+        Finding::new("left_out", Severity::Info, title)
+            .detail(detail)
+            .evidence(
+                "SELECT * FROM allocations WHERE bytes = 0 OR bytes IS NULL OR time_ns IS NULL",
+            ),
+    )
 }
 
 /// A text in SQL.
@@ -196,7 +185,8 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
     )
 }
 
-fn rows_missing(dropped: Option<u64>) -> Option<Finding> {
+/// Rows that the recorder dropped.
+pub fn rows_missing(dropped: Option<u64>) -> Option<Finding> {
     let rows = dropped.filter(|rows| *rows > 0)?;
     let title = format!(
         "the recorder dropped {}: live bytes may be too high or too low",

@@ -4,13 +4,22 @@ use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 9] = [
+pub const INPUTS: [Input; 10] = [
     // No ORDER BY: rows of a thread come as they were recorded, and the plugin's own sort by time
     // keeps that order where the clock did not tick in between.
     Input::sql(
         "allocations",
         "SELECT time_ns, thread, span, device, bytes, tag, address, weight, sample_bytes FROM allocations",
     ),
+    // Host rows that tell of no rank by thread, device or row of bricks: the column `rank` is only there with ranks.
+    Input::sql(
+        "no_thread",
+        "SELECT r.rank AS rank, a.time_ns AS time_ns, a.thread AS thread, a.span AS span, a.device AS device, \
+         a.bytes AS bytes, a.tag AS tag, a.address AS address, a.weight AS weight, a.sample_bytes AS sample_bytes \
+         FROM allocations AS a JOIN ranks AS r ON a.rank = r.rank \
+         WHERE a.thread IS NULL AND a.span IS NULL AND a.device IS NULL ORDER BY rank, time_ns",
+    )
+    .optional(),
     Input::sql(
         "owners",
         "SELECT id, kind, name, iteration, layer FROM bricks \

@@ -17,13 +17,17 @@ pub mod ledger;
 pub mod lifetimes;
 pub mod live;
 pub mod owners;
+pub mod parts;
 pub mod peak;
 pub mod pools;
 pub mod sample_weight;
+pub mod section;
 pub mod trend;
 
 use serde::Deserialize;
-use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
+use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
+
+use crate::section::Section;
 
 /// The plugin.
 pub struct Memory;
@@ -63,42 +67,27 @@ impl Plugin for Memory {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let events = events::Events::load(run)?;
-        if events.places.is_empty() {
-            run.emit(availability::nothing_recorded())?;
-            return run.finding(findings::nothing_recorded(&events));
-        }
-        let owners = owners::Owners::load(run, events.has_ranks)?;
-        let ends = growth::Ends::load(run, events.has_ranks, events.window)?;
-        let table = run.table("run")?;
-        let wall_ns = table.i64("wall_ns")?.iter().next().flatten();
-        let dropped = table.u64("dropped")?.iter().next().flatten();
-        let wall_ns = events.window.map(|window| window.length_ns()).or(wall_ns);
-        let mut pools = Vec::with_capacity(events.places.len());
-        for place in 0..events.places.len() {
-            run.check_cancelled()?;
-            pools.push(pools::Pool::from_rows(&events, place, &ends));
-        }
-        run.emit(pools::table(&events, &pools, wall_ns))?;
-        run.emit(live::table(&events, &pools, wall_ns, &options))?;
-        run.emit(peak::table(&events, &pools, &owners, &options))?;
-        run.emit(growth::table(&events, &pools, &options))?;
-        run.emit(lifetimes::table(&events, &pools))?;
-        run.emit(fragments::table(&events, &pools))?;
-        let churn = churn::rows(&events, &owners);
-        run.emit(churn::table(&events, &churn, &options))?;
-        run.emit(availability::table(&events, &pools, wall_ns))?;
-        run.emit(pools::problems(&events, &pools))?;
-        run.emit(ledger::table(&events, &pools))?;
-        for finding in findings::findings(&events, &pools, &churn, dropped, &options) {
-            run.finding(finding)?;
-        }
-        run.chart(
-            Chart::line("live bytes", "live", "time_ns", "live_bytes")
-                .series("series")
-                .axes("time", "live bytes"),
-        )
+        let section = Section::from_rows(run, &options)?;
+        section.emit(run)
     }
 }
 
-export!(Memory);
+impl Parts for Memory {
+    const MERGE_INPUTS: &'static [Input] = &parts::MERGE_INPUTS;
+
+    fn part(run: &mut Run, options: Options) -> Result<()> {
+        let section = Section::from_rows(run, &options)?;
+        parts::emit(run, section)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let section = parts::read(run, &options)?;
+        if run.is_final() {
+            section.emit(run)
+        } else {
+            parts::emit(run, section)
+        }
+    }
+}
+
+export!(Memory, parts);

@@ -4,51 +4,28 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::calls::Calls;
-use crate::device_time::DeviceTime;
-use crate::groups::{Shape, TimedOn};
-use crate::operations::Operations;
+use crate::groups::TimedOn;
 use crate::rows::Row;
 
 /// Table `at_roof`: `source`: `kernel`, or `brick` in a run without devices; `name`: of a kernel that operators with a
 /// place below the roof began, or of those operators; `dur_ns`: its time within them; `at_roof_ns`: that time if each
 /// of them reached its roof. As `roofline.at_roof`.
-pub fn at_roof(
-    rows: &[Row],
-    calls: &Calls,
-    operations: &Operations,
-    device: &DeviceTime,
-    on: TimedOn,
-) -> TableBuilder {
-    let places = rows
-        .iter()
-        .filter_map(|row| Some((row.shape, row.placed()?.efficiency)));
-    let places: BTreeMap<Shape, f64> = places.collect();
+pub fn at_roof(rows: &[Row], on: TimedOn) -> TableBuilder {
     let mut sums: BTreeMap<&str, (i64, f64)> = BTreeMap::new();
-    let mut add = |name, dur_ns: i64, efficiency: f64| {
-        let (sum_ns, at_roof_ns) = sums.entry(name).or_default();
-        *sum_ns = sum_ns.saturating_add(dur_ns);
-        *at_roof_ns += dur_ns as f64 * efficiency;
-    };
-    match on {
-        TimedOn::Device => {
-            for ((kernel, shape), dur_ns) in &device.of_kernels {
-                if let Some(efficiency) = places.get(shape) {
-                    add(operations.kernel_names.text(*kernel), *dur_ns, *efficiency);
-                }
+    for row in rows {
+        let Some(place) = row.placed() else { continue };
+        let mut add = |name, dur_ns: i64| {
+            let (sum_ns, at_roof_ns) = sums.entry(name).or_default();
+            *sum_ns = sum_ns.saturating_add(dur_ns);
+            *at_roof_ns += dur_ns as f64 * place.efficiency;
+        };
+        match on {
+            TimedOn::Device => {
+                let kernels = row.kernels.iter();
+                kernels.for_each(|(kernel, dur_ns)| add(kernel, *dur_ns));
             }
-        }
-        TimedOn::Host => {
-            let counted = rows.iter().filter(|row| row.sums.counted_ns > 0);
-            for row in counted {
-                if let Some(place) = row.placed() {
-                    add(
-                        calls.names.text(row.shape.0),
-                        row.sums.host_ns,
-                        place.efficiency,
-                    );
-                }
-            }
+            TimedOn::Host if row.sums.counted_ns > 0 => add(&row.name, row.sums.host_ns),
+            TimedOn::Host => {}
         }
     }
     let source = match on {

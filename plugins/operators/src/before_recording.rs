@@ -147,6 +147,7 @@ mod tests {
                 end_ns: at * 1_000 + 500,
                 begun_in: if is_linked { 7 } else { NONE },
                 device: 0,
+                rank: 0,
                 stream,
                 kernel,
             });

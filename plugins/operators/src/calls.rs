@@ -1,6 +1,6 @@
 //! Calls of operators, and what nests in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
@@ -9,6 +9,7 @@ use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
 
 use crate::inputs::Side;
+use crate::ranks::Ranks;
 
 /// No row, no signature.
 pub const NONE: u32 = u32::MAX;
@@ -38,7 +39,7 @@ impl Call {
 }
 
 /// Shapes and arguments as recorded: JSON lists.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recorded {
     /// Dimensions.
     pub dims: Option<String>,
@@ -59,31 +60,61 @@ pub struct Calls {
     pub places: IdIndex<u32>,
     /// Names.
     pub names: Texts,
-    /// Signatures, each once.
+    /// Signatures, each once in a rank.
     pub signatures: Vec<Recorded>,
+    /// The rank of each.
+    pub signature_ranks: Vec<u64>,
+    /// Ranks with signatures or with operators of PyTorch: the device time of others is not asked for shapes.
+    pub ranks_with_operators: BTreeSet<u64>,
+}
+
+/// The rows that are read of a run without signatures.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WithoutSignatures {
+    /// None.
+    Nothing,
+    /// Those of a run of PyTorch: another rank may have signatures, and coverage is of both.
+    PyTorch,
 }
 
 impl Calls {
-    /// Reads the inputs; without signatures nothing but those and the names.
+    /// Reads the inputs; without signatures nothing but those and the names, unless `without` says so.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, side: Side, window: Option<Window>) -> Result<Self> {
+    pub fn load(
+        run: &mut Run,
+        side: Side,
+        ranks: Ranks,
+        window: Option<Window>,
+        without: WithoutSignatures,
+    ) -> Result<Self> {
         let mut out = Self::default();
-        let numbers = out.read_signatures(run, side)?;
+        let numbers = out.read_signatures(run, side, ranks)?;
         if numbers.is_empty() && side == Side::Baseline {
             return Ok(out);
         }
         let names = out.names.read_distinct(run, &side.input("brick_names"))?;
-        if numbers.is_empty() {
+        let is_wanted = without == WithoutSignatures::PyTorch && out.is_pytorch();
+        if numbers.is_empty() && !is_wanted {
             return Ok(out);
         }
-        out.read_rows(run, side, &numbers, &names, window)?;
+        out.read_rows(run, side, ranks, &numbers, &names, window)?;
         Ok(out)
     }
 
+    /// True if some row has the name of an operator of PyTorch.
+    pub fn is_pytorch(&self) -> bool {
+        self.names.all().iter().any(|name| is_of_pytorch(name))
+    }
+
     /// Places in `signatures` by number.
-    fn read_signatures(&mut self, run: &mut Run, side: Side) -> Result<BTreeMap<u64, u32>> {
+    fn read_signatures(
+        &mut self,
+        run: &mut Run,
+        side: Side,
+        ranks: Ranks,
+    ) -> Result<BTreeMap<u64, u32>> {
         let table = run.table(&side.input("signatures"))?;
         let mut numbers = BTreeMap::new();
         if table.is_missing() || table.is_empty() {
@@ -96,6 +127,7 @@ impl Calls {
             let text = |of: Option<&str>| of.map(str::to_owned);
             if let Some(id) = id.get(row) {
                 numbers.insert(id, self.signatures.len() as u32);
+                self.signature_ranks.push(ranks.of_key(id));
                 self.signatures.push(Recorded {
                     dims: text(dims.get(row)),
                     types: text(types.get(row)),
@@ -111,10 +143,13 @@ impl Calls {
         &mut self,
         run: &mut Run,
         side: Side,
+        ranks: Ranks,
         numbers: &BTreeMap<u64, u32>,
         names: &FastMap<i64, u32>,
         window: Option<Window>,
     ) -> Result<()> {
+        let of_pytorch: Vec<bool> = self.names.all().iter().map(|n| is_of_pytorch(n)).collect();
+        self.ranks_with_operators = self.signature_ranks.iter().copied().collect();
         let (mut ids, mut around) = (Vec::new(), Vec::new());
         let mut batches = run.batches(&side.input("bricks"))?;
         while let Some(batch) = batches.next_batch()? {
@@ -129,6 +164,9 @@ impl Calls {
                 };
                 let signature = signature.get(row).and_then(|id| numbers.get(&id));
                 let start_ns = start.get(row).unwrap_or(0);
+                if of_pytorch[name as usize] {
+                    self.ranks_with_operators.insert(ranks.of_key(id));
+                }
                 ids.push(id);
                 around.push((parent.get(row), thread.get(row)));
                 self.rows.push(Call {
@@ -169,6 +207,10 @@ impl Calls {
         })
         .take(MAX_DEPTH)
     }
+}
+
+fn is_of_pytorch(name: &str) -> bool {
+    name.starts_with("aten::")
 }
 
 /// Rows nest no deeper than this in any program that ends.

@@ -5,25 +5,24 @@ use std::collections::BTreeMap;
 use trueno_analysis::roofline::ceilings::{Ceiling, Ceilings};
 use trueno_plugin::{Chart, Scale, Table, TableBuilder};
 
-use crate::calls::Calls;
 use crate::groups::TimedOn;
 use crate::rows::{Row, Total};
 
 /// Table `points`: rows of `by_shape` with a place below the roof, FLOPs and counted time: `name`, `category`,
 /// `input_dims`, `flops_per_byte`, `flops_per_s`, `counted_ns`. None where there is no such row.
-pub fn points(rows: &[Row], calls: &Calls, on: TimedOn) -> Option<TableBuilder> {
+pub fn points(rows: &[Row], on: TimedOn) -> Option<TableBuilder> {
     let points: Vec<(&Row, Total)> = drawn(rows, on).collect();
     let all = || points.iter();
     (!points.is_empty()).then(|| {
         Table::build("points")
-            .text("name", all().map(|(row, _)| calls.names.text(row.shape.0)))
+            .text("name", all().map(|(row, _)| row.name.as_str()))
             .text(
                 "category",
                 all().map(|(row, _)| row.work.as_ref().ok().map(|work| work.family.as_str())),
             )
             .text(
                 "input_dims",
-                all().map(|(row, _)| calls.signatures[row.shape.1 as usize].dims.as_deref()),
+                all().map(|(row, _)| row.recorded.dims.as_deref()),
             )
             .f64("flops_per_byte", all().map(|(_, total)| total.intensity()))
             .f64(

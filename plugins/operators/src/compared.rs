@@ -4,23 +4,48 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Finding, Severity, Table, TableBuilder};
 
+use crate::groups::TimedOn;
 use crate::judged::Judged;
 use crate::rows::Row;
 
 /// Name, dims, types, strides and arguments.
 type Key<'a> = [Option<&'a str>; 5];
 
+/// Sums of an operator with one signature in one run.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfRun {
+    calls: u64,
+    counted_ns: i64,
+    counted_calls: u64,
+    /// Time at the roof, and the time it is of, where there is a place.
+    at_roof: Option<(f64, f64)>,
+}
+
+impl OfRun {
+    /// Adds a row: devices that are not alike have one each.
+    fn add(&mut self, row: &Row, on: Option<TimedOn>) {
+        self.calls = self.calls.saturating_add(row.sums.calls);
+        self.counted_ns = self.counted_ns.saturating_add(row.sums.counted_ns);
+        self.counted_calls = self.counted_calls.saturating_add(row.sums.counted_calls);
+        if let (Some(place), Some(total)) = (row.placed(), on.and_then(|on| row.total(on))) {
+            let (roof_ns, time_ns) = self.at_roof.get_or_insert((0.0, 0.0));
+            *roof_ns += place.roof_ns;
+            *time_ns += total.time_ns as f64;
+        }
+    }
+}
+
 /// An operator with one signature, in one run or in both.
 #[derive(Clone, Copy, Debug)]
 pub struct Compared<'a> {
     key: Key<'a>,
-    run: Option<&'a Row>,
-    baseline: Option<&'a Row>,
+    run: Option<OfRun>,
+    baseline: Option<OfRun>,
 }
 
 impl Compared<'_> {
-    fn counted_ns(row: Option<&Row>) -> i64 {
-        row.map_or(0, |row| row.sums.counted_ns)
+    fn counted_ns(of: Option<OfRun>) -> i64 {
+        of.map_or(0, |of| of.counted_ns)
     }
 
     /// Time here without that in the baseline.
@@ -42,24 +67,24 @@ pub fn compared<'a>(run: &'a Judged, baseline: &'a Judged) -> Vec<Compared<'a>> 
     let mut all: BTreeMap<Key<'a>, Compared<'a>> = BTreeMap::new();
     for (side, is_run) in [(run, true), (baseline, false)] {
         for row in &side.rows {
-            let recorded = &side.calls.signatures[row.shape.1 as usize];
             let key = [
-                Some(side.calls.names.text(row.shape.0)),
-                recorded.dims.as_deref(),
-                recorded.types.as_deref(),
-                recorded.strides.as_deref(),
-                recorded.concrete.as_deref(),
+                Some(row.name.as_str()),
+                row.recorded.dims.as_deref(),
+                row.recorded.types.as_deref(),
+                row.recorded.strides.as_deref(),
+                row.recorded.concrete.as_deref(),
             ];
-            let none = Compared {
+            let of = all.entry(key).or_insert(Compared {
                 key,
                 run: None,
                 baseline: None,
+            });
+            let of = if is_run {
+                &mut of.run
+            } else {
+                &mut of.baseline
             };
-            let of = all.entry(key).or_insert(none);
-            match is_run {
-                true => of.run = Some(row),
-                false => of.baseline = Some(row),
-            }
+            of.get_or_insert_default().add(row, side.on);
         }
     }
     let has_time = |of: &Compared<'_>| [of.run, of.baseline].map(Compared::counted_ns) != [0, 0];
@@ -73,12 +98,15 @@ pub fn compared<'a>(run: &'a Judged, baseline: &'a Judged) -> Vec<Compared<'a>> 
 /// `by_shape`; `change_ns`: here without the baseline; `time_ratio`: here over the baseline, a call against a call.
 pub fn table(rows: &[Compared<'_>]) -> TableBuilder {
     let texts = |at: usize| rows.iter().map(move |of| of.key[at]);
-    let counted = |of: Option<&Row>| of.map(|row| row.sums.counted_ns);
-    let calls = |of: Option<&Row>| of.map(|row| row.sums.calls);
-    let share = |of: Option<&Row>| of.and_then(|row| Some(row.placed()?.efficiency));
-    let a_call = |of: Option<&Row>| {
-        let sums = &of?.sums;
-        (sums.counted_calls > 0).then(|| sums.counted_ns as f64 / sums.counted_calls as f64)
+    let counted = |of: Option<OfRun>| of.map(|of| of.counted_ns);
+    let calls = |of: Option<OfRun>| of.map(|of| of.calls);
+    let share = |of: Option<OfRun>| {
+        let (roof_ns, time_ns) = of?.at_roof?;
+        Some(roof_ns / time_ns)
+    };
+    let a_call = |of: Option<OfRun>| {
+        let of = of?;
+        (of.counted_calls > 0).then(|| of.counted_ns as f64 / of.counted_calls as f64)
     };
     let ratio = |of: &Compared<'_>| {
         let ratio = a_call(of.run)? / a_call(of.baseline)?;

@@ -1,6 +1,6 @@
 //! Device work of each call: that of the kernels and copies it began, and of the calls in it once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::unions::UnionLength;
 
@@ -30,27 +30,50 @@ impl OfCall {
     }
 }
 
-/// Device work of the run.
-#[derive(Debug, Default)]
-pub struct DeviceTime {
-    /// By place of the row of bricks.
-    pub of_calls: Vec<OfCall>,
+/// Device time of a run, or of ranks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
     /// Σ over all kernels and copies.
     pub total_ns: i64,
     /// Of those, begun in an operator with a signature.
     pub with_signature_ns: i64,
     /// Of those, begun in an operator with a model.
     pub modelled_ns: i64,
-    /// Of those begun in no row that is known, time that is taken for that of a shape with a model.
-    pub inferred: BTreeMap<Shape, i64>,
-    /// Time of kernels by their names and by the shape of the innermost operator with a model around their launch.
-    pub of_kernels: BTreeMap<(u32, Shape), i64>,
     /// Begun in no row that is known.
     pub not_linked_ns: i64,
+    /// Of those, time that is taken for that of a shape with a model.
+    pub inferred_ns: i64,
     /// Kernels and copies.
     pub count: u64,
     /// Those that only bound their work, or are not valid.
     pub left_out: u64,
+}
+
+impl Totals {
+    /// Adds others.
+    pub fn add(&mut self, other: &Self) {
+        let plus = |to: &mut i64, more: i64| *to = to.saturating_add(more);
+        plus(&mut self.total_ns, other.total_ns);
+        plus(&mut self.with_signature_ns, other.with_signature_ns);
+        plus(&mut self.modelled_ns, other.modelled_ns);
+        plus(&mut self.not_linked_ns, other.not_linked_ns);
+        plus(&mut self.inferred_ns, other.inferred_ns);
+        self.count = self.count.saturating_add(other.count);
+        self.left_out = self.left_out.saturating_add(other.left_out);
+    }
+}
+
+/// Device work of the run.
+#[derive(Debug, Default)]
+pub struct DeviceTime {
+    /// By place of the row of bricks.
+    pub of_calls: Vec<OfCall>,
+    /// By rank.
+    pub totals: BTreeMap<u64, Totals>,
+    /// Of those begun in no row that is known, time that is taken for that of a shape with a model.
+    pub inferred: BTreeMap<Shape, i64>,
+    /// Time of kernels by their names and by the shape of the innermost operator with a model around their launch.
+    pub of_kernels: BTreeMap<(u32, Shape), i64>,
 }
 
 impl DeviceTime {
@@ -58,9 +81,11 @@ impl DeviceTime {
     pub fn new(operations: &Operations, calls: &Calls, is_modelled: &dyn Fn(u32) -> bool) -> Self {
         let mut out = Self {
             of_calls: vec![OfCall::default(); calls.rows.len()],
-            left_out: operations.left_out,
             ..Self::default()
         };
+        for (rank, left_out) in &operations.left_out {
+            out.totals.entry(*rank).or_default().left_out = *left_out;
+        }
         for operation in &operations.rows {
             out.give(operation, calls, is_modelled);
         }
@@ -71,26 +96,32 @@ impl DeviceTime {
             let modelled =
                 around.find(|at| calls.rows[*at as usize].signature != NONE && is_modelled(*at));
             if let Some(shape) = modelled.and_then(|at| groups::shape(&calls.rows[at as usize])) {
-                let sum = out.inferred.entry(shape).or_default();
-                *sum = sum.saturating_add(work.end_ns.saturating_sub(work.start_ns));
+                let dur_ns = work.end_ns.saturating_sub(work.start_ns);
+                let total = out.totals.entry(work.rank).or_default();
+                let of_shape = out.inferred.entry(shape).or_default();
+                *of_shape = of_shape.saturating_add(dur_ns);
+                total.inferred_ns = total.inferred_ns.saturating_add(dur_ns);
             }
         }
         out
     }
 
-    /// Sum of what is inferred.
-    pub fn inferred_ns(&self) -> i64 {
-        let all = self.inferred.values();
-        all.fold(0, |sum, dur_ns| sum.saturating_add(*dur_ns))
+    /// Sums over these ranks.
+    pub fn total(&self, ranks: &BTreeSet<u64>) -> Totals {
+        let mut out = Totals::default();
+        let of_ranks = ranks.iter().filter_map(|rank| self.totals.get(rank));
+        of_ranks.for_each(|totals| out.add(totals));
+        out
     }
 
     fn give(&mut self, work: &Operation, calls: &Calls, is_modelled: &dyn Fn(u32) -> bool) {
         let dur_ns = work.end_ns.saturating_sub(work.start_ns);
         let add = |sum: &mut i64| *sum = sum.saturating_add(dur_ns);
-        self.count += 1;
-        add(&mut self.total_ns);
+        let totals = self.totals.entry(work.rank).or_default();
+        totals.count += 1;
+        add(&mut totals.total_ns);
         if work.begun_in == NONE {
-            add(&mut self.not_linked_ns);
+            add(&mut totals.not_linked_ns);
         }
         let (mut innermost, mut has_model) = (None, false);
         for place in calls.outwards(work.begun_in) {
@@ -112,9 +143,9 @@ impl DeviceTime {
             }
         }
         if let Some(place) = innermost {
-            add(&mut self.with_signature_ns);
+            add(&mut totals.with_signature_ns);
             match has_model {
-                true => add(&mut self.modelled_ns),
+                true => add(&mut totals.modelled_ns),
                 false => add(&mut self.of_calls[place as usize].not_modelled_ns),
             }
         }

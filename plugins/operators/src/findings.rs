@@ -2,8 +2,7 @@
 
 use trueno_plugin::{Finding, Severity, counted};
 
-use crate::calls::Calls;
-use crate::device_time::DeviceTime;
+use crate::device_time::Totals;
 use crate::groups::TimedOn;
 use crate::nominal::Named;
 use crate::roofs::Roofs;
@@ -20,23 +19,17 @@ pub fn no_shapes() -> Finding {
 }
 
 /// All findings, of rows in the order of their time.
-pub fn findings(
-    rows: &[Row],
-    calls: &Calls,
-    device: &DeviceTime,
-    on: Option<TimedOn>,
-    roofs: &Roofs,
-) -> Vec<Finding> {
+pub fn findings(rows: &[Row], device: &Totals, on: Option<TimedOn>, roofs: &Roofs) -> Vec<Finding> {
     let mut out = Vec::new();
-    out.extend(coverage(rows, calls, device));
+    out.extend(coverage(rows, device));
     out.extend(nominal(&roofs.sheets, rows, roofs.achievable_share));
     out.extend(no_ceilings(rows));
-    out.extend(above(rows, calls, on));
+    out.extend(above(rows, on));
     out
 }
 
-fn coverage(rows: &[Row], calls: &Calls, device: &DeviceTime) -> Option<Finding> {
-    let linked_ns = device.total_ns - device.not_linked_ns;
+fn coverage(rows: &[Row], device: &Totals) -> Option<Finding> {
+    let linked_ns = device.total_ns.saturating_sub(device.not_linked_ns);
     if linked_ns <= 0 {
         return None;
     }
@@ -50,11 +43,11 @@ fn coverage(rows: &[Row], calls: &Calls, device: &DeviceTime) -> Option<Finding>
     let worst = worst.filter(|row| share(row.sums.not_modelled_ns, linked_ns) >= 0.1);
     let mut detail = Vec::new();
     if let Some(row) = worst {
-        let name = calls.names.text(row.shape.0);
+        let name = &row.name;
         let of = share(row.sums.not_modelled_ns, linked_ns);
         detail.push(format!("most of the rest is {name}, {of:.1} %"));
     }
-    let without_shapes_ns = linked_ns - device.with_signature_ns;
+    let without_shapes_ns = linked_ns.saturating_sub(device.with_signature_ns);
     if share(without_shapes_ns, linked_ns) >= 0.1 {
         detail.push(format!(
             "{:.1} % was begun by operators without recorded shapes (torch.profiler.profile(record_shapes=True) records them)",
@@ -67,11 +60,11 @@ fn coverage(rows: &[Row], calls: &Calls, device: &DeviceTime) -> Option<Finding>
             "{not_linked:.1} % of all device time was begun in nothing that is recorded, mostly before the recording, \
              and has no shapes"
         ));
-        if device.inferred_ns() > 0 {
+        if device.inferred_ns > 0 {
             detail.push(format!(
                 "{:.1} % of all device time is taken for that of later calls, whose kernels come in the same order \
                  (inferred)",
-                share(device.inferred_ns(), device.total_ns)
+                share(device.inferred_ns, device.total_ns)
             ));
         }
     }
@@ -126,7 +119,7 @@ fn no_ceilings(rows: &[Row]) -> Option<Finding> {
     )
 }
 
-fn above(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> Option<Finding> {
+fn above(rows: &[Row], on: Option<TimedOn>) -> Option<Finding> {
     let is_above = |row: &&Row| {
         let why = row.place.as_ref().and_then(|place| place.as_ref().err());
         why.is_some_and(|why| why.starts_with("above the roof"))
@@ -136,7 +129,7 @@ fn above(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> Option<Finding> {
     let title = format!(
         "{} faster than the roof allows, most of all {}",
         counted(above.len(), "shape is", "shapes are"),
-        calls.names.text(first.shape.0)
+        first.name
     );
     let detail = match on {
         Some(TimedOn::Host) => "its data may lie in a cache, or the ceilings are of fewer threads",

@@ -49,17 +49,21 @@ pub struct Sums {
     pub device_calls: u64,
     /// Busy time of that work, call by call.
     pub device_ns: i64,
-    /// The part that no modelled operator within began; in a run without devices, of the length of the calls.
+    /// The part that no modelled operator within began.
     pub counted_ns: i64,
     /// Calls that have such a part.
     pub counted_calls: u64,
+    /// The length of the calls that no modelled operator within accounts for, in ranks without device work.
+    pub host_counted_ns: i64,
+    /// Calls that have such a length.
+    pub host_counted_calls: u64,
     /// The part that no modelled operator began, of the innermost with a signature.
     pub not_modelled_ns: i64,
     /// Time of work begun before the recording that is taken for it.
     pub inferred_ns: i64,
     /// Kernels and copies.
     pub operations: u64,
-    /// The device of one.
+    /// The first device that their work ran on.
     pub device: u32,
 }
 
@@ -73,13 +77,29 @@ impl Sums {
         plus(&mut self.counted_ns, other.counted_ns);
         plus(&mut self.not_modelled_ns, other.not_modelled_ns);
         plus(&mut self.inferred_ns, other.inferred_ns);
-        self.calls += other.calls;
-        self.recomputed_calls += other.recomputed_calls;
-        self.device_calls += other.device_calls;
-        self.counted_calls += other.counted_calls;
-        self.operations += other.operations;
+        plus(&mut self.host_counted_ns, other.host_counted_ns);
         if other.device_calls > 0 {
-            self.device = other.device;
+            let first = if self.device_calls > 0 {
+                self.device
+            } else {
+                NONE
+            };
+            self.device = first.min(other.device);
+        }
+        let plus = |to: &mut u64, more: u64| *to = to.saturating_add(more);
+        plus(&mut self.calls, other.calls);
+        plus(&mut self.recomputed_calls, other.recomputed_calls);
+        plus(&mut self.device_calls, other.device_calls);
+        plus(&mut self.counted_calls, other.counted_calls);
+        plus(&mut self.host_counted_calls, other.host_counted_calls);
+        plus(&mut self.operations, other.operations);
+    }
+
+    /// Takes the time on that clock for what is counted.
+    pub fn count_on(&mut self, on: Option<TimedOn>) {
+        if on == Some(TimedOn::Host) {
+            self.counted_ns = self.host_counted_ns;
+            self.counted_calls = self.host_counted_calls;
         }
     }
 
@@ -97,13 +117,13 @@ impl Sums {
 pub fn by_shape(
     calls: &Calls,
     device: &DeviceTime,
-    on: Option<TimedOn>,
+    has_device_work: bool,
     works: &Works,
 ) -> BTreeMap<Shape, Sums> {
     let recomputed = Recomputed::new(calls);
-    let on_host = match on {
-        Some(TimedOn::Host) => counted_on_host(calls, works),
-        _ => Vec::new(),
+    let on_host = match has_device_work {
+        false => counted_on_host(calls, works),
+        true => Vec::new(),
     };
     let mut out: BTreeMap<Shape, Sums> = BTreeMap::new();
     for (place, call) in calls.rows.iter().enumerate() {
@@ -112,7 +132,7 @@ pub fn by_shape(
         };
         let of = &device.of_calls[place];
         let has_work = of.count > 0;
-        let counted_ns = on_host.get(place).copied().unwrap_or(of.counted_ns);
+        let host_counted_ns = on_host.get(place).copied().unwrap_or(0);
         out.entry(shape).or_default().add(&Sums {
             calls: 1,
             recomputed_calls: u64::from(recomputed.is(calls, place as u32)),
@@ -120,8 +140,10 @@ pub fn by_shape(
             host_self_ns: call.self_ns(),
             device_calls: u64::from(has_work),
             device_ns: of.busy_ns(),
-            counted_ns,
-            counted_calls: u64::from(counted_ns > 0),
+            counted_ns: of.counted_ns,
+            counted_calls: u64::from(of.counted_ns > 0),
+            host_counted_ns,
+            host_counted_calls: u64::from(host_counted_ns > 0),
             not_modelled_ns: of.not_modelled_ns,
             inferred_ns: 0,
             operations: u64::from(of.count),

@@ -4,6 +4,8 @@ use trueno_analysis::roofline::ceilings::{BASELINE_CEILINGS, CEILINGS};
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
+use crate::parts;
+
 const SIGNATURES: &str =
     "SELECT id, input_dims, input_types, input_strides, concrete_inputs FROM signatures";
 const BRICKS: &str = "SELECT id, parent, thread, start_ns, name_id, dur_ns, signature FROM bricks WHERE timing <> 'bound'";
@@ -16,12 +18,14 @@ const TRANSFERS: &str = "SELECT brick, device, stream, start_ns, dur_ns, timing 
      WHERE device IS NOT NULL";
 const DEVICES: &str = "SELECT device, name FROM devices";
 
+const RANKS: &str = "SELECT rank FROM ranks";
+
 const fn baseline(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).baseline().optional()
 }
 
 /// Inputs of the plugin; where there are no signatures, none is read but those and the names.
-pub const INPUTS: [Input; 17] = [
+pub const INPUTS: [Input; 19] = [
     // Only there where the run was written by a version that keeps them, as are devices.
     Input::sql("signatures", SIGNATURES).optional(),
     Input::sql("bricks", BRICKS),
@@ -31,6 +35,8 @@ pub const INPUTS: [Input; 17] = [
     Input::sql("transfers", TRANSFERS),
     CEILINGS,
     Input::sql("devices", DEVICES).optional(),
+    // Only there where the run holds ranks.
+    Input::sql("ranks", RANKS).optional(),
     // Only there where the report is about a part of the run.
     Window::INPUT,
     baseline("baseline_signatures", SIGNATURES),
@@ -41,6 +47,26 @@ pub const INPUTS: [Input; 17] = [
     baseline("baseline_transfers", TRANSFERS),
     BASELINE_CEILINGS,
     baseline("baseline_devices", DEVICES),
+    baseline("baseline_ranks", RANKS),
+];
+
+/// Inputs of the merging: parts, what the roofs of the whole are from, and the baseline, which is no part's.
+pub const MERGE_INPUTS: [Input; 15] = [
+    parts::FACTS,
+    parts::TEXTS,
+    parts::SHAPES,
+    parts::KERNELS,
+    CEILINGS,
+    Input::sql("devices", DEVICES).optional(),
+    baseline("baseline_signatures", SIGNATURES),
+    baseline("baseline_bricks", BRICKS),
+    baseline("baseline_brick_names", BRICK_NAMES),
+    baseline("baseline_kernels", KERNELS),
+    baseline("baseline_kernel_names", KERNEL_NAMES),
+    baseline("baseline_transfers", TRANSFERS),
+    BASELINE_CEILINGS,
+    baseline("baseline_devices", DEVICES),
+    baseline("baseline_ranks", RANKS),
 ];
 
 /// The run that inputs are of.

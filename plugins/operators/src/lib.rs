@@ -11,6 +11,7 @@ pub mod before_recording;
 pub mod calls;
 pub mod chart;
 pub mod compared;
+pub mod device_classes;
 pub mod device_time;
 pub mod findings;
 pub mod groups;
@@ -18,21 +19,26 @@ pub mod inputs;
 pub mod judged;
 pub mod nominal;
 pub mod operations;
+pub mod parts;
+pub mod ranks;
 pub mod recomputed;
 pub mod result_dims;
 pub mod roofs;
 pub mod rows;
+pub mod run_sums;
 pub mod tables;
 pub mod work;
 
 use serde::Deserialize;
 use trueno_analysis::window::Window;
-use trueno_plugin::{Input, Plugin, Result, Run, export};
+use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
-use crate::calls::Calls;
+use crate::calls::WithoutSignatures;
 use crate::inputs::Side;
 use crate::judged::Judged;
+use crate::roofs::Roofs;
 use crate::rows::Row;
+use crate::run_sums::{Facts, RunSums};
 
 /// The plugin.
 pub struct Operators;
@@ -68,45 +74,81 @@ impl Plugin for Operators {
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let window = Window::read(run)?;
-        let calls = Calls::load(run, Side::Run, window)?;
-        let names = calls.names.all();
-        let is_pytorch = names.iter().any(|name| name.starts_with("aten::"));
-        if calls.signatures.is_empty() {
-            return match is_pytorch {
-                true => run.finding(findings::no_shapes()),
-                false => Ok(()),
-            };
-        }
-        let judged = Judged::load(run, Side::Run, calls, window, &options)?;
-        if !judged.is_any_known && !is_pytorch {
-            return Ok(()); // Bricks of a program's own, whose FLOPs `roofline` takes as declared.
-        }
-        emit(run, &judged)?;
-        let calls = Calls::load(run, Side::Baseline, None)?;
-        if !calls.signatures.is_empty() {
-            let baseline = Judged::load(run, Side::Baseline, calls, None, &options)?;
-            let compared = compared::compared(&judged, &baseline);
-            run.emit(compared::table(&compared))?;
-            if let Some(finding) = compared::finding(&compared) {
-                run.finding(finding)?;
-            }
-        }
-        Ok(())
+        let without = WithoutSignatures::Nothing;
+        let sums = RunSums::load(run, Side::Run, window, without, &options)?;
+        let roofs = roofs(run, &sums.facts, &options)?;
+        finish(run, sums, roofs, &options)
     }
+}
+
+impl Parts for Operators {
+    const MERGE_INPUTS: &'static [Input] = &inputs::MERGE_INPUTS;
+
+    fn part(run: &mut Run, options: Options) -> Result<()> {
+        let window = Window::read(run)?;
+        let without = WithoutSignatures::PyTorch;
+        let sums = RunSums::load(run, Side::Run, window, without, &options)?;
+        parts::emit(run, &sums)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let facts = parts::read_facts(run)?;
+        let roofs = roofs(run, &facts, &options)?;
+        let sums = parts::read(run, facts, &roofs.classes)?;
+        match run.is_final() {
+            true => finish(run, sums, roofs, &options),
+            false => parts::emit(run, &sums),
+        }
+    }
+}
+
+/// The roofs of the run, if it has operators that may lie below them.
+fn roofs(run: &mut Run, facts: &Facts, options: &Options) -> Result<Roofs> {
+    match facts.has_signatures {
+        true => Roofs::read(run, Side::Run, options.nominal, options.achievable_share),
+        false => Ok(Roofs::default()),
+    }
+}
+
+/// Emits the section, of sums over all ranks, and compares it with the baseline.
+fn finish(run: &mut Run, sums: RunSums, roofs: Roofs, options: &Options) -> Result<()> {
+    let facts = sums.facts;
+    if !facts.has_signatures {
+        return match facts.is_pytorch {
+            true => run.finding(findings::no_shapes()),
+            false => Ok(()),
+        };
+    }
+    if !facts.is_any_known && !facts.is_pytorch {
+        return Ok(()); // Bricks of a program's own, whose FLOPs `roofline` takes as declared.
+    }
+    let judged = Judged::new(sums, roofs);
+    emit(run, &judged)?;
+    let without = WithoutSignatures::Nothing;
+    let baseline = RunSums::load(run, Side::Baseline, None, without, options)?;
+    if baseline.facts.has_signatures {
+        let (nominal, share) = (options.nominal, options.achievable_share);
+        let roofs = Roofs::read(run, Side::Baseline, nominal, share)?;
+        let baseline = Judged::new(baseline, roofs);
+        let compared = compared::compared(&judged, &baseline);
+        run.emit(compared::table(&compared))?;
+        if let Some(finding) = compared::finding(&compared) {
+            run.finding(finding)?;
+        }
+    }
+    Ok(())
 }
 
 /// Emits tables, chart and findings of the run.
 fn emit(run: &mut Run, judged: &Judged) -> Result<()> {
     let Judged {
-        calls,
-        operations,
         device,
+        on,
         roofs,
         rows,
-        ..
     } = judged;
-    let on = judged.on;
-    let name = |row: &Row| Some(calls.names.text(row.shape.0).to_owned());
+    let on = *on;
+    let name = |row: &Row| Some(row.name.clone());
     let by_name = tables::grouped(rows, name, |row| row.total(on?));
     let family = |row: &Row| {
         let is_counted = row.sums.counted_calls > 0;
@@ -125,22 +167,22 @@ fn emit(run: &mut Run, judged: &Judged) -> Result<()> {
     }
     run.emit(tables::groups("by_category", "category", &by_category))?;
     run.emit(tables::groups("by_name", "name", &by_name))?;
-    run.emit(tables::by_shape(rows, calls, on))?;
-    run.emit(tables::not_modelled(rows, calls))?;
+    run.emit(tables::by_shape(rows, on))?;
+    run.emit(tables::not_modelled(rows))?;
     if let Some(on) = on
-        && let Some(points) = chart::points(rows, calls, on)
+        && let Some(points) = chart::points(rows, on)
     {
         run.emit(points)?;
         run.emit(chart::roofs(rows, &roofs.ceilings, on))?;
         run.chart(chart::roofline())?;
     }
     if let Some(on) = on.filter(|_| rows.iter().any(|row| row.placed().is_some())) {
-        run.emit(at_roof::at_roof(rows, calls, operations, device, on))?;
+        run.emit(at_roof::at_roof(rows, on))?;
     }
-    for finding in findings::findings(rows, calls, device, on, roofs) {
+    for finding in findings::findings(rows, device, on, roofs) {
         run.finding(finding)?;
     }
     Ok(())
 }
 
-export!(Operators);
+export!(Operators, parts);

@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use trueno_analysis::roofline::ceilings::Ceiling;
-use trueno_plugin::{Result, Run};
-
-use crate::inputs::Side;
 
 /// The figures, with the source of each device's.
 const SHEETS: &str = include_str!("nominal.toml");
@@ -43,21 +40,13 @@ pub struct Named {
     pub ceilings: Vec<Ceiling>,
 }
 
-/// Devices of the run that have a data sheet here; what their matrix and vector units and their memory reach at most,
-/// times `achievable_share`.
-///
-/// # Errors
-/// The input lacks a column or has it in another type.
-pub fn of_run(run: &mut Run, side: Side, achievable_share: f64) -> Result<Vec<Named>> {
-    let table = run.table(&side.input("devices"))?;
-    if table.is_missing() {
-        return Ok(Vec::new());
-    }
-    let (device, name) = (table.text("device")?, table.text("name")?);
-    let rows = (0..table.rows()).filter_map(|row| Some((device.get(row)?, name.get(row)?)));
-    Ok(rows
-        .filter_map(|(device, name)| named(device, name, achievable_share))
-        .collect())
+/// Devices, each with its name, that have a data sheet here; what their matrix and vector units and their memory reach
+/// at most, times `achievable_share`.
+pub fn of_devices(devices: &[(String, String)], achievable_share: f64) -> Vec<Named> {
+    let named = devices
+        .iter()
+        .filter_map(|(device, name)| named(device, name, achievable_share));
+    named.collect()
 }
 
 fn named(device: &str, name: &str, achievable_share: f64) -> Option<Named> {

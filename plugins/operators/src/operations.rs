@@ -1,11 +1,14 @@
 //! Kernels and copies, with the row of bricks that began each.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::interner::Texts;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Batch, Result, Run};
 
 use crate::calls::{Calls, NONE};
 use crate::inputs::Side;
+use crate::ranks::Ranks;
 
 /// A kernel or a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +21,8 @@ pub struct Operation {
     pub begun_in: u32,
     /// Its device.
     pub device: u32,
+    /// Its rank.
+    pub rank: u64,
     /// Its stream, or [`NONE`].
     pub stream: u32,
     /// Name of a kernel, a number of [`Operations::kernel_names`], or [`NONE`].
@@ -31,8 +36,8 @@ pub struct Operations {
     pub rows: Vec<Operation>,
     /// Names of kernels.
     pub kernel_names: Texts,
-    /// Those that only bound their work, or are not valid.
-    pub left_out: u64,
+    /// By rank, those that only bound their work, or are not valid.
+    pub left_out: BTreeMap<u64, u64>,
 }
 
 impl Operations {
@@ -40,7 +45,13 @@ impl Operations {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn load(run: &mut Run, side: Side, calls: &Calls, window: Option<Window>) -> Result<Self> {
+    pub fn load(
+        run: &mut Run,
+        side: Side,
+        ranks: Ranks,
+        calls: &Calls,
+        window: Option<Window>,
+    ) -> Result<Self> {
         let mut out = Self::default();
         let names = out
             .kernel_names
@@ -48,16 +59,34 @@ impl Operations {
         for input in ["kernels", "transfers"] {
             let mut batches = run.batches(&side.input(input))?;
             while let Some(batch) = batches.next_batch()? {
-                out.read(&batch, calls, window, &|name| names.get(&name).copied())?;
+                out.read(&batch, ranks, calls, window, &|name| {
+                    names.get(&name).copied()
+                })?;
             }
         }
-        out.rows.sort_unstable();
+        out.sort();
         Ok(out)
+    }
+
+    /// Sorts by start; by name where all else is equal, as numbers of names differ from reading to reading.
+    fn sort(&mut self) {
+        let mut by_name: Vec<u32> = (0..self.kernel_names.len() as u32).collect();
+        by_name.sort_unstable_by_key(|number| self.kernel_names.text(*number));
+        let mut places = vec![0; by_name.len()];
+        for (place, number) in (0_u32..).zip(by_name) {
+            places[number as usize] = place;
+        }
+        let place = |row: &Operation| places.get(row.kernel as usize).copied().unwrap_or(NONE);
+        self.rows.sort_unstable_by_key(|row| {
+            let time = (row.start_ns, row.end_ns);
+            (time, row.begun_in, row.device, row.stream, place(row))
+        });
     }
 
     fn read(
         &mut self,
         batch: &Batch,
+        ranks: Ranks,
         calls: &Calls,
         window: Option<Window>,
         kernel_name: &dyn Fn(i64) -> Option<u32>,
@@ -71,13 +100,14 @@ impl Operations {
         let name = batch.has("name_id").then(|| batch.i64("name_id"));
         let name = name.transpose()?;
         for row in 0..batch.rows() {
+            let rank = device.get(row).map_or(0, |of| ranks.of_place(of));
             let is_valid = valid.as_ref().and_then(|valid| valid.get(row)) != Some(false);
             let is_exact = is_bound.get(row) != Some(true);
             let dur_ns = dur.get(row).filter(|dur_ns| *dur_ns >= 0);
             let (Some(start_ns), Some(dur_ns), true, true) =
                 (start.get(row), dur_ns, is_valid, is_exact)
             else {
-                self.left_out += 1;
+                *self.left_out.entry(rank).or_default() += 1;
                 continue;
             };
             if window.is_some_and(|window| !window.has(start_ns)) {
@@ -92,6 +122,7 @@ impl Operations {
                 end_ns: start_ns.saturating_add(dur_ns),
                 begun_in: begun_in.unwrap_or(NONE),
                 device: device.unwrap_or(0),
+                rank,
                 stream: stream.unwrap_or(NONE),
                 kernel: kernel.unwrap_or(NONE),
             });

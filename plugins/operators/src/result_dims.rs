@@ -14,13 +14,16 @@ use crate::work::signature;
 
 type Dims = Vec<u64>;
 
-/// Dims by those of two operands; `None` where calls differ.
+/// The rank, and dims of two operands.
+type Operands = (u64, Dims, Dims);
+
+/// Dims by those of two operands in the same rank; `None` where calls differ.
 #[derive(Debug, Default)]
 pub struct ResultDims {
     /// Of outputs, by input and weight.
-    outputs: BTreeMap<(Dims, Dims), Option<Dims>>,
+    outputs: BTreeMap<Operands, Option<Dims>>,
     /// Of weights, by gradient of the output and input.
-    weights: BTreeMap<(Dims, Dims), Option<Dims>>,
+    weights: BTreeMap<Operands, Option<Dims>>,
 }
 
 impl ResultDims {
@@ -40,15 +43,20 @@ impl ResultDims {
             if let [Some(input), Some(gradient), Some(weight)] =
                 [0, 1, 2].map(|at| dims(&signature, at))
             {
-                keep(&mut out.outputs, (&input, &weight), &gradient);
-                keep(&mut out.weights, (&gradient, &input), &weight);
+                let rank = calls.signature_ranks[shape.1 as usize];
+                let (of_output, of_weight) = (
+                    (rank, input.clone(), weight.clone()),
+                    (rank, gradient.clone(), input),
+                );
+                keep(&mut out.outputs, of_output, &gradient);
+                keep(&mut out.weights, of_weight, &weight);
             }
         }
         out
     }
 
-    /// Dims of the result of this call.
-    pub fn of(&self, signature: &Signature) -> Option<Dims> {
+    /// Dims of the result of this call of a rank.
+    pub fn of(&self, rank: u64, signature: &Signature) -> Option<Dims> {
         if !signature.name.contains("conv") {
             return None;
         }
@@ -58,7 +66,7 @@ impl ResultDims {
             false => (&self.outputs, 0, 1),
         };
         known
-            .get(&(dims(signature, first)?, dims(signature, second)?))?
+            .get(&(rank, dims(signature, first)?, dims(signature, second)?))?
             .clone()
     }
 }
@@ -70,10 +78,8 @@ fn dims(signature: &Signature, at: usize) -> Option<Dims> {
     }
 }
 
-fn keep(known: &mut BTreeMap<(Dims, Dims), Option<Dims>>, key: (&Dims, &Dims), dims: &Dims) {
-    let found = known
-        .entry((key.0.clone(), key.1.clone()))
-        .or_insert_with(|| Some(dims.clone()));
+fn keep(known: &mut BTreeMap<Operands, Option<Dims>>, key: Operands, dims: &Dims) {
+    let found = known.entry(key).or_insert_with(|| Some(dims.clone()));
     if found.as_ref() != Some(dims) {
         *found = None;
     }

@@ -3,6 +3,7 @@
 use trueno_analysis::roofline::ceilings::{CEILINGS, Ceilings};
 use trueno_plugin::{Error, Result, Run};
 
+use crate::device_classes::DeviceClasses;
 use crate::inputs::Side;
 use crate::nominal::{self, Named};
 
@@ -13,6 +14,8 @@ pub struct Roofs {
     pub ceilings: Ceilings,
     /// Devices whose ceilings are those of a data sheet.
     pub sheets: Vec<Named>,
+    /// Devices that are alike.
+    pub classes: DeviceClasses,
     /// The share of a nominal ceiling that counts.
     pub achievable_share: f64,
 }
@@ -30,7 +33,9 @@ impl Roofs {
         }
         let mut ceilings = Ceilings::read(run, &side.input(CEILINGS.name()), nominal)?;
         ceilings.any_threads = true;
-        let mut sheets = nominal::of_run(run, side, achievable_share)?;
+        let devices = devices(run, side)?;
+        let classes = DeviceClasses::new(&devices, &ceilings);
+        let mut sheets = nominal::of_devices(&devices, achievable_share);
         sheets.retain(|sheet| {
             let device = &sheet.ceilings[0].device;
             let mut measured = ceilings.rows.iter().filter(|row| row.source == "measured");
@@ -41,7 +46,21 @@ impl Roofs {
         Ok(Self {
             ceilings,
             sheets,
+            classes,
             achievable_share,
         })
     }
+}
+
+/// Devices and their names.
+fn devices(run: &mut Run, side: Side) -> Result<Vec<(String, String)>> {
+    let table = run.table(&side.input("devices"))?;
+    if table.is_missing() {
+        return Ok(Vec::new());
+    }
+    let (device, name) = (table.text("device")?, table.text("name")?);
+    let rows = (0..table.rows()).filter_map(|row| Some((device.get(row)?, name.get(row)?)));
+    Ok(rows
+        .map(|(device, name)| (device.to_owned(), name.to_owned()))
+        .collect())
 }

@@ -1,18 +1,25 @@
 //! A row for each operator and shape, with its work and its place below the roof.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::roofline::ceilings::{Ceilings, Need};
 use trueno_analysis::roofline::model::Bound;
 
-use crate::groups::{Shape, Sums, TimedOn};
+use crate::calls::Recorded;
+use crate::groups::{Sums, TimedOn};
 use crate::work::Work;
 
 /// An operator with one signature.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// Name and signature.
-    pub shape: Shape,
+    /// The operator.
+    pub name: String,
+    /// Its signature.
+    pub recorded: Recorded,
     /// Sums over its calls.
     pub sums: Sums,
+    /// Time of the kernels that it began, by their names.
+    pub kernels: BTreeMap<String, i64>,
     /// Work of one call, or the reason why it is not known.
     pub work: Result<Work, String>,
     /// Its place below the roof, or the reason why it has none; `None` where it has no work or no time.

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::calls::Calls;
-use crate::device_time::DeviceTime;
+use crate::device_time::Totals;
 use crate::groups::{Sums, TimedOn};
 use crate::rows::{Place, Row, Total};
 
@@ -15,11 +14,11 @@ use crate::rows::{Place, Row, Total};
 /// with shapes; `modelled_ns`, `modelled_share`: of it begun in an operator with a model, or taken for such work
 /// (`inferred_ns`, see [`crate::before_recording`]); `not_modelled_ns`; `linked_modelled_share`: the share of what was
 /// begun in a row that is known.
-pub fn coverage(device: &DeviceTime) -> TableBuilder {
+pub fn coverage(device: &Totals) -> TableBuilder {
     let share = |part: i64| (device.total_ns > 0).then(|| part as f64 / device.total_ns as f64);
     let one = |value: i64| std::iter::once(value);
-    let linked_ns = device.total_ns - device.not_linked_ns;
-    let inferred_ns = device.inferred_ns();
+    let linked_ns = device.total_ns.saturating_sub(device.not_linked_ns);
+    let inferred_ns = device.inferred_ns;
     let modelled_ns = device.modelled_ns.saturating_add(inferred_ns);
     Table::build("coverage")
         .f64("modelled_share", [share(modelled_ns)])
@@ -29,7 +28,10 @@ pub fn coverage(device: &DeviceTime) -> TableBuilder {
         )
         .i64("modelled_ns", one(modelled_ns))
         .i64("inferred_ns", one(inferred_ns))
-        .i64("not_modelled_ns", one(device.total_ns - modelled_ns))
+        .i64(
+            "not_modelled_ns",
+            one(device.total_ns.saturating_sub(modelled_ns)),
+        )
         .i64("device_ns", one(device.total_ns))
         .f64("with_shapes_share", [share(device.with_signature_ns)])
         .f64("linked_share", [share(linked_ns)])
@@ -43,9 +45,8 @@ pub fn coverage(device: &DeviceTime) -> TableBuilder {
 /// devices. `host_self_ns`: no row below was open. `device_ns`: union of the kernels and copies that a call and
 /// what it called began, summed over calls. `counted_ns`: the part that no modelled operator within began, so that
 /// sums over rows count nothing twice. `device`: `cpu` or `gpu:<number>`, where the time is of. `roof_ns`: time at the roof; `recoverable_ns`: the rest of it.
-pub fn by_shape(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> TableBuilder {
+pub fn by_shape(rows: &[Row], on: Option<TimedOn>) -> TableBuilder {
     let totals: Vec<Option<Total>> = rows.iter().map(|row| row.total(on?)).collect();
-    let recorded = |row: &Row| &calls.signatures[row.shape.1 as usize];
     let work = |row: &Row| row.work.as_ref().ok().cloned();
     let rate = |of: fn(&Total) -> f64| {
         let rates = totals
@@ -63,14 +64,14 @@ pub fn by_shape(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> TableBuilde
     };
     let total = |of: fn(&Total) -> f64| totals.iter().map(move |total| total.as_ref().map(of));
     let table = Table::build("by_shape")
-        .text("name", rows.iter().map(|row| calls.names.text(row.shape.0)))
+        .text("name", rows.iter().map(|row| row.name.as_str()))
         .text(
             "input_dims",
-            rows.iter().map(|row| recorded(row).dims.clone()),
+            rows.iter().map(|row| row.recorded.dims.clone()),
         )
         .text(
             "input_types",
-            rows.iter().map(|row| recorded(row).types.clone()),
+            rows.iter().map(|row| row.recorded.types.clone()),
         )
         .u64("calls", rows.iter().map(|row| row.sums.calls))
         .i64("device_ns", rows.iter().map(|row| device_ns(&row.sums)))
@@ -133,7 +134,7 @@ pub fn by_shape(rows: &[Row], calls: &Calls, on: Option<TimedOn>) -> TableBuilde
         )
         .text(
             "concrete_inputs",
-            rows.iter().map(|row| recorded(row).concrete.clone()),
+            rows.iter().map(|row| row.recorded.concrete.clone()),
         )
         .text(
             "model",
@@ -255,11 +256,11 @@ pub fn groups(table: &str, first: &str, groups: &[(String, Group)]) -> TableBuil
 
 /// Table `not_modelled`: operators whose work is not known, with the device time that no other operator's model
 /// accounts for, the longest first.
-pub fn not_modelled(rows: &[Row], calls: &Calls) -> TableBuilder {
+pub fn not_modelled(rows: &[Row]) -> TableBuilder {
     let mut sums: BTreeMap<(&str, &str), Sums> = BTreeMap::new();
     for row in rows {
         if let Err(why) = &row.work {
-            let key = (calls.names.text(row.shape.0), why.as_str());
+            let key = (row.name.as_str(), why.as_str());
             sums.entry(key).or_default().add(&row.sums);
         }
     }

@@ -13,7 +13,7 @@ use crate::operations::Operations;
 use crate::result_dims::ResultDims;
 
 /// Work of one call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Work {
     /// Useful FLOPs.
     pub flops: u64,
@@ -45,6 +45,10 @@ impl Works {
     /// # Errors
     /// The rules are wrong.
     pub fn new(calls: &Calls, operations: &Operations, rules: &str) -> Result<Self> {
+        let mut of_shapes = BTreeMap::new();
+        if calls.signatures.is_empty() {
+            return Ok(Self { of_shapes });
+        }
         let models = match rules.is_empty() {
             true => Models::standard(),
             false => Models::with_rules(rules, "operators.rules")
@@ -52,7 +56,6 @@ impl Works {
         };
         let list_types = list_element_types(calls, operations);
         let results = ResultDims::new(calls);
-        let mut of_shapes = BTreeMap::new();
         for shape in calls.rows.iter().filter_map(groups::shape) {
             let list_type = || list_types.get(&shape).copied().flatten();
             let work = || work(&models, calls, shape, list_type(), &results);
@@ -112,7 +115,7 @@ fn work(
     results: &ResultDims,
 ) -> std::result::Result<Work, String> {
     let signature = signature(calls, shape).map_err(|error| error.to_string())?;
-    let result_dims = results.of(&signature);
+    let result_dims = results.of(calls.signature_ranks[shape.1 as usize], &signature);
     let signature = signature
         .with_list_element_type(list_type)
         .with_result_dims(result_dims);

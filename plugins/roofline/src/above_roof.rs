@@ -8,9 +8,9 @@ use trueno_analysis::roofline::ceilings::{Ceilings, Choice};
 use trueno_analysis::roofline::model::{Place, Roof, Work, place, why_above};
 use trueno_plugin::{agreeing, counted};
 
-use crate::nesting::Standing;
-use crate::points::{Point, Sum, labelled_work, roof};
-use crate::rows::Rows;
+use crate::calls::{Call, Calls};
+use crate::points::{Point, roof};
+use crate::sums::Sum;
 
 /// A roof that a point may be held against.
 struct Candidate {
@@ -29,18 +29,12 @@ impl Candidate {
 
 /// True if `part` is at least half of the calls.
 pub fn is_most(part: u64, calls: u64) -> bool {
-    part > 0 && 2 * part >= calls
+    part > 0 && part >= calls - calls / 2
 }
 
 /// Gives points that have ceilings their places: below those chosen; below those of stores that pass
 /// the caches by where only they leave room for the sum and for most of the calls.
-pub fn give_places(
-    rows: &Rows,
-    standing: &[Vec<Standing>],
-    ceilings: &Ceilings,
-    memory: &str,
-    points: &mut [Point],
-) {
+pub fn give_places(calls: &impl Calls, ceilings: &Ceilings, memory: &str, points: &mut [Point]) {
     let mut candidates: Vec<Vec<Candidate>> = points
         .iter_mut()
         .map(|point| candidates(point, ceilings))
@@ -48,26 +42,24 @@ pub fn give_places(
     if candidates.iter().all(Vec::is_empty) {
         return;
     }
-    for (lane, standing) in rows.lanes.values().zip(standing) {
-        for (row, standing) in lane.work.iter().zip(standing) {
-            if matches!(standing, Standing::Excluded(_)) {
-                continue;
-            }
-            let dur_ns = row.end_ns - row.start_ns;
-            for (label, flops, bytes) in labelled_work(rows, row) {
-                let work = Work {
-                    flops,
-                    bytes,
-                    dur_ns: dur_ns as f64,
-                };
-                for candidate in &mut candidates[label as usize] {
-                    if place(&work, &candidate.roof).is_ok_and(|place| place.is_above()) {
-                        candidate.above.add(dur_ns, flops, bytes);
-                    }
-                }
+    calls.each(|call, count| {
+        let Call {
+            flops,
+            bytes,
+            dur_ns,
+            ..
+        } = *call;
+        for candidate in &mut candidates[call.label as usize] {
+            let work = Work {
+                flops: flops as f64,
+                bytes: bytes as f64,
+                dur_ns: dur_ns as f64,
+            };
+            if place(&work, &candidate.roof).is_ok_and(|place| place.is_above()) {
+                candidate.above.add_times(dur_ns, flops, bytes, count);
             }
         }
-    }
+    });
     for (point, candidates) in points.iter_mut().zip(candidates) {
         let calls = point.sum.calls;
         let best = candidates.iter().position(|found| found.fits(calls));

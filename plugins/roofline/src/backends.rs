@@ -3,13 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use trueno_analysis::quantiles::lower_median;
+use trueno_analysis::interner::Texts;
 use trueno_analysis::roofline::instruction_set::width_rank;
 
+use crate::calls::Calls;
 use crate::label::{Provenance, Source};
-use crate::nesting::Standing;
 use crate::points::Point;
-use crate::rows::{NONE, Rows};
 
 /// A gain of less than this over the narrower instruction set is said to be none.
 pub const PAYS: f64 = 1.1;
@@ -60,13 +59,13 @@ pub struct Entry {
 /// Entries of one run with what is declared: of the baseline (`None`) all, of the run those whose names have
 /// several, or one in the baseline.
 pub fn entries(
-    rows: &Rows,
-    standing: &[Vec<Standing>],
+    texts: &Texts,
+    calls: &impl Calls,
     points: &[Point],
     baseline: Option<&[Entry]>,
 ) -> Vec<Entry> {
     let is_baseline = baseline.is_none();
-    let text = |number: u32| rows.texts.text(number).to_owned();
+    let text = |number: u32| texts.text(number).to_owned();
     // Names that have nothing to be compared with need no median of millions of calls.
     let mut declared: BTreeMap<(Source, u32), usize> = BTreeMap::new();
     let is_declared =
@@ -81,7 +80,7 @@ pub fn entries(
         let entries = declared.get(&(source, name)).copied().unwrap_or(0);
         entries > 1
             || baseline.is_none_or(|baseline| {
-                let name = rows.texts.text(name);
+                let name = texts.text(name);
                 baseline
                     .iter()
                     .any(|entry| entry.source == source && entry.name == name)
@@ -94,19 +93,9 @@ pub fn entries(
     if !is_wanted.contains(&true) {
         return Vec::new();
     }
-    let mut durations: Vec<Vec<i64>> = vec![Vec::new(); points.len()];
-    for (lane, standing) in rows.lanes.values().zip(standing) {
-        for (row, standing) in lane.work.iter().zip(standing) {
-            let label = rows.declared[row.declared as usize].label;
-            let is_counted = label != NONE && !matches!(standing, Standing::Excluded(_));
-            if is_counted && is_wanted[label as usize] {
-                durations[label as usize].push(row.end_ns - row.start_ns);
-            }
-        }
-    }
     let mut out = Vec::new();
-    for (point, mut durations) in points.iter().zip(durations) {
-        let Some(median_ns) = lower_median(&mut durations) else {
+    for (point, median_ns) in points.iter().zip(calls.medians(&is_wanted)) {
+        let Some(median_ns) = median_ns else {
             continue;
         };
         out.push(Entry {
@@ -118,7 +107,7 @@ pub fn entries(
             calls: point.sum.calls,
             dur_ns: point.sum.dur_ns,
             median_ns,
-            flops: point.sum.flops,
+            flops: point.sum.flops as f64,
             flops_per_s: point.achieved.map(|found| found.flops_per_s),
             efficiency: point.sound().map(|place| place.efficiency),
             reference: None,

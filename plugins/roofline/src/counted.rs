@@ -24,7 +24,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// FLOPs and bytes, or why they are not to be used. Where no bytes were counted, `declared` ones do.
+    /// FLOPs and bytes in whole numbers, or why they are not to be used. Where no bytes were counted, `declared` ones do.
     pub fn work(
         &self,
         declared: Option<u64>,
@@ -32,12 +32,26 @@ impl Counted {
         if self.is_mixed {
             return Err(Reason::MixedPrecision);
         }
-        let flops = self.flops.ok_or(Reason::NoFlops)?;
+        let flops = self.flops.ok_or(Reason::NoFlops)?.round();
         match (self.bytes, declared) {
-            (Some(bytes), _) => Ok((flops, bytes, Provenance::Counted)),
+            (Some(bytes), _) => Ok((flops, bytes.round(), Provenance::Counted)),
             (None, Some(bytes)) => Ok((flops, bytes as f64, Provenance::CountedFlops)),
             (None, None) => Err(Reason::NoBytes),
         }
+    }
+}
+
+/// A count as a whole number: sums of these do not depend on their order.
+///
+/// # Errors
+/// It is none: no number, negative, or of more than 64 bits.
+pub fn whole(figure: f64) -> std::result::Result<u64, Reason> {
+    let figure = figure.round();
+    // The smallest power of two that does not fit; what is no number compares as false.
+    if (0.0..u64::MAX as f64).contains(&figure) {
+        Ok(figure as u64)
+    } else {
+        Err(Reason::OutOfRange)
     }
 }
 

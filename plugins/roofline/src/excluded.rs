@@ -17,7 +17,7 @@ pub struct Sum {
 }
 
 /// Table, reason and name.
-type Key = (Source, Reason, u32);
+pub type Key = (Source, Reason, u32);
 
 /// Work left out, by table, reason and name.
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! The queries to the run, and the same to the baseline.
+//! The queries to the run, and the same to the baseline; those of the merging of parts.
 
 use trueno_analysis::lanes::CATEGORY_RULES;
 use trueno_analysis::name_groups::NameGroups;
@@ -6,7 +6,7 @@ use trueno_analysis::roofline::ceilings::{BASELINE_CEILINGS, CEILINGS};
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-use crate::operators;
+use crate::{operators, parts};
 
 const BRICKS: &str = "SELECT id, thread, start_ns, dur_ns, name_id, category_id, backend_id, flops, \
      bytes_read + bytes_written AS bytes, timing = 'bound' AS is_bound, \
@@ -46,6 +46,32 @@ pub const INPUTS: [Input; 29] = [
     CATEGORY_RULES,
     NameGroups::INPUT,
     Window::INPUT,
+    operators::BY_SHAPE,
+    operators::BY_CATEGORY,
+    operators::PLACED,
+    operators::ROOFS,
+    baseline("baseline_bricks", BRICKS),
+    baseline("baseline_tasks", TASKS),
+    baseline("baseline_brick_names", BRICK_NAMES),
+    baseline("baseline_brick_categories", BRICK_CATEGORIES),
+    baseline("baseline_brick_backends", BRICK_BACKENDS),
+    baseline("baseline_kernels", KERNELS),
+    baseline("baseline_kernel_links", KERNEL_LINKS),
+    baseline("baseline_kernel_names", KERNEL_NAMES),
+    baseline("baseline_kernel_backends", KERNEL_BACKENDS),
+    baseline("baseline_counters", COUNTERS),
+    BASELINE_CEILINGS,
+];
+
+/// Inputs of the merging: parts, and what sums are held against.
+pub const MERGE_INPUTS: [Input; 22] = [
+    parts::CALLS,
+    parts::INNERMOST,
+    parts::BUSY,
+    parts::EXCLUDED,
+    parts::ONE_FIGURE,
+    CEILINGS,
+    NameGroups::INPUT,
     operators::BY_SHAPE,
     operators::BY_CATEGORY,
     operators::PLACED,

@@ -19,6 +19,12 @@ impl Source {
             Self::Brick => "brick",
         }
     }
+
+    /// The one with that [`name`](Self::name).
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = [Self::Kernel, Self::Brick].into_iter();
+        all.find(|source| source.name() == name)
+    }
 }
 
 /// Provenance of FLOPs and bytes.
@@ -40,6 +46,12 @@ impl Provenance {
             Self::Counted => "counted",
             Self::CountedFlops => "flops counted",
         }
+    }
+
+    /// The one with that [`name`](Self::name).
+    pub fn named(name: &str) -> Option<Self> {
+        let mut all = [Self::Declared, Self::Counted, Self::CountedFlops].into_iter();
+        all.find(|provenance| provenance.name() == name)
     }
 
     /// True if FLOPs were counted.

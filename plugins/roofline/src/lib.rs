@@ -15,9 +15,13 @@
 //!
 //! Operators whose work the plugin `operators` derived from their shapes are points too ([`operators`]), with the
 //! roofs that it chose.
+//!
+//! Over ranks: rows of a rank become [`sums`](sums::Sums) and distinct [`calls`](calls::CallCounts), which are merged;
+//! points get their places at the end, from the ceilings of the whole job. The baseline is read then, once.
 
 pub mod above_roof;
 pub mod backends;
+pub mod calls;
 pub mod counted;
 pub mod excluded;
 pub mod findings;
@@ -26,21 +30,25 @@ pub mod label;
 pub mod nesting;
 pub mod not_measurable;
 pub mod operators;
+pub mod parts;
 pub mod point_rows;
 pub mod points;
 pub mod rates;
+pub mod report;
 pub mod roofs;
 pub mod rows;
 pub mod summary;
+pub mod sums;
 pub mod tables;
 mod wider_sets;
 
 use serde::Deserialize;
 use trueno_analysis::name_groups::NameGroups;
-use trueno_analysis::roofline::ceilings;
-use trueno_plugin::{Chart, Error, Input, Plugin, Result, Run, Scale, export};
+use trueno_plugin::{Error, Input, Parts, Plugin, Result, Run, export};
 
-use crate::operators::Operators;
+use crate::calls::{CallCounts, RowCalls};
+use crate::report::Surroundings;
+use crate::sums::Sums;
 
 /// The plugin.
 pub struct Roofline;
@@ -70,6 +78,19 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    fn check(&self) -> Result<()> {
+        if MEMORY.contains(&self.memory.to_lowercase().as_str()) {
+            return Ok(());
+        }
+        Err(Error::bad_option(format!(
+            "memory `{}` is no level of memory (expected one of {})",
+            self.memory,
+            MEMORY.join(", ")
+        )))
+    }
+}
+
 /// Levels of memory, the nearest first.
 pub const MEMORY: [&str; 4] = ["l1", "l2", "l3", "dram"];
 
@@ -80,93 +101,47 @@ impl Plugin for Roofline {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        if !MEMORY.contains(&options.memory.to_lowercase().as_str()) {
-            return Err(Error::bad_option(format!(
-                "memory `{}` is no level of memory (expected one of {})",
-                options.memory,
-                MEMORY.join(", ")
-            )));
-        }
-        let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
+        options.check()?;
         let name_groups = NameGroups::read(run)?;
-        let baseline = baseline_entries(run, &options, &name_groups)?;
+        let surroundings = Surroundings::read(run, &options, &name_groups)?;
         let mut rows = rows::load(run, "", &name_groups)?;
         run.check_cancelled()?;
         let standing = nesting::nesting(&mut rows);
-        let points = points::points(&mut rows, &standing, &limits, &options);
-        run.check_cancelled()?;
-        let mut compared = backends::entries(&rows, &standing, &points, Some(&baseline));
-        compared.extend(baseline);
-        if options.compare_backends {
-            let compared = backends::compare(compared);
-            run.emit(tables::backends(&compared))?;
-            return run.finding(
-                findings::backend_finding(&compared)
-                    .unwrap_or_else(|| findings::no_idle(&compared)),
-            );
-        }
-        let summary = summary::summary(&mut rows, &standing, &points);
-        let rates = rates::rates(&rows, &standing);
-        let has_rows = !rows.lanes.is_empty();
-        rows.lanes.clear();
-        let excluded = not_measurable::rows(&rows, &points);
-        let compared = backends::compare(compared);
-
-        let memory = options.memory.to_lowercase();
-        let ordered = tables::in_order(&points, &rows.texts);
-        let operators = Operators::read(run)?;
-        run.emit(tables::summary(&summary, &operators))?;
-        let own = point_rows::of_points(&ordered, &limits, &rows.texts, &memory);
-        let all = point_rows::merged(own, point_rows::of_operators(&operators.shapes));
-        run.emit(point_rows::table(&all))?;
-        run.emit(tables::bricks(&summary, &rows.texts))?;
-        run.emit(tables::categories(&summary, &rows.texts))?;
-        run.emit(tables::not_measurable(&excluded))?;
-        run.emit(tables::rates(&rates, &rows.texts))?;
-        run.emit(tables::ceilings_used(&ordered, &limits))?;
-        run.emit(tables::backends(&compared))?;
-        run.emit(tables::at_roof(&summary::at_roof(&points), &rows.texts))?;
-        for finding in findings::point_findings(&ordered, &rows.texts, has_rows, &operators) {
-            run.finding(finding)?;
-        }
-        if let Some(finding) = findings::ceiling_finding(&ordered, &limits) {
-            run.finding(finding)?;
-        }
-        if let Some(finding) = findings::backend_finding(&compared) {
-            run.finding(finding)?;
-        }
-        let wider = wider_sets::wider_sets(&ordered, &rows.texts, &limits, &memory);
-        if let Some(finding) = wider_sets::finding(&wider, &rows.texts) {
-            run.emit(wider_sets::table(&wider, &rows.texts))?;
-            run.finding(finding)?;
-        }
-        if let Some(roofs) = roofs::roofs(&ordered, &limits, &operators.roofs) {
-            run.emit(roofs)?;
-            let chart = Chart::scatter("Roofline", "points", "flops_per_byte", "flops_per_s")
-                .series("source")
-                .label("name")
-                .size("dur_ns")
-                .lines("roofs", "flops_per_byte", "flops_per_s", Some("roof"))
-                .axes("FLOP/byte", "FLOP/s")
-                .scales(Scale::Log, Scale::Log);
-            run.chart(chart)?;
-        }
-        Ok(())
+        let sums = Sums::of_rows(&mut rows, &standing);
+        let calls = RowCalls {
+            rows: &rows,
+            standing: &standing,
+        };
+        report::emit(run, &options, surroundings, &sums, &calls)
     }
 }
 
-/// The baseline's entries, against its own ceilings; none without a baseline.
-fn baseline_entries(
-    run: &mut Run,
-    options: &Options,
-    name_groups: &NameGroups,
-) -> Result<Vec<backends::Entry>> {
-    let input = ceilings::BASELINE_CEILINGS.name();
-    let limits = ceilings::Ceilings::read(run, input, options.nominal)?;
-    let mut rows = rows::load(run, "baseline_", name_groups)?;
-    let standing = nesting::nesting(&mut rows);
-    let points = points::points(&mut rows, &standing, &limits, options);
-    Ok(backends::entries(&rows, &standing, &points, None))
+impl Parts for Roofline {
+    const MERGE_INPUTS: &'static [Input] = &inputs::MERGE_INPUTS;
+
+    fn part(run: &mut Run, options: Options) -> Result<()> {
+        options.check()?;
+        let name_groups = NameGroups::read(run)?;
+        let mut rows = rows::load(run, "", &name_groups)?;
+        run.check_cancelled()?;
+        let standing = nesting::nesting(&mut rows);
+        let sums = Sums::of_rows(&mut rows, &standing);
+        let calls = CallCounts::count(&RowCalls {
+            rows: &rows,
+            standing: &standing,
+        });
+        parts::emit(run, &sums, &calls)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let (sums, calls) = parts::read(run)?;
+        if !run.is_final() {
+            return parts::emit(run, &sums, &calls);
+        }
+        let name_groups = NameGroups::read(run)?;
+        let surroundings = Surroundings::read(run, &options, &name_groups)?;
+        report::emit(run, &options, surroundings, &sums, &calls)
+    }
 }
 
-export!(Roofline);
+export!(Roofline, parts);

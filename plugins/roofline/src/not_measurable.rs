@@ -7,7 +7,7 @@ use trueno_analysis::roofline::model::Reason;
 
 use crate::label::Source;
 use crate::points::Point;
-use crate::rows::Rows;
+use crate::sums::Sums;
 
 /// Row of table `not_measurable`.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,20 +27,20 @@ pub struct Row {
 }
 
 /// The most time first. Rows with figures but no ceiling, or above it, are here too.
-pub fn rows(rows: &Rows, points: &[Point]) -> Vec<Row> {
+pub fn rows(sums: &Sums, points: &[Point]) -> Vec<Row> {
     type Names = BTreeMap<String, (u64, i64)>;
     let mut found: BTreeMap<(Source, String, bool), Names> = BTreeMap::new();
     let mut add = |source, reason: String, has_time, name: &str, calls, dur_ns| {
         let names = found.entry((source, reason, has_time)).or_default();
         let sum = names.entry(name.to_owned()).or_default();
-        sum.0 += calls;
-        sum.1 += dur_ns;
+        sum.0 = u64::saturating_add(sum.0, calls);
+        sum.1 = i64::saturating_add(sum.1, dur_ns);
     };
-    for ((source, reason, name), sum) in rows.excluded.sums() {
+    for ((source, reason, name), sum) in &sums.excluded {
         let has_time = !matches!(reason, Reason::BoundRow | Reason::InvalidRow);
-        let name = rows.texts.text(name);
+        let name = sums.texts.text(*name);
         add(
-            source,
+            *source,
             reason.to_string(),
             has_time,
             name,
@@ -50,7 +50,7 @@ pub fn rows(rows: &Rows, points: &[Point]) -> Vec<Row> {
     }
     for point in points.iter().filter(|point| point.sum.calls > 0) {
         if let Some(reason) = &point.reason {
-            let name = rows.texts.text(point.label.name);
+            let name = sums.texts.text(point.label.name);
             let reason = match point.place {
                 Some(place) if place.is_above() => format!("above the roof: {reason}"),
                 // How many each, `points` says.

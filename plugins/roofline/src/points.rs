@@ -1,48 +1,16 @@
 //! One point of the roofline for each label: sums of its calls against the ceilings that fit.
 
+use trueno_analysis::interner::Texts;
 use trueno_analysis::roofline::ceilings::{Ceilings, Choice, Need};
 use trueno_analysis::roofline::instruction_set::{Backend, backend, precision as said_precision};
-use trueno_analysis::roofline::model::{Achieved, Place, Roof, Work, achieved};
+use trueno_analysis::roofline::model::{Achieved, Place, Roof, achieved};
 use trueno_plugin::{agreeing, counted};
 
 use crate::Options;
 use crate::above_roof::{give_places, is_most};
+use crate::calls::Calls;
 use crate::label::Label;
-use crate::nesting::Standing;
-use crate::rows::{NONE, Rows, WorkRow};
-
-/// Sums over calls.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Sum {
-    /// Calls.
-    pub calls: u64,
-    /// Their durations.
-    pub dur_ns: i64,
-    /// Their FLOPs.
-    pub flops: f64,
-    /// Their bytes.
-    pub bytes: f64,
-}
-
-impl Sum {
-    /// Adds one call.
-    #[inline]
-    pub fn add(&mut self, dur_ns: i64, flops: f64, bytes: f64) {
-        self.calls += 1;
-        self.dur_ns = self.dur_ns.saturating_add(dur_ns);
-        self.flops += flops;
-        self.bytes += bytes;
-    }
-
-    /// The sum as one piece of work.
-    pub fn work(&self) -> Work {
-        Work {
-            flops: self.flops,
-            bytes: self.bytes,
-            dur_ns: self.dur_ns as f64,
-        }
-    }
-}
+use crate::sums::{Sum, Sums};
 
 /// A label and its place in the roofline.
 #[derive(Clone, Debug)]
@@ -89,70 +57,31 @@ impl Point {
     }
 }
 
-/// Work of a row under each of its labels.
-#[inline]
-pub fn labelled_work<'a>(
-    rows: &'a Rows,
-    row: &'a WorkRow,
-) -> impl Iterator<Item = (u32, f64, f64)> + 'a {
-    let work = &rows.declared[row.declared as usize];
-    let declared = (work.label != NONE).then_some((work.label, work.flops, work.bytes));
-    let counted = (row.counted != NONE).then(|| {
-        let counted = &rows.counted[row.counted as usize];
-        (counted.label, counted.flops, counted.bytes)
-    });
-    declared.into_iter().chain(counted)
-}
-
-/// Points by label number. Refused rows count as such and are part of no point.
+/// Points by label number.
 pub fn points(
-    rows: &mut Rows,
-    standing: &[Vec<Standing>],
+    sums: &Sums,
+    calls: &impl Calls,
     ceilings: &Ceilings,
     options: &Options,
 ) -> Vec<Point> {
-    let mut sums = vec![Sum::default(); rows.labels.all().len()];
-    let mut refused = Vec::new();
-    for (lane, standing) in rows.lanes.values().zip(standing) {
-        for (row, standing) in lane.work.iter().zip(standing) {
-            let dur_ns = row.end_ns - row.start_ns;
-            if let Standing::Excluded(reason) = standing {
-                let label = rows.declared[row.declared as usize].label;
-                if label != NONE {
-                    let label = rows.labels.all()[label as usize];
-                    refused.push((label.source, *reason, label.name, dur_ns));
-                }
-                continue;
-            }
-            for (label, flops, bytes) in labelled_work(rows, row) {
-                sums[label as usize].add(dur_ns, flops, bytes);
-            }
-        }
-    }
-    for (source, reason, name, dur_ns) in refused {
-        rows.excluded.add(source, reason, name, dur_ns);
-    }
-    let mut out: Vec<Point> = rows
-        .labels
-        .all()
-        .iter()
-        .zip(sums)
-        .map(|(label, sum)| point(rows, *label, sum, ceilings, options))
+    let of_labels = sums.labels.iter().zip(&sums.points);
+    let mut out: Vec<Point> = of_labels
+        .map(|(label, sum)| point(&sums.texts, *label, *sum, ceilings, options))
         .collect();
     let memory = options.memory.to_lowercase();
-    give_places(rows, standing, ceilings, &memory, &mut out);
+    give_places(calls, ceilings, &memory, &mut out);
     out
 }
 
-fn point(rows: &Rows, label: Label, sum: Sum, ceilings: &Ceilings, options: &Options) -> Point {
+fn point(texts: &Texts, label: Label, sum: Sum, ceilings: &Ceilings, options: &Options) -> Point {
     let device = match label.device {
         Some(device) => format!("gpu:{device}"),
         None => "cpu".to_owned(),
     };
-    let named = label.backend.map(|name| rows.texts.text(name));
+    let named = label.backend.map(|name| texts.text(name));
     let counted = label
         .precision
-        .map(|precision| rows.texts.text(precision).to_lowercase());
+        .map(|precision| texts.text(precision).to_lowercase());
     let known = counted.or_else(|| Some(named.and_then(said_precision)?.to_owned()));
     let is_assumed = known.is_none();
     let precision = known.unwrap_or_else(|| options.precision.to_lowercase());

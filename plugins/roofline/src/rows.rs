@@ -3,6 +3,7 @@
 mod alike;
 mod bricks;
 mod kernels;
+mod row;
 mod texts;
 
 use std::collections::BTreeMap;
@@ -14,12 +15,13 @@ use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_analysis::lanes::category_rules;
 use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::roofline::instruction_set::{Backend, backend};
-use trueno_analysis::roofline::model::{Reason, Work, achieved};
+use trueno_analysis::roofline::model::Reason;
 use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
 
 use self::alike::AlikeCache;
+use self::row::Row;
 use crate::counted::{self, Counted};
 use crate::excluded::Excluded;
 use crate::label::{Group, Label, OneFigure, Provenance, Source};
@@ -46,15 +48,15 @@ pub struct WorkRow {
 }
 
 /// Declared work, most of it once for all rows that are alike.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeclaredWork {
     /// FLOPs.
-    pub flops: f64,
+    pub flops: u64,
     /// Bytes.
-    pub bytes: f64,
+    pub bytes: u64,
     /// Its label; [`NONE`]: nothing usable is declared.
     pub label: u32,
-    /// Number of the [`Group`]; of a row [with one figure only](Rows::has_one_figure) its number in
+    /// Number of the [`Group`]; of a row with one figure only its number in
     /// [`Rows::one_figure`], as it is booked nowhere.
     pub group: u32,
 }
@@ -70,9 +72,9 @@ impl Interval for WorkRow {
 #[derive(Clone, Copy, Debug)]
 pub struct CountedWork {
     /// FLOPs.
-    pub flops: f64,
+    pub flops: u64,
     /// Bytes.
-    pub bytes: f64,
+    pub bytes: u64,
     /// Its label.
     pub label: u32,
 }
@@ -179,11 +181,13 @@ impl Rows {
         Ok(with_work)
     }
 
-    /// True if a row says FLOPs or bytes and has no other use for the roofline.
-    pub fn has_one_figure(&self, row: &WorkRow) -> bool {
-        let declared = &self.declared[row.declared as usize];
-        let is_work = declared.label != NONE || row.counted != NONE;
-        !is_work && (declared.flops > 0.0 || declared.bytes > 0.0)
+    /// Puts the new numbers of labels, by the old ones, in their place.
+    pub fn renumber_labels(&mut self, numbers: &[u32]) {
+        let declared = self.declared.iter_mut().map(|work| &mut work.label);
+        let counted = self.counted.iter_mut().map(|work| &mut work.label);
+        for label in declared.chain(counted).filter(|label| **label != NONE) {
+            *label = numbers[*label as usize];
+        }
     }
 
     /// Books one row: as work, or with the reason why not.
@@ -234,6 +238,7 @@ impl Rows {
         let counted_work = counted.map(|counted| {
             let (flops, bytes, provenance) = counted.work(row.bytes)?;
             row.usable(flops, bytes)?;
+            let (flops, bytes) = (counted::whole(flops)?, counted::whole(bytes)?);
             Ok((flops, bytes, provenance, counted.precision))
         });
         let mut counted_at = NONE;
@@ -285,15 +290,15 @@ impl Rows {
             Reason::NoFlops | Reason::NoBytes | Reason::ZeroFlops | Reason::ZeroBytes
         );
         let (flops, bytes, provenance) = match counted {
-            Some(counted) => (counted.flops, counted.bytes, Provenance::Counted),
-            None => {
-                let [flops, bytes] = [row.flops, row.bytes].map(|figure| figure.map(|n| n as f64));
-                (flops, bytes, Provenance::Declared)
+            Some(counted) => {
+                let figure = |of: Option<f64>| counted::whole(of?).ok();
+                let (flops, bytes) = (figure(counted.flops), figure(counted.bytes));
+                (flops, bytes, Provenance::Counted)
             }
+            None => (row.flops, row.bytes, Provenance::Declared),
         };
-        let [flops, bytes] = [flops, bytes].map(|figure| figure.unwrap_or(0.0));
-        let is_figure = |figure: f64| figure.is_finite() && figure > 0.0;
-        if !is_missing || row.dur_ns <= 0 || !(is_figure(flops) || is_figure(bytes)) {
+        let [flops, bytes] = [flops, bytes].map(|figure| figure.unwrap_or(0));
+        if !is_missing || row.dur_ns <= 0 || (flops == 0 && bytes == 0) {
             return;
         }
         let group = self.one_figure.number(OneFigure {
@@ -351,47 +356,6 @@ impl Rows {
             self.texts.number(rule.as_deref().unwrap_or(UNCATEGORISED))
         });
         self.groups.number(Group { brick, category })
-    }
-}
-
-struct Row {
-    source: Source,
-    id: u64,
-    lane: LaneKey,
-    start_ns: i64,
-    dur_ns: i64,
-    is_bound: bool,
-    is_valid: bool,
-    name: u32,
-    backend: Option<u32>,
-    /// Number of name and backend among those of its table.
-    texts: u32,
-    device: Option<i64>,
-    flops: Option<u64>,
-    bytes: Option<u64>,
-    group: u32,
-    is_top: bool,
-    tells: bool,
-}
-
-impl Row {
-    fn declared(&self, label: u32, group: u32) -> DeclaredWork {
-        DeclaredWork {
-            flops: self.flops.unwrap_or(0) as f64,
-            bytes: self.bytes.unwrap_or(0) as f64,
-            label,
-            group,
-        }
-    }
-
-    fn usable(&self, flops: f64, bytes: f64) -> std::result::Result<(), Reason> {
-        let dur_ns = self.dur_ns as f64;
-        achieved(&Work {
-            flops,
-            bytes,
-            dur_ns,
-        })
-        .map(|_| ())
     }
 }
 

@@ -5,23 +5,53 @@
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::interner::Interner;
-use trueno_analysis::unions::UnionLength;
-
 use crate::label::{Group, Source};
-use crate::nesting::Standing;
-use crate::points::{Point, Sum, labelled_work};
-use crate::rows::Rows;
+use crate::points::Point;
+use crate::rows::NONE;
+use crate::sums::{Sum, Sums};
+
+/// A sum as a result, of work that was recorded or derived.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Figures {
+    /// Calls.
+    pub calls: u64,
+    /// Their durations.
+    pub dur_ns: i64,
+    /// Their FLOPs.
+    pub flops: f64,
+    /// Their bytes.
+    pub bytes: f64,
+}
+
+impl Figures {
+    fn add(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.dur_ns = self.dur_ns.saturating_add(other.dur_ns);
+        self.flops += other.flops;
+        self.bytes += other.bytes;
+    }
+}
+
+impl From<&Sum> for Figures {
+    fn from(sum: &Sum) -> Self {
+        Self {
+            calls: sum.calls,
+            dur_ns: sum.dur_ns,
+            flops: sum.flops as f64,
+            bytes: sum.bytes as f64,
+        }
+    }
+}
 
 /// Sums over innermost rows with work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Total {
     /// Sum of points with a possible place.
-    pub placed: Sum,
+    pub placed: Figures,
     /// Their time at the roof.
     pub at_roof_ns: f64,
     /// All with figures, whether there is a ceiling or not.
-    pub figures: Sum,
+    pub figures: Figures,
 }
 
 impl Total {
@@ -40,15 +70,8 @@ impl Total {
     }
 
     fn add(&mut self, other: &Self) {
-        for (to, from) in [
-            (&mut self.placed, &other.placed),
-            (&mut self.figures, &other.figures),
-        ] {
-            to.calls += from.calls;
-            to.dur_ns = to.dur_ns.saturating_add(from.dur_ns);
-            to.flops += from.flops;
-            to.bytes += from.bytes;
-        }
+        self.placed.add(&other.placed);
+        self.figures.add(&other.figures);
         self.at_roof_ns += other.at_roof_ns;
     }
 }
@@ -58,9 +81,9 @@ impl Total {
 pub struct LaneTotal {
     /// Union of bricks and kernels, lane by lane.
     pub busy_ns: i64,
-    /// Union of innermost rows with figures.
+    /// Innermost rows with figures: they do not overlap.
     pub figures_ns: i64,
-    /// Union of those whose point has a place that can be.
+    /// Those whose point has a place that can be.
     pub placed_ns: i64,
     /// Sums.
     pub total: Total,
@@ -73,72 +96,53 @@ pub struct Summary {
     pub lanes: [Option<LaneTotal>; 2],
     /// Totals by the group that work is booked under.
     pub groups: BTreeMap<Group, Total>,
-    /// Innermost rows of each point that the sums use.
-    pub of_points: Vec<Sum>,
 }
 
 /// Adds up.
-pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) -> Summary {
+pub fn summary(sums: &Sums, points: &[Point]) -> Summary {
     let mut out = Summary {
-        of_points: vec![Sum::default(); points.len()],
+        lanes: sums.busy_ns.map(|busy_ns| {
+            Some(LaneTotal {
+                busy_ns: busy_ns?,
+                ..LaneTotal::default()
+            })
+        }),
         ..Summary::default()
     };
-    // By group and label first: few, and the order of rows then reaches no sum of products.
-    let mut sums: BTreeMap<(u32, u32), Sum> = BTreeMap::new();
-    let mut of_lanes: BTreeMap<(usize, u32), Sum> = BTreeMap::new();
     let is_sound: Vec<bool> = points.iter().map(|point| point.sound().is_some()).collect();
-    let keys: Vec<_> = rows.lanes.keys().copied().collect();
-    for (key, standing) in keys.iter().zip(standing) {
-        let kind = usize::from(key.0 >= 0);
-        // Rows come in the order of their starts.
-        let (mut figures, mut placed) = (UnionLength::default(), UnionLength::default());
-        let lane = &rows.lanes[key];
-        let mut pairs: Interner<(u32, u32)> = Interner::default();
-        let mut booked: Vec<Sum> = Vec::new();
-        for (row, standing) in lane.work.iter().zip(standing) {
-            if *standing != Standing::Innermost {
-                continue;
-            }
-            let of = |work: &(u32, f64, f64)| is_sound[work.0 as usize];
-            // What was counted comes last; it is preferred where it has a place.
-            let Some(last) = labelled_work(rows, row).last() else {
-                continue;
-            };
-            let best = labelled_work(rows, row).filter(of).last().unwrap_or(last);
-            figures.add(row.start_ns, row.end_ns);
-            if of(&best) {
-                placed.add(row.start_ns, row.end_ns);
-            }
-            let (label, flops, bytes) = best;
-            let group = rows.declared[row.declared as usize].group;
-            let pair = pairs.number((group, label)) as usize;
-            if pair == booked.len() {
-                booked.push(Sum::default());
-            }
-            booked[pair].add(row.end_ns - row.start_ns, flops, bytes);
-        }
-        let booked: BTreeMap<_, _> = pairs.all().iter().copied().zip(booked).collect();
-        for ((group, label), sum) in booked {
-            merge(sums.entry((group, label)).or_default(), &sum);
-            merge(of_lanes.entry((kind, label)).or_default(), &sum);
-        }
-        let Some(lane) = rows.lanes.get_mut(key) else {
+    // By group and label first: FLOPs are rounded once for each.
+    let mut of_groups: BTreeMap<(Group, u32), Sum> = BTreeMap::new();
+    let mut of_lanes: BTreeMap<(usize, u32), Sum> = BTreeMap::new();
+    for (key, innermost) in &sums.innermost {
+        let both = [
+            (key.declared, &innermost.declared),
+            (key.counted, &innermost.counted),
+        ];
+        let labelled = || both.into_iter().filter(|(label, _)| *label != NONE);
+        let is_placed = |label: u32| is_sound[label as usize];
+        // What was counted comes last; it is preferred where it has a place.
+        let Some(last) = labelled().next_back() else {
             continue;
         };
-        let total = out.lanes[kind].get_or_insert_default();
-        let busy_ns = std::mem::take(&mut lane.top).finish().total_ns();
-        total.busy_ns = total.busy_ns.saturating_add(busy_ns);
-        total.figures_ns = total.figures_ns.saturating_add(figures.total_ns());
-        total.placed_ns = total.placed_ns.saturating_add(placed.total_ns());
+        let best = labelled().rfind(|(label, _)| is_placed(*label));
+        let (label, sum) = best.unwrap_or(last);
+        let lane = out.lanes[key.lane_kind].get_or_insert_default();
+        lane.figures_ns = lane.figures_ns.saturating_add(sum.dur_ns);
+        if is_placed(label) {
+            lane.placed_ns = lane.placed_ns.saturating_add(sum.dur_ns);
+        }
+        of_groups.entry((key.group, label)).or_default().merge(sum);
+        of_lanes
+            .entry((key.lane_kind, label))
+            .or_default()
+            .merge(sum);
     }
-    for ((group, label), sum) in &sums {
-        let group = rows.groups.all()[*group as usize];
-        let total = total(*sum, &points[*label as usize]);
-        out.groups.entry(group).or_default().add(&total);
-        merge(&mut out.of_points[*label as usize], sum);
+    for ((group, label), sum) in &of_groups {
+        let total = total(sum, &points[*label as usize]);
+        out.groups.entry(*group).or_default().add(&total);
     }
     for ((kind, label), sum) in &of_lanes {
-        let total = total(*sum, &points[*label as usize]);
+        let total = total(sum, &points[*label as usize]);
         if let Some(lane) = &mut out.lanes[*kind] {
             lane.total.add(&total);
         }
@@ -146,20 +150,13 @@ pub fn summary(rows: &mut Rows, standing: &[Vec<Standing>], points: &[Point]) ->
     out
 }
 
-fn merge(to: &mut Sum, from: &Sum) {
-    to.calls += from.calls;
-    to.dur_ns = to.dur_ns.saturating_add(from.dur_ns);
-    to.flops += from.flops;
-    to.bytes += from.bytes;
-}
-
-fn total(sum: Sum, point: &Point) -> Total {
+fn total(sum: &Sum, point: &Point) -> Total {
     let mut out = Total {
-        figures: sum,
+        figures: sum.into(),
         ..Total::default()
     };
     if let Some(place) = point.sound() {
-        out.placed = sum;
+        out.placed = sum.into();
         out.at_roof_ns = sum.dur_ns as f64 * place.efficiency;
     }
     out
@@ -196,7 +193,7 @@ pub fn at_roof(points: &[Point]) -> Vec<AtRoof> {
             && is_counted == has_counted
         {
             let (sum, at_roof_ns) = out.entry((label.source, label.name)).or_default();
-            merge(sum, &point.sum);
+            sum.merge(&point.sum);
             *at_roof_ns += point.sum.dur_ns as f64 * place.efficiency;
         }
     }

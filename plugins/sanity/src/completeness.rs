@@ -4,7 +4,7 @@ use trueno_plugin::{Severity, counted};
 
 use crate::check::{Check, Spec};
 use crate::facts::Facts;
-use crate::scan::Scan;
+use crate::tallies::Tallies;
 
 /// Above this share of the wall time the recorder's own cost is worth a finding.
 const COST_SHARE: f64 = 0.05;
@@ -84,22 +84,24 @@ pub fn ending(facts: &Facts) -> [Check; 3] {
 }
 
 /// Share of the wall time in which at least one brick, function or task row,
-/// kernel, tile, call or transfer was running on any lane (union). Bound and
-/// invalid rows do not tell when anything ran.
-pub fn coverage(facts: &Facts, scan: &Scan) -> Check {
+/// kernel, tile, call or transfer was running on any lane (union), of several ranks
+/// their mean. Bound and invalid rows do not tell when anything ran.
+pub fn coverage(facts: &Facts, tallies: &Tallies) -> Check {
     let Some(wall_ns) = facts.wall_ns.filter(|wall_ns| *wall_ns > 0) else {
         return COVERAGE.not_measurable("the length of the run is not known");
     };
-    let Some(covered_ns) = scan.covered_ns else {
+    if !tallies.work.is_told {
         return COVERAGE.not_measurable("nothing was recorded that tells when work ran");
-    };
-    let share = covered_ns as f64 / wall_ns as f64;
+    }
+    let ranks = facts.ranks.unwrap_or(1).max(1);
+    let share = tallies.work.covered_ns as f64 / (wall_ns as f64 * ranks as f64);
     let found = format!("{share:.4}");
     // Less would be shown as 0.0000.
     if (0.000_05..=1.0).contains(&share) {
+        let mean = if ranks > 1 { ", mean of the ranks" } else { "" };
         COVERAGE.pass(
             found,
-            "share of wall in which recorded work was running on any lane",
+            format!("share of wall in which recorded work was running on any lane{mean}"),
         )
     } else {
         COVERAGE.fail(
@@ -114,21 +116,21 @@ pub fn coverage(facts: &Facts, scan: &Scan) -> Check {
 const HOLES_SHARE: f64 = 0.99;
 
 /// Groups of times that lie so far apart that the run is no stretch of one program.
-pub fn one_timeline(facts: &Facts, scan: &Scan) -> Check {
-    let Some(wall_ns) = facts.wall_ns.filter(|_| scan.covered_ns.is_some()) else {
+pub fn one_timeline(facts: &Facts, tallies: &Tallies) -> Check {
+    let Some(wall_ns) = facts.wall_ns.filter(|_| tallies.work.is_told) else {
         return TOGETHER.not_measurable("nothing was recorded that tells when work ran");
     };
-    let Some(longest) = scan.holes.iter().max_by_key(|(from, to)| to - from) else {
+    let holes = tallies.work.holes(wall_ns);
+    let Some(longest) = holes.iter().max_by_key(|(from, to)| to - from) else {
         return TOGETHER.pass("0", "holes of at least 10 minutes without recorded work");
     };
-    let holes_ns: i64 = scan
-        .holes
+    let holes_ns: i64 = holes
         .iter()
         .map(|(from, to)| i64::saturating_sub(*to, *from))
         .fold(0, i64::saturating_add);
     let share = holes_ns as f64 / wall_ns as f64;
     let seconds = |ns: i64| ns as f64 / 1e9;
-    let count = counted(scan.holes.len() as u64, "hole", "holes");
+    let count = counted(holes.len() as u64, "hole", "holes");
     let found = format!("{count}, {:.2} % of wall", 100.0 * share);
     let (from_ns, to_ns) = *longest;
     let detail = format!(
@@ -140,7 +142,7 @@ pub fn one_timeline(facts: &Facts, scan: &Scan) -> Check {
     if share < HOLES_SHARE {
         return TOGETHER.pass(found, detail);
     }
-    let check = TOGETHER.fail(found, scan.holes.len() as u64, detail);
+    let check = TOGETHER.fail(found, holes.len() as u64, detail);
     check.evidence(format!(
         "SELECT 'bricks' AS \"table\", id, start_ns, dur_ns FROM bricks WHERE start_ns >= {to_ns} \
          UNION ALL SELECT 'kernels', id, start_ns, dur_ns FROM kernels WHERE start_ns >= {to_ns}"
@@ -149,14 +151,14 @@ pub fn one_timeline(facts: &Facts, scan: &Scan) -> Check {
 
 /// Estimated share of the wall time that recording took: measured cost of a span times rows
 /// recorded through guards, over the wall of each rank. Threads share it, so it is an upper bound.
-pub fn cost(facts: &Facts, scan: &Scan) -> Check {
+pub fn cost(facts: &Facts, tallies: &Tallies) -> Check {
     let (Some(cost_ns), Some(wall_ns)) = (
         facts.cost_ns_per_span,
         facts.wall_ns.filter(|wall_ns| *wall_ns > 0),
     ) else {
         return COST.not_measurable("the cost of a span or the length of the run is not known");
     };
-    let spans = scan.rows();
+    let spans = tallies.rows();
     let walls_ns = wall_ns as f64 * facts.ranks.unwrap_or(1) as f64;
     let share = cost_ns * spans as f64 / walls_ns;
     let found = format!("{:.2} % of wall", 100.0 * share);

@@ -2,16 +2,30 @@
 
 use trueno_plugin::Input;
 
+/// The run of the job.
+pub const RUN: Input = Input::sql(
+    "run",
+    "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span FROM run",
+);
+/// Segments of all ranks, or of one.
+pub const SEGMENTS: Input = Input::sql(
+    "segments",
+    "SELECT state, rows_expected, rows_read, rows_lost, verified FROM segments",
+);
+/// Ranks of the job, only there where the run holds some.
+pub const RANKS: Input = Input::sql("ranks", "SELECT rank FROM ranks").optional();
+/// Problems with ranks that are missing or misplaced: some are of no rank, so that only the job has them all.
+pub const RANK_PROBLEMS: Input = Input::sql(
+    "rank_problems",
+    "SELECT p.code AS code FROM problems AS p WHERE p.code = 'rank_missing' OR p.code = 'rank_lost' \
+     OR p.code = 'rank_twice' OR p.code = 'rank_unknown' OR p.code = 'rank_not_aligned' OR p.code = 'ranks_apart'",
+)
+.optional();
+
 /// Inputs of the plugin.
 pub const INPUTS: [Input; 18] = [
-    Input::sql(
-        "run",
-        "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span FROM run",
-    ),
-    Input::sql(
-        "segments",
-        "SELECT state, rows_expected, rows_read, rows_lost, verified FROM segments",
-    ),
+    RUN,
+    SEGMENTS,
     Input::sql(
         "bricks",
         "SELECT id, parent, thread, start_ns, dur_ns, timing = 'bound' AS is_bound, \
@@ -68,14 +82,9 @@ pub const INPUTS: [Input; 18] = [
         "nan_checksums",
         "SELECT COUNT(*) AS checksums FROM checksums WHERE nan_count > 0",
     ),
-    // Only there where the run holds ranks: each has a clock of its own.
-    Input::sql("ranks", "SELECT rank FROM ranks").optional(),
-    Input::sql(
-        "rank_problems",
-        "SELECT p.code AS code FROM problems AS p WHERE p.code = 'rank_missing' OR p.code = 'rank_lost' \
-         OR p.code = 'rank_twice' OR p.code = 'rank_unknown' OR p.code = 'rank_not_aligned' OR p.code = 'ranks_apart'",
-    )
-    .optional(),
+    RANKS,
+    RANK_PROBLEMS,
+    // Each rank has a clock of its own.
     Input::sql(
         "rank_clocks",
         "SELECT r.rank AS rank, c.ticks AS ticks, c.host_ns AS host_ns FROM ranks AS r \

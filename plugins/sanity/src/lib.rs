@@ -4,16 +4,23 @@
 //! what would tell. A check that fails is a finding too, with a query that shows the rows.
 
 pub mod check;
+pub mod clock;
 pub mod completeness;
 pub mod device;
 pub mod facts;
 pub mod inputs;
+pub mod parts;
 pub mod ranks;
 pub mod rows;
 pub mod scan;
+pub mod tallies;
 pub mod times;
+pub mod work;
 
-use trueno_plugin::{Input, Plugin, Result, Run, export};
+use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
+
+use facts::Facts;
+use tallies::Tallies;
 
 /// The plugin.
 pub struct Sanity;
@@ -25,23 +32,47 @@ impl Plugin for Sanity {
     type Options = ();
 
     fn run(run: &mut Run, _options: ()) -> Result<()> {
-        let facts = facts::Facts::load(run)?;
-        let scan = scan::Scan::read(run, &facts)?;
-        let mut checks = completeness::ending(&facts).to_vec();
-        checks.push(completeness::coverage(&facts, &scan));
-        checks.push(completeness::one_timeline(&facts, &scan));
-        checks.extend(times::bounds(&facts, &scan));
-        checks.extend(times::links(run, &facts, &scan)?);
-        checks.extend(device::checks(run, &scan)?);
-        checks.push(completeness::cost(&facts, &scan));
-        checks.extend(ranks::check(run, &facts)?);
-        checks.sort_by_key(|check| check.verdict);
-        run.emit(check::table(&checks))?;
-        for finding in checks.iter().filter_map(check::Check::finding) {
-            run.finding(finding)?;
-        }
-        Ok(())
+        let facts = Facts::load(run)?;
+        let tallies = Tallies::read(run, &facts)?;
+        judge(run, &facts, &tallies)
     }
 }
 
-export!(Sanity);
+impl Parts for Sanity {
+    const MERGE_INPUTS: &'static [Input] = &parts::MERGE_INPUTS;
+
+    fn part(run: &mut Run, _options: ()) -> Result<()> {
+        let facts = Facts::load(run)?;
+        let tallies = Tallies::read(run, &facts)?;
+        parts::emit(run, &tallies)
+    }
+
+    fn merge(run: &mut Run, _options: ()) -> Result<()> {
+        let tallies = parts::read(run)?;
+        if !run.is_final() {
+            return parts::emit(run, &tallies);
+        }
+        let facts = Facts::load(run)?;
+        judge(run, &facts, &tallies)
+    }
+}
+
+/// Makes the checks and emits them.
+fn judge(run: &mut Run, facts: &Facts, tallies: &Tallies) -> Result<()> {
+    let mut checks = completeness::ending(facts).to_vec();
+    checks.push(completeness::coverage(facts, tallies));
+    checks.push(completeness::one_timeline(facts, tallies));
+    checks.extend(times::bounds(facts, tallies));
+    checks.extend(times::links(facts, tallies));
+    checks.extend(device::checks(tallies));
+    checks.push(completeness::cost(facts, tallies));
+    checks.extend(ranks::check(run, facts)?);
+    checks.sort_by_key(|check| check.verdict);
+    run.emit(check::table(&checks))?;
+    for finding in checks.iter().filter_map(check::Check::finding) {
+        run.finding(finding)?;
+    }
+    Ok(())
+}
+
+export!(Sanity, parts);

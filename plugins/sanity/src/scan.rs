@@ -6,11 +6,12 @@
 //! the other tables, kernels are kept too.
 
 use trueno_analysis::id_index::IdIndex;
-use trueno_analysis::intervals::IntervalSetBuilder;
-use trueno_plugin::{Result, Run};
+use trueno_plugin::{Result, Run, Table, rank};
 
 use crate::facts::Facts;
 use crate::rows::{Columns, Row, TABLES, Threads};
+use crate::tallies::{Counts, FirstOutside, Marked, Tallies};
+use crate::work::WorkBuilder;
 
 const BRICKS: usize = 0;
 const KERNELS: usize = 1;
@@ -18,74 +19,24 @@ const WAITS: usize = 3;
 /// Order of reading, by number among [`TABLES`].
 const ORDER: [usize; 6] = [BRICKS, 2, WAITS, 4, 5, KERNELS];
 
-/// Counts of one table.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Counts {
-    /// Rows.
-    pub rows: u64,
-    /// Durations below 0.
-    pub negative: u64,
-    /// Sum of the durations that are not below 0.
-    pub sum_ns: i128,
-    /// Rows that begin before the run or end after it.
-    pub outside: u64,
-    /// Rows that only bound their work.
-    pub bound: u64,
-}
-
-/// Rows that name the row that they lie in.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nesting {
-    /// All of them.
-    pub linked: u64,
-    /// Those whose parent is not in the run.
-    pub missing: u64,
-    /// Those of which it is clear whether they lie in their parent.
-    pub nested: u64,
-    /// Those that do not.
-    pub outside: u64,
-    /// Number of the table of the first of these, and its id.
-    pub first_outside: Option<(usize, u64)>,
-}
-
-/// All that the checks need of the rows.
-#[derive(Default)]
-pub struct Scan {
-    /// By number among [`TABLES`].
-    pub tables: [Counts; 6],
-    /// Rows whose id another row has that was read before.
-    pub twice: u64,
-    /// Links to parents.
-    pub nesting: Nesting,
-    /// Numbers of rows by id.
-    pub ids: IdIndex<u32>,
-    /// Time in which recorded work was running on any lane; `None`: no row tells.
-    pub covered_ns: Option<i64>,
-    /// Stretches of the run, each of at least ten minutes, in which no recorded work was running.
-    pub holes: Vec<(i64, i64)>,
-}
-
-impl Scan {
-    /// Reads all tables.
-    ///
-    /// # Errors
-    /// An input lacks a column or has it in another type.
-    pub fn read(run: &mut Run, facts: &Facts) -> Result<Self> {
-        let mut scanner = Scanner::default();
-        for table in ORDER {
-            if table == KERNELS {
-                scanner.settle_kept();
-            }
-            scanner.table(run, facts, table)?;
-            run.check_cancelled()?;
+/// Reads all tables, and edges.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn read(run: &mut Run, facts: &Facts) -> Result<Tallies> {
+    let mut scanner = Scanner {
+        has_ranks: facts.ranks.is_some(),
+        ..Scanner::default()
+    };
+    for table in ORDER {
+        if table == KERNELS {
+            scanner.settle_kept();
         }
-        Ok(scanner.finish(facts.wall_ns))
+        scanner.table(run, facts, table)?;
+        run.check_cancelled()?;
     }
-
-    /// Rows of all tables.
-    pub fn rows(&self) -> u64 {
-        self.tables.iter().map(|table| table.rows).sum()
-    }
+    scanner.edges(&run.table("edges")?)?;
+    Ok(scanner.finish())
 }
 
 /// A row whose parent was not found when it was looked for.
@@ -97,7 +48,10 @@ struct Unsettled {
 
 #[derive(Default)]
 struct Scanner {
-    out: Scan,
+    out: Tallies,
+    has_ranks: bool,
+    /// Numbers of rows by id.
+    ids: IdIndex<u32>,
     threads: Threads,
     /// By number of the row.
     kept: Vec<Row>,
@@ -107,10 +61,9 @@ struct Scanner {
     /// Rows whose id was there before, with it.
     twice: Vec<(u32, u64)>,
     next: u32,
-    /// Table and number of the first row that does not lie in its parent.
-    first_outside: Option<(usize, u32)>,
-    work: IntervalSetBuilder<i64>,
-    tells_of_work: bool,
+    /// Table, rank and number of the first row that does not lie in its parent.
+    first_outside: Option<(usize, u64, u32)>,
+    work: WorkBuilder,
 }
 
 impl Scanner {
@@ -125,21 +78,24 @@ impl Scanner {
             let columns = Columns::read(&batch)?;
             for at in 0..batch.rows() {
                 let row = columns.row(at, &mut self.threads);
-                let (number, id) = (self.next, columns.id.get(at).unwrap_or(0));
+                let (number, id) = (self.next, columns.id.get(at));
                 self.next += 1;
                 counts.rows += 1;
                 counts.negative += u64::from(row.dur_ns < 0);
-                counts.sum_ns += i128::from(row.dur_ns.max(0));
+                let dur_ns = u64::try_from(row.dur_ns).unwrap_or(0);
+                counts.sum_ns = counts.sum_ns.saturating_add(dur_ns);
                 let has_no_end = row.start_ns.checked_add(row.dur_ns).is_none();
                 let is_outside = row.start_ns < 0 || has_no_end || row.end_ns() > end_ns;
                 counts.outside += u64::from(is_outside);
                 counts.bound += u64::from(columns.is_bound(at));
-                if !self.out.ids.insert_first(id, number) {
+                if let Some(id) = id
+                    && !self.ids.insert_first(id, number)
+                {
                     self.twice.push((number, id));
                 }
                 if table != WAITS && row.dur_ns >= 0 && columns.is_work(at) {
-                    self.tells_of_work = true;
-                    self.work.add(row.start_ns, row.end_ns());
+                    let rank = self.rank(id.unwrap_or(0));
+                    self.work.add(rank, row.start_ns, row.end_ns());
                 }
                 if is_kept {
                     self.kept.push(row);
@@ -171,77 +127,75 @@ impl Scanner {
         }
     }
 
+    /// The rank of a row by its id or that of its parent; 0 where the run holds none.
+    #[inline]
+    fn rank(&self, id: u64) -> u64 {
+        if self.has_ranks { rank::of_key(id) } else { 0 }
+    }
+
     /// Compares a row with its parent, or puts it off when that is not known yet.
     #[inline]
     fn settle(&mut self, link: Unsettled) {
-        let parent = link
-            .row
-            .parent()
-            .and_then(|parent| self.out.ids.get(parent));
-        match parent.and_then(|number| self.kept.get(number as usize)) {
-            Some(&around) => {
+        let parent = link.row.parent().and_then(|parent| self.ids.get(parent));
+        match parent.and_then(|number| Some((number, *self.kept.get(number as usize)?))) {
+            Some((number, around)) => {
                 self.out.nesting.linked += 1;
-                self.compare(&link, &around);
+                self.compare(&link, number, &around);
             }
             None => self.unsettled.push(link),
         }
     }
 
     #[inline]
-    fn compare(&mut self, link: &Unsettled, around: &Row) {
-        if !link.row.is_comparable(around) {
+    fn compare(&mut self, link: &Unsettled, parent: u32, around: &Row) {
+        // Kernels are read last. One in another says nothing of host threads, and whether they are kept
+        // hangs on other rows.
+        let is_in_kernel =
+            link.table == KERNELS && self.firsts.last().is_some_and(|first| *first <= parent);
+        if is_in_kernel || !link.row.is_comparable(around) {
             return;
         }
         self.out.nesting.nested += 1;
         if !link.row.lies_in(around, link.table == BRICKS) {
             self.out.nesting.outside += 1;
-            let place = (link.table, link.number);
+            let rank = self.rank(link.row.parent().unwrap_or(0));
+            let place = (link.table, rank, link.number);
             let first = self.first_outside.get_or_insert(place);
             *first = place.min(*first);
         }
     }
 
-    fn finish(mut self, wall_ns: Option<i64>) -> Scan {
+    /// Counts edges that lead to no row.
+    fn edges(&mut self, table: &Table) -> Result<()> {
+        let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
+        let is_nowhere = |id: Option<u64>| id.is_none_or(|id| self.ids.get(id).is_none());
+        let bad = (0..table.rows())
+            .filter(|&row| is_nowhere(from.get(row)) || is_nowhere(to.get(row)))
+            .count();
+        self.out.edges = Marked {
+            all: table.rows() as u64,
+            marked: bad as u64,
+        };
+        Ok(())
+    }
+
+    fn finish(mut self) -> Tallies {
         for link in std::mem::take(&mut self.unsettled) {
             self.out.nesting.linked += 1;
-            let parent = link
-                .row
-                .parent()
-                .and_then(|parent| self.out.ids.get(parent));
-            match parent.map(|number| self.kept.get(number as usize).copied()) {
+            let parent = link.row.parent().and_then(|parent| self.ids.get(parent));
+            match parent.map(|number| (number, self.kept.get(number as usize).copied())) {
                 None => self.out.nesting.missing += 1,
-                Some(Some(around)) => self.compare(&link, &around),
-                // A kernel in a kernel, which says nothing of host threads.
-                Some(None) => {}
+                Some((number, Some(around))) => self.compare(&link, number, &around),
+                Some((_, None)) => {}
             }
         }
-        self.out.nesting.first_outside = self.first_outside.and_then(|(table, number)| {
+        self.out.nesting.first_outside = self.first_outside.map(|(table, rank, number)| {
             let twice = self.twice.iter().find(|(other, _)| *other == number);
-            let id = twice
-                .map(|(_, id)| *id)
-                .or_else(|| self.out.ids.id_of(number));
-            Some((table, id?))
+            let id = twice.map(|(_, id)| *id).or_else(|| self.ids.id_of(number));
+            FirstOutside { table, rank, id }
         });
         self.out.twice = self.twice.len() as u64;
-        let covered = self.work.finish();
-        self.out.covered_ns = self.tells_of_work.then_some(covered.total_ns());
-        if let Some(wall_ns) = wall_ns.filter(|_| self.tells_of_work) {
-            self.out.holes = holes(covered.ranges(), wall_ns);
-        }
+        self.out.work = self.work.finish();
         self.out
     }
-}
-
-/// Shortest time without work that may lie between times of two clocks.
-const HOLE_NS: i64 = 600_000_000_000;
-
-/// Stretches of `[0, wall_ns)`, of at least [`HOLE_NS`], outside sorted, disjoint ranges.
-fn holes(ranges: &[(i64, i64)], wall_ns: i64) -> Vec<(i64, i64)> {
-    let ends = [0].into_iter().chain(ranges.iter().map(|range| range.1));
-    let starts = ranges.iter().map(|range| range.0).chain([wall_ns]);
-    let holes = ends.zip(starts.map(|start| start.min(wall_ns)));
-    let holes = holes.map(|(from, to)| (from.max(0), to));
-    holes
-        .filter(|(from, to)| to.saturating_sub(*from) >= HOLE_NS)
-        .collect()
 }

@@ -1,11 +1,11 @@
 //! Checks of single rows: durations, the window, ids, parents, nesting, edges.
 
-use trueno_plugin::{Result, Run, Severity};
+use trueno_plugin::Severity;
 
 use crate::check::{Check, Spec};
 use crate::facts::Facts;
 use crate::rows::TABLES;
-use crate::scan::{Counts, Nesting, Scan};
+use crate::tallies::{Counts, Marked, Nesting, Tallies};
 
 const fn error(name: &'static str, expected: &'static str, suggestion: &'static str) -> Spec {
     Spec {
@@ -48,15 +48,14 @@ const EDGES: Spec = error(
 );
 
 /// `durations` and `inside_the_run`.
-pub fn bounds(facts: &Facts, scan: &Scan) -> [Check; 2] {
-    let rows = scan.rows();
+pub fn bounds(facts: &Facts, tallies: &Tallies) -> [Check; 2] {
+    let rows = tallies.rows();
     if rows == 0 {
         let why = "no row with a duration was recorded";
         return [DURATIONS.not_measurable(why), WINDOW.not_measurable(why)];
     }
-    let count = |of: fn(&Counts) -> u64| scan.tables.iter().map(of).sum::<u64>();
     let first = |of: fn(&Counts) -> u64| {
-        let mut tables = scan.tables.iter().zip(TABLES);
+        let mut tables = tallies.tables.iter().zip(TABLES);
         tables
             .find(|(counts, _)| of(counts) > 0)
             .map(|(_, name)| name)
@@ -64,12 +63,12 @@ pub fn bounds(facts: &Facts, scan: &Scan) -> [Check; 2] {
     let negative: fn(&Counts) -> u64 = |counts| counts.negative;
     let outside: fn(&Counts) -> u64 = |counts| counts.outside;
     let worst = [first(negative), first(outside)];
-    let (negative, outside) = (count(negative), count(outside));
+    let (negative, outside) = (tallies.sum(negative), tallies.sum(outside));
     let window = match facts.wall_ns {
         Some(wall_ns) if facts.wall_is_recorded => format!("the run lasts from 0 to {wall_ns} ns"),
         _ => "the end of the run is not known; only the start was checked".to_owned(),
     };
-    let durations = durations(scan, negative, rows);
+    let durations = durations(tallies, negative, rows);
     let inside = WINDOW.counted(outside, window);
     let wall_ns = facts.wall_ns.unwrap_or(i64::MAX);
     [
@@ -87,9 +86,9 @@ pub fn bounds(facts: &Facts, scan: &Scan) -> [Check; 2] {
 }
 
 /// Negative rows, and tables whose durations add up to more than a sum of nanoseconds holds: each counts.
-fn durations(scan: &Scan, negative: u64, rows: u64) -> Check {
-    let tables = scan.tables.iter().zip(TABLES);
-    let beyond = tables.filter(|(counts, _)| counts.sum_ns > i128::from(i64::MAX));
+fn durations(tallies: &Tallies, negative: u64, rows: u64) -> Check {
+    let tables = tallies.tables.iter().zip(TABLES);
+    let beyond = tables.filter(|(counts, _)| i64::try_from(counts.sum_ns).is_err());
     let beyond: Vec<&str> = beyond.map(|(_, name)| name).collect();
     let mut detail = format!("of {rows} rows");
     if !beyond.is_empty() {
@@ -97,7 +96,7 @@ fn durations(scan: &Scan, negative: u64, rows: u64) -> Check {
         detail.push_str(&beyond.join(", "));
         detail.push_str(" add up to more than 292 years: their sums end there and are not valid");
     }
-    DURATIONS.counted(negative + beyond.len() as u64, detail)
+    DURATIONS.counted(negative.saturating_add(beyond.len() as u64), detail)
 }
 
 /// `unique_ids`, `parents_exist`, `nesting` and `edges_exist`.
@@ -105,15 +104,12 @@ fn durations(scan: &Scan, negative: u64, rows: u64) -> Check {
 /// A kernel, tile, call or transfer must lie in its parent on the same thread. A row of `bricks` must
 /// begin in it: a detached one may end later, and so may a task on another thread. Ends of
 /// parents that lie on a device tell nothing.
-///
-/// # Errors
-/// An input lacks a column or has it in another type.
-pub fn links(run: &mut Run, facts: &Facts, scan: &Scan) -> Result<[Check; 4]> {
-    let all = scan.rows();
+pub fn links(facts: &Facts, tallies: &Tallies) -> [Check; 4] {
+    let all = tallies.rows();
     let unique = if all == 0 {
         UNIQUE.not_measurable("no row with an id was recorded")
     } else {
-        UNIQUE.counted(scan.twice, format!("of {all} ids"))
+        UNIQUE.counted(tallies.twice, format!("of {all} ids"))
     };
     let Nesting {
         linked,
@@ -121,7 +117,7 @@ pub fn links(run: &mut Run, facts: &Facts, scan: &Scan) -> Result<[Check; 4]> {
         nested,
         outside,
         first_outside,
-    } = scan.nesting;
+    } = tallies.nesting;
     let parents = if linked == 0 {
         PARENTS.not_measurable("no row names a parent")
     } else {
@@ -136,31 +132,20 @@ pub fn links(run: &mut Run, facts: &Facts, scan: &Scan) -> Result<[Check; 4]> {
         NESTING.not_measurable("no row lies in another on a host thread")
     } else {
         let check = NESTING.counted(outside, format!("of {nested} rows in another"));
-        match first_outside {
+        match first_outside.and_then(|row| Some((row.table, row.id?))) {
             Some((table, id)) => {
                 check.evidence(format!("SELECT * FROM {} WHERE id = {id}", TABLES[table]))
             }
             None => check,
         }
     };
-
-    let table = run.table("edges")?;
-    let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
-    let nowhere = |id: Option<u64>| id.is_none_or(|id| scan.ids.get(id).is_none());
-    let bad = (0..table.rows())
-        .filter(|&row| nowhere(from.get(row)) || nowhere(to.get(row)))
-        .count();
-    let edges = if table.is_empty() {
+    let Marked { all, marked } = tallies.edges;
+    let edges = if all == 0 {
         EDGES.not_measurable("no explicit dependency was recorded")
     } else {
-        missing_links(
-            EDGES,
-            bad as u64,
-            facts,
-            format!("of {} edges", table.rows()),
-        )
+        missing_links(EDGES, marked, facts, format!("of {all} edges"))
     };
-    Ok([unique, parents, nesting, edges])
+    [unique, parents, nesting, edges]
 }
 
 /// Links to nowhere are no fault of their own where rows are known to be missing.

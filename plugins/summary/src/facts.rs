@@ -123,7 +123,7 @@ impl Facts {
 }
 
 /// Texts of a column that are there.
-fn texts(table: &Table, column: &str) -> Result<Vec<String>> {
+pub fn texts(table: &Table, column: &str) -> Result<Vec<String>> {
     let column = table.text(column)?;
     Ok(column.iter().flatten().map(str::to_owned).collect())
 }

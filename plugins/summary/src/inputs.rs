@@ -3,80 +3,17 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
+use crate::parts;
+
 const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-/// Inputs of the plugin.
-pub const INPUTS: [Input; 22] = [
-    may("run", "SELECT wall_ns, rows FROM run"),
-    Window::INPUT,
-    may("ranks", "SELECT rank FROM ranks"),
-    may("devices", "SELECT * FROM devices"),
-    may(
-        "exposure",
-        "SELECT scope, kind, split_ns FROM device.exposure",
-    ),
-    may(
-        "idle",
-        "SELECT place, span_ns, idle_ns, busy_ns, not_asked_ns, launching_ns, asked_before_ns, not_known_ns \
-         FROM device.idle WHERE stream IS NULL",
-    ),
-    may(
-        "launches",
-        "SELECT name, operations, dur_ns FROM device.launches WHERE kind = 'kernel'",
-    ),
-    may(
-        "series",
-        "SELECT series, iterations, steady, median_ns, tokens_per_s, samples_per_s FROM throughput.summary",
-    ),
-    may(
-        "iterations",
-        "SELECT series, wall_ns FROM throughput.iterations",
-    ),
+/// Inputs of the plugin. Only the last two are made of rows of events.
+pub const INPUTS: [Input; 22] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
-    ),
-    may(
-        "bottlenecks",
-        "SELECT class, gain_ns, gain_share, sentence FROM bottleneck.top ORDER BY rank",
-    ),
-    may(
-        "path_kinds",
-        "SELECT kind, wall_share FROM critical_path.by_kind",
-    ),
-    may(
-        "path_names",
-        "SELECT name, wall_share FROM critical_path.by_name WHERE kind = 'work' ORDER BY dur_ns DESC, name LIMIT 8",
-    ),
-    may(
-        "opportunity",
-        "SELECT name, gain_50pct_ns FROM critical_path.opportunity WHERE gain_50pct_ns > 0",
-    ),
-    may(
-        "at_roof",
-        "SELECT name, gain_ns FROM critical_path.at_roof WHERE source IS NOT NULL AND gain_ns > 0 \
-         ORDER BY gain_ns DESC, name LIMIT 1",
-    ),
-    may(
-        "by_category",
-        "SELECT lane_kind, category, calls, self_ns FROM category.by_category",
-    ),
-    may(
-        "by_brick",
-        "SELECT lane_kind, name, category, self_ns FROM category.by_brick WHERE calls > 0",
-    ),
-    may(
-        "by_lane",
-        "SELECT lane, lane_kind, busy_ns, wall_ns FROM category.by_lane",
-    ),
-    may("memory", "SELECT place, peak_bytes FROM memory.places"),
-    may("operators", "SELECT name FROM operators.by_name"),
-    may(
-        "points",
-        "SELECT source, dur_ns, efficiency_share FROM roofline.points \
-         WHERE device = 'cpu' AND is_valid AND efficiency_share IS NOT NULL",
     ),
     // Read only where the kernels are few enough, see `kernels`.
     may(
@@ -84,6 +21,81 @@ pub const INPUTS: [Input; 22] = [
         "SELECT kernel, operator, SUM(dur_ns) AS dur_ns FROM ( \
          SELECT k.name AS kernel, b.name AS operator, k.dur_ns AS dur_ns \
          FROM kernels AS k JOIN bricks AS b ON k.brick = b.id WHERE k.device IS NOT NULL \
-         ) AS launched GROUP BY kernel, operator ORDER BY kernel, dur_ns DESC, operator",
+         ) AS launched GROUP BY kernel, operator",
     ),
-];
+);
+
+/// Inputs of the merging of parts: those two are then tables of the parts.
+pub const MERGE_INPUTS: [Input; 22] = all(parts::ITERATION_NAMES, parts::OWNERS);
+
+const fn all(iteration_names: Input, owners: Input) -> [Input; 22] {
+    [
+        may("run", "SELECT wall_ns, rows FROM run"),
+        Window::INPUT,
+        may("ranks", "SELECT rank FROM ranks"),
+        may("devices", "SELECT * FROM devices"),
+        may(
+            "exposure",
+            "SELECT scope, kind, split_ns FROM device.exposure",
+        ),
+        may(
+            "idle",
+            "SELECT place, span_ns, idle_ns, busy_ns, not_asked_ns, launching_ns, asked_before_ns, not_known_ns \
+         FROM device.idle WHERE stream IS NULL",
+        ),
+        may(
+            "launches",
+            "SELECT name, operations, dur_ns FROM device.launches WHERE kind = 'kernel'",
+        ),
+        may(
+            "series",
+            "SELECT series, iterations, steady, median_ns, tokens_per_s, samples_per_s FROM throughput.summary",
+        ),
+        may(
+            "iterations",
+            "SELECT series, wall_ns FROM throughput.iterations",
+        ),
+        may(
+            "bottlenecks",
+            "SELECT class, gain_ns, gain_share, sentence FROM bottleneck.top ORDER BY rank",
+        ),
+        may(
+            "path_kinds",
+            "SELECT kind, wall_share FROM critical_path.by_kind",
+        ),
+        may(
+            "path_names",
+            "SELECT name, wall_share FROM critical_path.by_name WHERE kind = 'work' ORDER BY dur_ns DESC, name LIMIT 8",
+        ),
+        may(
+            "opportunity",
+            "SELECT name, gain_50pct_ns FROM critical_path.opportunity WHERE gain_50pct_ns > 0",
+        ),
+        may(
+            "at_roof",
+            "SELECT name, gain_ns FROM critical_path.at_roof WHERE source IS NOT NULL AND gain_ns > 0 \
+         ORDER BY gain_ns DESC, name LIMIT 1",
+        ),
+        may(
+            "by_category",
+            "SELECT lane_kind, category, calls, self_ns FROM category.by_category",
+        ),
+        may(
+            "by_brick",
+            "SELECT lane_kind, name, category, self_ns FROM category.by_brick WHERE calls > 0",
+        ),
+        may(
+            "by_lane",
+            "SELECT lane, lane_kind, busy_ns, wall_ns FROM category.by_lane",
+        ),
+        may("memory", "SELECT place, peak_bytes FROM memory.places"),
+        may("operators", "SELECT name FROM operators.by_name"),
+        may(
+            "points",
+            "SELECT source, dur_ns, efficiency_share FROM roofline.points \
+         WHERE device = 'cpu' AND is_valid AND efficiency_share IS NOT NULL",
+        ),
+        iteration_names,
+        owners,
+    ]
+}

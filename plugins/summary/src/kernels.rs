@@ -1,6 +1,6 @@
 //! Kernels of devices by name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_display_names::DisplayNames;
 use trueno_plugin::{Result, Run, Table, TableBuilder};
@@ -23,8 +23,8 @@ pub struct Kernel {
     pub dur_ns: i64,
 }
 
-/// By kernel, the brick that launched most of its time, and that time.
-pub type Owners = BTreeMap<String, (String, i64)>;
+/// Time on devices by kernel and by the innermost brick around the calls that launch it.
+pub type Owners = BTreeMap<String, BTreeMap<String, i64>>;
 
 /// Reads `device.launches`, the most time first.
 ///
@@ -45,27 +45,41 @@ pub fn read(table: &Table) -> Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// Looks up who launched each kernel.
+/// The kernels that the table has.
+fn shown(kernels: &[Kernel]) -> &[Kernel] {
+    &kernels[..kernels.len().min(MAX_ROWS)]
+}
+
+/// Looks up who launched each kernel of the table.
 ///
 /// # Errors
 /// As for [`read`].
 pub fn owners(run: &mut Run, kernels: &[Kernel]) -> Result<Owners> {
     let mut owners = Owners::new();
-    if kernels.iter().map(|kernel| kernel.calls).sum::<u64>() > MAX_LAUNCHES {
+    let launches = kernels.iter().map(|kernel| kernel.calls);
+    if launches.fold(0, u64::saturating_add) > MAX_LAUNCHES {
         return Ok(owners);
     }
+    let names: BTreeSet<&str> = shown(kernels).iter().map(|row| &*row.name).collect();
     let table = run.table("owners")?;
     let rows = table.text("kernel")?.iter();
     let rows = rows.zip(table.text("operator")?.iter());
-    // Of each kernel the first has most.
     for ((kernel, operator), ns) in rows.zip(table.i64("dur_ns")?.iter()) {
         if let (Some(kernel), Some(operator), Some(ns)) = (kernel, operator, ns)
-            && !owners.contains_key(kernel)
+            && names.contains(kernel)
         {
-            owners.insert(kernel.to_owned(), (operator.to_owned(), ns));
+            let of_kernel = owners.entry(kernel.to_owned()).or_default();
+            let sum = of_kernel.entry(operator.to_owned()).or_default();
+            *sum = sum.saturating_add(ns);
         }
     }
     Ok(owners)
+}
+
+/// The brick with the most time, of equal ones the first by name.
+fn most(bricks: &BTreeMap<String, i64>) -> Option<(&str, i64)> {
+    let rows = bricks.iter().map(|(name, ns)| (&**name, *ns));
+    rows.reduce(|most, row| if row.1 > most.1 { row } else { most })
 }
 
 /// Table `kernels`: the names with the most time on devices.
@@ -76,12 +90,12 @@ pub fn owners(run: &mut Run, kernels: &[Kernel]) -> Result<Owners> {
 pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
     let each = facts.kernels.iter().map(|kernel| kernel.dur_ns);
     let all_ns = each.fold(0, i64::saturating_add);
-    let rows = &facts.kernels[..facts.kernels.len().min(MAX_ROWS)];
-    let shown = DisplayNames::new(rows.iter().map(|row| row.name.as_str()));
-    let owner = |row: &Kernel| owners.get(&row.name);
+    let rows = shown(&facts.kernels);
+    let names = DisplayNames::new(rows.iter().map(|row| row.name.as_str()));
+    let owner = |row: &Kernel| most(owners.get(&row.name)?);
     let mean = |row: &Kernel| (row.calls > 0).then(|| row.dur_ns as f64 / row.calls as f64);
     Table::build("kernels")
-        .text("kernel", rows.iter().map(|row| shown.shown(&row.name)))
+        .text("kernel", rows.iter().map(|row| names.shown(&row.name)))
         .u64("calls", rows.iter().map(|row| row.calls))
         .f64("mean_ns", rows.iter().map(mean))
         .i64("dur_ns", rows.iter().map(|row| row.dur_ns))
@@ -92,7 +106,7 @@ pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
         )
         .text(
             "launched_by",
-            rows.iter().map(|row| owner(row).map(|owner| &owner.0)),
+            rows.iter().map(|row| owner(row).map(|owner| owner.0)),
         )
         .f64(
             "launched_share",

@@ -11,10 +11,11 @@ pub mod host;
 pub mod inputs;
 pub mod kernels;
 pub mod limit;
+pub mod parts;
 pub mod sentence;
 pub mod steps;
 
-use trueno_plugin::{Input, Plugin, Result, Run, export};
+use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 /// The plugin.
 pub struct Summary;
@@ -38,4 +39,21 @@ impl Plugin for Summary {
     }
 }
 
-export!(Summary);
+impl Parts for Summary {
+    const MERGE_INPUTS: &'static [Input] = &inputs::MERGE_INPUTS;
+
+    fn part(run: &mut Run, (): ()) -> Result<()> {
+        parts::Events::load(run)?.emit(run)
+    }
+
+    /// What is over all ranks stands in the tables of other plugins: of the parts only two lists are added up.
+    fn merge(run: &mut Run, (): ()) -> Result<()> {
+        if run.is_final() {
+            Self::run(run, ())
+        } else {
+            parts::Events::load(run)?.emit(run)
+        }
+    }
+}
+
+export!(Summary, parts);

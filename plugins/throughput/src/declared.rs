@@ -13,12 +13,21 @@ pub const WORK: [&str; 2] = ["tokens", "samples"];
 pub struct Declared {
     /// By row of the iteration: the value, or `None` where there are several of one name.
     values: [BTreeMap<u64, Option<f64>>; 2],
+    /// Numbers of them.
+    pub counts: Counts,
+}
+
+/// Numbers of counters, over all series.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
     /// Values that are negative or no number, left out.
     pub broken: u64,
     /// Readings of that name on rows of iterations.
     pub readings: [u64; 2],
     /// Readings of that name anywhere.
     pub anywhere: [u64; 2],
+    /// Iterations that state a kind of work more than once, or with a value that is none.
+    pub unusable: u64,
 }
 
 impl Declared {
@@ -36,11 +45,11 @@ impl Declared {
             let (Some(work), Some(span)) = (work, span) else {
                 continue;
             };
-            out.readings[work] += 1;
+            out.counts.readings[work] += 1;
             let value = value
                 .get(row)
                 .filter(|value| value.is_finite() && *value >= 0.0);
-            out.broken += u64::from(value.is_none());
+            out.counts.broken += u64::from(value.is_none());
             // Two values of one iteration: whether to add them or to take one is not known.
             let twice = out.values[work].contains_key(&span);
             out.values[work].insert(span, value.filter(|_| !twice));
@@ -49,23 +58,16 @@ impl Declared {
         let (name, readings) = (table.text("name")?, table.i64("readings")?);
         for row in 0..table.rows() {
             if let Some(work) = WORK.iter().position(|work| name.get(row) == Some(work)) {
-                out.anywhere[work] = u64::try_from(readings.value(row)).unwrap_or(0);
+                out.counts.anywhere[work] = u64::try_from(readings.value(row)).unwrap_or(0);
             }
         }
+        let values = out.values.iter().flat_map(BTreeMap::values);
+        out.counts.unusable = values.filter(|value| value.is_none()).count() as u64;
         Ok(out)
     }
 
     /// Work of an iteration, where it states it once.
     pub fn value(&self, work: usize, iteration: u64) -> Option<f64> {
         self.values[work].get(&iteration).copied().flatten()
-    }
-
-    /// Iterations that state a kind of work more than once, or with a value that is none.
-    pub fn unusable(&self) -> usize {
-        self.values
-            .iter()
-            .flat_map(BTreeMap::values)
-            .filter(|value| value.is_none())
-            .count()
     }
 }

@@ -5,21 +5,21 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::Options;
-use crate::declared::{Declared, WORK};
+use crate::declared::{Counts, WORK};
 use crate::outlier_cause::Name;
-use crate::series::Loaded;
+use crate::series::LeftOut;
 use crate::tables::Result;
 use crate::warm_up::{MIN_ITERATIONS, SteadyState};
 
 /// The finding where there are no iterations that can be used.
-pub fn nothing_recorded(loaded: &Loaded) -> Finding {
-    let rows = loaded.bound + loaded.broken;
+pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
+    let rows = left_out.bound + left_out.broken;
     let title = match rows {
-        _ if loaded.outside > 0 => format!(
+        _ if left_out.outside > 0 => format!(
             "no iteration lies whole in the window: {} of the run {} outside or {} cut by it",
-            loaded.outside,
-            agreeing(loaded.outside, "lies", "lie"),
-            agreeing(loaded.outside, "is", "are")
+            left_out.outside,
+            agreeing(left_out.outside, "lies", "lie"),
+            agreeing(left_out.outside, "is", "are")
         ),
         0 => "no iteration was recorded: throughput is not measurable".to_owned(),
         rows => format!(
@@ -34,9 +34,9 @@ pub fn nothing_recorded(loaded: &Loaded) -> Finding {
 
 /// Findings, series by series.
 pub fn findings(
-    loaded: &Loaded,
+    left_out: &LeftOut,
     results: &[Result],
-    declared: &Declared,
+    declared: &Counts,
     options: &Options,
 ) -> Vec<Finding> {
     let mut out = Vec::new();
@@ -46,21 +46,21 @@ pub fn findings(
         out.extend(drifts(result, options));
     }
     out.extend(not_declared(declared));
-    let rows = loaded.bound + loaded.nested + loaded.broken;
+    let rows = left_out.bound + left_out.nested + left_out.broken;
     if rows > 0 {
         let detail = format!(
             "{}, {}, {} an impossible time",
             counted(
-                loaded.bound,
+                left_out.bound,
                 "only bounds its work",
                 "only bound their work"
             ),
             counted(
-                loaded.nested,
+                left_out.nested,
                 "overlaps an earlier one of its thread",
                 "overlap an earlier one of their thread"
             ),
-            counted(loaded.broken, "has", "have")
+            counted(left_out.broken, "has", "have")
         );
         out.push(
             Finding::new("left_out", Severity::Info, counted(rows, "iteration is in no series", "iterations are in no series"))
@@ -197,7 +197,7 @@ fn drifts(result: &Result, options: &Options) -> Option<Finding> {
     Some(found.evidence(rows_of(result, "phase = 'steady'")))
 }
 
-fn not_declared(declared: &Declared) -> Vec<Finding> {
+fn not_declared(declared: &Counts) -> Vec<Finding> {
     let mut out = Vec::new();
     let elsewhere: Vec<String> = [0, 1]
         .into_iter()
@@ -227,7 +227,7 @@ fn not_declared(declared: &Declared) -> Vec<Finding> {
             finding.detail(elsewhere.join(", "))
         });
     }
-    let unusable = declared.unusable();
+    let unusable = declared.unusable;
     if unusable > 0 {
         let title = counted(
             unusable,

@@ -5,10 +5,12 @@
 //! that lie whole in it. Rates of tokens and samples come only from
 //! counters of that name on the row of an iteration; `elements` of bricks say nothing about tokens.
 
+pub mod analysis;
 pub mod declared;
 pub mod findings;
 pub mod inputs;
 pub mod outlier_cause;
+pub mod parts;
 pub mod self_times;
 pub mod series;
 pub mod statistics;
@@ -16,7 +18,9 @@ pub mod tables;
 pub mod warm_up;
 
 use serde::Deserialize;
-use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
+use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
+
+use crate::analysis::Analysis;
 
 /// The plugin.
 pub struct Throughput;
@@ -52,27 +56,29 @@ impl Plugin for Throughput {
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let loaded = series::Loaded::load(run)?;
         if loaded.series.is_empty() {
-            return run.finding(findings::nothing_recorded(&loaded));
+            return run.finding(findings::nothing_recorded(&loaded.left_out));
         }
-        let declared = declared::Declared::load(run, &loaded.ids)?;
-        let names = self_times::load(run)?;
-        let mut results = Vec::with_capacity(loaded.series.len());
-        for series in &loaded.series {
-            run.check_cancelled()?;
-            results.push(tables::Result::judge(series, &declared, &names, &options));
-        }
-        run.emit(tables::summary(&results))?;
-        run.emit(tables::iterations(&results))?;
-        for finding in findings::findings(&loaded, &results, &declared, &options) {
-            run.finding(finding)?;
-        }
-        run.chart(
-            Chart::line("wall time of iterations", "iterations", "number", "wall_ns")
-                .series("series")
-                .label("outlier")
-                .axes("iteration", "wall time"),
-        )
+        Analysis::judge(run, &loaded, &options)?.emit(run, &options)
     }
 }
 
-export!(Throughput);
+impl Parts for Throughput {
+    const MERGE_INPUTS: &'static [Input] = &parts::MERGE_INPUTS;
+
+    fn part(run: &mut Run, options: Options) -> Result<()> {
+        let loaded = series::Loaded::load(run)?;
+        let analysis = Analysis::judge(run, &loaded, &options)?;
+        parts::emit(run, &analysis)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let analysis = parts::load(run)?;
+        if run.is_final() {
+            analysis.emit(run, &options)
+        } else {
+            parts::emit(run, &analysis)
+        }
+    }
+}
+
+export!(Throughput, parts);

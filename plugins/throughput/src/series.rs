@@ -39,6 +39,13 @@ pub struct Loaded {
     pub series: Vec<Series>,
     /// Ids of all rows of iterations.
     pub ids: FastSet<u64>,
+    /// Rows that are in no series.
+    pub left_out: LeftOut,
+}
+
+/// Rows that are in no series, and why.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut {
     /// Rows whose times only contain the work.
     pub bound: u64,
     /// Rows that overlap one that began earlier on the same thread.
@@ -71,16 +78,16 @@ impl Loaded {
                 start.get(row),
                 dur.get(row).filter(|dur| *dur >= 0),
             ) else {
-                out.broken += 1;
+                out.left_out.broken += 1;
                 continue;
             };
             let end_ns = start_ns.saturating_add(wall_ns);
             if window.is_some_and(|window| !window.contains(start_ns, end_ns)) {
-                out.outside += 1;
+                out.left_out.outside += 1;
                 continue;
             }
             if bound.get(row) == Some(true) {
-                out.bound += 1;
+                out.left_out.bound += 1;
                 continue;
             }
             threads.entry(thread).or_default().push(Iteration {
@@ -101,7 +108,7 @@ impl Loaded {
                         .start_ns
                         .saturating_sub(before.start_ns.saturating_add(before.wall_ns));
                     if gap_ns < 0 {
-                        out.nested += 1;
+                        out.left_out.nested += 1;
                         continue;
                     }
                     row.gap_ns = Some(gap_ns);

@@ -5,7 +5,6 @@ use trueno_analysis::wording::time;
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use crate::levels::Level;
-use crate::load::Loaded;
 use crate::outliers::Outliers;
 
 /// More of the time of all tiles in packing than this is said.
@@ -17,7 +16,7 @@ pub const IMBALANCE: f64 = 1.2;
 pub const PERTURBED: f64 = 0.1;
 
 /// Packing, imbalance, levels above their roof, levels without one, outliers.
-pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<Finding> {
+pub fn findings(levels: &[Level], outliers: &Outliers, threads: usize) -> Vec<Finding> {
     const LEVELS: &str = "SELECT level, tiles, exclusive_ns, inclusive_ns, pack_share, efficiency_share, imbalance_ratio, reason FROM tiles.levels";
     let mut out = Vec::new();
     let pack = levels.iter().find(|level| level.name == "pack");
@@ -44,8 +43,7 @@ pub fn findings(levels: &[Level], outliers: &Outliers, loaded: &Loaded) -> Vec<F
     if let Some((level, ratio)) = worst.filter(|(_, ratio)| *ratio > IMBALANCE) {
         let title = format!(
             "{} tiles take {ratio:.2} times as long on one of {} threads as on the mean",
-            level.name,
-            loaded.threads.len()
+            level.name, threads
         );
         out.push(
             Finding::new("imbalance", Severity::Warning, title)

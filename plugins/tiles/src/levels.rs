@@ -1,16 +1,17 @@
 //! One row for each level.
 
+use std::collections::BTreeSet;
+
 use trueno_analysis::roofline::model::{Achieved, Place};
 use trueno_analysis::share;
 
-use crate::load::Loaded;
+use crate::load::LevelName;
+use crate::sums::Sums;
 use crate::sweep::Sum;
 
 /// A level.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Level {
-    /// Index into [`Loaded::levels`].
-    pub number: u32,
     /// Name as recorded.
     pub name: String,
     /// Over all threads.
@@ -88,83 +89,87 @@ impl Level {
     }
 }
 
-/// Adds threads up.
-pub fn levels(loaded: &Loaded, sums: &[Vec<Sum>]) -> Vec<Level> {
-    let all_ns = sums
-        .iter()
-        .flatten()
-        .map(|sum| sum.exclusive_ns)
-        .fold(0, i64::saturating_add);
-    let mut out: Vec<Level> = loaded
-        .levels
-        .iter()
-        .zip(0..)
-        .map(|(name, number)| {
-            let of_threads = || sums.iter().map(|levels| levels[number as usize]);
-            let add = |of: fn(Sum) -> i64| of_threads().map(of).fold(0, i64::saturating_add);
-            let longest_ns = of_threads().map(|sum| sum.inclusive_ns).max().unwrap_or(0);
-            let inclusive_ns = add(|sum| sum.inclusive_ns);
-            Level {
-                number,
-                name: name.clone(),
-                sum: Sum {
-                    tiles: of_threads()
-                        .map(|sum| sum.tiles)
-                        .fold(0, u64::saturating_add),
-                    recorded: of_threads()
-                        .map(|sum| sum.recorded)
-                        .fold(0, u64::saturating_add),
-                    exclusive_ns: add(|sum| sum.exclusive_ns),
-                    inclusive_ns,
-                    pack_ns: add(|sum| sum.pack_ns),
-                },
-                all_ns,
-                flops: None,
-                bytes: None,
-                work_ns: 0,
-                work: (0.0, 0.0),
-                declared_ns: (0, 0),
-                with_both: 0,
-                imbalance: (sums.len() > 1 && inclusive_ns > 0)
-                    .then(|| longest_ns as f64 * sums.len() as f64 / inclusive_ns as f64),
-                sampled_every: 1,
-                recorder_share: None,
-                memory: None,
-                assumed: None,
-                achieved: None,
-                place: None,
-                reason: None,
-                doubt: None,
+/// Adds threads up; `cost_ns`: of a recorded tile.
+pub fn levels(sums: &Sums, cost_ns: Option<f64>) -> Vec<Level> {
+    let rows = || sums.threads.values().flatten();
+    let add = |all: i64, ns: i64| all.saturating_add(ns);
+    let all_ns = rows().map(|(_, sum)| sum.exclusive_ns).fold(0, add);
+    let names: BTreeSet<&LevelName> = rows().map(|(level, _)| level).collect();
+    let level = |level: &LevelName| {
+        let of_threads = || rows().filter(|row| row.0 == level).map(|row| row.1);
+        let ns = |of: fn(&Sum) -> i64| of_threads().map(of).fold(0, add);
+        let count = |of: fn(&Sum) -> u64| of_threads().map(of).fold(0, u64::saturating_add);
+        let longest_ns = of_threads().map(|sum| sum.inclusive_ns).max();
+        let (inclusive_ns, threads) = (ns(|sum| sum.inclusive_ns), sums.threads.len());
+        let recorded = count(|sum| sum.recorded);
+        Level {
+            name: level.as_str().to_owned(),
+            sum: Sum {
+                tiles: count(|sum| sum.tiles),
+                recorded,
+                exclusive_ns: ns(|sum| sum.exclusive_ns),
+                inclusive_ns,
+                pack_ns: ns(|sum| sum.pack_ns),
+            },
+            all_ns,
+            imbalance: (threads > 1 && inclusive_ns > 0)
+                .then(|| longest_ns.unwrap_or(0) as f64 * threads as f64 / inclusive_ns as f64),
+            recorder_share: cost_ns
+                .map(|cost_ns| cost_ns * recorded as f64 / inclusive_ns as f64)
+                .filter(|share| share.is_finite()),
+            ..declared(sums, level)
+        }
+    };
+    names.into_iter().map(level).collect()
+}
+
+/// What the tiles of a level declare. Sums are of integers, so that they do not depend on the order of tiles.
+fn declared(sums: &Sums, level: &LevelName) -> Level {
+    let (mut flops, mut bytes) = (None, None);
+    let (mut flops_ns, mut bytes_ns, mut both_ns) = (0_i128, 0_i128, 0_i128);
+    let mut both = (0_u128, 0_u128);
+    let mut out = Level {
+        sampled_every: 1,
+        ..Level::default()
+    };
+    let groups = sums.work.iter().filter(|(work, _)| work.level == *level);
+    for (work, group) in groups {
+        for (weight, durations) in &group.durations {
+            let each = durations.iter();
+            let each = each.map(|(ns, count)| i128::from(ns).saturating_mul(i128::from(count)));
+            let dur_ns = each.fold(0, i128::saturating_add);
+            let dur_ns = dur_ns.saturating_mul(i128::from(*weight));
+            let tiles = u128::from(*weight) * u128::from(durations.len());
+            let all = |of: u64| u128::from(of).saturating_mul(tiles);
+            let add = |to: &mut i128| *to = to.saturating_add(dur_ns);
+            if let Some(of) = work.flops {
+                add(&mut flops_ns);
+                flops = Some(flops.unwrap_or(0_u128).saturating_add(all(of)));
             }
-        })
-        .collect();
-    for tile in loaded.threads.values().flatten() {
-        let level = &mut out[tile.level as usize];
-        let weight = f64::from(tile.weight);
-        let dur_ns = i64::from(tile.weight) * tile.dur_ns();
-        if let Some(flops) = tile.flops {
-            level.declared_ns.0 += dur_ns;
-            *level.flops.get_or_insert(0.0) += weight * flops as f64;
+            if let Some(of) = work.bytes {
+                add(&mut bytes_ns);
+                bytes = Some(bytes.unwrap_or(0_u128).saturating_add(all(of)));
+            }
+            if let (Some(of_flops), Some(of_bytes)) = (work.flops, work.bytes) {
+                add(&mut both_ns);
+                out.with_both = out.with_both.saturating_add(durations.len());
+                both.0 = both.0.saturating_add(all(of_flops));
+                both.1 = both.1.saturating_add(all(of_bytes));
+            }
+            out.sampled_every = out.sampled_every.max(*weight);
         }
-        if let Some(bytes) = tile.bytes {
-            level.declared_ns.1 += dur_ns;
-            *level.bytes.get_or_insert(0.0) += weight * bytes as f64;
-        }
-        if let (Some(flops), Some(bytes)) = (tile.flops, tile.bytes) {
-            level.with_both += 1;
-            level.work_ns += dur_ns;
-            level.work.0 += weight * flops as f64;
-            level.work.1 += weight * bytes as f64;
-        }
-        level.sampled_every = level.sampled_every.max(tile.weight);
     }
-    out.retain(|level| level.sum.tiles > 0);
-    for level in &mut out {
-        let inclusive_ns = level.sum.inclusive_ns as f64;
-        level.recorder_share = loaded
-            .cost_ns
-            .map(|cost_ns| cost_ns * level.sum.recorded as f64 / inclusive_ns)
-            .filter(|share| share.is_finite());
+    Level {
+        flops: flops.map(|sum| sum as f64),
+        bytes: bytes.map(|sum| sum as f64),
+        work: (both.0 as f64, both.1 as f64),
+        work_ns: clamped(both_ns),
+        declared_ns: (clamped(flops_ns), clamped(bytes_ns)),
+        ..out
     }
-    out
+}
+
+/// The nearest number of 64 bits.
+pub(crate) fn clamped(ns: i128) -> i64 {
+    ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

@@ -10,13 +10,17 @@ pub mod heatmap;
 pub mod levels;
 pub mod load;
 pub mod outliers;
+pub mod parts;
 pub mod roofs;
+pub mod sums;
 pub mod sweep;
 pub mod tables;
 
 use serde::Deserialize;
 use trueno_analysis::roofline::ceilings;
-use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
+use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
+
+use crate::sums::Sums;
 
 /// The plugin.
 pub struct Tiles;
@@ -53,31 +57,57 @@ impl Plugin for Tiles {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
-        let mut loaded = load::load(run)?;
-        run.check_cancelled()?;
-        let sums = sweep::sweep(&mut loaded);
-        let mut levels = levels::levels(&loaded, &sums);
-        roofs::place_all(&mut levels, &loaded, &limits, &options);
-        let outliers = outliers::outliers(&loaded, options.outlier_rows);
-        run.emit(tables::levels(&levels))?;
-        run.emit(tables::threads(&loaded, &sums))?;
-        run.emit(tables::outliers(&loaded, &outliers))?;
-        for level in &levels {
-            let cells = heatmap::heatmap(&loaded, level.number, options.heat_cells.max(1));
-            // One cell says nothing that the level does not.
-            if cells.len() > 1 {
-                let name = format!("heat_{}", level.plain_name());
-                let title = format!("Time of {} tiles by row and column", level.name);
-                run.emit(tables::heat(&name, &cells))?;
-                run.chart(Chart::heatmap(&title, &name, "col", "row", "dur_ns"))?;
-            }
-        }
-        for finding in findings::findings(&levels, &outliers, &loaded) {
-            run.finding(finding)?;
-        }
-        Ok(())
+        let sums = add_up(run, &options)?;
+        emit(run, &sums, &options)
     }
 }
 
-export!(Tiles);
+impl Parts for Tiles {
+    const MERGE_INPUTS: &'static [Input] = &parts::MERGE_INPUTS;
+
+    fn part(run: &mut Run, options: Options) -> Result<()> {
+        let sums = add_up(run, &options)?;
+        parts::emit(run, &sums)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let sums = parts::load(run, options.outlier_rows)?;
+        if run.is_final() {
+            emit(run, &sums, &options)
+        } else {
+            parts::emit(run, &sums)
+        }
+    }
+}
+
+fn add_up(run: &mut Run, options: &Options) -> Result<Sums> {
+    let mut loaded = load::load(run)?;
+    run.check_cancelled()?;
+    Ok(Sums::new(&mut loaded, options))
+}
+
+fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
+    let limits = ceilings::Ceilings::read(run, ceilings::CEILINGS.name(), options.nominal)?;
+    let mut levels = levels::levels(sums, load::cost_ns(run)?);
+    roofs::place_all(&mut levels, &sums.backends, &limits, options);
+    let outliers = outliers::outliers(sums, options.outlier_rows);
+    run.emit(tables::levels(&levels))?;
+    run.emit(tables::threads(sums))?;
+    run.emit(tables::outliers(&outliers))?;
+    for level in &levels {
+        // One cell says nothing that the level does not.
+        let map = sums.heat.get(&load::LevelName::new(&level.name));
+        if let Some(map) = map.filter(|map| map.cells.len() > 1) {
+            let name = format!("heat_{}", level.plain_name());
+            let title = format!("Time of {} tiles by row and column", level.name);
+            run.emit(tables::heat(&name, map))?;
+            run.chart(Chart::heatmap(&title, &name, "col", "row", "dur_ns"))?;
+        }
+    }
+    for finding in findings::findings(&levels, &outliers, sums.threads.len()) {
+        run.finding(finding)?;
+    }
+    Ok(())
+}
+
+export!(Tiles, parts);

@@ -1,11 +1,18 @@
 //! From the published tables to tiles, thread by thread.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::roofline::ceilings::CEILINGS;
 use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Error, Input, Result, Run};
+
+/// What recording costs.
+pub const RECORDER: Input = Input::sql(
+    "recorder",
+    "SELECT cost_ns_per_span FROM run WHERE cost_ns_per_span IS NOT NULL",
+)
+.optional();
 
 /// Inputs of the plugin.
 pub const INPUTS: [Input; 6] = [
@@ -22,16 +29,35 @@ pub const INPUTS: [Input; 6] = [
         "SELECT DISTINCT k.backend AS backend FROM tiles AS t JOIN kernels AS k ON t.parent = k.id",
     ),
     CEILINGS,
-    Input::sql(
-        "recorder",
-        "SELECT cost_ns_per_span FROM run WHERE cost_ns_per_span IS NOT NULL",
-    )
-    .optional(),
+    RECORDER,
     Window::INPUT,
 ];
 
 /// Levels in the order of reports; others come after them, by name.
-pub const LEVELS: [&str; 4] = ["macro", "midi", "micro", "pack"];
+const LEVELS: [&str; 4] = ["macro", "midi", "micro", "pack"];
+
+/// A level, in the order of reports.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LevelName {
+    place: usize,
+    name: String,
+}
+
+impl LevelName {
+    /// The level of that name.
+    pub fn new(name: &str) -> Self {
+        let place = LEVELS.iter().position(|level| *level == name);
+        Self {
+            place: place.unwrap_or(LEVELS.len()),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Its name as recorded.
+    pub fn as_str(&self) -> &str {
+        &self.name
+    }
+}
 
 /// One tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,19 +98,26 @@ impl Tile {
 /// A run's tiles.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// Names of levels.
-    pub levels: Vec<String>,
+    /// Levels, sorted.
+    pub levels: Vec<LevelName>,
     /// Tiles by thread.
     pub threads: BTreeMap<i64, Vec<Tile>>,
     /// Backends of the kernels that tiles belong to.
-    pub backends: Vec<String>,
+    pub backends: BTreeSet<String>,
     /// Rows with an impossible duration, and those that a window cuts.
     pub left_out: u64,
-    /// Cost of a recorded tile to its thread, as the recorder measured it.
-    pub cost_ns: Option<f64>,
 }
 
-/// Reads the inputs.
+/// Cost of a recorded tile to its thread, as the recorder measured it.
+///
+/// # Errors
+/// The input lacks the column or has it in another type.
+pub fn cost_ns(run: &mut Run) -> Result<Option<f64>> {
+    let table = run.table(RECORDER.name())?;
+    Ok(table.f64("cost_ns_per_span")?.iter().next().flatten())
+}
+
+/// Reads the tiles.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
@@ -93,25 +126,20 @@ pub fn load(run: &mut Run) -> Result<Loaded> {
     let window = Window::read(run)?;
     let table = run.table("tile_levels")?;
     let (ids, texts) = (table.i64("id")?, table.text("text")?);
-    let mut known: Vec<(i64, String)> = (0..table.rows())
-        .filter_map(|row| Some((ids.get(row)?, texts.get(row)?.to_owned())))
+    let known: Vec<(i64, LevelName)> = (0..table.rows())
+        .filter_map(|row| Some((ids.get(row)?, LevelName::new(texts.get(row)?))))
         .collect();
-    let place = |name: &str| LEVELS.iter().position(|level| *level == name);
-    known.sort_by_key(|(_, name)| (place(name).unwrap_or(LEVELS.len()), name.clone()));
-    out.levels = known.iter().map(|(_, name)| name.clone()).collect();
-    let numbers: BTreeMap<i64, u32> = known.iter().map(|(id, _)| *id).zip(0..).collect();
+    out.levels = known.iter().map(|(_, level)| level.clone()).collect();
+    out.levels.sort();
+    out.levels.dedup();
+    let numbers: BTreeMap<i64, u32> = known
+        .iter()
+        .filter_map(|(id, level)| Some((*id, out.levels.binary_search(level).ok()? as u32)))
+        .collect();
 
     let table = run.table("tile_backends")?;
-    out.backends = table
-        .text("backend")?
-        .iter()
-        .flatten()
-        .map(str::to_owned)
-        .collect();
-    out.backends.sort();
-
-    let table = run.table("recorder")?;
-    out.cost_ns = table.f64("cost_ns_per_span")?.iter().next().flatten();
+    let backends = table.text("backend")?;
+    out.backends = backends.iter().flatten().map(str::to_owned).collect();
 
     let small = |value: i64| u32::try_from(value).unwrap_or(u32::MAX);
     let mut batches = run.batches("tiles")?;

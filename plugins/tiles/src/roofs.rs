@@ -1,12 +1,13 @@
 //! Levels against the memory they are blocked for.
 
+use std::collections::BTreeSet;
+
 use trueno_analysis::roofline::ceilings::{Ceilings, Choice, Need};
 use trueno_analysis::roofline::instruction_set::{Backend, backend, precision as said_precision};
 use trueno_analysis::roofline::model::{Roof, Work, achieved, place, why_above};
 
 use crate::Options;
 use crate::levels::Level;
-use crate::load::Loaded;
 
 /// Levels of memory for a level of tiles, the first that has a ceiling counts; none: it has no roof.
 pub fn memories(level: &str) -> &'static [&'static str] {
@@ -19,9 +20,14 @@ pub fn memories(level: &str) -> &'static [&'static str] {
 }
 
 /// Gives each level its place, or the reason why it has none.
-pub fn place_all(levels: &mut [Level], loaded: &Loaded, ceilings: &Ceilings, options: &Options) {
+pub fn place_all(
+    levels: &mut [Level],
+    backends: &BTreeSet<String>,
+    ceilings: &Ceilings,
+    options: &Options,
+) {
     for level in levels {
-        if let Err(why) = place_one(level, loaded, ceilings, options) {
+        if let Err(why) = place_one(level, backends, ceilings, options) {
             level.reason = Some(why);
         }
     }
@@ -29,7 +35,7 @@ pub fn place_all(levels: &mut [Level], loaded: &Loaded, ceilings: &Ceilings, opt
 
 fn place_one(
     level: &mut Level,
-    loaded: &Loaded,
+    backends: &BTreeSet<String>,
     ceilings: &Ceilings,
     options: &Options,
 ) -> Result<(), String> {
@@ -49,24 +55,23 @@ fn place_one(
         bytes: level.work.1,
         dur_ns: level.work_ns as f64,
     };
+    // Of several it is not known which a tile had.
+    let only = (backends.len() == 1).then(|| backends.first()).flatten();
     level.achieved = Some(achieved(&work).map_err(|reason| reason.to_string())?);
-    let said = match loaded.backends.as_slice() {
-        [one] => said_precision(one).map(str::to_owned),
-        _ => None,
-    };
+    let said = only.and_then(|one| said_precision(one).map(str::to_owned));
     let mut assumed = Vec::new();
     let precision = said.unwrap_or_else(|| {
         let precision = options.precision.to_lowercase();
         assumed.push(format!("precision {precision}"));
         precision
     });
-    let instruction_set = match loaded.backends.as_slice() {
-        [one] => match backend(one) {
+    let instruction_set = match only {
+        Some(one) => match backend(one) {
             Backend::Cpu(set) => Some(set),
             Backend::Unsaid => None,
             _ => return Err(format!("backend {one} is no instruction set known here")),
         },
-        _ => None,
+        None => None,
     };
     let (mut choice, mut missing) = (None, String::from("this level has no roof"));
     for memory in memories {

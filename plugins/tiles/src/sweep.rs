@@ -29,7 +29,10 @@ pub struct Sum {
 ///
 /// Sorts the tiles of each thread and adds up; by thread in order, then by level.
 pub fn sweep(loaded: &mut Loaded) -> Vec<Vec<Sum>> {
-    let pack = loaded.levels.iter().position(|level| level == "pack");
+    let pack = loaded
+        .levels
+        .iter()
+        .position(|level| level.as_str() == "pack");
     let levels = loaded.levels.len();
     loaded
         .threads

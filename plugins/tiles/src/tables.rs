@@ -3,10 +3,10 @@
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::heatmap::Cell;
+use crate::heatmap::Heatmap;
 use crate::levels::Level;
-use crate::load::Loaded;
 use crate::outliers::Outliers;
+use crate::sums::Sums;
 use crate::sweep::Sum;
 
 /// Table `levels`.
@@ -69,16 +69,13 @@ pub fn levels(levels: &[Level]) -> TableBuilder {
 }
 
 /// Table `threads`: the same times for each thread and level.
-pub fn threads(loaded: &Loaded, sums: &[Vec<Sum>]) -> TableBuilder {
-    let rows: Vec<(i64, &str, Sum)> = loaded
-        .threads
-        .keys()
-        .zip(sums)
+pub fn threads(sums: &Sums) -> TableBuilder {
+    let threads = sums.threads.iter();
+    let rows: Vec<(i64, &str, &Sum)> = threads
         .flat_map(|(thread, levels)| {
-            let named = loaded.levels.iter().zip(levels);
-            named.map(|(name, sum)| (*thread, name.as_str(), *sum))
+            let named = levels.iter();
+            named.map(|(level, sum)| (*thread, level.as_str(), sum))
         })
-        .filter(|(.., sum)| sum.tiles > 0)
         .collect();
     Table::build("threads")
         .i64("thread", rows.iter().map(|row| row.0))
@@ -90,26 +87,26 @@ pub fn threads(loaded: &Loaded, sums: &[Vec<Sum>]) -> TableBuilder {
 
 /// Table `outliers`: tiles further above the median of their level and declared work than 5 times the median
 /// absolute deviation (at least 5 % of the median), the furthest first.
-pub fn outliers(loaded: &Loaded, outliers: &Outliers) -> TableBuilder {
+pub fn outliers(outliers: &Outliers) -> TableBuilder {
     let rows = || outliers.listed.iter();
-    let level = |number: u32| loaded.levels[number as usize].as_str();
     Table::build("outliers")
         .u64("id", rows().map(|row| row.tile.id))
-        .text("level", rows().map(|row| level(row.tile.level)))
+        .text("level", rows().map(|row| row.level.as_str()))
         .i64("row", rows().map(|row| i64::from(row.tile.row)))
         .i64("col", rows().map(|row| i64::from(row.tile.col)))
-        .i64("thread", rows().map(|row| row.thread))
+        .i64("thread", rows().map(|row| row.tile.thread))
         .i64("start_ns", rows().map(|row| row.tile.start_ns))
-        .i64("dur_ns", rows().map(|row| row.tile.dur_ns()))
+        .i64("dur_ns", rows().map(|row| row.tile.dur_ns))
         .i64("median_ns", rows().map(|row| row.median_ns))
         .f64("deviations", rows().map(|row| row.deviations))
 }
 
 /// Table `heat_<level>`: time of tiles by row and column, which count from the tile around them.
-pub fn heat(name: &str, cells: &[Cell]) -> TableBuilder {
+pub fn heat(name: &str, map: &Heatmap) -> TableBuilder {
+    let places = || map.cells.keys();
     Table::build(name)
-        .i64("row", cells.iter().map(|cell| i64::from(cell.row)))
-        .i64("col", cells.iter().map(|cell| i64::from(cell.col)))
-        .u64("tiles", cells.iter().map(|cell| cell.tiles))
-        .i64("dur_ns", cells.iter().map(|cell| cell.dur_ns))
+        .i64("row", places().map(|at| i64::from(at.0)))
+        .i64("col", places().map(|at| i64::from(at.1)))
+        .u64("tiles", map.cells.values().map(|cell| cell.tiles))
+        .i64("dur_ns", map.cells.values().map(|cell| cell.dur_ns))
 }

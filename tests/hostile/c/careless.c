@@ -27,6 +27,7 @@ static trueno_status run_careless(const trueno_run *run) {
 static const trueno_input bricks = {sizeof bricks, 0, TRUENO_TEXT("bricks"), TRUENO_TEXT("SELECT start_ns FROM bricks")};
 static const trueno_input *const inputs[] = {&bricks};
 static const trueno_plugin plugin = {
-    sizeof plugin, TRUENO_PLUGIN_ABI_MINOR, TRUENO_TEXT("careless"), TRUENO_TEXT("1.0.0"),
-    TRUENO_TEXT("Breaks the rules that loading cannot see."), TRUENO_TEXT("C"), inputs, 1, run_careless};
+    .struct_size = sizeof plugin, .abi_minor = TRUENO_PLUGIN_ABI_MINOR, .id = TRUENO_TEXT("careless"),
+    .version = TRUENO_TEXT("1.0.0"), .summary = TRUENO_TEXT("Breaks the rules that loading cannot see."),
+    .build = TRUENO_TEXT("C"), .inputs = inputs, .input_count = 1, .run = run_careless};
 const trueno_plugin *trueno_plugin_v1(void) { return &plugin; }

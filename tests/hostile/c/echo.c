@@ -19,6 +19,7 @@ static trueno_status run_echo(const trueno_run *run) {
 }
 
 static const trueno_plugin plugin = {
-    sizeof plugin, TRUENO_PLUGIN_ABI_MINOR, TRUENO_TEXT("echo"), TRUENO_TEXT("1.0.0"),
-    TRUENO_TEXT("Gives the rows of its inputs back."), TRUENO_TEXT("C"), inputs, 2, run_echo};
+    .struct_size = sizeof plugin, .abi_minor = TRUENO_PLUGIN_ABI_MINOR, .id = TRUENO_TEXT("echo"),
+    .version = TRUENO_TEXT("1.0.0"), .summary = TRUENO_TEXT("Gives the rows of its inputs back."),
+    .build = TRUENO_TEXT("C"), .inputs = inputs, .input_count = 2, .run = run_echo};
 const trueno_plugin *trueno_plugin_v1(void) { return &plugin; }

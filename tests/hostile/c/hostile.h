@@ -15,10 +15,14 @@ static inline trueno_status hostile_run(const trueno_run *run) {
 #define HOSTILE_INPUT(flags, name, sql) \
   {sizeof(trueno_input), (flags), TRUENO_TEXT(name), TRUENO_TEXT(sql)}
 
-#define HOSTILE_PLUGIN(id, inputs, count, run)                                      \
-  {sizeof(trueno_plugin), TRUENO_PLUGIN_ABI_MINOR, TRUENO_TEXT(id),                 \
-   TRUENO_TEXT("1.0.0"),  TRUENO_TEXT("Broken on purpose."), TRUENO_TEXT("C"),      \
-   (inputs),              (count),                           (run)}
+/* The fields of a descriptor; those of later versions can follow. */
+#define HOSTILE_FIELDS(id_, inputs_, count_, run_)                                  \
+  .struct_size = sizeof(trueno_plugin), .abi_minor = TRUENO_PLUGIN_ABI_MINOR,       \
+  .id = TRUENO_TEXT(id_), .version = TRUENO_TEXT("1.0.0"),                          \
+  .summary = TRUENO_TEXT("Broken on purpose."), .build = TRUENO_TEXT("C"),          \
+  .inputs = (inputs_), .input_count = (count_), .run = (run_)
+
+#define HOSTILE_PLUGIN(id_, inputs_, count_, run_) {HOSTILE_FIELDS(id_, inputs_, count_, run_)}
 
 /* A plugin with one input, and its entry. */
 #define HOSTILE_WITH_INPUT(id, flags, name, sql, run)                               \

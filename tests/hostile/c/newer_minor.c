@@ -4,8 +4,9 @@
 static const struct {
   trueno_plugin plugin;
   void *later[2];
-} newer = {{sizeof newer, 7, TRUENO_TEXT("newer_minor"), TRUENO_TEXT("1.0.0"), TRUENO_TEXT("From the future."),
-            TRUENO_TEXT("C"), NULL, 0, hostile_run},
-           {NULL, NULL}};
+} newer = {.plugin = {.struct_size = sizeof newer, .abi_minor = 7, .id = TRUENO_TEXT("newer_minor"),
+                      .version = TRUENO_TEXT("1.0.0"), .summary = TRUENO_TEXT("From the future."),
+                      .build = TRUENO_TEXT("C"), .run = hostile_run},
+           .later = {NULL, NULL}};
 
 const trueno_plugin *trueno_plugin_v1(void) { return &newer.plugin; }

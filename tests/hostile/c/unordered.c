@@ -16,6 +16,7 @@ static trueno_status run_unordered(const trueno_run *run) {
 static const trueno_input bricks = {sizeof bricks, 0, TRUENO_TEXT("bricks"), TRUENO_TEXT("SELECT start_ns FROM bricks")};
 static const trueno_input *const inputs[] = {&bricks};
 static const trueno_plugin plugin = {
-    sizeof plugin, TRUENO_PLUGIN_ABI_MINOR, TRUENO_TEXT("unordered"), TRUENO_TEXT("1.0.0"),
-    TRUENO_TEXT("Takes the order of rows for granted."), TRUENO_TEXT("C"), inputs, 1, run_unordered};
+    .struct_size = sizeof plugin, .abi_minor = TRUENO_PLUGIN_ABI_MINOR, .id = TRUENO_TEXT("unordered"),
+    .version = TRUENO_TEXT("1.0.0"), .summary = TRUENO_TEXT("Takes the order of rows for granted."),
+    .build = TRUENO_TEXT("C"), .inputs = inputs, .input_count = 1, .run = run_unordered};
 const trueno_plugin *trueno_plugin_v1(void) { return &plugin; }

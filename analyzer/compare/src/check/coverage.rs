@@ -38,9 +38,7 @@ impl Condition for Coverage {
             units::percent(self.min)
         );
         let place = "whole run";
-        let wall_ns = subject.run.facts().wall_ns;
-        let coverage = coverage(&subject.database, wall_ns);
-        Ok(match coverage.map_err(|error| error.to_string())? {
+        Ok(match coverage(subject.run)? {
             Some(coverage) => {
                 let holds = coverage >= self.min;
                 // More rows can only cover more of a wall time that was measured by itself.

@@ -2,6 +2,7 @@
 //! process of its own, over a run and over inputs that real runs seldom have.
 
 mod outcome;
+mod over_ranks;
 mod sample;
 mod tables;
 mod trial;
@@ -54,7 +55,7 @@ pub struct Checked {
 }
 
 /// Rules asked of a plugin, by name.
-const RULES: [(&str, &str); 12] = [
+const RULES: [(&str, &str); 13] = [
     (
         "loads",
         "loads, and describes itself as the interface has it",
@@ -92,6 +93,10 @@ const RULES: [(&str, &str); 12] = [
     (
         "row_order",
         "states ORDER BY where the order of rows matters",
+    ),
+    (
+        "over_ranks",
+        "says the same merged from parts of ranks, if it can work rank by rank",
     ),
     (
         "odd_inputs",

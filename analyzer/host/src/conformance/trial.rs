@@ -14,6 +14,7 @@ use trueno_model::categories::CategoryRules;
 use trueno_plugin::counted;
 
 use super::outcome::{difference, message, taken};
+use super::over_ranks::over_ranks;
 use super::{Checked, RULES, Verdict, checked, tables, variants};
 use crate::name_tables;
 use crate::plan::{self, Wish};
@@ -45,8 +46,13 @@ pub fn trial(subject: &Subject<'_>) -> Vec<Checked> {
         named(subject),
         options(plugin),
     ];
-    match inputs(subject) {
-        Ok(frames) => {
+    let database = database(subject).map_err(|why| checked("inputs", Verdict::NotTried, why));
+    let with_inputs = database.and_then(|database| {
+        let frames = inputs(subject, &database)?;
+        Ok((database, frames))
+    });
+    match with_inputs {
+        Ok((database, frames)) => {
             let rows: usize = frames.iter().flatten().map(DataFrame::height).sum();
             let queries = if frames.len() == 1 {
                 "query"
@@ -55,7 +61,7 @@ pub fn trial(subject: &Subject<'_>) -> Vec<Checked> {
             };
             let seen = format!("{} {queries}, {rows} rows in all", frames.len());
             all.push(checked("inputs", Verdict::Kept, seen));
-            over_tables(subject, &frames, &mut all);
+            over_tables(subject, &database, &frames, &mut all);
         }
         Err(failed) => all.push(failed),
     }
@@ -116,15 +122,14 @@ fn options(plugin: &Plugin) -> Checked {
 }
 
 /// The results of its queries.
-fn inputs(subject: &Subject<'_>) -> Result<Vec<Option<DataFrame>>, Checked> {
+fn inputs(subject: &Subject<'_>, database: &Database) -> Result<Vec<Option<DataFrame>>, Checked> {
     let broken = |seen: String| {
         checked("inputs", Verdict::Broken, seen)
             .mend("try the query with `trueno-analyze query RUN \"SELECT …\"`; `trueno-analyze tables RUN` shows what there is")
     };
-    let database = database(subject).map_err(|why| checked("inputs", Verdict::NotTried, why))?;
     let sources = Sources {
-        subject: &database,
-        baseline: Some(&database),
+        subject: database,
+        baseline: Some(database),
     };
     let claims = subject.plugin.descriptor.inputs.iter();
     let claims = claims.map(|input| database.claims(&input.sql));
@@ -191,7 +196,12 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
     Ok(database)
 }
 
-fn over_tables(subject: &Subject<'_>, frames: &[Option<DataFrame>], all: &mut Vec<Checked>) {
+fn over_tables(
+    subject: &Subject<'_>,
+    database: &Database,
+    frames: &[Option<DataFrame>],
+    all: &mut Vec<Checked>,
+) {
     let plugin = subject.plugin;
     let run =
         |frames: &[Option<DataFrame>]| run_on(plugin, Stage::Whole, frames.to_vec(), NO_OPTIONS);
@@ -238,6 +248,7 @@ fn over_tables(subject: &Subject<'_>, frames: &[Option<DataFrame>], all: &mut Ve
                 let seen = "two processes, the same bytes";
                 all.push(checked("same_twice", Verdict::Kept, seen));
                 all.push(row_order(plugin, frames, &first));
+                all.push(over_ranks(plugin, database, frames, &first));
             }
         }
     }

@@ -141,7 +141,7 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, Functions)
     // SAFETY: passed on to the caller; `struct_size` is checked before any later field is read.
     unsafe { check_struct(raw, abi::PLUGIN_SIZE_1_0, "the descriptor")? };
     // SAFETY: not null, aligned and long enough.
-    let plugin = unsafe { &*raw };
+    let plugin = unsafe { descriptor_of(raw) };
     // SAFETY: texts of a descriptor are static.
     let (id, version, summary, build) = unsafe {
         (
@@ -156,8 +156,8 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, Functions)
     };
     // SAFETY: the list is that of a descriptor, which obeys the contract.
     let inputs = unsafe { read_inputs(plugin.inputs, plugin.input_count)? };
-    // SAFETY: as above; fields of 1.1 are read only if it reaches so far.
-    let parts = unsafe { read_parts(raw)? };
+    // SAFETY: as above.
+    let parts = unsafe { read_parts(&plugin)? };
     let descriptor = Descriptor {
         id,
         version,
@@ -181,15 +181,32 @@ struct ReadParts {
     inputs: Vec<Input>,
 }
 
+/// The descriptor, with zeros for what one of an older version does not have.
+///
 /// # Safety
-/// As for [`read_plugin`], and `raw` is of size 1.0 at least.
-unsafe fn read_parts(raw: *const abi::Plugin) -> Result<Option<ReadParts>, String> {
-    // SAFETY: the first field of every version.
-    if (unsafe { (*raw).struct_size } as usize) < abi::PLUGIN_SIZE_1_1 {
+/// `raw` is valid and as long as its `struct_size` says, at least of size 1.0.
+unsafe fn descriptor_of(raw: *const abi::Plugin) -> abi::Plugin {
+    // SAFETY: struct_size is the first field of every version.
+    let size = unsafe { (*raw).struct_size } as usize;
+    let mut plugin = std::mem::MaybeUninit::<abi::Plugin>::zeroed();
+    // SAFETY: no more bytes than either side has; every field of a descriptor may be zero.
+    unsafe {
+        std::ptr::copy_nonoverlapping(
+            raw.cast::<u8>(),
+            plugin.as_mut_ptr().cast::<u8>(),
+            size.min(size_of::<abi::Plugin>()),
+        );
+        plugin.assume_init()
+    }
+}
+
+/// # Safety
+/// The lists and texts of `plugin` are those of a descriptor.
+unsafe fn read_parts(plugin: &abi::Plugin) -> Result<Option<ReadParts>, String> {
+    // Of what it does not reach as far as, none was read.
+    if (plugin.struct_size as usize) < abi::PLUGIN_SIZE_1_1 {
         return Ok(None);
     }
-    // SAFETY: it reaches to the end of 1.1.
-    let plugin = unsafe { &*raw };
     let (part, merge) = match (plugin.part, plugin.merge) {
         (None, None) => return Ok(None),
         (Some(part), Some(merge)) => (part, merge),

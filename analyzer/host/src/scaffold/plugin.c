@@ -60,7 +60,9 @@ static const trueno_input bricks = {
                 "WHERE kind = 'brick' AND timing <> 'bound' GROUP BY name ORDER BY name")};
 static const trueno_input *const inputs[] = {&bricks};
 static const trueno_plugin plugin = {
-    sizeof plugin, TRUENO_PLUGIN_ABI_MINOR, TRUENO_TEXT("@ID@"), TRUENO_TEXT("0.1.0"),
+    .struct_size = sizeof plugin, .abi_minor = TRUENO_PLUGIN_ABI_MINOR, .id = TRUENO_TEXT("@ID@"),
+    .version = TRUENO_TEXT("0.1.0"), .build = TRUENO_TEXT("C"),
     /* Yours: the summary. */
-    TRUENO_TEXT("How long each name took."), TRUENO_TEXT("C"), inputs, 1, run_@ID@};
+    .summary = TRUENO_TEXT("How long each name took."),
+    .inputs = inputs, .input_count = 1, .run = run_@ID@};
 const trueno_plugin *trueno_plugin_v1(void) { return &plugin; }

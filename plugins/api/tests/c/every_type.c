@@ -44,6 +44,7 @@ static trueno_status run_every_type(const trueno_run *run) {
 static const trueno_input cells = {sizeof cells, 0, TRUENO_TEXT("cells"), TRUENO_TEXT("SELECT * FROM cells")};
 static const trueno_input *const inputs[] = {&cells};
 static const trueno_plugin plugin = {
-    sizeof plugin, TRUENO_PLUGIN_ABI_MINOR, TRUENO_TEXT("every_type"), TRUENO_TEXT("1.0.0"),
-    TRUENO_TEXT("Hands its input on."), TRUENO_TEXT("C"), inputs, 1, run_every_type};
+    .struct_size = sizeof plugin, .abi_minor = TRUENO_PLUGIN_ABI_MINOR, .id = TRUENO_TEXT("every_type"),
+    .version = TRUENO_TEXT("1.0.0"), .summary = TRUENO_TEXT("Hands its input on."),
+    .build = TRUENO_TEXT("C"), .inputs = inputs, .input_count = 1, .run = run_every_type};
 const trueno_plugin *trueno_plugin_v1(void) { return &plugin; }

@@ -1,4 +1,5 @@
-/* Prints sizes and offsets in the words of trueno_plugin::abi::LAYOUT_64. */
+/* Prints sizes and offsets in the words of trueno_plugin::abi::LAYOUT_64, of the version whose
+ * headers it is built with. */
 #include <stdio.h>
 
 #include "trueno_plugin.h"
@@ -27,6 +28,10 @@ int main(void) {
   OFFSET(trueno_run, emit_chart);
   OFFSET(trueno_run, set_error);
   OFFSET(trueno_run, cancelled);
+#if TRUENO_PLUGIN_ABI_MINOR >= 1
+  OFFSET(trueno_run, is_final);
+  OFFSET(trueno_run, reserved_1);
+#endif
   SIZE(trueno_plugin);
   OFFSET(trueno_plugin, abi_minor);
   OFFSET(trueno_plugin, id);
@@ -36,9 +41,19 @@ int main(void) {
   OFFSET(trueno_plugin, inputs);
   OFFSET(trueno_plugin, input_count);
   OFFSET(trueno_plugin, run);
+#if TRUENO_PLUGIN_ABI_MINOR >= 1
+  OFFSET(trueno_plugin, part);
+  OFFSET(trueno_plugin, merge_inputs);
+  OFFSET(trueno_plugin, merge_input_count);
+  OFFSET(trueno_plugin, merge);
+#endif
   VALUE(TRUENO_INPUT_SIZE_1_0);
   VALUE(TRUENO_PLUGIN_SIZE_1_0);
   VALUE(TRUENO_RUN_SIZE_1_0);
+#if TRUENO_PLUGIN_ABI_MINOR >= 1
+  VALUE(TRUENO_PLUGIN_SIZE_1_1);
+  VALUE(TRUENO_RUN_SIZE_1_1);
+#endif
   SIZE_OF_STRUCT(ArrowSchema);
   OFFSET_IN_STRUCT(ArrowSchema, private_data);
   SIZE_OF_STRUCT(ArrowArray);

@@ -4,3 +4,5 @@ mod baseline;
 mod counting;
 mod places;
 mod program;
+mod rank_rows;
+mod ranks;

@@ -4,8 +4,9 @@ use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
 use trueno_plugin::{Result, Run};
 
+use super::row::{Row, lane_of_thread};
 use super::texts::{TextSets, known};
-use super::{NONE, Row, Rows, count_of};
+use super::{NONE, Rows, count_of};
 use crate::counted::Counted;
 use crate::label::Source;
 
@@ -90,7 +91,7 @@ impl Rows {
                 let row = Row {
                     source: Source::Brick,
                     id: number,
-                    lane: (-1, thread.get(row).unwrap_or(-1)),
+                    lane: lane_of_thread(thread.get(row), number),
                     start_ns: start_ns.value(row),
                     dur_ns: dur_ns.value(row),
                     is_bound: is_bound.value(row),

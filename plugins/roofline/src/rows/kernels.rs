@@ -4,8 +4,9 @@ use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
 use trueno_plugin::{Result, Run};
 
+use super::row::{Row, lane_of_thread};
 use super::texts::{TextSets, known};
-use super::{NO_GROUP, Row, Rows, UNCATEGORISED, count_of};
+use super::{NO_GROUP, Rows, UNCATEGORISED, count_of};
 use crate::counted::Counted;
 use crate::label::{Group, Source};
 
@@ -47,7 +48,7 @@ impl Rows {
                     id: id.value(row),
                     lane: match device {
                         Some(device) => (device, stream.get(row).unwrap_or(-1)),
-                        None => (-1, thread.get(row).unwrap_or(-1)),
+                        None => lane_of_thread(thread.get(row), id.value(row)),
                     },
                     start_ns: start_ns.value(row),
                     dur_ns: dur_ns.value(row),

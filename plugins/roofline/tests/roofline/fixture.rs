@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use trueno_plugin::testing::{Output, run};
-use trueno_plugin::{Table, TableBuilder};
+use trueno_plugin::{Parts, Table, TableBuilder};
 use trueno_plugin_roofline::Roofline;
 
 /// A row of bricks or kernels.
@@ -277,8 +277,14 @@ impl Fixture {
     }
 
     fn analysed(&self, options: &str, others: Vec<TableBuilder>) -> Output {
-        let mut inputs = self.tables("");
+        let mut inputs = self.inputs();
         inputs.extend(others);
+        run::<Roofline>(inputs, options).unwrap()
+    }
+
+    /// Tables of the run and of the baseline.
+    pub fn inputs(&self) -> Vec<TableBuilder> {
+        let mut inputs = self.tables("");
         if let Some((from_ns, until_ns)) = self.window {
             inputs.push(
                 Table::build("report_window")
@@ -296,7 +302,16 @@ impl Fixture {
         if let Some(baseline) = &self.baseline {
             inputs.extend(baseline.tables("baseline_"));
         }
-        run::<Roofline>(inputs, options).unwrap()
+        inputs
+    }
+
+    /// Those that the merging of parts reads beside them.
+    pub fn inputs_of_merge(&self) -> Vec<TableBuilder> {
+        let names = Roofline::MERGE_INPUTS.iter().map(|input| input.name());
+        let names: Vec<&str> = names.collect();
+        let mut inputs = self.inputs();
+        inputs.retain(|table| names.contains(&table.name()));
+        inputs
     }
 }
 

@@ -6,6 +6,7 @@ mod ceilings;
 mod fixture;
 mod nesting;
 mod operators;
+mod parts;
 mod points;
 mod pure;
 mod wider_sets;

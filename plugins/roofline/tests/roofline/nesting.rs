@@ -23,7 +23,7 @@ proptest! {
     ) {
         let rows: Vec<WorkRow> = spans.iter().zip(0..).map(|((start, dur), id)| row(id, *start, *dur)).collect();
         let mut all = Rows::default();
-        all.declared.push(DeclaredWork { flops: 1.0, bytes: 1.0, label: 0, group: 0 });
+        all.declared.push(DeclaredWork { flops: 1, bytes: 1, label: 0, group: 0 });
         all.several_threads.extend(excluded.iter().copied());
         all.lanes.insert((-1, 0), Lane { work: rows, ..Lane::default() });
         let standing = nesting(&mut all).remove(0);
@@ -42,5 +42,9 @@ proptest! {
             };
             prop_assert_eq!(*found, expected, "row {} of {:?}", at, sorted);
         }
+        // So the sum of those that are innermost is the length of their union.
+        let rows = sorted.iter().zip(&standing);
+        let innermost: Vec<_> = rows.filter(|(_, standing)| **standing == Standing::Innermost).collect();
+        prop_assert!(innermost.windows(2).all(|pair| pair[0].0.end_ns <= pair[1].0.start_ns));
     }
 }

@@ -1,10 +1,12 @@
 //! Tiles by hand.
 
-use trueno_plugin::Table;
+use std::collections::BTreeMap;
+
 use trueno_plugin::testing::{Output, run};
+use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_tiles::Tiles;
 
-/// Level, thread, start, duration, FLOPs, bytes, row, column; ids count from 1.
+/// Level, thread, start, duration, FLOPs, bytes, row, column; ids count from 1 in each rank.
 pub type Row = (
     &'static str,
     i64,
@@ -40,17 +42,33 @@ impl Fixture {
     }
 
     pub fn analyse_with(&self, options: &str) -> Output {
+        run::<Tiles>(self.inputs(), options).unwrap()
+    }
+
+    /// The rank of each tile in the upper bits of its id, as in that of its thread.
+    fn ids(&self) -> Vec<u64> {
+        let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+        let tiles = self.tiles.iter();
+        let id = tiles.map(|row| {
+            let rank = (row.1 >> 16) as u64;
+            let count = counts.entry(rank).or_default();
+            *count += 1;
+            (rank << 48) | *count
+        });
+        id.collect()
+    }
+
+    /// Inputs of the plugin.
+    pub fn inputs(&self) -> Vec<TableBuilder> {
         let tiles = || self.tiles.iter();
         let number = |level: &str| LEVELS.iter().position(|known| *known == level).unwrap() as i64;
         let used: Vec<&str> = LEVELS
             .into_iter()
             .filter(|level| tiles().any(|row| row.0 == *level))
             .collect();
-        let is_memory = |level: &str| ["dram", "l3", "l2", "l1"].contains(&level);
-        let ceilings = || self.ceilings.iter();
         let mut inputs = vec![
             Table::build("tiles")
-                .u64("id", 1..=self.tiles.len() as u64)
+                .u64("id", self.ids())
                 .i64("level_id", tiles().map(|row| number(row.0)))
                 .i64("at_row", tiles().map(|row| row.6))
                 .i64("at_col", tiles().map(|row| row.7))
@@ -63,11 +81,28 @@ impl Fixture {
                     "sampled_every",
                     tiles().map(|row| self.micro_every.filter(|_| row.0 == "micro")),
                 ),
-            Table::build("recorder").f64("cost_ns_per_span", self.cost_ns),
             Table::build("tile_levels")
                 .i64("id", used.iter().map(|level| number(level)))
                 .text("text", &used),
             Table::build("tile_backends").text("backend", &self.backends),
+        ];
+        if let Some((from_ns, until_ns)) = self.window {
+            inputs.push(
+                Table::build("report_window")
+                    .i64("from_ns", [from_ns])
+                    .i64("until_ns", [until_ns]),
+            );
+        }
+        inputs.extend(self.others());
+        inputs
+    }
+
+    /// Inputs that are no rows of events, which the merging reads too.
+    pub fn others(&self) -> Vec<TableBuilder> {
+        let is_memory = |level: &str| ["dram", "l3", "l2", "l1"].contains(&level);
+        let ceilings = || self.ceilings.iter();
+        vec![
+            Table::build("recorder").f64("cost_ns_per_span", self.cost_ns),
             Table::build("ceilings")
                 .text("device", ceilings().map(|_| "cpu"))
                 .text(
@@ -93,15 +128,7 @@ impl Fixture {
                 .f64("spread", ceilings().map(|_| self.spread))
                 .bool("settled", ceilings().map(|_| None::<bool>))
                 .f64("earlier", ceilings().map(|_| None::<f64>)),
-        ];
-        if let Some((from_ns, until_ns)) = self.window {
-            inputs.push(
-                Table::build("report_window")
-                    .i64("from_ns", [from_ns])
-                    .i64("until_ns", [until_ns]),
-            );
-        }
-        run::<Tiles>(inputs, options).unwrap()
+        ]
     }
 }
 

@@ -251,6 +251,18 @@ fn heat_maps_are_limited() {
             "2 | 2 | 4 | 20"
         ]
     );
+    // Three in a cell would do, but neighbours share one by powers of two.
+    let run = Fixture {
+        tiles: tiles(6),
+        ..Fixture::default()
+    };
+    assert_eq!(
+        lines(
+            run.analyse_with(r#"{"heat_cells": 2}"#).table("heat_micro"),
+            &["row", "col", "tiles"]
+        ),
+        ["0 | 0 | 16", "0 | 4 | 8", "4 | 0 | 8", "4 | 4 | 4"]
+    );
     let run = Fixture {
         tiles: tiles(100),
         ..Fixture::default()

@@ -3,5 +3,6 @@
 mod fixture;
 mod levels;
 mod outliers;
+mod parts;
 mod sampled;
 mod sweep;

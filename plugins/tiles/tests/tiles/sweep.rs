@@ -1,7 +1,7 @@
 //! Times of levels against paint, nanosecond by nanosecond.
 
 use proptest::prelude::*;
-use trueno_plugin_tiles::load::{Loaded, Tile};
+use trueno_plugin_tiles::load::{LevelName, Loaded, Tile};
 use trueno_plugin_tiles::sweep::{Sum, sweep};
 
 const LEVELS: [&str; 3] = ["macro", "micro", "pack"];
@@ -50,7 +50,7 @@ proptest! {
     #[test]
     fn as_painted(rows in prop::collection::vec((0_i64..80, 0_i64..40, 0_u32..3, 0_i64..2), 0..30), weights in prop::array::uniform3(1_u32..3)) {
         let mut loaded = Loaded {
-            levels: LEVELS.iter().map(|level| (*level).to_owned()).collect(),
+            levels: LEVELS.map(LevelName::new).to_vec(),
             ..Loaded::default()
         };
         for ((start_ns, dur_ns, level, thread), id) in rows.into_iter().zip(1..) {

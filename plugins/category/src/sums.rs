@@ -1,0 +1,168 @@
+//! Totals by texts instead of numbers, which those of several ranks can be added to.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::lanes::{LaneKey, LaneKind, Lanes, LeftOut};
+use trueno_analysis::quantiles::Quantiles;
+use trueno_analysis::value_counts::ValueCounts;
+
+use crate::totals::{LabelTotal, LaneTotal, Totals, for_each_label, totals};
+
+/// A label on a kind of lane; the order is that of rows with equal self time.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LabelKey {
+    /// Host or device.
+    pub lane_kind: LaneKind,
+    /// Name.
+    pub name: String,
+    /// `layer`, `brick`, `kernel`, …
+    pub kind: String,
+    /// Category.
+    pub category: String,
+    /// Number of its class: a brick of a kind that is called `kernel` is no kernel.
+    pub class: u64,
+}
+
+/// Sum of a label; the durations as [`Quantiles`], or where others can be added as [`ValueCounts`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LabelSum<D> {
+    /// Times and counts.
+    pub total: LabelTotal,
+    /// Of the whole durations of the intervals.
+    pub durations: D,
+}
+
+/// Sum of a lane.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaneSum {
+    /// Its identity.
+    pub key: LaneKey,
+    /// Name in reports; of the first thread of a pool the heading of the pool.
+    pub name: String,
+    /// Busy and self time.
+    pub total: LaneTotal,
+    /// First start and last end, as [`Lane::life`](trueno_analysis::lanes::Lane::life).
+    pub life: Option<(i64, i64)>,
+    /// The first thread of the pool that it is in.
+    pub pool: Option<i64>,
+    /// Lanes that it counts as: one; the first thread of a pool as many as were there at once, the others none.
+    pub lanes: u64,
+}
+
+impl LaneSum {
+    /// The part of the window between its first row and its last; where these are not known, all of it.
+    ///
+    /// Not kept as a number: where a run's end was not recorded, its length is known only when all ranks are.
+    pub fn alive_ns(&self, wall_ns: i64) -> i64 {
+        let (first_ns, last_ns) = self.life.unwrap_or((0, wall_ns));
+        last_ns.min(wall_ns).saturating_sub(first_ns.max(0)).max(0)
+    }
+}
+
+/// All sums, of a run or of some of its ranks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums<D> {
+    /// Length of the window.
+    pub wall_ns: i64,
+    /// True if the window is a part that was asked for.
+    pub is_part: bool,
+    /// Rows that became no interval.
+    pub left_out: LeftOut,
+    /// Labels that have rows.
+    pub labels: BTreeMap<LabelKey, LabelSum<D>>,
+    /// Unions of the intervals of a category, lane by lane.
+    pub categories: BTreeMap<(LaneKind, String), i64>,
+    /// Lanes in the order of their keys.
+    pub lanes: Vec<LaneSum>,
+}
+
+impl<D> Sums<D> {
+    /// Sums of a run; `durations` makes something of the durations of each label.
+    pub fn new(run: &Lanes, mut durations: impl FnMut(&mut [i64]) -> D) -> Self {
+        let totals = totals(run);
+        let mut out = Self {
+            wall_ns: run.wall_ns,
+            is_part: run.is_part,
+            left_out: run.left_out,
+            labels: BTreeMap::new(),
+            categories: BTreeMap::new(),
+            lanes: lanes(run, &totals),
+        };
+        let text = |number| run.texts.text(number).to_owned();
+        for kind in LaneKind::ALL {
+            for_each_label(run, &totals, kind, |number, dur_ns| {
+                let total = *totals.label(kind, number);
+                if total.calls + total.bound_calls == 0 {
+                    return;
+                }
+                let label = run.labels.get(number);
+                let category_ns = totals.category_ns(kind, label.category);
+                out.categories
+                    .insert((kind, text(label.category)), category_ns);
+                let key = LabelKey {
+                    lane_kind: kind,
+                    name: text(label.name),
+                    kind: text(label.kind),
+                    category: text(label.category),
+                    class: label.class as u64,
+                };
+                let durations = durations(dur_ns);
+                out.labels.insert(key, LabelSum { total, durations });
+            });
+        }
+        out
+    }
+
+    /// Union of the intervals of a category, summed over the lanes of one kind.
+    pub fn category_ns(&self, kind: LaneKind, category: &str) -> i64 {
+        let found = self.categories.get(&(kind, category.to_owned()));
+        found.copied().unwrap_or(0)
+    }
+}
+
+impl Sums<ValueCounts> {
+    /// The same with quantiles, to which nothing can be added.
+    pub fn into_quantiles(self) -> Sums<Option<Quantiles>> {
+        let quantiles = |of: LabelSum<ValueCounts>| LabelSum {
+            total: of.total,
+            durations: of.durations.quantiles(),
+        };
+        let labels = self.labels.into_iter();
+        Sums {
+            wall_ns: self.wall_ns,
+            is_part: self.is_part,
+            left_out: self.left_out,
+            labels: labels.map(|(key, of)| (key, quantiles(of))).collect(),
+            categories: self.categories,
+            lanes: self.lanes,
+        }
+    }
+}
+
+fn lanes(run: &Lanes, totals: &Totals) -> Vec<LaneSum> {
+    let of_pool = |at: usize| {
+        let pool = &totals.pools.pools[totals.pools.place(at)?.pool];
+        match run.lanes[pool.threads[0]].key {
+            LaneKey::Thread(first) => Some((pool, first?)),
+            LaneKey::ThreadOfRank(_) | LaneKey::Stream(..) => None,
+        }
+    };
+    let lanes = run.lanes.iter().zip(&totals.lanes).enumerate();
+    let sums = lanes.map(|(at, (lane, &total))| {
+        let pool = of_pool(at);
+        let (name, lanes) = match pool {
+            Some((pool, _)) if pool.threads[0] == at => (pool.heading(), pool.slots as u64),
+            Some(_) => (lane.name.clone(), 0),
+            None => (lane.name.clone(), 1),
+        };
+        LaneSum {
+            key: lane.key,
+            name,
+            total,
+            life: lane.life,
+            pool: pool.map(|(_, first)| first),
+            lanes,
+        }
+    });
+    sums.collect()
+}

@@ -1,0 +1,204 @@
+//! Figures of devices, of one rank or of several.
+//!
+//! A device belongs to one rank, so that most rows of several ranks are the rows of each. Over ranks go counts, sums by
+//! name with their lists of latencies, the longest gaps and the first iterations, which all merge exactly.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use trueno_analysis::steps::{self, Step};
+use trueno_plugin::{Result, Run};
+
+use crate::Options;
+use crate::exposure::{Copies, Scope, SpanTimes, copies, scopes};
+use crate::idle::{Gap, IdleParts, PlaceTimes, places};
+use crate::launch::{NameKey, NameTotals, by_name};
+use crate::operations::Loaded;
+
+/// A device and its stream; `None` for all of the device.
+pub type PlaceKey = (i64, Option<i64>);
+
+/// Numbers of rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Operations.
+    pub operations: u64,
+    /// Rows whose times only contain the work, are not valid or impossible.
+    pub left_out: u64,
+    /// Operations that began before their call.
+    pub before_call: u64,
+    /// Operations without a call.
+    pub not_linked: u64,
+    /// Iterations of ranks whose devices worked.
+    pub steps: u64,
+}
+
+/// A gap of a device, with names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LongGap {
+    /// The device.
+    pub device: i64,
+    /// Start.
+    pub start_ns: i64,
+    /// Duration.
+    pub dur_ns: i64,
+    /// Its parts.
+    pub parts: IdleParts,
+    /// Name of the operation that had ended last.
+    pub after: String,
+    /// Name of the one that ended it.
+    pub next: String,
+    /// Row of the latter.
+    pub id: u64,
+}
+
+/// Times within one iteration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StepTimes {
+    /// The iteration.
+    pub step: Step,
+    /// Its number among those of its rank, in order of start.
+    pub number: u64,
+    /// All devices of its rank (`None`), then each.
+    pub scopes: Vec<(Option<i64>, SpanTimes)>,
+}
+
+/// All figures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sums {
+    /// Numbers of rows.
+    pub counts: Counts,
+    /// Times by kind of work: all devices of each rank together, added up (`None`), then each device.
+    pub scopes: BTreeMap<Option<i64>, SpanTimes>,
+    /// Times of devices and streams.
+    pub places: BTreeMap<PlaceKey, PlaceTimes>,
+    /// Launches by name.
+    pub names: BTreeMap<NameKey, NameTotals>,
+    /// The longest gaps, longest first.
+    pub gaps: Vec<LongGap>,
+    /// Transfers by device and direction.
+    pub copies: BTreeMap<(i64, String), Copies>,
+    /// The first iterations, in order of start.
+    pub steps: Vec<StepTimes>,
+}
+
+impl Sums {
+    /// Reads rows of events.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type; the user wants to stop.
+    pub fn from_rows(run: &mut Run, options: &Options) -> Result<Self> {
+        let loaded = Loaded::load(run)?;
+        run.check_cancelled()?;
+        let scopes = scopes(&loaded);
+        let (steps, all_steps) = first_steps(run, &loaded, &scopes, options)?;
+        let mut out = Self {
+            counts: Counts {
+                operations: loaded.operations.len() as u64,
+                left_out: loaded.left_out,
+                before_call: loaded.before_call,
+                not_linked: loaded.not_linked,
+                steps: all_steps,
+            },
+            names: by_name(&loaded),
+            copies: copies(&loaded),
+            steps,
+            ..Self::default()
+        };
+        for scope in &scopes {
+            out.add_scope(scope.device, &scope.exposure.whole());
+        }
+        let places = places(&loaded);
+        let devices = places.iter().filter(|place| place.times.stream.is_none());
+        let mut gaps: Vec<(i64, &Gap)> = devices
+            .flat_map(|place| place.gaps.iter().map(|gap| (place.times.device, gap)))
+            .collect();
+        gaps.sort_by_key(|(device, gap)| (Reverse(gap.dur_ns()), *device, gap.start_ns));
+        gaps.truncate(options.gap_rows);
+        let name = |number: u32| loaded.names[number as usize].text.clone();
+        let named = gaps.into_iter().map(|(device, gap)| LongGap {
+            device,
+            start_ns: gap.start_ns,
+            dur_ns: gap.dur_ns(),
+            parts: gap.parts,
+            after: name(gap.after.name),
+            next: name(gap.next.name),
+            id: gap.next.id,
+        });
+        out.gaps = named.collect();
+        let times = places.into_iter().map(|place| place.times);
+        out.places = times
+            .map(|place| ((place.device, place.stream), place))
+            .collect();
+        Ok(out)
+    }
+
+    /// True where there is nothing of devices: a run of the host alone.
+    pub fn is_empty(&self) -> bool {
+        self.counts.operations == 0 && self.counts.left_out == 0
+    }
+
+    /// Adds the times of a scope.
+    pub fn add_scope(&mut self, device: Option<i64>, times: &SpanTimes) {
+        match self.scopes.get_mut(&device) {
+            Some(sum) => sum.add(times),
+            None => {
+                self.scopes.insert(device, *times);
+            }
+        }
+    }
+
+    /// Sorts the gaps and iterations of several parts, and keeps as many as the tables show.
+    pub fn keep_first(&mut self, options: &Options) {
+        self.gaps
+            .sort_by_key(|gap| (Reverse(gap.dur_ns), gap.device, gap.start_ns));
+        self.gaps.truncate(options.gap_rows);
+        self.steps
+            .sort_by(|a, b| by_start(&a.step, &b.step).then(a.number.cmp(&b.number)));
+        self.steps.truncate(options.steps);
+    }
+}
+
+/// The order of iterations; those of one rank that are alike stay in theirs.
+fn by_start(a: &Step, b: &Step) -> std::cmp::Ordering {
+    let key = |step: &Step| (step.start_ns, step.end_ns);
+    let names = || a.name.cmp(&b.name);
+    key(a)
+        .cmp(&key(b))
+        .then_with(names)
+        .then(a.rank.cmp(&b.rank))
+}
+
+/// Times of the first iterations, and the number of all. Those of ranks whose devices did nothing have none.
+fn first_steps(
+    run: &mut Run,
+    loaded: &Loaded,
+    scopes: &[Scope],
+    options: &Options,
+) -> Result<(Vec<StepTimes>, u64)> {
+    let mut by_rank: BTreeMap<i64, Vec<&Scope>> = BTreeMap::new();
+    for scope in scopes {
+        by_rank.entry(scope.rank).or_default().push(scope);
+    }
+    let mut steps = steps::read(run, loaded.window)?;
+    steps.retain(|step| by_rank.contains_key(&step.rank));
+    steps.sort_by(by_start);
+    let all = steps.len() as u64;
+    let mut numbers: BTreeMap<i64, u64> = BTreeMap::new();
+    let first = steps.into_iter().take(options.steps).map(|step| {
+        let next = numbers.entry(step.rank).or_default();
+        let number = *next;
+        *next += 1;
+        let within = |scope: &&Scope| {
+            let times = scope.exposure.within(step.start_ns, step.end_ns);
+            (scope.device, times)
+        };
+        let of_rank = by_rank.get(&step.rank).into_iter().flatten();
+        StepTimes {
+            number,
+            scopes: of_rank.map(within).collect(),
+            step,
+        }
+    });
+    Ok((first.collect(), all))
+}

@@ -1,0 +1,176 @@
+//! Sums of a run by operator and signature, to which those of other ranks can be added.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::window::Window;
+use trueno_plugin::{Result, Run};
+
+use crate::Options;
+use crate::calls::{Calls, NONE, Recorded, WithoutSignatures};
+use crate::device_classes::DeviceClasses;
+use crate::device_time::{DeviceTime, Totals};
+use crate::groups::{self, Shape, Sums};
+use crate::inputs::Side;
+use crate::operations::Operations;
+use crate::ranks::Ranks;
+use crate::work::{Work, Works};
+
+/// An operator and its signature, the same in all ranks.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The operator.
+    pub name: String,
+    /// Its signature.
+    pub recorded: Recorded,
+    /// Work of one call, or the reason why it is not known: kernels and other operators of a rank tell some of it.
+    pub work: std::result::Result<Work, String>,
+    /// The class of the devices that it ran on, or the device itself; `None`: it began no device work.
+    pub device_class: Option<u32>,
+}
+
+/// Sums of an operator with one signature.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OperatorSums {
+    /// Over its calls.
+    pub sums: Sums,
+    /// Time of the kernels that it began as the innermost operator with a model, by their names.
+    pub kernels: BTreeMap<String, i64>,
+}
+
+/// Facts of a run as a whole.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// True if it has signatures.
+    pub has_signatures: bool,
+    /// True if it has operators of PyTorch.
+    pub is_pytorch: bool,
+    /// True if some signature has a model.
+    pub is_any_known: bool,
+    /// Device time.
+    pub device: Totals,
+}
+
+impl Facts {
+    /// Adds those of other ranks.
+    pub fn add(&mut self, other: &Self) {
+        self.has_signatures |= other.has_signatures;
+        self.is_pytorch |= other.is_pytorch;
+        self.is_any_known |= other.is_any_known;
+        self.device.add(&other.device);
+    }
+}
+
+/// All sums of a run, or of ranks of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunSums {
+    /// Of the whole.
+    pub facts: Facts,
+    /// The first rank that has signatures.
+    pub first_rank: u64,
+    /// By operator and signature.
+    pub operators: BTreeMap<Key, OperatorSums>,
+}
+
+impl RunSums {
+    /// Adds the rows of the inputs up.
+    ///
+    /// # Errors
+    /// The rules of the user are wrong, or an input lacks a column or has it in another type.
+    pub fn load(
+        run: &mut Run,
+        side: Side,
+        window: Option<Window>,
+        without: WithoutSignatures,
+        options: &Options,
+    ) -> Result<Self> {
+        let ranks = Ranks::read(run, side)?;
+        let calls = Calls::load(run, side, ranks, window, without)?;
+        let mut facts = Facts {
+            has_signatures: !calls.signatures.is_empty(),
+            is_pytorch: calls.is_pytorch(),
+            ..Facts::default()
+        };
+        let first_rank = calls.signature_ranks.iter().copied().min().unwrap_or(0);
+        if !facts.has_signatures && calls.rows.is_empty() {
+            return Ok(Self {
+                facts,
+                ..Self::default()
+            });
+        }
+        run.check_cancelled()?;
+        let operations = Operations::load(run, side, ranks, &calls, window)?;
+        run.check_cancelled()?;
+        let works = Works::new(&calls, &operations, &options.rules)?;
+        let is_modelled = |place: u32| {
+            let call = &calls.rows[place as usize];
+            call.signature != NONE && works.of((call.name, call.signature)).is_ok()
+        };
+        let device = DeviceTime::new(&operations, &calls, &is_modelled);
+        run.check_cancelled()?;
+        facts.device = device.total(&calls.ranks_with_operators);
+        facts.is_any_known = works.is_any_known();
+        let has_device_work = facts.device.count > 0;
+        let mut kernels = kernels_of_shapes(&device, &operations);
+        let mut out = Self {
+            facts,
+            first_rank,
+            ..Self::default()
+        };
+        for (shape, sums) in groups::by_shape(&calls, &device, has_device_work, &works) {
+            let key = Key {
+                name: calls.names.text(shape.0).to_owned(),
+                recorded: calls.signatures[shape.1 as usize].clone(),
+                work: works.of(shape).cloned().map_err(str::to_owned),
+                device_class: (sums.device_calls > 0).then_some(sums.device),
+            };
+            let kernels = kernels.remove(&shape).unwrap_or_default();
+            out.add(key, &OperatorSums { sums, kernels });
+        }
+        Ok(out)
+    }
+
+    /// Adds sums of an operator.
+    pub fn add(&mut self, key: Key, more: &OperatorSums) {
+        let of = self.operators.entry(key).or_default();
+        of.sums.add(&more.sums);
+        for (name, dur_ns) in &more.kernels {
+            of.add_kernel(name.clone(), *dur_ns);
+        }
+    }
+
+    /// Puts operators together that ran on devices that are alike.
+    #[must_use]
+    pub fn by_device_class(mut self, classes: &DeviceClasses) -> Self {
+        for (key, of) in std::mem::take(&mut self.operators) {
+            let device_class = key.device_class.map(|_| classes.of(of.sums.device));
+            self.add(
+                Key {
+                    device_class,
+                    ..key
+                },
+                &of,
+            );
+        }
+        self
+    }
+}
+
+impl OperatorSums {
+    /// Adds time of a kernel.
+    pub fn add_kernel(&mut self, name: String, dur_ns: i64) {
+        let sum = self.kernels.entry(name).or_default();
+        *sum = sum.saturating_add(dur_ns);
+    }
+}
+
+fn kernels_of_shapes(
+    device: &DeviceTime,
+    operations: &Operations,
+) -> BTreeMap<Shape, BTreeMap<String, i64>> {
+    let mut out: BTreeMap<Shape, BTreeMap<String, i64>> = BTreeMap::new();
+    for ((kernel, shape), dur_ns) in &device.of_kernels {
+        let name = operations.kernel_names.text(*kernel).to_owned();
+        out.entry(*shape).or_default().insert(name, *dur_ns);
+    }
+    out
+}

@@ -1,0 +1,207 @@
+//! Counts of what the checks judge: of a run, of one of its ranks, or of some.
+//!
+//! All of it can be merged in any grouping: sums of integers, extremes, stretches of time.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::{Result, Run, Table};
+
+use crate::clock::Clock;
+use crate::facts::Facts;
+use crate::scan;
+use crate::work::Work;
+
+/// Counts of one table with intervals.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rows.
+    pub rows: u64,
+    /// Durations below 0.
+    pub negative: u64,
+    /// Sum of the durations that are not below 0; ends at the largest number there is.
+    pub sum_ns: u64,
+    /// Rows that begin before the run or end after it.
+    pub outside: u64,
+    /// Rows that only bound their work.
+    pub bound: u64,
+}
+
+impl Counts {
+    /// Adds those of other rows.
+    pub fn merge(&mut self, other: &Self) {
+        add(&mut self.rows, other.rows);
+        add(&mut self.negative, other.negative);
+        add(&mut self.sum_ns, other.sum_ns);
+        add(&mut self.outside, other.outside);
+        add(&mut self.bound, other.bound);
+    }
+}
+
+/// The first row that does not lie in its parent: by its table, then its rank.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct FirstOutside {
+    /// Number among [`TABLES`](crate::rows::TABLES).
+    pub table: usize,
+    /// Rank of the row; 0 where the run holds none.
+    pub rank: u64,
+    /// Its id.
+    pub id: Option<u64>,
+}
+
+/// Rows that name the row that they lie in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Nesting {
+    /// All of them.
+    pub linked: u64,
+    /// Those whose parent is not in the run.
+    pub missing: u64,
+    /// Those of which it is clear whether they lie in their parent.
+    pub nested: u64,
+    /// Those that do not.
+    pub outside: u64,
+    /// The first of these.
+    pub first_outside: Option<FirstOutside>,
+}
+
+impl Nesting {
+    /// Adds other ranks.
+    fn merge(&mut self, other: &Self) {
+        add(&mut self.linked, other.linked);
+        add(&mut self.missing, other.missing);
+        add(&mut self.nested, other.nested);
+        add(&mut self.outside, other.outside);
+        let both = [self.first_outside, other.first_outside];
+        self.first_outside = both.into_iter().flatten().min();
+    }
+}
+
+/// A number of things, and how many of them are marked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Marked {
+    /// All of them.
+    pub all: u64,
+    /// Those that are marked.
+    pub marked: u64,
+}
+
+impl Marked {
+    /// Adds others.
+    fn merge(&mut self, other: &Self) {
+        add(&mut self.all, other.all);
+        add(&mut self.marked, other.marked);
+    }
+}
+
+/// All that the checks need of the rows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tallies {
+    /// By number among [`TABLES`](crate::rows::TABLES).
+    pub tables: [Counts; 6],
+    /// Rows whose id another row has that was read before.
+    pub twice: u64,
+    /// Links to parents.
+    pub nesting: Nesting,
+    /// When recorded work was running.
+    pub work: Work,
+    /// Edges; marked: to nowhere.
+    pub edges: Marked,
+    /// Kernels that are linked to their launch; marked: those before it.
+    pub launches: Marked,
+    /// Kernels of replayed graphs; marked: those under a brick.
+    pub graph_kernels: Marked,
+    /// Checksums of floating-point elements; marked: those with NaN.
+    pub checksums: Marked,
+    /// Kernels that are not valid, by reason.
+    pub invalid_kernels: BTreeMap<Option<String>, u64>,
+    /// Rates of clocks.
+    pub clock: Clock,
+}
+
+impl Tallies {
+    /// Reads the inputs with rows.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn read(run: &mut Run, facts: &Facts) -> Result<Self> {
+        let mut tallies = scan::read(run, facts)?;
+        tallies.launches = launches(&run.table("launches")?)?;
+        tallies.graph_kernels = {
+            let table = run.table("graph_kernels")?;
+            Marked {
+                all: sum(&table, "kernels")?,
+                marked: sum(&table, "with_brick")?,
+            }
+        };
+        tallies.checksums = Marked {
+            all: sum(&run.table("checksums")?, "counted")?,
+            marked: sum(&run.table("nan_checksums")?, "checksums")?,
+        };
+        let table = run.table("invalid_kernels")?;
+        let kernels = table.i64("kernels")?.iter();
+        for (reason, kernels) in table.text("reason")?.iter().zip(kernels) {
+            if let Some(kernels) = kernels {
+                tallies.add_invalid(reason.map(str::to_owned), count(kernels));
+            }
+        }
+        tallies.clock = Clock::read(run)?;
+        Ok(tallies)
+    }
+
+    /// Adds those of other ranks.
+    pub fn merge(&mut self, other: Self) {
+        for (counts, others) in self.tables.iter_mut().zip(&other.tables) {
+            counts.merge(others);
+        }
+        add(&mut self.twice, other.twice);
+        self.nesting.merge(&other.nesting);
+        self.work.merge(&other.work);
+        self.edges.merge(&other.edges);
+        self.launches.merge(&other.launches);
+        self.graph_kernels.merge(&other.graph_kernels);
+        self.checksums.merge(&other.checksums);
+        for (reason, kernels) in other.invalid_kernels {
+            self.add_invalid(reason, kernels);
+        }
+        self.clock.merge(&other.clock);
+    }
+
+    /// Adds kernels that are not valid for this reason.
+    pub fn add_invalid(&mut self, reason: Option<String>, kernels: u64) {
+        add(self.invalid_kernels.entry(reason).or_default(), kernels);
+    }
+
+    /// Rows of all tables.
+    pub fn rows(&self) -> u64 {
+        self.sum(|counts| counts.rows)
+    }
+
+    /// Sum of one of the counts over all tables.
+    pub fn sum(&self, of: impl Fn(&Counts) -> u64) -> u64 {
+        self.tables.iter().map(of).fold(0, u64::saturating_add)
+    }
+}
+
+fn launches(table: &Table) -> Result<Marked> {
+    let (call, start) = (table.i64("call_start_ns")?, table.i64("start_ns")?);
+    let pairs = call.values().iter().zip(start.values());
+    Ok(Marked {
+        all: table.rows() as u64,
+        marked: pairs.filter(|(call, start)| start < call).count() as u64,
+    })
+}
+
+/// Sum of a column of counts.
+fn sum(table: &Table, column: &str) -> Result<u64> {
+    let counts = table.i64(column)?.values().iter();
+    Ok(counts.map(|&rows| count(rows)).fold(0, u64::saturating_add))
+}
+
+/// A count of SQL's; there is none below 0.
+fn count(rows: i64) -> u64 {
+    u64::try_from(rows).unwrap_or(0)
+}
+
+/// Ends at the largest number there is.
+fn add(to: &mut u64, more: u64) {
+    *to = to.saturating_add(more);
+}
