@@ -53,7 +53,11 @@ pub(crate) fn run_all(
             .filter(|&step| {
                 let inputs = &plugins[steps[step].plugin].descriptor.inputs;
                 let needs = tables_of_others(inputs);
-                needs.keys().all(|(other, _)| is_through(other))
+                // Of an optional one a part sees nothing: merging reads it.
+                let needed = needs.iter().filter(|(_, is_optional)| !**is_optional);
+                needed
+                    .map(|((other, _), _)| other)
+                    .all(|other| is_through(other))
             })
             .collect();
         if !wave.is_empty() {
@@ -150,9 +154,13 @@ impl Job<'_> {
         let some: Vec<Step> = wave.iter().map(|&step| self.steps[step].clone()).collect();
         let options: Vec<String> = wave.iter().map(|&step| sections.options(step)).collect();
         let mut parts: Vec<Parts> = wave.iter().map(|_| Parts::default()).collect();
-        let inputs = some.iter().flat_map(|step| &step.needs);
-        let tables: BTreeSet<String> = inputs
-            .map(|need| format!("{}.{}", need.plugin, need.table))
+        let needed = some.iter().flat_map(|step| {
+            let inputs = &plugins[step.plugin].descriptor.inputs;
+            let needs = tables_of_others(inputs).into_iter();
+            needs.filter(|(_, is_optional)| !is_optional)
+        });
+        let tables: BTreeSet<String> = needed
+            .map(|((plugin, table), _)| format!("{plugin}.{table}"))
             .collect();
         for (_, database) in ranks.iter_mut() {
             for table in &tables {

@@ -55,18 +55,26 @@ fn shown(kernels: &[Kernel]) -> &[Kernel] {
 /// # Errors
 /// As for [`read`].
 pub fn owners(run: &mut Run, kernels: &[Kernel]) -> Result<Owners> {
-    let mut owners = Owners::new();
     let launches = kernels.iter().map(|kernel| kernel.calls);
     if launches.fold(0, u64::saturating_add) > MAX_LAUNCHES {
-        return Ok(owners);
+        return Ok(Owners::new());
     }
     let names: BTreeSet<&str> = shown(kernels).iter().map(|row| &*row.name).collect();
+    all_owners(run, |kernel| names.contains(kernel))
+}
+
+/// Reads who launched each kernel that is wanted.
+///
+/// # Errors
+/// As for [`read`].
+pub fn all_owners(run: &mut Run, is_wanted: impl Fn(&str) -> bool) -> Result<Owners> {
+    let mut owners = Owners::new();
     let table = run.table("owners")?;
     let rows = table.text("kernel")?.iter();
     let rows = rows.zip(table.text("operator")?.iter());
     for ((kernel, operator), ns) in rows.zip(table.i64("dur_ns")?.iter()) {
         if let (Some(kernel), Some(operator), Some(ns)) = (kernel, operator, ns)
-            && names.contains(kernel)
+            && is_wanted(kernel)
         {
             let of_kernel = owners.entry(kernel.to_owned()).or_default();
             let sum = of_kernel.entry(operator.to_owned()).or_default();

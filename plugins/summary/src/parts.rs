@@ -26,19 +26,16 @@ pub struct Events {
 }
 
 impl Events {
-    /// Reads them, from a rank's rows or from parts; where no device worked they are not needed.
+    /// Reads them, from a rank's rows or from parts: of all kernels, as which of them are shown, if any, is known of the
+    /// whole job only.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
     pub fn load(run: &mut Run) -> Result<Self> {
-        if run.table("idle")?.rows() == 0 {
-            return Ok(Self::default());
-        }
-        let kernels = kernels::read(&run.table("launches")?)?;
         let names = texts(&run.table("iteration_names")?, "name")?;
         Ok(Self {
             iteration_names: names.into_iter().collect(),
-            owners: kernels::owners(run, &kernels)?,
+            owners: kernels::all_owners(run, |_| true)?,
         })
     }
 

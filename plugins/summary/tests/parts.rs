@@ -118,7 +118,7 @@ proptest! {
         let whole = run::<Summary>(with(events(&ranks), others()), "{}").unwrap();
         let parts: Vec<Output> = ranks
             .iter()
-            .map(|rank| part::<Summary>(with(events(std::slice::from_ref(rank)), others()), "{}").unwrap())
+            .map(|rank| part::<Summary>(events(std::slice::from_ref(rank)), "{}").unwrap())
             .collect();
         prop_assert_eq!(&merge::<Summary>(&parts, others(), "{}", true).unwrap(), &whole);
         let (first, rest) = parts.split_at(cut.clamp(1, parts.len()));

@@ -198,7 +198,9 @@ impl Combined {
             });
         }
         // Not among the others: a selection of nothing but a number would have one row.
-        let rank = lit(u64::from(member.rank)).cast(DataType::UInt64).alias(RANK);
+        let rank = lit(u64::from(member.rank))
+            .cast(DataType::UInt64)
+            .alias(RANK);
         let names = self.columns.iter().map(|column| col(column.name.as_str()));
         let frame = frame.select(select).with_column(rank);
         let frame = frame.select(names.collect::<Vec<_>>());
