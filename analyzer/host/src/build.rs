@@ -12,10 +12,11 @@ use trueno_model::{Finding, Header, HeaderWindow, Level, Problem, Report, Sectio
 use trueno_plugin::{Column, Table};
 
 use crate::by_rank;
-use crate::coverage::{coverage_of, of_ranks};
+use crate::coverage::coverage_of;
 use crate::name_tables::NameTables;
 use crate::plan::{Blocked, Step, UnknownPlugin, Wish, plan, tables_of};
 use crate::plugin::{Entry, Outcome, Plugin, Registry, Stage, Status, Taken};
+use crate::rows::{Rows, of_rank};
 use crate::side_by_side::{self, Databases, Watch};
 use crate::window::{self, Wanted, WindowError};
 
@@ -119,35 +120,34 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 
     let mut problems: Vec<Problem> = request.run.problems().to_vec();
     problems.extend(request.registry.entries.iter().filter_map(from_entry));
-    let mut ranks = of_ranks(request.run)?;
-    let rows = match ranks.is_empty() {
-        true => vec![database.clone()],
-        false => ranks.iter().map(|(_, rows)| rows.clone()).collect(),
-    };
-    match NameTables::make(request.categories, &rows, baseline.as_ref()) {
-        Ok(tables) => {
-            tables.publish(&mut database);
-            ranks.iter_mut().for_each(|(_, rows)| tables.publish(rows));
-            if let Some(baseline) = &mut baseline {
-                tables.publish_of_baseline(baseline);
-            }
-        }
-        Err(why) => problems.push(Problem {
+    let rows = Rows::new(request.run, &database);
+    let names = NameTables::make(request.categories, &rows, baseline.as_ref());
+    let names = names.inspect_err(|why| {
+        problems.push(Problem {
             severity: Level::Warning,
             code: "category_rules_not_applied".into(),
             text: format!("names without a category have none: {why}"),
-        }),
-    }
+        });
+    });
+    let names = names.ok();
     let wall_ns = request.run.facts().wall_ns;
     let window = match &request.window {
         Some(wanted) => Some(wanted.find(&rows, wall_ns)?),
         None => None,
     };
-    if let Some(window) = &window {
-        let all = ranks.iter_mut().map(|(_, rows)| rows);
-        for database in all.chain([&mut database]) {
-            window::publish(window, database).map_err(WindowError::Query)?;
+    // The same in the database of the run and in those of its ranks.
+    let publish = |database: &mut Database| {
+        if let Some(names) = &names {
+            names.publish(database);
         }
+        match &window {
+            Some(window) => window::publish(window, database),
+            None => Ok(()),
+        }
+    };
+    publish(&mut database).map_err(WindowError::Query)?;
+    if let (Some(names), Some(baseline)) = (&names, &mut baseline) {
+        names.publish_of_baseline(baseline);
     }
 
     let mut sections = Sections {
@@ -163,7 +163,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let coverage = thread::scope(|scope| {
         let coverage =
             scope.spawn(|| coverage_of(&rows, wall_ns).map_err(|error| error.to_string()));
-        match ranks.is_empty() || request.over_ranks.together {
+        match rows.ranks().is_empty() || request.over_ranks.together {
             true => side_by_side::run_all(
                 &steps,
                 plugins,
@@ -172,7 +172,19 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
                 databases,
                 &mut sections,
             ),
-            false => by_rank::run_all(request, &steps, ranks, databases, &mut sections),
+            false => {
+                let open = |rank| {
+                    let mut database =
+                        of_rank(request.run, rank).map_err(|error| error.to_string())?;
+                    publish(&mut database)?;
+                    Ok(database)
+                };
+                let ranks = by_rank::Ranks {
+                    numbers: rows.ranks(),
+                    open: &open,
+                };
+                by_rank::run_all(request, &steps, &ranks, databases, &mut sections);
+            }
         }
         let panicked = |_| Err("the analyzer panicked (this is a bug of the analyzer)".to_owned());
         coverage.join().unwrap_or_else(panicked)

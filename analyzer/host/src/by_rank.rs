@@ -22,16 +22,24 @@ use crate::build::{Request, Sections};
 use crate::plan::{Step, tables_of_others};
 use crate::plugin::{Outcome, Stage};
 use crate::side_by_side::{self, Databases, Watch};
-use parts::{Parts, finish};
+use parts::{Parts, failed, finish};
 
 /// Rows of ranks that are worked on at once: some 600 MB.
 const ROWS_AT_ONCE: u64 = 8_000_000;
+
+/// The ranks of a job.
+pub(crate) struct Ranks<'a> {
+    /// Their numbers.
+    pub(crate) numbers: &'a [u32],
+    /// Makes the database of one, with all that plugins read; the message says why it cannot.
+    pub(crate) open: &'a (dyn Fn(u32) -> Result<Database, String> + Sync),
+}
 
 /// Runs all steps.
 pub(crate) fn run_all(
     request: &Request<'_>,
     steps: &[Step],
-    mut ranks: Vec<(u32, Database)>,
+    ranks: &Ranks<'_>,
     databases: Databases<'_>,
     sections: &mut Sections<'_>,
 ) {
@@ -67,7 +75,7 @@ pub(crate) fn run_all(
                 subject,
                 baseline,
             };
-            parts.extend(job.parts(&wave, &mut ranks, sections));
+            parts.extend(job.parts(&wave, ranks, sections));
             continue;
         }
         let is_ready = |step: usize| {
@@ -147,7 +155,7 @@ impl Job<'_> {
     fn parts(
         &self,
         wave: &[usize],
-        ranks: &mut [(u32, Database)],
+        ranks: &Ranks<'_>,
         sections: &Sections<'_>,
     ) -> BTreeMap<usize, Parts> {
         let plugins = &self.request.registry.plugins;
@@ -162,34 +170,48 @@ impl Job<'_> {
         let tables: BTreeSet<String> = needed
             .map(|((plugin, table), _)| format!("{plugin}.{table}"))
             .collect();
-        for (_, database) in ranks.iter_mut() {
+        let job = self.subject;
+        let open = |rank: u32| -> Result<Database, String> {
+            let mut database = (ranks.open)(rank)?;
             for table in &tables {
-                database.register_from(table, self.subject);
+                database.register_from(table, job);
             }
-        }
-        let count = ranks.len();
+            Ok(database)
+        };
+        let count = ranks.numbers.len();
         let at_once = at_once(self.request.run);
         let threads = (cores::count() / at_once).max(1);
         let baseline = self.baseline;
-        let left = Mutex::new(ranks.iter_mut().enumerate());
+        let left = Mutex::new(ranks.numbers.iter().copied().enumerate());
         let work = |send: &Sender<Said>| {
             loop {
                 let next = left.lock().unwrap_or_else(PoisonError::into_inner).next();
-                let Some((place, (rank, database))) = next else {
+                let Some((place, rank)) = next else {
                     return;
                 };
                 // Somebody listens for as long as a rank is worked on.
-                let _ = send.send(Said::Begins(place, *rank));
+                let _ = send.send(Said::Begins(place, rank));
                 let mut watch = OfRank {
                     options: &options,
                     gave: some.iter().map(|_| None).collect(),
                 };
-                let databases = Databases {
-                    subject: database,
-                    baseline,
-                };
-                side_by_side::run_all(&some, plugins, Stage::Part, threads, databases, &mut watch);
-                let _ = send.send(Said::Ends(place, *rank, watch.gave));
+                match open(rank) {
+                    Ok(mut database) => {
+                        let databases = Databases {
+                            subject: &mut database,
+                            baseline,
+                        };
+                        let stage = Stage::Part;
+                        side_by_side::run_all(
+                            &some, plugins, stage, threads, databases, &mut watch,
+                        );
+                    }
+                    Err(message) => {
+                        let failed = || Some(failed(message.clone()));
+                        watch.gave = some.iter().map(|_| failed()).collect();
+                    }
+                }
+                let _ = send.send(Said::Ends(place, rank, watch.gave));
             }
         };
         thread::scope(|scope| {

@@ -3,7 +3,9 @@
 use polars_arrow::array::{Array, PrimitiveArray, StructArray};
 use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_engine::query::{Claims, Database, Planned, QueryError};
-use trueno_engine::run::{Run, RunError};
+use trueno_engine::run::Run;
+
+use crate::rows::Rows;
 
 /// Everything that ran, in any order. Runs, iterations and layers only frame
 /// work; rows with `timing = 'bound'` and kernels marked invalid do not say
@@ -30,44 +32,29 @@ pub fn running() -> String {
 /// # Errors
 /// The engine could not publish a table or run the query; the message says why.
 pub fn coverage(run: &Run) -> Result<Option<f64>, String> {
-    let rows = match run.ranks().is_empty() {
-        true => vec![run.sql_context().map_err(|error| error.to_string())?],
-        false => of_ranks(run)
-            .map_err(|error| error.to_string())?
-            .into_iter()
-            .map(|(_, rows)| rows)
-            .collect(),
-    };
+    let database = run.sql_context().map_err(|error| error.to_string())?;
+    let rows = Rows::new(run, &database);
     coverage_of(&rows, run.facts().wall_ns).map_err(|error| error.to_string())
 }
 
-/// The ranks of a job, each with its rows; none of a plain run.
-pub(crate) fn of_ranks(run: &Run) -> Result<Vec<(u32, Database)>, RunError> {
-    let ranks = run.ranks().into_iter().map(|(rank, _)| rank);
-    let of = ranks.filter_map(|rank| match run.rank_context(rank) {
-        Ok(rows) => rows.map(|rows| Ok((rank, rows))),
-        Err(error) => Some(Err(error)),
-    });
-    of.collect()
-}
-
-/// As [`coverage`], of a run, or of the ranks of a job.
+/// As [`coverage`], of these rows.
 pub(crate) fn coverage_of(
-    databases: &[Database],
+    rows: &Rows<'_>,
     wall_ns: Option<i64>,
 ) -> Result<Option<f64>, QueryError> {
     let Some(wall_ns) = wall_ns.filter(|wall| *wall > 0) else {
         return Ok(None);
     };
-    let (mut rows, mut covered_ns) = (0, 0);
-    for database in databases {
+    let (mut count, mut covered_ns) = (0, 0);
+    rows.each(|database| {
         let mut running = Running::new(wall_ns);
         add_rows(database, &mut running)?;
-        rows += running.rows;
+        count += running.rows;
         covered_ns += i128::from(running.union_ns());
-    }
-    let all_ns = i128::from(wall_ns) * databases.len() as i128;
-    Ok((rows > 0).then(|| covered_ns as f64 / all_ns as f64))
+        Ok(())
+    })?;
+    let all_ns = i128::from(wall_ns) * rows.count() as i128;
+    Ok((count > 0).then(|| covered_ns as f64 / all_ns as f64))
 }
 
 fn add_rows(database: &Database, running: &mut Running) -> Result<(), QueryError> {

@@ -10,6 +10,7 @@ pub mod evidence;
 pub mod name_tables;
 pub mod plan;
 pub mod plugin;
+mod rows;
 pub mod scaffold;
 mod side_by_side;
 pub mod window;

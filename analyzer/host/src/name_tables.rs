@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use polars::prelude::DataFrame;
 use trueno_engine::closed_types;
-use trueno_engine::frame::Rows;
+use trueno_engine::frame::Rows as FrameRows;
 use trueno_engine::query::{Database, QueryError, collect};
 use trueno_format::schema::interval_tables;
 use trueno_model::categories::CategoryRules;
 use trueno_model::name_groups::{NameCounts, NameGroups};
 use trueno_plugin::Table;
+
+use crate::rows::Rows;
 
 /// The table `(name, category)` of names, and groups of names, that a rule fits.
 pub const CATEGORIES: &str = "category_rules";
@@ -33,7 +35,8 @@ pub fn publish(
     run: &mut Database,
     baseline: Option<&mut Database>,
 ) -> Result<(), String> {
-    let tables = NameTables::make(rules, std::slice::from_ref(run), baseline.as_deref())?;
+    let rows = Rows::One(Box::new(run.clone()));
+    let tables = NameTables::make(rules, &rows, baseline.as_deref())?;
     tables.publish(run);
     if let Some(baseline) = baseline {
         tables.publish_of_baseline(baseline);
@@ -53,20 +56,25 @@ struct OfNames {
 }
 
 impl NameTables {
-    /// As [`publish`], of a run whose rows are in several databases, those of each rank in one.
+    /// As [`publish`], of these rows.
     pub(crate) fn make(
         rules: &CategoryRules,
-        run: &[Database],
+        run: &Rows<'_>,
         baseline: Option<&Database>,
     ) -> Result<Self, String> {
         let text = |error: QueryError| error.to_string();
-        let mut groups = learn_all(run).map_err(text)?;
-        if let Some(baseline) = baseline {
-            groups.merge(&learn(baseline).map_err(text)?);
-        }
-        let of_run = names(run).map_err(text)?;
-        let of_baseline = baseline.map(|of| names(std::slice::from_ref(of)));
-        let of_baseline = of_baseline.transpose().map_err(text)?;
+        let names = Names::read(run).map_err(text)?;
+        let mut groups = names.groups(run).map_err(text)?;
+        let of_run = names.all();
+        let of_baseline = match baseline {
+            Some(baseline) => {
+                let rows = Rows::One(Box::new(baseline.clone()));
+                let names = Names::read(&rows).map_err(text)?;
+                groups.merge(&names.groups(&rows).map_err(text)?);
+                Some(names.all())
+            }
+            None => None,
+        };
         // The analysis of a run also reads names of the baseline.
         let both = of_run.iter().chain(of_baseline.iter().flatten());
         Ok(Self {
@@ -109,66 +117,66 @@ impl OfNames {
 /// # Errors
 /// The engine could not run a query.
 pub fn learn(database: &Database) -> Result<NameGroups, QueryError> {
-    learn_all(std::slice::from_ref(database))
+    let rows = Rows::One(Box::new(database.clone()));
+    Names::read(&rows)?.groups(&rows)
 }
 
-fn learn_all(databases: &[Database]) -> Result<NameGroups, QueryError> {
-    let mut counts = NameCounts::default();
-    for table in NAMED {
-        for name in distinct_of(databases, table, "name")? {
+/// Distinct names of intervals, by table.
+struct Names(BTreeMap<&'static str, BTreeSet<String>>);
+
+impl Names {
+    fn read(rows: &Rows<'_>) -> Result<Self, QueryError> {
+        let mut names: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        rows.each(|database| {
+            for table in interval_tables().filter(|table| !UNNAMED.contains(&table.name)) {
+                // A transfer has no name and goes by its direction.
+                let column = table.label().unwrap_or("name");
+                let of = names.entry(table.name).or_default();
+                of.extend(distinct(database, table.name, column)?);
+            }
+            Ok(())
+        })?;
+        Ok(Self(names))
+    }
+
+    fn all(self) -> BTreeSet<String> {
+        self.0.into_values().flatten().collect()
+    }
+
+    /// The groups of those that may hold ids.
+    fn groups(&self, rows: &Rows<'_>) -> Result<NameGroups, QueryError> {
+        let mut counts = NameCounts::default();
+        for name in NAMED.iter().filter_map(|table| self.0.get(table)).flatten() {
             // With one row each, more are ids than with as many as there are.
-            counts.add(&name, 1);
+            counts.add(name, 1);
         }
-    }
-    if counts.groups().is_empty() {
-        return Ok(NameGroups::default());
-    }
-    let mut counts = NameCounts::default();
-    for table in NAMED {
-        let sql = format!(
-            "SELECT CAST(name AS VARCHAR) AS name, COUNT(*) AS n FROM {table} GROUP BY name"
-        );
-        let mut rows_of: BTreeMap<String, u64> = BTreeMap::new();
-        for database in databases {
-            let frame = collect(database, &sql)?;
-            let rows = Rows::new(&frame);
-            let (names, n) = (rows.text("name")?, rows.u64("n")?);
-            for (name, n) in names.iter().zip(n.iter()) {
-                if let (Some(name), Some(n)) = (name, n) {
-                    let rows = rows_of.entry(name.to_owned()).or_default();
-                    *rows = rows.saturating_add(n);
+        if counts.groups().is_empty() {
+            return Ok(NameGroups::default());
+        }
+        let mut rows_of: BTreeMap<(usize, String), u64> = BTreeMap::new();
+        rows.each(|database| {
+            for (place, table) in NAMED.iter().enumerate() {
+                let sql = format!(
+                    "SELECT CAST(name AS VARCHAR) AS name, COUNT(*) AS n FROM {table} GROUP BY name"
+                );
+                let frame = collect(database, &sql)?;
+                let rows = FrameRows::new(&frame);
+                let (names, n) = (rows.text("name")?, rows.u64("n")?);
+                for (name, n) in names.iter().zip(n.iter()) {
+                    if let (Some(name), Some(n)) = (name, n) {
+                        let rows = rows_of.entry((place, name.to_owned())).or_default();
+                        *rows = rows.saturating_add(n);
+                    }
                 }
             }
-        }
-        for (name, rows) in rows_of {
+            Ok(())
+        })?;
+        let mut counts = NameCounts::default();
+        for ((_, name), rows) in rows_of {
             counts.add(&name, rows);
         }
+        Ok(counts.groups())
     }
-    Ok(counts.groups())
-}
-
-/// Distinct names of intervals.
-fn names(databases: &[Database]) -> Result<BTreeSet<String>, QueryError> {
-    let mut names = BTreeSet::new();
-    for table in interval_tables().filter(|table| !UNNAMED.contains(&table.name)) {
-        // A transfer has no name and goes by its direction.
-        let column = table.label().unwrap_or("name");
-        names.extend(distinct_of(databases, table.name, column)?);
-    }
-    Ok(names)
-}
-
-/// As [`distinct`], of all of these together.
-fn distinct_of(
-    databases: &[Database],
-    table: &str,
-    column: &str,
-) -> Result<BTreeSet<String>, QueryError> {
-    let mut all = BTreeSet::new();
-    for database in databases {
-        all.extend(distinct(database, table, column)?);
-    }
-    Ok(all)
 }
 
 /// Distinct texts of a column.
@@ -179,7 +187,7 @@ fn distinct(database: &Database, table: &str, column: &str) -> Result<Vec<String
         let sql = format!("SELECT DISTINCT CAST({column} AS VARCHAR) AS name FROM {table}");
         collect(database, &sql)
     })?;
-    let names = Rows::new(&names);
+    let names = FrameRows::new(&names);
     let names = names.text("name")?;
     Ok(names.iter().flatten().map(str::to_owned).collect())
 }

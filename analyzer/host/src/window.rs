@@ -9,6 +9,8 @@ use trueno_format::schema;
 use trueno_model::Window;
 use trueno_plugin::Table;
 
+use crate::rows::Rows;
+
 /// The table `(from_ns, until_ns)`, one row.
 pub const TABLE: &str = "report_window";
 
@@ -71,13 +73,13 @@ impl Wanted {
         }
     }
 
-    /// The window of a run that ends at `wall_ns`, whose rows are in one database, or those of each rank in one. The engine takes no number above `i64::MAX`, and no recorder gives one.
+    /// The window of a run that ends at `wall_ns`. The engine takes no number above `i64::MAX`, and no recorder gives one.
     ///
     /// # Errors
     /// See [`WindowError`].
-    pub fn find(
+    pub(crate) fn find(
         &self,
-        databases: &[Database],
+        rows: &Rows<'_>,
         wall_ns: Option<i64>,
     ) -> Result<Window, WindowError> {
         let window = match *self {
@@ -92,10 +94,10 @@ impl Wanted {
             Self::Iteration(number) => {
                 let condition = format!("kind = 'iteration' AND iteration = {number}");
                 let found = match i64::try_from(number) {
-                    Ok(_) => times(databases, &["bricks"], &condition)?,
+                    Ok(_) => times(rows, &["bricks"], &condition)?,
                     Err(_) => None,
                 };
-                let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(databases, number))?;
+                let (from_ns, until_ns) = found.ok_or_else(|| no_iteration(rows, number))?;
                 Window {
                     name: format!("iteration {number}"),
                     from_ns,
@@ -105,7 +107,7 @@ impl Wanted {
             Self::Id(id) => {
                 let tables: Vec<&str> = schema::interval_tables().map(|table| table.name).collect();
                 let found = match i64::try_from(id) {
-                    Ok(id) => times(databases, &tables, &format!("id = {id}"))?,
+                    Ok(id) => times(rows, &tables, &format!("id = {id}"))?,
                     Err(_) => None,
                 };
                 let (from_ns, until_ns) = found.ok_or_else(|| WindowError::Nothing {
@@ -146,41 +148,43 @@ pub fn publish(window: &Window, database: &mut Database) -> Result<(), String> {
 
 /// From the first start to the last end of the rows of some tables.
 fn times(
-    databases: &[Database],
+    rows: &Rows<'_>,
     tables: &[&str],
     condition: &str,
 ) -> Result<Option<(i64, i64)>, WindowError> {
     let mut found: Option<(i64, i64)> = None;
-    let each = tables
-        .iter()
-        .flat_map(|table| databases.iter().map(move |database| (table, database)));
-    for (table, database) in each {
-        let sql = format!(
-            "SELECT MIN(start_ns) AS a, MAX(start_ns + dur_ns) AS b FROM {table} WHERE {condition}"
-        );
-        let frame = ask(database, &sql)?;
-        if let (Some(from), Some(until)) = (integer(&frame, "a"), integer(&frame, "b")) {
-            let (before, after) = found.unwrap_or((from, until));
-            found = Some((before.min(from), after.max(until)));
+    let asked = rows.each(|database| {
+        for table in tables {
+            let sql = format!(
+                "SELECT MIN(start_ns) AS a, MAX(start_ns + dur_ns) AS b FROM {table} WHERE {condition}"
+            );
+            let frame = collect(database, &sql)?;
+            if let (Some(from), Some(until)) = (integer(&frame, "a"), integer(&frame, "b")) {
+                let (before, after) = found.unwrap_or((from, until));
+                found = Some((before.min(from), after.max(until)));
+            }
         }
-    }
+        Ok(())
+    });
+    asked.map_err(|error| WindowError::Query(error.to_string()))?;
     Ok(found)
 }
 
-fn no_iteration(databases: &[Database], number: u64) -> WindowError {
+fn no_iteration(rows: &Rows<'_>, number: u64) -> WindowError {
     let sql = "SELECT COUNT(*) AS n, MIN(iteration) AS a, MAX(iteration) AS b FROM bricks WHERE kind = 'iteration'";
     let mut count = 0;
     let mut numbers: Option<(i64, i64)> = None;
-    for database in databases {
-        let frame = match ask(database, sql) {
-            Ok(frame) => frame,
-            Err(error) => return error,
-        };
+    let asked = rows.each(|database| {
+        let frame = collect(database, sql)?;
         count += integer(&frame, "n").unwrap_or(0);
         if let (Some(first), Some(last)) = (integer(&frame, "a"), integer(&frame, "b")) {
             let (before, after) = numbers.unwrap_or((first, last));
             numbers = Some((before.min(first), after.max(last)));
         }
+        Ok(())
+    });
+    if let Err(error) = asked {
+        return WindowError::Query(error.to_string());
     }
     let there = match numbers {
         Some((first, last)) => {
@@ -193,10 +197,6 @@ fn no_iteration(databases: &[Database], number: u64) -> WindowError {
         there,
         hint: "--from and --to take times",
     }
-}
-
-fn ask(database: &Database, sql: &str) -> Result<DataFrame, WindowError> {
-    collect(database, sql).map_err(|error| WindowError::Query(error.to_string()))
 }
 
 fn integer(frame: &DataFrame, column: &str) -> Option<i64> {

@@ -125,7 +125,7 @@ fn merge(
     run(plugin, stage, sources, claims, options)
 }
 
-fn failed(message: String) -> Outcome {
+pub(super) fn failed(message: String) -> Outcome {
     Outcome::Failed {
         kind: FailureKind::Rejected,
         message,

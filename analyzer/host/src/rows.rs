@@ -1,0 +1,64 @@
+//! Rows of a run, in one database or, of a job of ranks, in one of each rank.
+//!
+//! Those of a rank are made when they are asked for, and let go of: a database keeps what it has learned of its
+//! tables, which of hundreds of ranks is gigabytes.
+
+use trueno_engine::query::{Database, QueryError};
+use trueno_engine::run::{Run, RunError};
+
+/// Rows of a run.
+pub(crate) enum Rows<'a> {
+    /// All in one database.
+    One(Box<Database>),
+    /// Those of each rank in one of its own.
+    Ranks(&'a Run, Vec<u32>),
+}
+
+impl<'a> Rows<'a> {
+    /// Those of a run; `database`: with all of its tables.
+    pub(crate) fn new(run: &'a Run, database: &Database) -> Self {
+        let ranks: Vec<u32> = run.ranks().into_iter().map(|(rank, _)| rank).collect();
+        match ranks.is_empty() {
+            true => Self::One(Box::new(database.clone())),
+            false => Self::Ranks(run, ranks),
+        }
+    }
+
+    /// The ranks; none of a plain run.
+    pub(crate) fn ranks(&self) -> &[u32] {
+        match self {
+            Self::One(_) => &[],
+            Self::Ranks(_, ranks) => ranks,
+        }
+    }
+
+    /// Number of databases.
+    pub(crate) fn count(&self) -> usize {
+        self.ranks().len().max(1)
+    }
+
+    /// Does something with each database, in the order of ranks.
+    ///
+    /// # Errors
+    /// That of `what`; the engine cannot publish a table.
+    pub(crate) fn each(
+        &self,
+        mut what: impl FnMut(&Database) -> Result<(), QueryError>,
+    ) -> Result<(), QueryError> {
+        match self {
+            Self::One(database) => what(database),
+            Self::Ranks(run, ranks) => ranks.iter().try_for_each(|rank| {
+                let rows = of_rank(run, *rank);
+                what(&rows.map_err(|error| QueryError::Failed(error.to_string()))?)
+            }),
+        }
+    }
+}
+
+/// Rows of a rank of a job.
+///
+/// # Errors
+/// The engine cannot publish a table.
+pub(crate) fn of_rank(run: &Run, rank: u32) -> Result<Database, RunError> {
+    Ok(run.rank_context(rank)?.unwrap_or_default())
+}
