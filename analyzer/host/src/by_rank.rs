@@ -7,8 +7,6 @@
 //!
 //! A plugin that makes no part of some rank loses that rank, not its section.
 
-mod parts;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::mpsc::{self, Sender};
 use std::sync::{Mutex, PoisonError};
@@ -18,11 +16,12 @@ use trueno_engine::cores;
 use trueno_engine::query::Database;
 use trueno_engine::run::Run;
 
-use crate::build::{Request, Sections};
 use crate::plan::{Step, tables_of_others};
 use crate::plugin::{Outcome, Stage};
+use crate::rank_parts::{Parts, failed, finish};
+use crate::request::Request;
+use crate::sections::Sections;
 use crate::side_by_side::{self, Databases, Watch};
-use parts::{Parts, failed, finish};
 
 /// Rows of ranks that are worked on at once: some 600 MB.
 const ROWS_AT_ONCE: u64 = 8_000_000;
@@ -142,7 +141,7 @@ impl Watch for Together<'_, '_> {
     }
 }
 
-/// What parts are made from.
+/// Data that parts are made from.
 struct Job<'a> {
     request: &'a Request<'a>,
     steps: &'a [Step],
@@ -273,7 +272,7 @@ fn at_once(run: &Run) -> usize {
     cores::count().min(few).min(ranks.len()).max(1)
 }
 
-/// What plugins gave of a rank.
+/// Outcomes of plugins for a rank.
 struct OfRank<'a> {
     options: &'a [String],
     gave: Vec<Option<Outcome>>,

@@ -10,9 +10,13 @@ pub mod evidence;
 pub mod name_tables;
 pub mod plan;
 pub mod plugin;
+mod rank_parts;
+mod request;
 mod rows;
 pub mod scaffold;
+mod sections;
 mod side_by_side;
 pub mod window;
 
-pub use build::{BuildError, MOST_ROWS, OverRanks, REFERENCE, Request, build};
+pub use build::{BuildError, build};
+pub use request::{MOST_ROWS, OverRanks, REFERENCE, Request};

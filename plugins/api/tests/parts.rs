@@ -429,7 +429,7 @@ fn a_merging_is_final_only_if_the_host_says_so() {
     }
 }
 
-/// What is tested at `Parts` is what the page shows.
+/// The example tested at `Parts` is the one that the page shows.
 #[test]
 fn the_page_has_the_example_of_the_documentation() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -233,7 +233,7 @@ fn read_lane(cells: &Cells<'_>, row: usize) -> Result<LaneSum> {
     })
 }
 
-/// What a key is, the thread, rank or device, and the stream.
+/// Kind of a key, the thread, rank or device, and the stream.
 fn key_cells(key: LaneKey) -> (&'static str, Option<i64>, Option<i64>) {
     match key {
         LaneKey::Thread(thread) => ("thread", thread, None),

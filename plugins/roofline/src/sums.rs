@@ -72,7 +72,7 @@ impl Sum {
 pub struct InnermostKey {
     /// Kind of lane: 0 of the host, 1 of devices.
     pub lane_kind: usize,
-    /// What they are booked under.
+    /// The key that they are booked under.
     pub group: Group,
     /// Label of what is declared, or [`NONE`].
     pub declared: u32,

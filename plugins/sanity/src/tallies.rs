@@ -101,7 +101,7 @@ pub struct Tallies {
     pub twice: u64,
     /// Links to parents.
     pub nesting: Nesting,
-    /// When recorded work was running.
+    /// Times in which recorded work was running.
     pub work: Work,
     /// Edges; marked: to nowhere.
     pub edges: Marked,

@@ -36,7 +36,7 @@ struct Rank {
     segments: Vec<(u64, Option<u64>, bool)>,
 }
 
-/// What the job says of itself.
+/// Facts that the job says of itself.
 #[derive(Clone, Debug)]
 struct Job {
     ranks: Vec<Rank>,

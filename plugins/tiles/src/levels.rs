@@ -123,7 +123,7 @@ pub fn levels(sums: &Sums, cost_ns: Option<f64>) -> Vec<Level> {
     names.into_iter().map(level).collect()
 }
 
-/// What the tiles of a level declare. Sums are of integers, so that they do not depend on the order of tiles.
+/// Figures that the tiles of a level declare. Sums are of integers, so that they do not depend on the order of tiles.
 fn declared(sums: &Sums, level: &LevelName) -> Level {
     let (mut flops, mut bytes) = (None, None);
     let (mut flops_ns, mut bytes_ns, mut both_ns) = (0_i128, 0_i128, 0_i128);

@@ -7,7 +7,7 @@ use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Error, Input, Result, Run};
 
-/// What recording costs.
+/// Cost of recording.
 pub const RECORDER: Input = Input::sql(
     "recorder",
     "SELECT cost_ns_per_span FROM run WHERE cost_ns_per_span IS NOT NULL",

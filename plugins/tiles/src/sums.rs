@@ -1,4 +1,4 @@
-//! What tiles add up to, of one rank or of several: figures that can be merged exactly.
+//! Sums of tiles, of one rank or of several: figures that can be merged exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
 

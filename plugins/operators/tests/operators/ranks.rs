@@ -13,7 +13,7 @@ impl Job {
         (0..).map(|at| at * (at + 1) / 2).zip(ranks).collect()
     }
 
-    /// What is the same in all readings.
+    /// Facts that are the same in all readings.
     fn others(&self) -> Vec<TableBuilder> {
         let mut all = Vec::new();
         if !self.has_no_ranks {

@@ -36,7 +36,7 @@ pub enum Task {
     Describe,
     /// Run it.
     Run {
-        /// Which of its functions.
+        /// The function to call.
         stage: Stage,
         /// A JSON object.
         options: String,

@@ -7,8 +7,8 @@ use trueno_engine::closed_types;
 use trueno_engine::query::Database;
 use trueno_model::{Problem, ranks};
 
-use crate::build::Sections;
 use crate::plugin::{FailureKind, Outcome, Plugin, Sources, Stage, Taken, run};
+use crate::sections::Sections;
 use crate::side_by_side::{self, Watch};
 
 /// Rows of parts that are kept before they are merged.
@@ -16,7 +16,7 @@ const PART_ROWS: usize = 1 << 20;
 
 /// Parts of a plugin.
 #[derive(Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     /// By table, in the order of the ranks.
     tables: BTreeMap<String, Vec<DataFrame>>,
     /// Rows of them, and of what the last merging left of them.
@@ -55,7 +55,7 @@ impl Parts {
     }
 
     /// Takes what a plugin gave of a rank.
-    pub(super) fn take(&mut self, rank: u32, outcome: Option<Outcome>) {
+    pub(crate) fn take(&mut self, rank: u32, outcome: Option<Outcome>) {
         let why = match outcome {
             None => return,
             Some(Outcome::Finished(taken)) => match self.add(taken) {
@@ -82,7 +82,7 @@ impl Parts {
     }
 
     /// Makes one part of those there are, once they have many rows.
-    pub(super) fn merge_if_many(
+    pub(crate) fn merge_if_many(
         &mut self,
         plugin: &Plugin,
         options: &str,
@@ -125,7 +125,7 @@ fn merge(
     run(plugin, stage, sources, claims, options)
 }
 
-pub(super) fn failed(message: String) -> Outcome {
+pub(crate) fn failed(message: String) -> Outcome {
     Outcome::Failed {
         kind: FailureKind::Rejected,
         message,
@@ -134,7 +134,7 @@ pub(super) fn failed(message: String) -> Outcome {
 }
 
 /// Makes the section of a step from its parts.
-pub(super) fn finish(
+pub(crate) fn finish(
     step: usize,
     mut parts: Parts,
     subject: &mut Database,

@@ -1,0 +1,256 @@
+//! Sections of a report in the making.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use trueno_engine::closed_types;
+use trueno_engine::query::Database;
+use trueno_model::{Finding, Level, Problem, Section, SectionStatus};
+use trueno_plugin::{Column, Table};
+
+use crate::plan::{Blocked, Step, tables_of};
+use crate::plugin::{Outcome, Plugin, Taken};
+use crate::request::Request;
+use crate::side_by_side::Watch;
+
+/// Sections in the making.
+pub(crate) struct Sections<'a> {
+    request: &'a Request<'a>,
+    steps: &'a [Step],
+    plugins: &'a [Plugin],
+    /// By step: a section, and what is to be said of it.
+    made: Vec<Option<(Section, Vec<Problem>)>>,
+}
+
+impl Watch for Sections<'_> {
+    fn begin(&mut self, step: usize) -> Option<String> {
+        let of = &self.steps[step];
+        if let Some((status, message)) = self.why_not(of) {
+            let section = empty_section(&self.plugins[of.plugin], status, message);
+            self.made[step] = Some((section, Vec::new()));
+            return None;
+        }
+        (self.request.before_each)(&of.id);
+        Some(self.options(step))
+    }
+
+    fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database) {
+        let of = &self.steps[step];
+        (self.request.after_each)(&of.id);
+        let mut problems: Vec<Problem> = wrote(&of.id, &outcome).into_iter().collect();
+        let section = section(&self.plugins[of.plugin], outcome);
+        if section.status == SectionStatus::Ok {
+            publish(&section, self.steps, database, &mut problems);
+        }
+        self.made[step] = Some((section, problems));
+    }
+}
+
+impl<'a> Sections<'a> {
+    /// None yet, of these steps.
+    pub(crate) fn new(request: &'a Request<'a>, steps: &'a [Step]) -> Self {
+        Self {
+            request,
+            steps,
+            plugins: &request.registry.plugins,
+            made: steps.iter().map(|_| None).collect(),
+        }
+    }
+
+    /// The options of a plugin, a JSON object.
+    pub(crate) fn options(&self, step: usize) -> String {
+        let options = self.request.options.get(&self.steps[step].id);
+        options.map_or_else(
+            || "{}".to_owned(),
+            |keys| Value::Object(keys.clone()).to_string(),
+        )
+    }
+
+    /// The plugin of a step.
+    pub(crate) fn plugin(&self, step: usize) -> &'a Plugin {
+        &self.plugins[self.steps[step].plugin]
+    }
+
+    /// The reason why a plugin that gets all rows at once does not: there are too many.
+    pub(crate) fn too_many(&self, step: usize) -> Option<String> {
+        let inputs = self.plugin(step).descriptor.inputs.iter();
+        let read = inputs.filter(|input| !input.baseline).flat_map(tables_of);
+        let read: BTreeSet<String> = read.collect();
+        let tables = self.request.run.tables().into_iter();
+        let rows = tables.filter(|table| read.contains(&table.name));
+        let rows = rows.filter_map(|table| table.rows);
+        let rows = rows.fold(0, u64::saturating_add);
+        let most = self.request.over_ranks.most_rows;
+        (rows > most).then(|| {
+            format!(
+                "it reads {rows} rows of all ranks at once, and {most} at most are given (hint: --most-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
+            )
+        })
+    }
+
+    /// Takes the reason why a step did not run.
+    pub(crate) fn skip(&mut self, step: usize, message: String) {
+        let section = empty_section(self.plugin(step), SectionStatus::Skipped, message);
+        self.made[step] = Some((section, Vec::new()));
+    }
+
+    /// Adds what is to be said of a step that has ended.
+    pub(crate) fn say(&mut self, step: usize, problems: Vec<Problem>) {
+        if let Some((_, said)) = &mut self.made[step] {
+            said.extend(problems);
+        }
+    }
+
+    /// The reason why a step cannot run: the plan says so, or something it needs has failed since.
+    fn why_not(&self, step: &Step) -> Option<(SectionStatus, String)> {
+        match &step.blocked {
+            Some(Blocked::Cycle(why)) => return Some((SectionStatus::Failed, why.clone())),
+            Some(Blocked::Missing(why)) => return Some((SectionStatus::Skipped, why.clone())),
+            None => {}
+        }
+        let status = |id: &str| {
+            let place = self.steps.iter().position(|step| step.id == id)?;
+            let (section, _) = self.made[place].as_ref()?;
+            Some(section.status)
+        };
+        let mut needs = step.needs.iter().filter(|need| !need.optional);
+        needs.find_map(|need| {
+            let became = match status(&need.plugin)? {
+                SectionStatus::Ok => return None,
+                SectionStatus::Failed => "failed",
+                SectionStatus::Skipped => "was skipped",
+            };
+            let message = format!(
+                "it reads {}.{}, and {} {became}",
+                need.plugin, need.table, need.plugin
+            );
+            Some((SectionStatus::Skipped, message))
+        })
+    }
+
+    /// Those that are shown, in the order of the plan, and what is to be said of all.
+    pub(crate) fn in_order(self, problems: &mut Vec<Problem>) -> Vec<Section> {
+        let mut sections = Vec::new();
+        for (step, made) in self.steps.iter().zip(self.made) {
+            let Some((section, own)) = made else {
+                continue;
+            };
+            problems.extend(own);
+            if step.shown {
+                let tables = section.tables.iter();
+                problems.extend(tables.filter_map(|table| not_a_number(&section.plugin, table)));
+                sections.push(section);
+            }
+        }
+        sections
+    }
+}
+
+fn empty_section(plugin: &Plugin, status: SectionStatus, message: String) -> Section {
+    Section {
+        plugin: plugin.descriptor.id.clone(),
+        version: plugin.descriptor.version.clone(),
+        summary: plugin.descriptor.summary.clone(),
+        status,
+        message: Some(message),
+        tables: Vec::new(),
+        findings: Vec::new(),
+        charts: Vec::new(),
+    }
+}
+
+/// Problem of output that it should not have printed.
+fn wrote(id: &str, outcome: &Outcome) -> Option<Problem> {
+    let taken = match outcome {
+        Outcome::Finished(taken) | Outcome::Failed { taken, .. } => taken,
+        Outcome::Skipped { .. } => return None,
+    };
+    taken.wrote.as_ref().map(|note| Problem {
+        severity: Level::Info,
+        code: "plugin_wrote_output".into(),
+        text: format!("plugin {id}: {note}"),
+    })
+}
+
+fn section(plugin: &Plugin, outcome: Outcome) -> Section {
+    let (status, message, taken) = match outcome {
+        Outcome::Finished(taken) => (SectionStatus::Ok, None, taken),
+        Outcome::Failed { message, taken, .. } => (SectionStatus::Failed, Some(message), taken),
+        Outcome::Skipped { message } => (SectionStatus::Skipped, Some(message), Taken::default()),
+    };
+    let Taken {
+        tables,
+        findings,
+        charts,
+        ..
+    } = taken;
+    let findings: Vec<Finding> = findings;
+    let mut section = empty_section(plugin, status, String::new());
+    section.message = message;
+    (section.tables, section.findings, section.charts) = (tables, findings, charts);
+    section
+}
+
+/// Registers the tables that other plugins read, as `plugin.table`.
+fn publish(
+    section: &Section,
+    steps: &[Step],
+    database: &mut Database,
+    problems: &mut Vec<Problem>,
+) {
+    let needs = steps
+        .iter()
+        .flat_map(|step| &step.needs)
+        .filter(|need| need.plugin == section.plugin);
+    let asked: BTreeSet<&str> = needs.map(|need| need.table.as_str()).collect();
+    for table in section
+        .tables
+        .iter()
+        .filter(|table| asked.contains(table.name()))
+    {
+        match closed_types::to_frame(table) {
+            Ok(frame) => database.register(&format!("{}.{}", section.plugin, table.name()), frame),
+            Err(why) => {
+                let text = format!(
+                    "table {}.{} cannot be read by other plugins: {why}",
+                    section.plugin,
+                    table.name()
+                );
+                problems.push(Problem {
+                    severity: Level::Warning,
+                    code: "table_not_published".into(),
+                    text,
+                });
+            }
+        }
+    }
+}
+
+fn not_a_number(plugin: &str, table: &Table) -> Option<Problem> {
+    let odd = |column: &Column| match column {
+        Column::F64(values) => values
+            .iter()
+            .flatten()
+            .filter(|value| !value.is_finite())
+            .count(),
+        _ => 0,
+    };
+    let columns: Vec<String> = table
+        .columns()
+        .filter_map(|(name, column)| Some((name, odd(column))).filter(|(_, count)| *count > 0))
+        .map(|(name, count)| format!("{name} ({count})"))
+        .collect();
+    if columns.is_empty() {
+        return None;
+    }
+    let text = format!(
+        "table {plugin}.{} has values that are not a finite number, null in JSON: {}",
+        table.name(),
+        columns.join(", ")
+    );
+    Some(Problem {
+        severity: Level::Warning,
+        code: "not_a_number".into(),
+        text,
+    })
+}
