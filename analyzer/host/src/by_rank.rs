@@ -127,13 +127,11 @@ impl Watch for Together<'_, '_> {
     fn begin(&mut self, step: usize) -> Option<String> {
         let place = self.places[step];
         let options = self.sections.begin(place)?;
-        match self.sections.too_many(place) {
-            None => Some(options),
-            Some(message) => {
-                self.sections.skip(place, message);
-                None
-            }
-        }
+        let Some(message) = self.sections.too_many(place) else {
+            return Some(options);
+        };
+        self.sections.skip(place, message);
+        None
     }
 
     fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database) {
@@ -242,7 +240,9 @@ impl Job<'_> {
                     for (((step, options), parts), outcome) in
                         some.iter().zip(&options).zip(&mut parts).zip(gave)
                     {
-                        parts.take(rank, outcome);
+                        if let Some(outcome) = outcome {
+                            parts.take(rank, outcome);
+                        }
                         let plugin = &plugins[step.plugin];
                         parts.merge_if_many(plugin, options, self.subject, baseline);
                     }

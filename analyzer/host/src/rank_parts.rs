@@ -24,28 +24,31 @@ pub(crate) struct Parts {
     merged_rows: usize,
     /// Ranks that have a part.
     made: usize,
-    /// Ranks that have none, and why.
-    failed: Vec<(u32, String)>,
+    /// Ranks that have none, and how the plugin ended.
+    failed: Vec<(u32, Outcome)>,
     /// The reason why there can be no section.
     broken: Option<Outcome>,
     wrote: Option<String>,
 }
 
 impl Parts {
+    /// Adds the tables of one part, all of them or none.
     fn add(&mut self, taken: Taken) -> Result<(), String> {
+        let mut frames = Vec::with_capacity(taken.tables.len());
         for table in &taken.tables {
             let frame = closed_types::to_frame(table)?;
-            let all = self.tables.entry(table.name().to_owned()).or_default();
-            if let Some(first) = all.first()
-                && first.schema() != frame.schema()
-            {
+            let before = self.tables.get(table.name()).and_then(|all| all.first());
+            if before.is_some_and(|first| first.schema() != frame.schema()) {
                 return Err(format!(
                     "the columns of its table {} are not those of the ranks before",
                     table.name()
                 ));
             }
+            frames.push((table.name().to_owned(), frame));
+        }
+        for (name, frame) in frames {
             self.rows += frame.height();
-            all.push(frame);
+            self.tables.entry(name).or_default().push(frame);
         }
         self.made += 1;
         if self.wrote.is_none() {
@@ -55,16 +58,30 @@ impl Parts {
     }
 
     /// Takes what a plugin gave of a rank.
-    pub(crate) fn take(&mut self, rank: u32, outcome: Option<Outcome>) {
-        let why = match outcome {
-            None => return,
-            Some(Outcome::Finished(taken)) => match self.add(taken) {
+    pub(crate) fn take(&mut self, rank: u32, outcome: Outcome) {
+        let outcome = match outcome {
+            Outcome::Finished(taken) => match self.add(taken) {
                 Ok(()) => return,
-                Err(why) => why,
+                Err(why) => failed(why),
             },
-            Some(Outcome::Failed { message, .. } | Outcome::Skipped { message }) => message,
+            outcome => outcome,
         };
-        self.failed.push((rank, why));
+        self.failed.push((rank, outcome));
+    }
+
+    /// The outcome of a plugin that has no part of any rank: that of all ranks, or else of the first.
+    fn of_none(&mut self) -> Option<Outcome> {
+        let all_same = self
+            .failed
+            .windows(2)
+            .all(|two| message(&two[0].1) == message(&two[1].1));
+        let (rank, mut outcome) = self.failed.drain(..).next()?;
+        if !all_same
+            && let Outcome::Failed { message, .. } | Outcome::Skipped { message } = &mut outcome
+        {
+            *message = format!("rank {rank}: {message}");
+        }
+        Some(outcome)
     }
 
     /// All of them, as tables that the merging reads.
@@ -102,6 +119,13 @@ impl Parts {
             }
             outcome => self.broken = Some(outcome),
         }
+    }
+}
+
+fn message(outcome: &Outcome) -> &str {
+    match outcome {
+        Outcome::Finished(_) => "",
+        Outcome::Failed { message, .. } | Outcome::Skipped { message } => message,
     }
 }
 
@@ -147,35 +171,30 @@ pub(crate) fn finish(
     let plugin = sections.plugin(step);
     let id = plugin.descriptor.id.clone();
     let mut problems = Vec::new();
-    let lost: Vec<u32> = parts.failed.iter().map(|(rank, _)| *rank).collect();
-    let outcome = match (parts.broken.take(), parts.failed.first(), parts.made) {
-        (Some(outcome), ..) => outcome,
-        (None, Some((rank, why)), 0) => failed(format!("rank {rank}: {why}")),
-        (None, first, _) => {
-            if let Some((rank, why)) = first {
-                let text = format!(
-                    "plugin {id} has no part of {}, which none of its figures count: rank {rank}: {why}",
-                    ranks(&lost)
-                );
-                problems.push(Problem::error("rank_not_analysed", text));
-            }
-            let wrote = parts.wrote.take();
-            let mut outcome = merge(
-                plugin,
-                Stage::Final,
-                &options,
-                &mut parts,
-                subject,
-                baseline,
-            );
-            if let Outcome::Finished(taken) | Outcome::Failed { taken, .. } = &mut outcome
-                && taken.wrote.is_none()
-            {
-                taken.wrote = wrote;
-            }
-            outcome
-        }
+    let broken = match parts.made {
+        0 => parts.broken.take().or_else(|| parts.of_none()),
+        _ => parts.broken.take(),
     };
+    let outcome = broken.unwrap_or_else(|| {
+        if let Some((rank, first)) = parts.failed.first() {
+            let lost: Vec<u32> = parts.failed.iter().map(|(rank, _)| *rank).collect();
+            let text = format!(
+                "plugin {id} has no part of {}, which none of its figures count: rank {rank}: {}",
+                ranks(&lost),
+                message(first)
+            );
+            problems.push(Problem::error("rank_not_analysed", text));
+        }
+        let wrote = parts.wrote.take();
+        let stage = Stage::Final;
+        let mut outcome = merge(plugin, stage, &options, &mut parts, subject, baseline);
+        if let Outcome::Finished(taken) | Outcome::Failed { taken, .. } = &mut outcome
+            && taken.wrote.is_none()
+        {
+            taken.wrote = wrote;
+        }
+        outcome
+    });
     sections.end(step, outcome, subject);
     sections.say(step, problems);
 }

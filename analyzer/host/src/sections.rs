@@ -88,8 +88,9 @@ impl<'a> Sections<'a> {
         })
     }
 
-    /// Takes the reason why a step did not run.
+    /// Takes the reason why a step that has begun does not run.
     pub(crate) fn skip(&mut self, step: usize, message: String) {
+        (self.request.after_each)(&self.steps[step].id);
         let section = empty_section(self.plugin(step), SectionStatus::Skipped, message);
         self.made[step] = Some((section, Vec::new()));
     }

@@ -1,6 +1,6 @@
 //! Times in which recorded work was running.
 //!
-//! How much of its time a rank covers is a sum over ranks. Holes in the run are those that all ranks have in
+//! The covered time of a rank is added up over ranks. Holes in the run are those that all ranks have in
 //! common: each rank keeps the blocks of work between its holes, which are few, for a hole is long.
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};

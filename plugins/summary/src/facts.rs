@@ -48,6 +48,8 @@ pub struct Facts {
     pub steps: Option<Steps>,
     /// Findings of `bottleneck`, most first.
     pub bottlenecks: Vec<Bottleneck>,
+    /// False where `bottleneck` did not run: nothing then tells what bounds the run.
+    pub is_judged: bool,
     /// Share of the critical path in which nothing was recorded.
     pub path_gap: Option<f64>,
     /// Work on the critical path, by name.
@@ -86,6 +88,7 @@ impl Facts {
             false => texts(&run.table("iteration_names")?, "name")?,
         };
         let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
+        let judged = run.table("bottlenecks")?;
         Ok(Self {
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
             wall_ns: wall_ns.filter(|ns| *ns > 0),
@@ -96,7 +99,8 @@ impl Facts {
             device_categories: sums(&categories, "device")?,
             host: Host::read(&categories, &bricks, &lanes)?,
             kernels: kernels::read(&run.table("launches")?)?,
-            bottlenecks: bottlenecks(&run.table("bottlenecks")?)?,
+            is_judged: !judged.is_missing(),
+            bottlenecks: bottlenecks(&judged)?,
             path_gap: path_kinds
                 .iter()
                 .find(|(kind, _)| kind == "gap")

@@ -35,7 +35,7 @@ impl<'a> Headline<'a> {
     /// `steps_per_s`: inverse of `step_ns`, null then and of one; `gpu_busy_share`, `computation_share`,
     /// `communication_share`, `copy_share`, `idle_share`: of the mean device; `share_of`: `span`, or `wall` where that is
     /// longer by more than a tenth; `threads`, `threads_busy_share`: of the host; `bound_by`, `bound_share`, `bound_detail`:
-    /// see [`mod@crate::limit`]; `gain_ns`, `gain_share`: at most, of the wall, by `gain_by`, as table `gain_source` has it;
+    /// see [`mod@crate::limit`], null where `bottleneck` did not run; `gain_ns`, `gain_share`: at most, of the wall, by `gain_by`, as table `gain_source` has it;
     /// `gain_not_known`: why none is told; `peak_bytes`: of the device with most.
     pub fn table(&self) -> TableBuilder {
         let (facts, steps) = (self.facts, self.facts.steps.as_ref());
@@ -47,7 +47,7 @@ impl<'a> Headline<'a> {
             } => (Some((fix, *ns, *source)), None),
             Gain::NotKnown(why) => (None, Some(*why)),
         };
-        let limit = self.limit.as_ref();
+        let limit = self.limit.as_ref().filter(|_| facts.is_judged);
         let peaks = facts.devices.iter().filter_map(|device| device.peak_bytes);
         let share = |of: fn(&Shares) -> f64| [shares.map(of)];
         let is_host = !facts.host.categories.is_empty();

@@ -78,7 +78,8 @@ impl Shares {
 }
 
 impl Limit {
-    /// Finds the limit; `None` where nothing was recorded that takes time.
+    /// Finds the limit; `None` where nothing was recorded that takes time. Where nobody looked for bottlenecks it is what
+    /// takes most of the time, which need not be what bounds it ([`Facts::is_judged`]).
     pub fn find(facts: &Facts, shares: Option<&Shares>) -> Option<Self> {
         // What could hide behind the computing bounds nothing while there is more of that.
         let is_hidden = |class: &str| {

@@ -75,7 +75,13 @@ pub fn sentence(
         Some(shares) => parts.push(devices(facts, shares, limit)),
         None => parts.extend(threads(facts)),
     }
-    parts.push(format!("bound by {}", limit.detail));
+    parts.push(match facts.is_judged {
+        true => format!("bound by {}", limit.detail),
+        false => format!(
+            "most time in {}, what bounds it was not judged",
+            limit.detail
+        ),
+    });
     if let Gain::Known {
         is_fix, fix, ns, ..
     } = gain

@@ -87,8 +87,21 @@ fn kernels(rows: &[(&str, u64, i64)]) -> TableBuilder {
         .i64("dur_ns", rows.iter().map(|row| row.2))
 }
 
+/// Of a run in which `bottleneck` found nothing, unless a table of it is among the inputs.
 fn summary(inputs: impl IntoIterator<Item = TableBuilder>) -> Output {
+    let mut inputs: Vec<TableBuilder> = inputs.into_iter().collect();
+    if !inputs.iter().any(|input| input.name() == "bottlenecks") {
+        inputs.push(nothing_found());
+    }
     run::<Summary>(inputs, "{}").unwrap()
+}
+
+fn nothing_found() -> TableBuilder {
+    Table::build("bottlenecks")
+        .text("class", [] as [&str; 0])
+        .i64("gain_ns", [] as [i64; 0])
+        .f64("gain_share", [] as [f64; 0])
+        .text("sentence", [] as [&str; 0])
 }
 
 fn sentence(output: &Output) -> String {
@@ -107,6 +120,35 @@ fn an_empty_run_says_that_nothing_was_recorded() {
     assert_eq!(
         sentence(&only_counters),
         "no bricks, kernels or calls were recorded"
+    );
+}
+
+#[test]
+fn most_of_the_time_is_no_limit_where_nobody_looked_for_bottlenecks() {
+    let inputs = || {
+        [
+            wall(10 * MS, 9),
+            categories(&[("host", "FFN", 6 * MS), ("host", "Attention", 2 * MS)]),
+            lanes(&[("thread 0", 6 * MS, 10 * MS), ("thread 1", 2 * MS, 10 * MS)]),
+        ]
+    };
+    let bound_by = |output: &Output| {
+        output
+            .table("headline")
+            .text("bound_by")
+            .unwrap()
+            .get(0)
+            .map(str::to_owned)
+    };
+    assert_eq!(bound_by(&summary(inputs())).as_deref(), Some("computation"));
+    let not_judged = run::<Summary>(inputs(), "{}").unwrap();
+    assert_eq!(bound_by(&not_judged), None);
+    let text = sentence(&not_judged);
+    assert!(
+        text.ends_with(
+            "most time in computation: FFN 75 %, Attention 25 %, what bounds it was not judged"
+        ),
+        "{text}"
     );
 }
 

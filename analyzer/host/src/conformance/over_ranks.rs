@@ -6,6 +6,7 @@ use trueno_engine::query::Database;
 
 use super::outcome::{difference, message, taken};
 use super::{Checked, Verdict, checked};
+use crate::plan::tables_of_others;
 use crate::plugin::{Outcome, Plugin, Sources, Stage, gather, run_on};
 
 const RULE: &str = "over_ranks";
@@ -25,7 +26,13 @@ pub(super) fn over_ranks(
         checked(RULE, Verdict::Broken, seen)
             .mend("let run, part and merge share what adds rows up and what makes the tables of it")
     };
-    let mut outcome = run_on(plugin, Stage::Part, frames.to_vec(), NO_OPTIONS);
+    // As in a job: of other plugins' tables a part sees those only that it needs.
+    let inputs = plugin.descriptor.inputs.iter().zip(frames);
+    let of_part = inputs.map(|(input, frame)| {
+        let of_others = !tables_of_others(std::slice::from_ref(input)).is_empty();
+        frame.clone().filter(|_| !(input.optional && of_others))
+    });
+    let mut outcome = run_on(plugin, Stage::Part, of_part.collect(), NO_OPTIONS);
     for stage in [Stage::Merge, Stage::Final] {
         if let Some(message) = message(&outcome) {
             return broken(format!("before {stage:?}: {message}"));
