@@ -198,3 +198,56 @@ pub(crate) fn finish(
     sections.end(step, outcome, subject);
     sections.say(step, problems);
 }
+
+#[cfg(test)]
+mod tests {
+    use trueno_plugin::Table;
+
+    use super::*;
+
+    fn part(tables: Vec<Table>) -> Outcome {
+        Outcome::Finished(Taken {
+            tables,
+            ..Taken::default()
+        })
+    }
+
+    fn sums(values: &[i64]) -> Table {
+        let table = Table::build("sums").i64("ns", values.iter().copied());
+        table.finish().unwrap()
+    }
+
+    fn missing(message: &str) -> Outcome {
+        Outcome::Skipped {
+            message: message.to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_part_with_other_columns_counts_in_none_of_its_tables() {
+        let mut parts = Parts::default();
+        parts.take(0, part(vec![sums(&[1, 2])]));
+        let odd = Table::build("sums").text("ns", ["1"]).finish().unwrap();
+        let counts = Table::build("counts").u64("n", [3_u64]).finish().unwrap();
+        parts.take(4, part(vec![counts, odd]));
+        assert_eq!((parts.made, parts.rows), (1, 2));
+        assert!(!parts.tables.contains_key("counts"));
+        let (rank, outcome) = &parts.failed[0];
+        assert_eq!(*rank, 4);
+        assert!(message(outcome).contains("table sums are not those"));
+    }
+
+    #[test]
+    fn a_failure_on_all_ranks_alike_is_that_of_the_whole() {
+        let mut parts = Parts::default();
+        parts.take(0, missing("no second run"));
+        parts.take(1, missing("no second run"));
+        let alike = parts.of_none().unwrap();
+        assert!(matches!(alike, Outcome::Skipped { message } if message == "no second run"));
+        let mut parts = Parts::default();
+        parts.take(2, failed("it crashed".to_owned()));
+        parts.take(3, failed("it was too slow".to_owned()));
+        let first = parts.of_none().unwrap();
+        assert_eq!(message(&first), "rank 2: it crashed");
+    }
+}
