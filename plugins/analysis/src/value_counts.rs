@@ -5,8 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{I64Slice, TextSlice, U64Slice};
-
 use crate::quantiles::Quantiles;
 
 /// Distinct values, ascending, each with its count.
@@ -71,12 +69,6 @@ impl ValueCounts {
             max: *self.counts.last_key_value()?.0,
         })
     }
-
-    /// The two values in the middle, which of an odd number are the same one. `None` of none.
-    pub fn middle_pair(&self) -> Option<(i64, i64)> {
-        let lower = self.of_rank(self.all.div_ceil(2))?;
-        Some((lower, self.of_rank(self.all / 2 + 1)?))
-    }
 }
 
 impl FromIterator<i64> for ValueCounts {
@@ -91,31 +83,12 @@ impl FromIterator<i64> for ValueCounts {
     }
 }
 
-/// Lists by key, from the columns of a part: a key, a value and its count in each row.
-pub fn by_key(
-    keys: &TextSlice<'_>,
-    values: &I64Slice<'_>,
-    counts: &U64Slice<'_>,
-) -> BTreeMap<String, ValueCounts> {
-    let mut lists: BTreeMap<String, ValueCounts> = BTreeMap::new();
-    for ((key, value), count) in keys.iter().zip(values.iter()).zip(counts.iter()) {
-        let (Some(key), Some(value), Some(count)) = (key, value, count) else {
-            continue;
-        };
-        match lists.get_mut(key) {
-            Some(list) => list.add(value, count),
-            None => lists.entry(key.to_owned()).or_default().add(value, count),
-        }
-    }
-    lists
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::quantiles::{middle_pair, quantiles};
+    use crate::quantiles::quantiles;
 
     proptest! {
         /// In any grouping, against all values in one array.
@@ -129,7 +102,6 @@ mod tests {
             merged.merge(&left.iter().copied().collect());
             let mut all = values.clone();
             prop_assert_eq!(merged.quantiles(), quantiles(&mut all));
-            prop_assert_eq!(merged.middle_pair(), middle_pair(&mut all, i64::cmp));
             prop_assert_eq!(merged.len(), values.len() as u64);
         }
     }

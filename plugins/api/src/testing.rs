@@ -92,6 +92,41 @@ pub fn part<P: Parts>(
     unsafe { Host::default().run(export::part::<P>, &declared(P::INPUTS), inputs, options) }
 }
 
+/// Holds parts against the whole, in several groupings: merged at once, and after the first or the last `cut`
+/// of them were merged on their own. `others` makes the further inputs of [`Parts::MERGE_INPUTS`].
+///
+/// # Errors
+/// A merging fails, or gives something else than [`Plugin::run`] gave over all rows; the text says which.
+pub fn check_parts<P: Parts>(
+    parts: &[Output],
+    cut: usize,
+    others: impl Fn() -> Vec<TableBuilder>,
+    options: &str,
+    whole: &Output,
+) -> Result<()> {
+    let (first, rest) = parts.split_at(cut.min(parts.len()));
+    let one = |of: &[Output]| -> Result<Vec<Output>> {
+        match of {
+            [] => Ok(Vec::new()),
+            of => Ok(vec![merge::<P>(of, others(), options, false)?]),
+        }
+    };
+    let groupings = [
+        ("at once", parts.to_vec()),
+        ("after the first", [&one(first)?, rest].concat()),
+        ("after the last", [first, &one(rest)?].concat()),
+    ];
+    for (which, parts) in groupings {
+        let merged = merge::<P>(&parts, others(), options, true)?;
+        if merged != *whole {
+            return Err(crate::Error::failed(format!(
+                "merged {which} it is {merged:#?}\n-- over all rows\n{whole:#?}"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Merges parts, as [`run`]; if `is_final`, into what [`Plugin::run`] emits.
 ///
 /// An input of [`Parts::MERGE_INPUTS`] gets the rows of the tables of its own name, of one part

@@ -1,7 +1,7 @@
 //! Parts of ranks, merged in any grouping, against all rows at once.
 
 use proptest::prelude::*;
-use trueno_plugin::testing::{Output, merge, part, run};
+use trueno_plugin::testing::{Output, check_parts, merge, part, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_device::Device;
 
@@ -174,10 +174,6 @@ fn inputs(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Vec<TableBuilde
     tables
 }
 
-fn merged(parts: &[Output], options: &str, is_final: bool) -> Output {
-    merge::<Device>(parts, Vec::new(), options, is_final).unwrap()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -198,18 +194,8 @@ proptest! {
             .map(|one| part::<Device>(inputs(&[*one], window), &options).unwrap())
             .collect();
         prop_assert!(parts.iter().all(|part| part.findings.is_empty() && part.charts.is_empty()));
-        prop_assert_eq!(&merged(&parts, &options, true), &whole);
-        let (first, rest) = parts.split_at(cut.min(parts.len()));
-        if !first.is_empty() {
-            let mut some = vec![merged(first, &options, false)];
-            some.extend_from_slice(rest);
-            prop_assert_eq!(&merged(&some, &options, true), &whole);
-        }
-        if !rest.is_empty() {
-            let mut some = first.to_vec();
-            some.push(merged(rest, &options, false));
-            prop_assert_eq!(&merged(&some, &options, true), &whole);
-        }
+        let agreed = check_parts::<Device>(&parts, cut, Vec::new, &options, &whole);
+        prop_assert!(agreed.is_ok(), "{}", agreed.unwrap_err());
     }
 }
 

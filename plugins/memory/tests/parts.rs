@@ -1,7 +1,7 @@
 //! Parts of ranks, merged in any grouping, against all rows at once.
 
 use proptest::prelude::*;
-use trueno_plugin::testing::{Output, merge, part, run};
+use trueno_plugin::testing::{Output, check_parts, merge, part, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_memory::Memory;
 
@@ -166,10 +166,6 @@ fn of_run() -> TableBuilder {
     Table::build("run").u64("dropped", [3_u64])
 }
 
-fn merged(parts: &[Output], options: &str, is_final: bool) -> Output {
-    merge::<Memory>(parts, [of_run()], options, is_final).unwrap()
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
@@ -190,18 +186,8 @@ proptest! {
             .map(|one| part::<Memory>(inputs(&[*one], ranks.len(), window), &options).unwrap())
             .collect();
         prop_assert!(parts.iter().all(|part| part.findings.is_empty() && part.charts.is_empty()));
-        prop_assert_eq!(&merged(&parts, &options, true), &whole);
-        let (first, rest) = parts.split_at(cut.min(parts.len()));
-        if !first.is_empty() {
-            let mut some = vec![merged(first, &options, false)];
-            some.extend_from_slice(rest);
-            prop_assert_eq!(&merged(&some, &options, true), &whole);
-        }
-        if !rest.is_empty() {
-            let mut some = first.to_vec();
-            some.push(merged(rest, &options, false));
-            prop_assert_eq!(&merged(&some, &options, true), &whole);
-        }
+        let agreed = check_parts::<Memory>(&parts, cut, || vec![of_run()], &options, &whole);
+        prop_assert!(agreed.is_ok(), "{}", agreed.unwrap_err());
     }
 }
 

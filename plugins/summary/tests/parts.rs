@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use trueno_plugin::testing::{Output, merge, part, run};
+use trueno_plugin::testing::{Output, check_parts, part, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_summary::Summary;
 
@@ -120,10 +120,7 @@ proptest! {
             .iter()
             .map(|rank| part::<Summary>(events(std::slice::from_ref(rank)), "{}").unwrap())
             .collect();
-        prop_assert_eq!(&merge::<Summary>(&parts, others(), "{}", true).unwrap(), &whole);
-        let (first, rest) = parts.split_at(cut.clamp(1, parts.len()));
-        let first = merge::<Summary>(first, others(), "{}", false).unwrap();
-        let some: Vec<Output> = std::iter::once(first).chain(rest.iter().cloned()).collect();
-        prop_assert_eq!(&merge::<Summary>(&some, others(), "{}", true).unwrap(), &whole);
+        let agreed = check_parts::<Summary>(&parts, cut, others, "{}", &whole);
+        prop_assert!(agreed.is_ok(), "{}", agreed.unwrap_err());
     }
 }

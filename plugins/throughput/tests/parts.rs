@@ -1,7 +1,7 @@
 //! Parts of ranks, merged in any grouping, against all rows at once.
 
 use proptest::prelude::*;
-use trueno_plugin::testing::{Output, merge, part, run};
+use trueno_plugin::testing::{Output, check_parts, part, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_throughput::Throughput;
 
@@ -153,10 +153,7 @@ proptest! {
             .iter()
             .map(|rank| part::<Throughput>(inputs(&[*rank], window), options).unwrap())
             .collect();
-        prop_assert_eq!(&merge::<Throughput>(&parts, [], options, true).unwrap(), &whole);
-        let (first, rest) = parts.split_at(cut.clamp(1, parts.len()));
-        let first = merge::<Throughput>(first, [], options, false).unwrap();
-        let some: Vec<Output> = std::iter::once(first).chain(rest.iter().cloned()).collect();
-        prop_assert_eq!(&merge::<Throughput>(&some, [], options, true).unwrap(), &whole);
+        let agreed = check_parts::<Throughput>(&parts, cut, Vec::new, options, &whole);
+        prop_assert!(agreed.is_ok(), "{}", agreed.unwrap_err());
     }
 }

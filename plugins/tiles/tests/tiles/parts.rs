@@ -1,7 +1,7 @@
 //! Parts of ranks, merged in any grouping, against all rows at once.
 
 use proptest::prelude::*;
-use trueno_plugin::testing::{Output, merge, part};
+use trueno_plugin::testing::{Output, check_parts, part};
 use trueno_plugin_tiles::Tiles;
 
 use crate::fixture::{Fixture, Row};
@@ -92,10 +92,7 @@ proptest! {
             .iter()
             .map(|rank| part::<Tiles>(job(&[*rank], &like).inputs(), options).unwrap())
             .collect();
-        prop_assert_eq!(&merge::<Tiles>(&parts, like.others(), options, true).unwrap(), &whole);
-        let (first, rest) = parts.split_at(cut.clamp(1, parts.len()));
-        let first = merge::<Tiles>(first, like.others(), options, false).unwrap();
-        let some: Vec<Output> = std::iter::once(first).chain(rest.iter().cloned()).collect();
-        prop_assert_eq!(&merge::<Tiles>(&some, like.others(), options, true).unwrap(), &whole);
+        let agreed = check_parts::<Tiles>(&parts, cut, || like.others(), options, &whole);
+        prop_assert!(agreed.is_ok(), "{}", agreed.unwrap_err());
     }
 }
