@@ -29,6 +29,7 @@ mod html;
 mod import;
 mod isolate;
 mod iterations;
+mod kept_parts;
 mod killed;
 mod kineto;
 mod mutated_imports;

@@ -95,6 +95,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         [
             "category",
             "collectives",
+            "lateness",
             "device",
             "memory",
             "operators",
@@ -264,6 +265,7 @@ fn only_and_skip_choose_sections() {
         [
             "category",
             "collectives",
+            "lateness",
             "device",
             "memory",
             "operators",

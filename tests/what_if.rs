@@ -71,6 +71,7 @@ fn one_iteration_is_looked_at_alone() {
         serde_json::json!([
             "category",
             "collectives",
+            "lateness",
             "device",
             "memory",
             "operators",

@@ -161,6 +161,8 @@ pub enum Command {
         #[command(subcommand)]
         command: PluginsCommand,
     },
+    /// Make the parts of some ranks of a job, for `report --parts` on another machine; the task is JSON.
+    RankTask(RankTaskArgs),
     /// The process with one plugin in it, which the analyzer itself starts.
     #[command(hide = true)]
     PluginHost,
@@ -253,6 +255,9 @@ pub struct ReportArgs {
     /// Give the rows of all ranks at once also to plugins that can work rank by rank: the same result with more memory.
     #[arg(long, hide = true)]
     pub together: bool,
+    /// Of a job of ranks, take the parts of ranks that are in this folder, and keep there those that are made: a report that was stopped goes on, and `rank-task` makes them elsewhere.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["baseline", "reference", "together"])]
+    pub parts: Option<PathBuf>,
     /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, a time with its unit, or a share of its roof such as 0.8roof; may be given again.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,
@@ -303,6 +308,14 @@ pub struct ReportArgs {
     /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
+}
+
+/// `rank-task`.
+#[derive(Debug, Args)]
+pub struct RankTaskArgs {
+    /// The task: a file with {"job": PATH, "ranks": [0, 1], "parts": FOLDER, "report": [FLAG, …]} [default: standard input].
+    #[arg(value_name = "FILE")]
+    pub task: Option<PathBuf>,
 }
 
 /// `query`.

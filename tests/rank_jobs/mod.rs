@@ -78,7 +78,7 @@ fn the_late_rank_and_its_reason_are_named() {
         let dir = Dir::new();
         job(what).run(Some(&dir.join("job")));
         let report = report(&dir, &[]);
-        let causes = rows(&report, "collectives", "causes");
+        let causes = rows(&report, "lateness", "causes");
         assert_eq!(get(&causes[0], "rank"), 2, "{causes:?}");
         assert_eq!(get(&causes[0], "cause"), cause, "{causes:?}");
         assert_eq!(get(&causes[0], "name"), name, "{causes:?}");
@@ -109,12 +109,7 @@ fn the_late_rank_of_old_traces_is_named() {
     job.clocks = vec![(0, 0), (200_000, 12), (-150_000, -9), (90_000, 20)];
     job.run(Some(&dir.join("job")));
     let report = report(&dir, &[]);
-    for t in ["by_operation", "unmatched", "instances", "by_rank"] {
-        for r in rows(&report, "collectives", t) {
-            eprintln!("{t} {r:?}");
-        }
-    }
-    let causes = rows(&report, "collectives", "causes");
+    let causes = rows(&report, "lateness", "causes");
     assert_eq!(get(&causes[0], "rank"), 2, "{causes:?}");
     assert_eq!(get(&causes[0], "cause"), "input", "{causes:?}");
     // Those of all ranks: the first two steps are not on all of them, but pairs of others have theirs.

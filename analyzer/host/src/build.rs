@@ -1,13 +1,14 @@
 //! Makes a report: plan, run each plugin, gather what it gave.
 
+use std::collections::BTreeSet;
 use std::thread;
 
 use trueno_engine::cores;
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
-use trueno_model::{Header, HeaderWindow, Level, Problem, Report};
+use trueno_model::{Header, HeaderWindow, Level, Problem, Report, Window};
 
-use crate::by_rank;
+use crate::by_rank::{self, Made};
 use crate::coverage::coverage_of;
 use crate::name_tables::NameTables;
 use crate::plan::{Step, UnknownPlugin, plan};
@@ -31,6 +32,14 @@ pub enum BuildError {
     /// There is no such part of the run.
     #[error(transparent)]
     Window(#[from] WindowError),
+    /// Parts are asked for of a rank that the job does not have.
+    #[error("rank {rank}: the job has none (hint: it has {known})")]
+    NoSuchRank {
+        /// The rank.
+        rank: u32,
+        /// Those there are, in words.
+        known: String,
+    },
 }
 
 /// Runs the plugins and gathers the report. What goes wrong in a plugin costs its own section.
@@ -39,64 +48,16 @@ pub enum BuildError {
 /// See [`BuildError`].
 pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let plugins = &request.registry.plugins;
-    if let Some(name) = request
-        .options
-        .keys()
-        .find(|id| request.registry.get(id).is_none())
-    {
-        let known = plugins
-            .iter()
-            .map(|plugin| plugin.descriptor.id.clone())
-            .collect();
-        return Err(UnknownPlugin {
-            flag: "--set",
-            name: name.clone(),
-            known,
-        }
-        .into());
-    }
-    let descriptors: Vec<_> = plugins.iter().map(|plugin| &plugin.descriptor).collect();
-    let steps = plan(&descriptors, request.wish)?;
-    let mut database = request.run.sql_context()?;
-    let mut baseline = request.baseline.map(Run::sql_context).transpose()?;
-
-    let reference = request.reference.map(Run::sql_context).transpose()?;
-    if let Some(reference) = &reference {
-        database.register_all(REFERENCE, reference);
-    }
-
-    let mut problems: Vec<Problem> = request.run.problems().to_vec();
-    problems.extend(request.registry.entries.iter().filter_map(from_entry));
-    let rows = Rows::new(request.run, &database);
-    let names = NameTables::make(request.categories, &rows, baseline.as_ref());
-    let names = names.inspect_err(|why| {
-        problems.push(Problem {
-            severity: Level::Warning,
-            code: "category_rules_not_applied".into(),
-            text: format!("names without a category have none: {why}"),
-        });
-    });
-    let names = names.ok();
+    let steps = steps(request)?;
+    let Asked {
+        mut database,
+        baseline,
+        rows,
+        names,
+        window,
+        mut problems,
+    } = Asked::new(request)?;
     let wall_ns = request.run.facts().wall_ns;
-    let window = match &request.window {
-        Some(wanted) => Some(wanted.find(&rows, wall_ns)?),
-        None => None,
-    };
-    // The same in the database of the run and in those of its ranks.
-    let publish = |database: &mut Database| {
-        if let Some(names) = &names {
-            names.publish(database);
-        }
-        match &window {
-            Some(window) => window::publish(window, database),
-            None => Ok(()),
-        }
-    };
-    publish(&mut database).map_err(WindowError::Query)?;
-    if let (Some(names), Some(baseline)) = (&names, &mut baseline) {
-        names.publish_of_baseline(baseline);
-    }
-
     let mut sections = Sections::new(request, &steps);
     let databases = Databases {
         subject: &mut database,
@@ -115,17 +76,13 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
                 &mut sections,
             ),
             false => {
-                let open = |rank| {
-                    let mut database =
-                        of_rank(request.run, rank).map_err(|error| error.to_string())?;
-                    publish(&mut database)?;
-                    Ok(database)
-                };
+                let run = request.run;
+                let open = |rank| open(run, rank, names.as_ref(), window.as_ref());
                 let ranks = by_rank::Ranks {
                     numbers: rows.ranks(),
                     open: &open,
                 };
-                by_rank::run_all(request, &steps, &ranks, databases, &mut sections);
+                by_rank::run_all(request, &steps, &ranks, None, databases, &mut sections);
             }
         }
         let panicked = |_| Err("the analyzer panicked (this is a bug of the analyzer)".to_owned());
@@ -146,6 +103,131 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
         sections,
         problems,
     })
+}
+
+/// Makes the parts of some ranks of a job, for [`build`] in another process to merge.
+///
+/// # Errors
+/// See [`BuildError`].
+pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, BuildError> {
+    let steps = steps(request)?;
+    let mut asked = Asked::new(request)?;
+    let known = asked.rows.ranks();
+    if let Some(rank) = only.iter().find(|rank| !known.contains(rank)) {
+        return Err(BuildError::NoSuchRank {
+            rank: *rank,
+            known: trueno_model::ranks(known),
+        });
+    }
+    let mut sections = Sections::new(request, &steps);
+    let run = request.run;
+    let open = |rank| open(run, rank, asked.names.as_ref(), asked.window.as_ref());
+    let ranks = by_rank::Ranks {
+        numbers: known,
+        open: &open,
+    };
+    let databases = Databases {
+        subject: &mut asked.database,
+        baseline: asked.baseline.as_ref(),
+    };
+    Ok(by_rank::run_all(
+        request,
+        &steps,
+        &ranks,
+        Some(only),
+        databases,
+        &mut sections,
+    ))
+}
+
+/// The plan of a request.
+fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
+    let plugins = &request.registry.plugins;
+    let unknown = |id: &&String| request.registry.get(id).is_none();
+    if let Some(name) = request.options.keys().find(unknown) {
+        let known = plugins.iter().map(|plugin| plugin.descriptor.id.clone());
+        return Err(UnknownPlugin {
+            flag: "--set",
+            name: name.clone(),
+            known: known.collect(),
+        });
+    }
+    let descriptors: Vec<_> = plugins.iter().map(|plugin| &plugin.descriptor).collect();
+    plan(&descriptors, request.wish)
+}
+
+/// Data that plugins read, and the part of it that was asked for.
+struct Asked<'a> {
+    database: Database,
+    baseline: Option<Database>,
+    rows: Rows<'a>,
+    names: Option<NameTables>,
+    window: Option<Window>,
+    problems: Vec<Problem>,
+}
+
+impl<'a> Asked<'a> {
+    fn new(request: &Request<'a>) -> Result<Self, BuildError> {
+        let mut database = request.run.sql_context()?;
+        let mut baseline = request.baseline.map(Run::sql_context).transpose()?;
+        let reference = request.reference.map(Run::sql_context).transpose()?;
+        if let Some(reference) = &reference {
+            database.register_all(REFERENCE, reference);
+        }
+        let mut problems: Vec<Problem> = request.run.problems().to_vec();
+        problems.extend(request.registry.entries.iter().filter_map(from_entry));
+        let rows = Rows::new(request.run, &database);
+        let names = NameTables::make(request.categories, &rows, baseline.as_ref());
+        let names = names.inspect_err(|why| {
+            problems.push(Problem {
+                severity: Level::Warning,
+                code: "category_rules_not_applied".into(),
+                text: format!("names without a category have none: {why}"),
+            });
+        });
+        let names = names.ok();
+        let wall_ns = request.run.facts().wall_ns;
+        let window = match &request.window {
+            Some(wanted) => Some(wanted.find(&rows, wall_ns)?),
+            None => None,
+        };
+        publish(&mut database, names.as_ref(), window.as_ref()).map_err(WindowError::Query)?;
+        if let (Some(names), Some(baseline)) = (&names, &mut baseline) {
+            names.publish_of_baseline(baseline);
+        }
+        Ok(Self {
+            database,
+            baseline,
+            rows,
+            names,
+            window,
+            problems,
+        })
+    }
+}
+
+/// The same in the database of the run and in those of its ranks.
+fn publish(
+    database: &mut Database,
+    names: Option<&NameTables>,
+    window: Option<&Window>,
+) -> Result<(), String> {
+    if let Some(names) = names {
+        names.publish(database);
+    }
+    window.map_or(Ok(()), |window| window::publish(window, database))
+}
+
+/// The database of one rank.
+fn open(
+    run: &Run,
+    rank: u32,
+    names: Option<&NameTables>,
+    window: Option<&Window>,
+) -> Result<Database, String> {
+    let mut database = of_rank(run, rank).map_err(|error| error.to_string())?;
+    publish(&mut database, names, window)?;
+    Ok(database)
 }
 
 fn header(run: &Run, coverage: Result<Option<f64>, String>, problems: &mut Vec<Problem>) -> Header {

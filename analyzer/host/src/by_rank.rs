@@ -16,9 +16,9 @@ use trueno_engine::cores;
 use trueno_engine::query::Database;
 use trueno_engine::run::Run;
 
-use crate::plan::{Step, tables_of_others};
+use crate::plan::{Step, seen_by_parts};
 use crate::plugin::{Outcome, Stage};
-use crate::rank_parts::{Parts, failed, finish};
+use crate::rank_parts::{Part, Parts, failed, finish};
 use crate::request::Request;
 use crate::sections::Sections;
 use crate::side_by_side::{self, Databases, Watch};
@@ -34,47 +34,61 @@ pub(crate) struct Ranks<'a> {
     pub(crate) open: &'a (dyn Fn(u32) -> Result<Database, String> + Sync),
 }
 
-/// Runs all steps.
+/// Runs all steps; of `only` some ranks, just what the parts of these need, and says of which ranks parts are missing.
 pub(crate) fn run_all(
     request: &Request<'_>,
     steps: &[Step],
     ranks: &Ranks<'_>,
+    only: Option<&BTreeSet<u32>>,
     databases: Databases<'_>,
     sections: &mut Sections<'_>,
-) {
+) -> Made {
     let plugins = &request.registry.plugins;
     let Databases { subject, baseline } = databases;
+    let mut made = Made::default();
     let mut left: Vec<usize> = (0..steps.len()).collect();
     let mut parts: BTreeMap<usize, Parts> = BTreeMap::new();
+    let seen = |step: usize| seen_by_parts(&plugins[steps[step].plugin].descriptor);
     while !left.is_empty() {
-        let is_through = |id: &str| !left.iter().any(|&step| steps[step].id == id);
         let has_parts = |step: usize| {
             let plugin = &plugins[steps[step].plugin].descriptor;
             plugin.merge_inputs.is_some() && steps[step].blocked.is_none()
         };
-        // Of those that have no parts yet, all that need nobody who is not through.
-        let wave: Vec<usize> = left
+        let without: Vec<usize> = left
             .iter()
             .copied()
             .filter(|step| has_parts(*step) && !parts.contains_key(step))
-            .filter(|&step| {
-                let inputs = &plugins[steps[step].plugin].descriptor.inputs;
-                let needs = tables_of_others(inputs);
-                // Of an optional one a part sees nothing: merging reads it.
-                let needed = needs.iter().filter(|(_, is_optional)| !**is_optional);
-                needed
-                    .map(|((other, _), _)| other)
-                    .all(|other| is_through(other))
-            })
             .collect();
+        if only.is_some() {
+            // What no part waits for is not for whoever makes some of them.
+            let awaited: BTreeSet<String> = without
+                .iter()
+                .flat_map(|step| seen(*step))
+                .map(|(id, _)| id)
+                .collect();
+            left.retain(|step| without.contains(step) || awaited.contains(&steps[*step].id));
+            if left.is_empty() {
+                break;
+            }
+        }
+        let is_through = |id: &str| !left.iter().any(|&step| steps[step].id == id);
+        // Of those that have no parts yet, all that need nobody who is not through.
+        let is_ready = |step: &usize| seen(*step).iter().all(|(other, _)| is_through(other));
+        let wave: Vec<usize> = without.iter().copied().filter(is_ready).collect();
         if !wave.is_empty() {
             let job = Job {
                 request,
                 steps,
                 subject,
                 baseline,
+                only,
+                are_merged: only.is_none() || wave.len() < without.len(),
             };
-            parts.extend(job.parts(&wave, ranks, sections));
+            parts.extend(job.parts(&wave, ranks, sections, &mut made));
+            made.rounds += 1;
+            if !made.missing.is_empty() {
+                break;
+            }
             continue;
         }
         let is_ready = |step: usize| {
@@ -84,7 +98,7 @@ pub(crate) fn run_all(
         let ready = left.iter().copied().find(|step| is_ready(*step));
         // Whatever the plan says, a step runs once nothing else does.
         let Some(step) = ready.or(left.first().copied()) else {
-            return;
+            break;
         };
         if let Some(parts) = parts.remove(&step) {
             finish(step, parts, subject, baseline, sections);
@@ -114,6 +128,22 @@ pub(crate) fn run_all(
             &mut watch,
         );
     }
+    made
+}
+
+/// Parts of ranks, as far as they were made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// Rounds over the ranks: plugins that read what others merged come after these.
+    pub rounds: usize,
+    /// Parts of ranks that were made here, one a round and rank.
+    pub made: usize,
+    /// Those that were there.
+    pub kept: usize,
+    /// Ranks with parts that could not be kept; [`KeptParts::told`](crate::KeptParts::told) says why.
+    pub not_kept: Vec<u32>,
+    /// Ranks whose parts of the last round nobody has made yet: the next one needs them.
+    pub missing: Vec<u32>,
 }
 
 /// Steps that get all rows at once.
@@ -145,6 +175,10 @@ struct Job<'a> {
     steps: &'a [Step],
     subject: &'a Database,
     baseline: Option<&'a Database>,
+    /// Ranks to make parts of; `None`: all.
+    only: Option<&'a BTreeSet<u32>>,
+    /// The parts are merged here, once all of them are there.
+    are_merged: bool,
 }
 
 impl Job<'_> {
@@ -154,18 +188,17 @@ impl Job<'_> {
         wave: &[usize],
         ranks: &Ranks<'_>,
         sections: &Sections<'_>,
+        made: &mut Made,
     ) -> BTreeMap<usize, Parts> {
         let plugins = &self.request.registry.plugins;
         let some: Vec<Step> = wave.iter().map(|&step| self.steps[step].clone()).collect();
         let options: Vec<String> = wave.iter().map(|&step| sections.options(step)).collect();
         let mut parts: Vec<Parts> = wave.iter().map(|_| Parts::default()).collect();
-        let needed = some.iter().flat_map(|step| {
-            let inputs = &plugins[step.plugin].descriptor.inputs;
-            let needs = tables_of_others(inputs).into_iter();
-            needs.filter(|(_, is_optional)| !is_optional)
-        });
-        let tables: BTreeSet<String> = needed
-            .map(|((plugin, table), _)| format!("{plugin}.{table}"))
+        let seen = some
+            .iter()
+            .flat_map(|step| seen_by_parts(&plugins[step.plugin].descriptor));
+        let tables: BTreeSet<String> = seen
+            .map(|(plugin, table)| format!("{plugin}.{table}"))
             .collect();
         let job = self.subject;
         let open = |rank: u32| -> Result<Database, String> {
@@ -175,10 +208,51 @@ impl Job<'_> {
             }
             Ok(database)
         };
+        let (folder, only) = (self.request.over_ranks.kept, self.only);
+        let kept = folder.and_then(|kept| {
+            let plugins = some.iter().map(|step| &plugins[step.plugin]);
+            let of = kept.of(plugins.zip(&options));
+            of.map_err(|error| kept.say(error.to_string())).ok()
+        });
+        let say = |text: String| {
+            if let Some(folder) = folder {
+                folder.say(text);
+            }
+        };
         let count = ranks.numbers.len();
         let at_once = at_once(self.request.run);
         let threads = (cores::count() / at_once).max(1);
         let baseline = self.baseline;
+        let make = |rank: u32| -> Vec<Part> {
+            let mut watch = OfRank {
+                options: &options,
+                gave: some.iter().map(|_| None).collect(),
+            };
+            match open(rank) {
+                Ok(mut database) => {
+                    let databases = Databases {
+                        subject: &mut database,
+                        baseline,
+                    };
+                    let stage = Stage::Part;
+                    side_by_side::run_all(&some, plugins, stage, threads, databases, &mut watch);
+                }
+                Err(message) => {
+                    let failed = || Some(Part::Missing(failed(message.clone())));
+                    watch.gave = some.iter().map(|_| failed()).collect();
+                }
+            }
+            let none = || Part::Missing(failed("it was not run".to_owned()));
+            watch
+                .gave
+                .into_iter()
+                .map(|part| part.unwrap_or_else(none))
+                .collect()
+        };
+        let is_asked = |rank: u32| only.is_none_or(|only| only.contains(&rank));
+        let is_kept = |rank: u32| kept.as_ref().is_some_and(|kept| kept.has(rank));
+        let mut others = ranks.numbers.iter().filter(|rank| !is_asked(**rank));
+        let are_read = self.are_merged && others.all(|rank| is_kept(*rank));
         let left = Mutex::new(ranks.numbers.iter().copied().enumerate());
         let work = |send: &Sender<Said>| {
             loop {
@@ -188,27 +262,26 @@ impl Job<'_> {
                 };
                 // Somebody listens for as long as a rank is worked on.
                 let _ = send.send(Said::Begins(place, rank));
-                let mut watch = OfRank {
-                    options: &options,
-                    gave: some.iter().map(|_| None).collect(),
-                };
-                match open(rank) {
-                    Ok(mut database) => {
-                        let databases = Databases {
-                            subject: &mut database,
-                            baseline,
-                        };
-                        let stage = Stage::Part;
-                        side_by_side::run_all(
-                            &some, plugins, stage, threads, databases, &mut watch,
-                        );
-                    }
-                    Err(message) => {
-                        let failed = || Some(failed(message.clone()));
-                        watch.gave = some.iter().map(|_| failed()).collect();
+                let mut found = Found::default();
+                if !is_asked(rank) && !are_read {
+                    found.is_missing = !is_kept(rank);
+                    let _ = send.send(Said::Ends(place, rank, found));
+                    continue;
+                }
+                match kept.as_ref().map_or(Ok(None), |kept| kept.read(rank)) {
+                    Ok(Some(parts)) => (found.parts, found.was_kept) = (parts, true),
+                    Ok(None) => {}
+                    Err(why) => say(format!("{why}; it is made again")),
+                }
+                if !found.was_kept {
+                    found.parts = make(rank);
+                    let written = kept.as_ref().map(|kept| kept.write(rank, &found.parts));
+                    if let Some(Err(why)) = written {
+                        say(format!("the parts of rank {rank} are not kept: {why}"));
+                        found.is_not_kept = true;
                     }
                 }
-                let _ = send.send(Said::Ends(place, rank, watch.gave));
+                let _ = send.send(Said::Ends(place, rank, found));
             }
         };
         thread::scope(|scope| {
@@ -229,20 +302,19 @@ impl Job<'_> {
                     Said::Begins(place, rank) => {
                         (self.request.before_each)(&named(rank, place, count))
                     }
-                    Said::Ends(place, rank, gave) => {
+                    Said::Ends(place, rank, found) => {
                         (self.request.after_each)(&named(rank, place, count));
-                        early.insert(place, (rank, gave));
+                        early.insert(place, (rank, found));
                     }
                 }
                 // In the order of the ranks, whichever is through first.
-                while let Some((rank, gave)) = early.remove(&next) {
+                while let Some((rank, found)) = early.remove(&next) {
                     next += 1;
-                    for (((step, options), parts), outcome) in
-                        some.iter().zip(&options).zip(&mut parts).zip(gave)
+                    made.add(rank, &found);
+                    for (((step, options), parts), part) in
+                        some.iter().zip(&options).zip(&mut parts).zip(found.parts)
                     {
-                        if let Some(outcome) = outcome {
-                            parts.take(rank, outcome);
-                        }
+                        parts.take(rank, part);
                         let plugin = &plugins[step.plugin];
                         parts.merge_if_many(plugin, options, self.subject, baseline);
                     }
@@ -253,10 +325,35 @@ impl Job<'_> {
     }
 }
 
-/// Told by those who work on ranks: place and number of one that begins, or has ended with these outcomes.
+/// Told by those who work on ranks: place and number of one that begins, or has ended with these parts.
 enum Said {
     Begins(usize, u32),
-    Ends(usize, u32, Vec<Option<Outcome>>),
+    Ends(usize, u32, Found),
+}
+
+/// The parts of a rank, one of each plugin; none: somebody else makes them.
+#[derive(Default)]
+struct Found {
+    parts: Vec<Part>,
+    was_kept: bool,
+    /// They could not be kept.
+    is_not_kept: bool,
+    /// Somebody else has not made them yet.
+    is_missing: bool,
+}
+
+impl Made {
+    fn add(&mut self, rank: u32, found: &Found) {
+        match () {
+            () if found.is_missing => self.missing.push(rank),
+            () if found.was_kept => self.kept += 1,
+            () if !found.parts.is_empty() => self.made += 1,
+            () => {}
+        }
+        if found.is_not_kept {
+            self.not_kept.push(rank);
+        }
+    }
 }
 
 fn named(rank: u32, place: usize, count: usize) -> String {
@@ -275,7 +372,7 @@ fn at_once(run: &Run) -> usize {
 /// Outcomes of plugins for a rank.
 struct OfRank<'a> {
     options: &'a [String],
-    gave: Vec<Option<Outcome>>,
+    gave: Vec<Option<Part>>,
 }
 
 impl Watch for OfRank<'_> {
@@ -284,6 +381,6 @@ impl Watch for OfRank<'_> {
     }
 
     fn end(&mut self, step: usize, outcome: Outcome, _: &mut Database) {
-        self.gave[step] = Some(outcome);
+        self.gave[step] = Some(outcome.into());
     }
 }

@@ -7,6 +7,7 @@ mod by_rank;
 pub mod conformance;
 pub mod coverage;
 pub mod evidence;
+mod kept_parts;
 pub mod name_tables;
 pub mod plan;
 pub mod plugin;
@@ -18,5 +19,7 @@ mod sections;
 mod side_by_side;
 pub mod window;
 
-pub use build::{BuildError, build};
+pub use build::{BuildError, build, make_parts};
+pub use by_rank::Made;
+pub use kept_parts::KeptParts;
 pub use request::{MOST_ROWS, OverRanks, REFERENCE, Request};

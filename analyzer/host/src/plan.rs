@@ -264,6 +264,16 @@ pub(crate) fn tables_of_others(inputs: &[Input]) -> BTreeMap<(String, String), b
     found
 }
 
+/// Tables of other plugins that a part sees, and waits for: those that it cannot do without, and those that merging does
+/// not read.
+pub(crate) fn seen_by_parts(plugin: &Descriptor) -> BTreeSet<(String, String)> {
+    let merged = tables_of_others(plugin.merge_inputs.as_deref().unwrap_or_default());
+    let read = tables_of_others(&plugin.inputs).into_iter();
+    read.filter(|(table, is_optional)| !is_optional || !merged.contains_key(table))
+        .map(|(table, _)| table)
+        .collect()
+}
+
 /// Names of tables that a query reads.
 pub(crate) fn tables_of(input: &Input) -> Vec<String> {
     polars::sql::extract_table_identifiers(&input.sql, true, true).unwrap_or_default()

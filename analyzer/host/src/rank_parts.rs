@@ -14,6 +14,36 @@ use crate::side_by_side::{self, Watch};
 /// Rows of parts that are kept before they are merged.
 const PART_ROWS: usize = 1 << 20;
 
+/// Result of a plugin for one rank.
+pub(crate) enum Part {
+    /// Its tables by name, and a note on what it printed.
+    Made {
+        tables: Vec<(String, DataFrame)>,
+        wrote: Option<String>,
+    },
+    /// There is none: the plugin ended like this.
+    Missing(Outcome),
+}
+
+impl From<Outcome> for Part {
+    fn from(outcome: Outcome) -> Self {
+        let taken = match outcome {
+            Outcome::Finished(taken) => taken,
+            outcome => return Self::Missing(outcome),
+        };
+        let tables = taken.tables.iter();
+        let tables =
+            tables.map(|table| Ok((table.name().to_owned(), closed_types::to_frame(table)?)));
+        match tables.collect::<Result<Vec<_>, String>>() {
+            Ok(tables) => Self::Made {
+                tables,
+                wrote: taken.wrote,
+            },
+            Err(why) => Self::Missing(failed(why)),
+        }
+    }
+}
+
 /// Parts of a plugin.
 #[derive(Default)]
 pub(crate) struct Parts {
@@ -33,38 +63,38 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Adds the tables of one part, all of them or none.
-    fn add(&mut self, taken: Taken) -> Result<(), String> {
-        let mut frames = Vec::with_capacity(taken.tables.len());
-        for table in &taken.tables {
-            let frame = closed_types::to_frame(table)?;
-            let before = self.tables.get(table.name()).and_then(|all| all.first());
+    fn add(
+        &mut self,
+        tables: Vec<(String, DataFrame)>,
+        wrote: Option<String>,
+    ) -> Result<(), String> {
+        for (name, frame) in &tables {
+            let before = self.tables.get(name).and_then(|all| all.first());
             if before.is_some_and(|first| first.schema() != frame.schema()) {
                 return Err(format!(
-                    "the columns of its table {} are not those of the ranks before",
-                    table.name()
+                    "the columns of its table {name} are not those of the ranks before"
                 ));
             }
-            frames.push((table.name().to_owned(), frame));
         }
-        for (name, frame) in frames {
+        for (name, frame) in tables {
             self.rows += frame.height();
             self.tables.entry(name).or_default().push(frame);
         }
         self.made += 1;
         if self.wrote.is_none() {
-            self.wrote = taken.wrote;
+            self.wrote = wrote;
         }
         Ok(())
     }
 
-    /// Takes what a plugin gave of a rank.
-    pub(crate) fn take(&mut self, rank: u32, outcome: Outcome) {
-        let outcome = match outcome {
-            Outcome::Finished(taken) => match self.add(taken) {
+    /// Takes the part of a rank.
+    pub(crate) fn take(&mut self, rank: u32, part: Part) {
+        let outcome = match part {
+            Part::Made { tables, wrote } => match self.add(tables, wrote) {
                 Ok(()) => return,
                 Err(why) => failed(why),
             },
-            outcome => outcome,
+            Part::Missing(outcome) => outcome,
         };
         self.failed.push((rank, outcome));
     }
@@ -110,14 +140,14 @@ impl Parts {
             return;
         }
         let made = self.made;
-        match merge(plugin, Stage::Merge, options, self, subject, baseline) {
-            Outcome::Finished(taken) => {
-                if let Err(message) = self.add(taken) {
+        match merge(plugin, Stage::Merge, options, self, subject, baseline).into() {
+            Part::Made { tables, wrote } => {
+                if let Err(message) = self.add(tables, wrote) {
                     self.broken = Some(failed(message));
                 }
                 (self.made, self.merged_rows) = (made, self.rows);
             }
-            outcome => self.broken = Some(outcome),
+            Part::Missing(outcome) => self.broken = Some(outcome),
         }
     }
 }
@@ -205,11 +235,12 @@ mod tests {
 
     use super::*;
 
-    fn part(tables: Vec<Table>) -> Outcome {
-        Outcome::Finished(Taken {
+    fn part(tables: Vec<Table>) -> Part {
+        let taken = Taken {
             tables,
             ..Taken::default()
-        })
+        };
+        Outcome::Finished(taken).into()
     }
 
     fn sums(values: &[i64]) -> Table {
@@ -217,10 +248,10 @@ mod tests {
         table.finish().unwrap()
     }
 
-    fn missing(message: &str) -> Outcome {
-        Outcome::Skipped {
+    fn missing(message: &str) -> Part {
+        Part::Missing(Outcome::Skipped {
             message: message.to_owned(),
-        }
+        })
     }
 
     #[test]
@@ -245,8 +276,8 @@ mod tests {
         let alike = parts.of_none().unwrap();
         assert!(matches!(alike, Outcome::Skipped { message } if message == "no second run"));
         let mut parts = Parts::default();
-        parts.take(2, failed("it crashed".to_owned()));
-        parts.take(3, failed("it was too slow".to_owned()));
+        parts.take(2, Part::Missing(failed("it crashed".to_owned())));
+        parts.take(3, Part::Missing(failed("it was too slow".to_owned())));
         let first = parts.of_none().unwrap();
         assert_eq!(message(&first), "rank 2: it crashed");
     }

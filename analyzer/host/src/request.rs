@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use trueno_engine::run::Run;
 use trueno_model::categories::CategoryRules;
 
+use crate::kept_parts::KeptParts;
 use crate::plan::Wish;
 use crate::plugin::Registry;
 use crate::window::Wanted;
@@ -33,7 +34,7 @@ pub struct Request<'a> {
     /// Options by plugin and key.
     pub options: &'a BTreeMap<String, Map<String, Value>>,
     /// Way of plugins over the ranks of a job.
-    pub over_ranks: OverRanks,
+    pub over_ranks: OverRanks<'a>,
     /// Told the id of each plugin before it runs; of those that work rank by rank, the rank.
     pub before_each: &'a dyn Fn(&str),
     /// Told it again when it has ended.
@@ -41,19 +42,22 @@ pub struct Request<'a> {
 }
 
 /// Way of plugins over the ranks of a job.
-#[derive(Clone, Copy, Debug)]
-pub struct OverRanks {
+#[derive(Clone, Copy)]
+pub struct OverRanks<'a> {
     /// Gives all rows at once also to plugins that can work rank by rank. They give the same.
     pub together: bool,
     /// Rows that a plugin which cannot work rank by rank may read at most.
     pub most_rows: u64,
+    /// Parts of ranks that are kept, and where those that are made are kept too.
+    pub kept: Option<&'a KeptParts>,
 }
 
-impl Default for OverRanks {
+impl Default for OverRanks<'_> {
     fn default() -> Self {
         Self {
             together: false,
             most_rows: MOST_ROWS,
+            kept: None,
         }
     }
 }

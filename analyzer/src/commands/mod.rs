@@ -1,6 +1,7 @@
 //! The commands of the command line, one module each.
 
 mod annotations;
+mod asked;
 mod ceilings;
 mod charts;
 mod check;
@@ -21,6 +22,7 @@ mod parquet;
 mod plugins;
 mod ptx;
 mod query;
+mod rank_task;
 mod recover;
 mod report;
 mod running;
@@ -85,6 +87,7 @@ pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Resul
         Command::Compare(args) => compare::compare(args, page, &runs, &stderr),
         Command::Golden { command } => golden::golden(command, &runs, &stderr),
         Command::Query(args) => query::query(args, &runs, &stderr),
+        Command::RankTask(args) => rank_task::rank_task(args, &runs, &stderr),
         Command::Tables(args) => inspect::tables(args, &runs),
         Command::Info(args) => inspect::info(args, &runs),
         Command::Recover(args) => recover::recover(args, &stderr),

@@ -3,37 +3,21 @@
 use std::path::Path;
 
 use anyhow::Context;
-use serde_json::Value;
-use trueno_compare::golden::Opened;
-use trueno_compare::tolerances::Tolerances;
-use trueno_host::plan::Wish;
-use trueno_host::plugin::Status;
-use trueno_host::window::Wanted;
-use trueno_host::{OverRanks, Request, build};
-use trueno_model::categories::CategoryRules;
+use trueno_host::{KeptParts, build};
 use trueno_model::csv::CsvTexts;
 use trueno_model::{Rated, Report, SectionStatus, Severity, exit};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
 use super::annotations;
-use super::ceilings;
+use super::asked::Asked;
 use super::charts::Charts;
-use super::options;
 use super::output::{self, Files, Output};
 use super::running::Running;
 use super::runs::Runs;
-use super::search::gather;
 use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::ReportArgs;
-
-/// The plugin that compares backends.
-const ROOFLINE: &str = "roofline";
-/// The plugin that knows the work of operators.
-const OPERATORS: &str = "operators";
-/// The plugin that predicts.
-const CRITICAL_PATH: &str = "critical_path";
 
 /// Makes the report and writes it where it was asked for.
 pub fn report(
@@ -93,91 +77,20 @@ pub fn report(
         output::folder("--csv", dir)?;
     }
 
-    let categories = match &args.categories {
-        Some(file) => CategoryRules::read(file)?,
-        None => CategoryRules::default(),
+    let asked = Asked::open(args, runs, stderr)?;
+    let kept = asked.kept(args)?;
+    let running = Running::new(&asked.registry, stderr);
+    let before_each = |id: &str| {
+        stderr.step(&format!("running {id}"));
+        running.begin(id);
     };
-    let registry = gather(&args.plugins, stderr)?;
-    for entry in &registry.entries {
-        if let Status::Refused { why } = &entry.status {
-            stderr.warn(&format!("plugin not loaded: {why}"));
-        }
-    }
-    for place in registry.places.iter().filter(|place| place.refused) {
-        stderr.warn(&format!(
-            "{}: {}",
-            place.dir.display(),
-            place.why_not.as_deref().unwrap_or_default()
-        ));
-    }
-    let mut wish = Wish {
-        only: args.only.clone(),
-        skip: args.skip.clone(),
-    };
-    let mut options = options::gather(args.options_file.as_deref(), &args.set)?;
-    if args.compare_backends {
-        wish.only.push(ROOFLINE.to_owned());
-        options
-            .entry(ROOFLINE.to_owned())
-            .or_default()
-            .insert("compare_backends".to_owned(), Value::Bool(true));
-    }
-    let tolerances = Tolerances::given(&args.tolerance)?.options();
-    if !tolerances.is_empty() {
-        options
-            .entry("divergence".to_owned())
-            .or_default()
-            .extend(tolerances);
-    }
-    if let Some(file) = &args.operators {
-        let rules = std::fs::read_to_string(file)
-            .with_context(|| format!("--operators {}: cannot be read", file.display()))?;
-        options
-            .entry(OPERATORS.to_owned())
-            .or_default()
-            .insert("rules".to_owned(), Value::from(rules));
-    }
-    if !args.what_if.is_empty() {
-        predicted(&mut wish)?;
-        options
-            .entry(CRITICAL_PATH.to_owned())
-            .or_default()
-            .insert("what_if".to_owned(), Value::from(args.what_if.clone()));
-    }
-    options::check(&options, &registry)?;
-    let mut run = runs.open(&args.run)?;
-    ceilings::give(&mut run, &args.ceilings)?;
-    let baseline = baseline(args, runs)?;
-    let reference = args
-        .reference
-        .as_deref()
-        .map(|path| runs.open_side(path))
-        .transpose()?;
-    if registry.plugins.is_empty() {
-        anyhow::bail!(registry.nothing_found());
-    }
-    let running = Running::new(&registry, stderr);
-    let built = build(&Request {
-        run: &run,
-        baseline: baseline.as_ref().map(Opened::run),
-        reference: reference.as_ref().map(Opened::run),
-        registry: &registry,
-        wish: &wish,
-        categories: &categories,
-        window: wanted(args),
-        options: &options,
-        over_ranks: OverRanks {
-            together: args.together,
-            most_rows: args.most_rows,
-        },
-        before_each: &|id| {
-            stderr.step(&format!("running {id}"));
-            running.begin(id);
-        },
-        after_each: &|id| running.end(id),
-    });
+    let after_each = |id: &str| running.end(id);
+    let built = build(&asked.request(args, kept.as_ref(), &before_each, &after_each));
     drop(running);
     let mut report = built?;
+    for text in kept.iter().flat_map(KeptParts::told) {
+        stderr.warn(&text);
+    }
     for section in report
         .sections
         .iter()
@@ -213,8 +126,15 @@ pub fn report(
     };
     let mut forms = outputs.iter().chain(&last);
     let with_evidence = forms.any(|(form, _)| form.shows_timeline());
-    let charts = (with_evidence || args.charts.is_some())
-        .then(|| Charts::gather(&run, &mut report, &categories, with_evidence, stderr));
+    let charts = (with_evidence || args.charts.is_some()).then(|| {
+        Charts::gather(
+            &asked.run,
+            &mut report,
+            &asked.categories,
+            with_evidence,
+            stderr,
+        )
+    });
     let layout = Layout {
         width: page_width(args.width),
         top: args.top,
@@ -254,46 +174,6 @@ fn detail(args: &ReportArgs, stderr: &Stderr) -> Detail {
         false if stderr.is_verbose() || by_name => Detail::Full,
         false => Detail::Brief,
     }
-}
-
-/// A prediction that was asked for is shown, whatever else is.
-fn predicted(wish: &mut Wish) -> anyhow::Result<()> {
-    anyhow::ensure!(
-        !wish.skip.iter().any(|skip| skip == CRITICAL_PATH),
-        "--what-if: {CRITICAL_PATH} predicts, and --skip {CRITICAL_PATH} leaves it out (hint: give one of the two)"
-    );
-    if !wish.only.is_empty() {
-        wish.only.push(CRITICAL_PATH.to_owned());
-    }
-    Ok(())
-}
-
-/// The run to compare with; several only where a plugin can tell them apart.
-fn baseline(args: &ReportArgs, runs: &Runs<'_>) -> anyhow::Result<Option<Opened>> {
-    Ok(match args.baseline.as_slice() {
-        [] => None,
-        [one] => Some(runs.open_side(one)?),
-        several if args.compare_backends => {
-            let several = several.iter().map(|path| runs.directory(path));
-            Some(Opened::together(
-                &several.collect::<anyhow::Result<Vec<_>>>()?,
-            )?)
-        }
-        several => anyhow::bail!(
-            "a report is compared with one run, not with {} (hint: --compare-backends takes several; \
-             `trueno-analyze compare` takes repetitions)",
-            several.len()
-        ),
-    })
-}
-
-/// The part of the run that was asked for.
-fn wanted(args: &ReportArgs) -> Option<Wanted> {
-    let times = || {
-        let any = args.from.is_some() || args.to.is_some();
-        any.then_some(Wanted::Times(args.from, args.to))
-    };
-    args.window.clone().or_else(times)
 }
 
 fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<()> {

@@ -83,7 +83,7 @@ pub const INPUTS: [Input; 34] = [
     ),
     may(
         "late_causes",
-        "SELECT rank, cause, name FROM collectives.causes ORDER BY caused_ns DESC, rank, cause",
+        "SELECT rank, cause, name FROM lateness.causes ORDER BY caused_ns DESC, rank, cause",
     ),
     // Only there where the run has a baseline.
     may(

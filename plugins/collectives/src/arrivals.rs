@@ -133,6 +133,9 @@ impl Job {
 /// met.
 fn held_up_by_one(instances: &[JobCollective], at: usize) -> Option<usize> {
     let one = &instances[at];
+    if one.latest.len() < 2 {
+        return None;
+    }
     let mut left = one.latest.clone();
     let met_all = |before: &JobCollective| {
         one.ranks()
@@ -150,7 +153,7 @@ fn held_up_by_one(instances: &[JobCollective], at: usize) -> Option<usize> {
             });
         }
     }
-    (one.latest.len() > 1 && left.len() == 1).then(|| left[0])
+    (left.len() == 1).then(|| left[0])
 }
 
 fn collective(loaded: &Loaded, instance: &Instance, clocks: &ClockOffsets) -> JobCollective {

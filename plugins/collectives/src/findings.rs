@@ -1,11 +1,10 @@
-//! Findings: who holds the others up and why, clocks that contradict, what could not be matched.
+//! Findings: who holds the others up, clocks that contradict, what could not be matched.
 
 use trueno_analysis::share;
 use trueno_analysis::wording::time;
 use trueno_plugin::{Finding, Severity, agreeing, counted, percent};
 
 use crate::arrivals::Job;
-use crate::cause::Kind;
 use crate::parts::Loaded;
 use crate::steps::OfSteps;
 use crate::totals::Totals;
@@ -28,9 +27,9 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) ->
     if loaded.recorded.ranks.len() > 1 {
         out.extend(unmatched(job));
     }
-    if loaded.without_work > 0 {
+    if loaded.around.without_work > 0 {
         let title = counted(
-            loaded.without_work,
+            loaded.around.without_work,
             "collective has no device work on record",
             "collectives have no device work on record",
         );
@@ -47,7 +46,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
     let ranks = totals.ranks.len() as i64;
     let all_ns = totals.caused_ns();
     // Each of the others waits so long on average.
-    let waiting = share(all_ns / (ranks - 1).max(1), loaded.lanes.wall_ns)?;
+    let waiting = share(all_ns / (ranks - 1).max(1), loaded.around.wall_ns)?;
     if waiting < MIN_WAITING {
         return None;
     }
@@ -59,7 +58,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
     };
     let is_one = of_all >= MOST && of.last >= MIN_TIMES;
     let mut finding = if is_one {
-        let each = share(of.caused_ns / (ranks - 1).max(1), loaded.lanes.wall_ns)?;
+        let each = share(of.caused_ns / (ranks - 1).max(1), loaded.around.wall_ns)?;
         let title = format!(
             "rank {worst} comes last: others wait {} for it together, {} of the wall each, {} of all waiting in collectives",
             time(of.caused_ns),
@@ -75,21 +74,6 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
         );
         Finding::new("late_ranks", severity, title)
     };
-    let causes = totals.causes_of(worst);
-    let told: Vec<String> = causes
-        .iter()
-        .filter(|(kind, _)| *kind != Kind::Unknown)
-        .take(2)
-        .map(|(kind, of)| {
-            let name = of.name().map(|name| format!(", most of it in {name}"));
-            format!(
-                "{} in {}{}",
-                words(*kind),
-                counted(of.collectives, "collective", "collectives"),
-                name.unwrap_or_default()
-            )
-        })
-        .collect();
     let mut detail = format!(
         "rank {worst} was the last in {} of {} of which it can be told, after all others by {} together",
         of.last,
@@ -103,43 +87,9 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
             counted(of, "step", "steps")
         );
     }
-    if told.is_empty() {
-        detail += "; nothing recorded explains it";
-    } else {
-        detail += &format!(
-            "; since the collective before, it took longer than the others because {}",
-            told.join("; ")
-        );
-    }
-    finding = finding
-        .detail(detail)
-        .evidence("SELECT * FROM collectives.causes ORDER BY caused_ns DESC");
-    let suggestion = match causes.first().map(|(kind, _)| *kind) {
-        Some(Kind::Compute) => {
-            "compare its kernels with those of another rank: more work, or a slower device"
-        }
-        Some(Kind::Copy) => "see what it copies that the others do not",
-        Some(Kind::Communication) => {
-            "see who is last in the collectives before: they hold this one up"
-        }
-        Some(Kind::Input) => "balance or prefetch its input",
-        Some(Kind::Launch | Kind::Host) => "see what its threads do while its device is idle",
-        Some(Kind::Unknown) | None => "record its threads, calls and kernels",
-    };
-    Some(finding.suggestion(suggestion))
-}
-
-/// A kind of cause in words.
-fn words(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Compute => "it computed",
-        Kind::Copy => "it copied",
-        Kind::Communication => "it was held up by other collectives",
-        Kind::Input => "it prepared input",
-        Kind::Launch => "it launched",
-        Kind::Host => "its threads were busy otherwise",
-        Kind::Unknown => "it is not known",
-    }
+    let evidence = "SELECT * FROM collectives.by_rank ORDER BY caused_ns DESC, rank";
+    finding = finding.detail(detail).evidence(evidence);
+    Some(finding.suggestion("see why it comes late: `lateness`"))
 }
 
 fn contradicted(job: &Job) -> Option<Finding> {

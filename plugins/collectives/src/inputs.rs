@@ -1,17 +1,29 @@
 //! Queries over the run.
 
-use std::collections::BTreeSet;
-
 use trueno_analysis::collectives::Recorded;
 use trueno_analysis::{lanes, steps};
 use trueno_plugin::{Input, Result, Run};
 
+const STATED: Input = Input::sql(
+    "stated",
+    "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives",
+)
+.optional();
+/// Ranks that are known to be missing.
+pub const MISSING: Input = Input::sql(
+    "missing",
+    "SELECT code FROM problems WHERE code = 'rank_missing'",
+)
+.optional();
+/// The ranks of the job.
+pub const JOB: Input = Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional();
+
 /// Statements of programs about collectives, the device work that was begun in their calls, directly or one brick deeper,
 /// and that in ranges that PyTorch names after a collective, also around a call of NCCL.
 const OWN: [Input; 9] = [
-    Input::sql("stated", "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives").optional(),
-    Input::sql("missing", "SELECT code FROM problems WHERE code = 'rank_missing'").optional(),
-    Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional(),
+    STATED,
+    MISSING,
+    JOB,
     Input::sql(
         "collectives",
         "SELECT span, kernel, time_ns, dur_ns, communicator, sequence, operation, element_type, elements_in, \
@@ -59,22 +71,29 @@ pub const INPUTS: [Input; OWN.len() + lanes::INPUTS.len()] = {
     all
 };
 
-/// The ranks of the job that were recorded; `None`: there is one and it states no collectives, so that nothing is to be told.
+/// Statements of programs about collectives.
 ///
 /// # Errors
-/// An input cannot be read.
-pub fn recorded(run: &mut Run) -> Result<Option<Recorded>> {
-    let (stated, job) = (run.table("stated")?, run.table("job")?);
-    let rows = stated
-        .i64("n")
-        .map(|n| n.iter().flatten().next().unwrap_or(0));
+/// The input lacks a column or has it in another type.
+pub fn stated(run: &mut Run) -> Result<u64> {
+    let table = run.table(STATED.name())?;
+    if table.rows() == 0 {
+        return Ok(0);
+    }
+    let rows = table.i64("n")?.iter().flatten().next();
+    Ok(rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0))
+}
+
+/// The ranks of the job that were recorded.
+///
+/// # Errors
+/// The input lacks a column or has it in another type.
+pub fn recorded(run: &mut Run) -> Result<Recorded> {
+    let job = run.table(JOB.name())?;
     let ranks = job.u64("rank")?;
-    let ranks: BTreeSet<u32> = ranks
-        .iter()
-        .flatten()
-        .filter_map(|rank| u32::try_from(rank).ok())
-        .collect();
-    let is_any = ranks.len() > 1 || rows.is_ok_and(|rows| rows > 0);
-    let is_whole = run.table("missing")?.rows() == 0;
-    Ok(is_any.then_some(Recorded { ranks, is_whole }))
+    let ranks = ranks.iter().flatten();
+    Ok(Recorded {
+        ranks: ranks.filter_map(|rank| u32::try_from(rank).ok()).collect(),
+        is_whole: run.table(MISSING.name())?.rows() == 0,
+    })
 }

@@ -1,4 +1,4 @@
-//! Collective operations over the ranks of a job: which parts are one, who came last, why, and what that cost.
+//! Collective operations over the ranks of a job: which parts are one, who came last, and what that cost.
 //!
 //! A rank *arrives* when its part begins and *leaves* when it ends: its kernel on the device, or, where no device took
 //! part, its call. Parts are matched by communicator and number ([`trueno_analysis::collectives`]), clocks of ranks are
@@ -6,17 +6,24 @@
 //! uncertainty of that comparison: what is smaller than it cannot be told.
 
 pub mod arrivals;
-pub mod cause;
 pub mod findings;
 pub mod inputs;
+pub mod over_ranks;
 pub mod parts;
-pub mod segments;
+pub mod rows;
 pub mod steps;
+pub mod stretches;
 pub mod tables;
 pub mod totals;
 
 use serde::Deserialize;
-use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
+use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
+
+use crate::arrivals::Job;
+use crate::parts::Loaded;
+use crate::rows::Rows;
+use crate::steps::OfSteps;
+use crate::totals::Totals;
 
 /// The plugin.
 pub struct Collectives;
@@ -25,7 +32,7 @@ pub struct Collectives;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Collectives whose last rank is looked into, those that others waited for longest.
+    /// Collectives that `stretches` lists, those that others waited in longest.
     pub explained: usize,
     /// Bandwidth of the link between ranks, in bytes a second, that `bus_share` is of; 0: not given.
     pub link_bytes_per_s: f64,
@@ -43,64 +50,88 @@ impl Default for Options {
 impl Plugin for Collectives {
     const ID: &'static str = "collectives";
     const SUMMARY: &'static str =
-        "Collectives of several ranks: who came last and why, clocks, bandwidth.";
+        "Collectives of several ranks: who came last, who waited for whom, clocks, bandwidth.";
     const INPUTS: &'static [Input] = &inputs::INPUTS;
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let Some(recorded) = inputs::recorded(run)? else {
-            return Ok(());
-        };
-        let loaded = parts::Loaded::load(run, recorded)?;
-        if loaded.parts.is_empty() {
+        let job = inputs::recorded(run)?;
+        // One rank that states no collectives: nothing is to be told.
+        if job.ranks.len() < 2 && inputs::stated(run)? == 0 {
             return Ok(());
         }
+        let rows = Rows::read(run)?;
         run.check_cancelled()?;
-        let job = arrivals::Job::compare(&loaded);
-        let causes = cause::explain(&loaded, &job, options.explained);
-        run.check_cancelled()?;
-        let totals = totals::Totals::new(&loaded, &job, &causes);
-        if !job.instances.is_empty() {
-            run.emit(tables::by_rank(&loaded, &job, &totals))?;
-            run.emit(tables::causes(&totals))?;
-            run.emit(tables::waits(&totals))?;
-        }
-        run.emit(tables::by_operation(
-            &loaded,
-            &job,
-            options.link_bytes_per_s,
-        ))?;
-        if loaded.recorded.ranks.len() > 1 && !job.matched.unmatched.is_empty() {
-            run.emit(tables::unmatched(&loaded, &job))?;
-        }
-        let steps = steps::OfSteps::new(run, &loaded, &job)?;
-        if !steps.rows.is_empty() {
-            run.emit(steps.table())?;
-        }
-        if !job.instances.is_empty() {
-            run.emit(tables::instances(&loaded, &job, &causes))?;
-            run.emit(tables::arrivals(&loaded, &job))?;
-        }
-        for finding in findings::findings(&loaded, &job, &totals, &steps) {
-            run.finding(finding)?;
-        }
-        if steps.rows.iter().filter(|row| row.told > 0).count() > 1 {
-            let title = "Time that ranks waited for the last to come, by step";
-            // Points: of the steps between nothing is told.
-            run.chart(Chart::scatter(title, "by_step", "iteration", "waited_ns"))?;
-        }
-        if totals.waits.len() > 1 {
-            let title = "Time that ranks waited (down) for the last to come (across)";
-            run.chart(Chart::heatmap(
-                title,
-                "waits",
-                "last_rank",
-                "waiting_rank",
-                "waited_ns",
-            ))?;
-        }
-        Ok(())
+        emit(run, &Loaded::new(rows, job), &options)
     }
 }
 
-export!(Collectives);
+impl Parts for Collectives {
+    const MERGE_INPUTS: &'static [Input] = &over_ranks::MERGE_INPUTS;
+
+    fn part(run: &mut Run, _options: Options) -> Result<()> {
+        let rows = Rows::read(run)?;
+        over_ranks::emit(run, &rows)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let rows = over_ranks::read(run)?;
+        if !run.is_final() {
+            return over_ranks::emit(run, &rows);
+        }
+        let job = inputs::recorded(run)?;
+        if job.ranks.len() < 2 && rows.around.stated == 0 {
+            return Ok(());
+        }
+        emit(run, &Loaded::new(rows, job), &options)
+    }
+}
+
+/// Matches the parts of all ranks, and emits tables, findings and charts.
+fn emit(run: &mut Run, loaded: &Loaded, options: &Options) -> Result<()> {
+    if loaded.parts.is_empty() {
+        return Ok(());
+    }
+    let job = Job::compare(loaded);
+    run.check_cancelled()?;
+    let totals = Totals::new(&job);
+    if !job.instances.is_empty() {
+        run.emit(tables::by_rank(loaded, &job, &totals))?;
+        run.emit(tables::waits(&totals))?;
+    }
+    run.emit(tables::by_operation(loaded, &job, options.link_bytes_per_s))?;
+    if loaded.recorded.ranks.len() > 1 && !job.matched.unmatched.is_empty() {
+        run.emit(tables::unmatched(loaded, &job))?;
+    }
+    let steps = OfSteps::new(loaded, &job);
+    if !steps.rows.is_empty() {
+        run.emit(steps.table())?;
+    }
+    if !job.instances.is_empty() {
+        run.emit(tables::instances(loaded, &job))?;
+        run.emit(tables::arrivals(loaded, &job))?;
+        let stretches = stretches::stretches(loaded, &job, options.explained);
+        run.emit(stretches::table(loaded, &stretches))?;
+    }
+    for finding in findings::findings(loaded, &job, &totals, &steps) {
+        run.finding(finding)?;
+    }
+    if steps.rows.iter().filter(|row| row.told > 0).count() > 1 {
+        let title = "Time that ranks waited for the last to come, by step";
+        // Points: of the steps between nothing is told.
+        run.chart(Chart::scatter(title, "by_step", "iteration", "waited_ns"))?;
+    }
+    if totals.waits.len() > 1 {
+        let title = "Time that ranks waited (down) for the last to come (across)";
+        run.chart(Chart::heatmap(
+            title,
+            "waits",
+            "last_rank",
+            "waiting_rank",
+            "waited_ns",
+        ))?;
+    }
+    Ok(())
+}
+
+export!(Collectives, parts);

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::steps::{self, Step};
-use trueno_plugin::{Result, Run, Table, TableBuilder};
+use trueno_analysis::steps::Step;
+use trueno_plugin::{Table, TableBuilder};
 
 use crate::arrivals::Job;
 use crate::parts::Loaded;
@@ -60,12 +60,9 @@ pub struct OfSteps {
 impl OfSteps {
     /// Sums collectives by the step that they were called in. Steps without a number are of no use here: nothing says which
     /// of two ranks are the same.
-    ///
-    /// # Errors
-    /// The input lacks a column or has it in another type.
-    pub fn new(run: &mut Run, loaded: &Loaded, job: &Job) -> Result<Self> {
-        let mut of_ranks: BTreeMap<u32, Vec<Step>> = BTreeMap::new();
-        for step in steps::read(run, None)? {
+    pub fn new(loaded: &Loaded, job: &Job) -> Self {
+        let mut of_ranks: BTreeMap<u32, Vec<&Step>> = BTreeMap::new();
+        for step in &loaded.steps {
             let rank = u32::try_from(step.rank).unwrap_or(0);
             of_ranks.entry(rank).or_default().push(step);
         }
@@ -87,7 +84,7 @@ impl OfSteps {
         }
         let step_at = |rank: u32, ns: i64| {
             let steps = of_ranks.get(&rank)?;
-            let ns = ns.saturating_add(loaded.lanes.origin_ns);
+            let ns = ns.saturating_add(loaded.around.origin_ns);
             let next = steps.partition_point(|step| step.start_ns <= ns);
             let step = steps.get(next.checked_sub(1)?)?;
             step.iteration.filter(|_| ns < step.end_ns)
@@ -113,9 +110,9 @@ impl OfSteps {
             }
         }
         let rows = rows.into_values();
-        Ok(Self {
+        Self {
             rows: rows.filter(|row| row.dur_ns.len() > 1).collect(),
-        })
+        }
     }
 
     /// Steps in which others waited longest for a rank, and those of which a longest is told.

@@ -7,7 +7,6 @@ use trueno_analysis::quantiles::lower_median;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::arrivals::{Arrival, Job, JobCollective};
-use crate::cause::Cause;
 use crate::parts::Loaded;
 use crate::totals::Totals;
 
@@ -47,7 +46,7 @@ pub fn by_rank(loaded: &Loaded, job: &Job, totals: &Totals) -> TableBuilder {
             "clock_at_ns",
             ranks
                 .iter()
-                .map(|rank| clock(rank).map(|_| middle_ns.saturating_add(loaded.lanes.origin_ns))),
+                .map(|rank| clock(rank).map(|_| middle_ns.saturating_add(loaded.around.origin_ns))),
         )
         .f64(
             "clock_drift_ppm",
@@ -60,19 +59,6 @@ fn middle(job: &Job) -> i64 {
     let times = || job.instances.iter().map(|one| one.arrivals[0].arrive_ns);
     let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
     first / 2 + last / 2
-}
-
-/// Table `causes`: why ranks came last, the longest waits first.
-pub fn causes(totals: &Totals) -> TableBuilder {
-    let mut rows: Vec<_> = totals.causes.iter().collect();
-    rows.sort_by_key(|((rank, kind), of)| (std::cmp::Reverse(of.caused_ns), *rank, *kind));
-    Table::build("causes")
-        .u64("rank", rows.iter().map(|((rank, _), _)| u64::from(*rank)))
-        .text("cause", rows.iter().map(|((_, kind), _)| kind.name()))
-        .text("name", rows.iter().map(|(_, of)| of.name()))
-        .u64("collectives", rows.iter().map(|(_, of)| of.collectives))
-        .i64("caused_ns", rows.iter().map(|(_, of)| of.caused_ns))
-        .i64("excess_ns", rows.iter().map(|(_, of)| of.excess_ns))
 }
 
 /// Table `waits`: who waited for whom.
@@ -218,7 +204,7 @@ pub fn unmatched(loaded: &Loaded, job: &Job) -> TableBuilder {
 }
 
 /// Table `instances`: each collective of several recorded ranks.
-pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) -> TableBuilder {
+pub fn instances(loaded: &Loaded, job: &Job) -> TableBuilder {
     let rows = || job.instances.iter();
     let first = |one: &JobCollective| one.arrivals.iter().map(|of| of.arrive_ns).min();
     let last = |one: &JobCollective| one.last.map(|last| u64::from(one.arrivals[last].rank));
@@ -227,7 +213,6 @@ pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) ->
         algorithm_bandwidth(bytes(loaded, &one.arrivals), one.transfer_ns()).filter(|_| is_whole)
     };
     let factor = |one: &JobCollective| one.instance.operation.bus_factor(group_size(one)?);
-    let cause = |at: usize| causes.get(&at).map(|cause| cause.kind.name());
     Table::build("instances")
         .u64("instance", (0..job.instances.len()).map(|at| at as u64))
         .text(
@@ -244,12 +229,11 @@ pub fn instances(loaded: &Loaded, job: &Job, causes: &BTreeMap<usize, Cause>) ->
         )
         .i64(
             "start_ns",
-            rows().map(|one| first(one).map(|ns| ns.saturating_add(loaded.lanes.origin_ns))),
+            rows().map(|one| first(one).map(|ns| ns.saturating_add(loaded.around.origin_ns))),
         )
         .i64("skew_ns", rows().map(|one| one.skew_ns))
         .i64("uncertainty_ns", rows().map(|one| one.uncertainty_ns))
         .u64("last_rank", rows().map(last))
-        .text("cause", (0..job.instances.len()).map(cause))
         .i64("transfer_ns", rows().map(JobCollective::transfer_ns))
         .f64("algorithm_bytes_per_s", rows().map(rate))
         .f64(
@@ -281,7 +265,7 @@ pub fn arrivals(loaded: &Loaded, job: &Job) -> TableBuilder {
         .u64("id", rows().map(|(_, _, of)| loaded.facts[of.part].id))
         .i64(
             "arrive_ns",
-            rows().map(|(_, _, of)| of.arrive_ns.saturating_add(loaded.lanes.origin_ns)),
+            rows().map(|(_, _, of)| of.arrive_ns.saturating_add(loaded.around.origin_ns)),
         )
         .i64("dur_ns", rows().map(|(_, _, of)| of.dur_ns))
         .i64("waited_ns", rows().map(|(_, waited_ns, _)| *waited_ns))

@@ -18,6 +18,7 @@ mod export_view;
 mod exported;
 mod extent;
 mod given_ceilings;
+mod hash_of_files;
 mod ipc;
 mod journal;
 mod layout;
@@ -44,6 +45,7 @@ mod verify;
 
 pub use append::{AddError, Adding};
 pub use error::RunError;
+pub use hash_of_files::add_content;
 pub use open::Run;
 pub use rank_folders::is_run;
 pub use recover::{Damage, RecoverError, Recovered, Recovery, recover};

@@ -39,7 +39,7 @@ pub struct Run {
     numbers: std::sync::Arc<CategoricalMapping>,
     sources: Sources,
     /// The ranks, of a run that holds some; segments and tables are theirs then.
-    ranks: Option<Box<Ranks>>,
+    pub(super) ranks: Option<Box<Ranks>>,
     /// Ceilings that a user gave for its devices.
     pub(super) given_ceilings: Vec<Ceiling>,
 }

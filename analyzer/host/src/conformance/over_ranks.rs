@@ -6,7 +6,7 @@ use trueno_engine::query::Database;
 
 use super::outcome::{difference, message, taken};
 use super::{Checked, Verdict, checked};
-use crate::plan::tables_of_others;
+use crate::plan::{seen_by_parts, tables_of_others};
 use crate::plugin::{Outcome, Plugin, Sources, Stage, gather, run_on};
 
 const RULE: &str = "over_ranks";
@@ -26,11 +26,13 @@ pub(super) fn over_ranks(
         checked(RULE, Verdict::Broken, seen)
             .mend("let run, part and merge share what adds rows up and what makes the tables of it")
     };
-    // As in a job: of other plugins' tables a part sees those only that it needs.
+    // As in a job: of other plugins' tables a part sees some only.
+    let seen = seen_by_parts(&plugin.descriptor);
     let inputs = plugin.descriptor.inputs.iter().zip(frames);
     let of_part = inputs.map(|(input, frame)| {
-        let of_others = !tables_of_others(std::slice::from_ref(input)).is_empty();
-        frame.clone().filter(|_| !(input.optional && of_others))
+        let of_others = tables_of_others(std::slice::from_ref(input));
+        let is_seen = of_others.keys().all(|table| seen.contains(table));
+        frame.clone().filter(|_| is_seen)
     });
     let mut outcome = run_on(plugin, Stage::Part, of_part.collect(), NO_OPTIONS);
     for stage in [Stage::Merge, Stage::Final] {

@@ -1,10 +1,11 @@
 //! Keys of imported runs: what they were made of, and by what.
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
+use trueno_engine::run::add_content;
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
 use xxhash_rust::xxh3::Xxh3;
 
@@ -20,7 +21,7 @@ pub(super) fn of(path: &Path) -> io::Result<String> {
     name(path, &mut hash);
     for file in files(path)? {
         name(&file, &mut hash);
-        content(&file, &mut hash)?;
+        add_content(&file, &mut hash)?;
     }
     Ok(format!("{:032x}", hash.digest128()))
 }
@@ -29,25 +30,6 @@ fn name(path: &Path, hash: &mut Xxh3) {
     let name = path.file_name().unwrap_or_default().as_encoded_bytes();
     hash.update(name);
     hash.update(&name.len().to_le_bytes());
-}
-
-fn content(file: &Path, hash: &mut Xxh3) -> io::Result<()> {
-    let mut file = File::open(file)?;
-    let mut buffer = vec![0; 1 << 20];
-    let mut length = 0;
-    loop {
-        match file.read(&mut buffer) {
-            Ok(0) => break,
-            Ok(read) => {
-                hash.update(&buffer[..read]);
-                length += read;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    hash.update(&length.to_le_bytes());
-    Ok(())
 }
 
 /// Length and time of the executable; 0 where they cannot be had.

@@ -12,7 +12,7 @@ fn part(rank: u32, start_ns: i64) -> Part {
         peer: None,
         lane: 0,
         size: None,
-        name: 0,
+        name: Some(0),
         start_ns,
         end_ns: start_ns + 100,
     }
@@ -154,7 +154,7 @@ fn a_rank_has_one_clock_for_all_operations() {
             let own = part(rank, n * 10_000 + i64::from(rank / 2) * 2_000 + n % 3 * 40);
             let of_all = Part {
                 operation: Operation::AllGather,
-                name: 1,
+                name: Some(1),
                 ..part(rank, n * 10_000 + 5_000 + n % 5 * 70)
             };
             [own, of_all]

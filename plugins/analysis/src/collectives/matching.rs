@@ -32,8 +32,8 @@ pub struct Part {
     pub size: Option<u64>,
     /// Its stream, or thread.
     pub lane: u32,
-    /// The name by which parts belong together where no communicator is stated.
-    pub name: u32,
+    /// The name by which parts belong together where no communicator is stated; `None`: there is none.
+    pub name: Option<u32>,
     /// Begin and end, by the clock of the rank.
     pub start_ns: i64,
     /// End.
@@ -131,7 +131,7 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
     let mut out = Matched::default();
     // Two communicators of one name differ in their ranks: names are given by each rank for itself.
     let mut stated: BTreeMap<(u32, Option<u32>), OfRanks> = BTreeMap::new();
-    let mut inferred: BTreeMap<(Operation, u32), OfRanks> = BTreeMap::new();
+    let mut inferred: BTreeMap<(Operation, Option<u32>), OfRanks> = BTreeMap::new();
     let mut pairs: BTreeMap<(u32, (u32, u32)), OfRanks> = BTreeMap::new();
     let mut order: Vec<usize> = (0..parts.len()).collect();
     order.sort_by_key(|at| (parts[*at].rank, parts[*at].start_ns, *at));

@@ -17,7 +17,7 @@ fn part(
         peer: None,
         lane: 0,
         size: Some(8),
-        name: 0,
+        name: Some(0),
         start_ns,
         end_ns: start_ns + 100,
     }

@@ -38,7 +38,7 @@ impl Interval for Span {
 }
 
 /// The class of an interval.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// Run, iteration or layer: a frame around bricks.
     Scope,
@@ -56,6 +56,39 @@ pub enum Class {
     Wait,
     /// A copy or a fill.
     Transfer,
+}
+
+impl Class {
+    /// All variants.
+    pub const ALL: [Self; 8] = [
+        Self::Scope,
+        Self::Brick,
+        Self::Task,
+        Self::Kernel,
+        Self::Tile,
+        Self::Call,
+        Self::Wait,
+        Self::Transfer,
+    ];
+
+    /// Text in tables of parts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Scope => "scope",
+            Self::Brick => "brick",
+            Self::Task => "task",
+            Self::Kernel => "kernel",
+            Self::Tile => "tile",
+            Self::Call => "call",
+            Self::Wait => "wait",
+            Self::Transfer => "transfer",
+        }
+    }
+
+    /// The variant with a [`name`](Self::name).
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|class| class.name() == name)
+    }
 }
 
 /// Names of an interval; texts by number.

@@ -163,7 +163,7 @@ impl Rule for LateRanks {
                 count(told.len() as u64),
                 time(longest.waited_ns())
             ),
-            suggestion: "see what that rank does before it comes (`collectives.causes`): more work, a slower device, input of its own"
+            suggestion: "see what that rank does before it comes (`lateness.causes`): more work, a slower device, input of its own"
                 .into(),
         }
         .during(facts, &during)

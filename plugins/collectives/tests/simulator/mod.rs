@@ -15,15 +15,6 @@ pub enum Planted {
 
 impl Planted {
     pub const ALL: [Self; 4] = [Self::Compute, Self::Input, Self::Launch, Self::Host];
-
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Compute => "compute",
-            Self::Input => "input",
-            Self::Launch => "launch",
-            Self::Host => "host",
-        }
-    }
 }
 
 /// A small generator (xorshift64*), the same everywhere.
@@ -59,6 +50,8 @@ pub struct Job {
     /// Parts in this many of a thousand are not recorded.
     pub dropped: i64,
     pub states_sequence: bool,
+    /// The programs state their collectives; false: there are kernels alone.
+    pub is_stated: bool,
     pub seed: u64,
 }
 
@@ -90,6 +83,7 @@ impl Job {
             transfer_ns: 40_000 + random.below(200_000),
             dropped: [0, 0, 20][random.below(3) as usize],
             states_sequence: true,
+            is_stated: true,
             seed,
         }
     }
@@ -108,6 +102,50 @@ impl Job {
 
     /// Rows of all ranks, as the engine lends them.
     pub fn inputs(&self) -> Vec<TableBuilder> {
+        self.simulate().of(None).tables()
+    }
+
+    /// Rows of one rank, as the engine lends them to a part.
+    pub fn inputs_of(&self, rank: u32) -> Vec<TableBuilder> {
+        self.simulate().of(Some(rank)).tables()
+    }
+
+    /// Threads, streams and what ran on them, of one rank or all.
+    pub fn lanes(&self, only: Option<u32>) -> Vec<TableBuilder> {
+        self.simulate().of(only).run.inputs()
+    }
+
+    /// The ranks, as the table `job`.
+    pub fn ranks_table(&self) -> TableBuilder {
+        Table::build("job").u64("rank", (0..self.ranks).map(u64::from))
+    }
+
+    /// From leaving the all-reduce of all ranks to arriving at the next, of the late rank and then of the others.
+    pub fn stretches(&self) -> TableBuilder {
+        let met = self.simulate().met;
+        let late = self.late.map_or(0, |(rank, ..)| rank);
+        let mut rows = Vec::new();
+        for step in 1..self.steps {
+            let of = |step: i64| met.iter().filter(move |(of, ..)| *of == step);
+            let came = || of(step).map(|(_, _, arrive_ns, _)| *arrive_ns);
+            let last_ns = came().max().unwrap();
+            let caused_ns: i64 = came().map(|ns| last_ns - ns).sum();
+            for ((_, rank, _, left_ns), (_, _, arrive_ns, _)) in of(step - 1).zip(of(step)) {
+                let from_ns = self.local(*rank, *left_ns);
+                let dur_ns = self.local(*rank, *arrive_ns) - from_ns;
+                rows.push((step, *rank, from_ns, dur_ns, caused_ns));
+            }
+        }
+        Table::build("stretches")
+            .u64("instance", rows.iter().map(|row| row.0 as u64))
+            .u64("rank", rows.iter().map(|row| u64::from(row.1)))
+            .bool("is_last", rows.iter().map(|row| row.1 == late))
+            .i64("start_ns", rows.iter().map(|row| row.2))
+            .i64("dur_ns", rows.iter().map(|row| row.3))
+            .i64("caused_ns", rows.iter().map(|row| row.4))
+    }
+
+    fn simulate(&self) -> Rows<'_> {
         let mut rows = Rows::new(self);
         let mut now = vec![0_i64; self.ranks as usize];
         for step in 0..self.steps {
@@ -140,7 +178,7 @@ impl Job {
                 rows.steps.push((row, step));
             }
         }
-        rows.tables()
+        rows
     }
 }
 
@@ -164,6 +202,8 @@ struct Rows<'a> {
     stated: Vec<Stated>,
     kernels_of_calls: Vec<(u64, u64)>,
     steps: Vec<(Row, i64)>,
+    /// Step, rank, arrival and leaving of the all-reduces of all ranks, in true time.
+    met: Vec<(i64, u32, i64, i64)>,
     ids: u64,
 }
 
@@ -176,6 +216,7 @@ impl<'a> Rows<'a> {
             stated: Vec::new(),
             kernels_of_calls: Vec::new(),
             steps: Vec::new(),
+            met: Vec::new(),
             ids: 0,
         }
     }
@@ -272,6 +313,9 @@ impl<'a> Rows<'a> {
             let leave_ns =
                 last_ns + self.job.transfer_ns + self.random.below(self.job.transfer_ns / 5);
             now[*rank as usize] = leave_ns;
+            if communicator == "dp" {
+                self.met.push((step, *rank, arrive_ns, leave_ns));
+            }
             if self.random.below(1_000) < self.job.dropped {
                 continue;
             }
@@ -317,13 +361,15 @@ impl<'a> Rows<'a> {
     fn part(&mut self, rank: u32, name: &'static str, from_ns: i64, to_ns: i64, stated: Stated) {
         let call = self.row(rank, "record_param_comms", from_ns - 5_000, from_ns - 1_000);
         let work = self.row(rank, name, from_ns, to_ns);
-        self.kernels_of_calls.push((work.id, call.id));
-        self.stated.push(Stated {
-            span: call.id,
-            start_ns: call.start_ns,
-            dur_ns: call.dur_ns,
-            ..stated
-        });
+        if self.job.is_stated {
+            self.kernels_of_calls.push((work.id, call.id));
+            self.stated.push(Stated {
+                span: call.id,
+                start_ns: call.start_ns,
+                dur_ns: call.dur_ns,
+                ..stated
+            });
+        }
         self.run.kernels.push(Self::on_device(rank, work));
         self.run.bricks.push(Row {
             kind: "function",
@@ -331,9 +377,25 @@ impl<'a> Rows<'a> {
         });
     }
 
-    fn tables(mut self) -> Vec<TableBuilder> {
+    /// Those of one rank, or all.
+    fn of(mut self, only: Option<u32>) -> Self {
         let ends = self.run.kernels.iter().map(|row| row.start_ns + row.dur_ns);
         self.run.wall_ns = ends.max();
+        let is_one = |id: u64| only.is_none_or(|rank| id >> KEY_BITS == u64::from(rank));
+        for rows in [
+            &mut self.run.kernels,
+            &mut self.run.bricks,
+            &mut self.run.calls,
+        ] {
+            rows.retain(|row| is_one(row.id));
+        }
+        self.stated.retain(|of| is_one(of.span));
+        self.kernels_of_calls.retain(|(kernel, _)| is_one(*kernel));
+        self.steps.retain(|(row, _)| is_one(row.id));
+        self
+    }
+
+    fn tables(self) -> Vec<TableBuilder> {
         let stated = || self.stated.iter();
         let none = || stated().map(|_| None::<u64>);
         let groups: Vec<String> = stated()
@@ -342,7 +404,7 @@ impl<'a> Rows<'a> {
         let own = vec![
             Table::build("stated").i64("n", [self.stated.len() as i64]),
             Table::build("missing").text("code", [""; 0]),
-            Table::build("job").u64("rank", (0..self.job.ranks).map(u64::from)),
+            self.job.ranks_table(),
             Table::build("collectives")
                 .u64("span", stated().map(|of| of.span))
                 .u64("kernel", none())

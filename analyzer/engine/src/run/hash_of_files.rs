@@ -1,0 +1,97 @@
+//! A hash of a run's files: of two runs with the same one, all tables are the same.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use trueno_format::journal::JOURNAL;
+use trueno_format::run_json::RUN_JSON;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::Run;
+
+impl Run {
+    /// A hash of the files of the run, of the ceilings that were given for it, and of what is wrong with it.
+    ///
+    /// Of a file that the journal has hashes of, its name and length and the journal count, not all bytes again.
+    ///
+    /// # Errors
+    /// A file cannot be read, or a folder not be listed.
+    pub fn hash_of_files(&self) -> io::Result<u128> {
+        let mut hash = Xxh3::new();
+        let told = format!("{:?} {:?}", self.given_ceilings, self.problems());
+        hash.update(told.as_bytes());
+        if self.ranks.is_none() {
+            add_folder(self.path(), &mut hash)?;
+            return Ok(hash.digest128());
+        }
+        let of_job = self.path().join(RUN_JSON);
+        if of_job.is_file() {
+            add_content(&of_job, &mut hash)?;
+        }
+        for (rank, run) in self.ranks() {
+            hash.update(&rank.to_le_bytes());
+            add_folder(run.path(), &mut hash)?;
+        }
+        Ok(hash.digest128())
+    }
+}
+
+fn add_folder(folder: &Path, hash: &mut Xxh3) -> io::Result<()> {
+    let has_hashes = folder.join(JOURNAL).exists();
+    for file in files(folder)? {
+        let name = file.strip_prefix(folder).unwrap_or(&file);
+        let name = name.as_os_str().as_encoded_bytes();
+        hash.update(&name.len().to_le_bytes());
+        hash.update(name);
+        hash.update(&fs::metadata(&file)?.len().to_le_bytes());
+        let tells = file
+            .extension()
+            .is_some_and(|kind| kind == "json" || kind == "jsonl");
+        if tells || !has_hashes {
+            add_content(&file, hash)?;
+        }
+    }
+    Ok(())
+}
+
+/// Regular files in a folder and those below it, by name.
+fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut out = Vec::new();
+    let mut open = vec![folder.to_path_buf()];
+    while let Some(folder) = open.pop() {
+        for entry in fs::read_dir(folder)? {
+            let entry = entry?;
+            match entry.file_type()? {
+                kind if kind.is_dir() => open.push(entry.path()),
+                kind if kind.is_file() => out.push(entry.path()),
+                _ => {}
+            }
+        }
+    }
+    out.sort();
+    Ok(out)
+}
+
+/// Adds the bytes of a file, and how many they are.
+///
+/// # Errors
+/// It cannot be read.
+pub fn add_content(file: &Path, hash: &mut Xxh3) -> io::Result<()> {
+    let mut file = File::open(file)?;
+    let mut buffer = vec![0; 1 << 20];
+    let mut length: u64 = 0;
+    loop {
+        match file.read(&mut buffer) {
+            Ok(0) => break,
+            Ok(read) => {
+                hash.update(&buffer[..read]);
+                length += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    hash.update(&length.to_le_bytes());
+    Ok(())
+}

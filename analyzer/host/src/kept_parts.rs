@@ -1,0 +1,288 @@
+//! Parts of ranks kept in a folder, so that other processes can make them and a rerun takes what is there.
+//!
+//! `KEY/rank=N.arrow` holds the tables one after the other, each an Arrow stream. `KEY/rank=N.json`, written last, says
+//! which they are and where, with the hash of all bytes: a part without it is none. The key is a hash of all that the
+//! tables depend on: this program, the plugins and their options, the files of the run, the part of it that is looked
+//! at. So nothing here is ever out of date, and whoever makes a part makes the same one.
+
+use std::fs;
+use std::io::{self, Cursor, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use polars::prelude::*;
+use serde::{Deserialize, Serialize};
+use trueno_engine::run::add_content;
+use trueno_format::regular_file;
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+use crate::plugin::{FailureKind, Outcome, Plugin};
+use crate::rank_parts::{Part, failed};
+use crate::request::Request;
+
+/// Version of these files.
+const FORMAT: u32 = 1;
+
+/// A folder of parts, for one report of one job.
+pub struct KeptParts {
+    folder: PathBuf,
+    /// Hash of what all parts depend on.
+    subject: u128,
+    told: Mutex<Vec<String>>,
+}
+
+/// The parts of one rank.
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    rank: u32,
+    /// Length and hash of the tables together.
+    bytes: usize,
+    hash: String,
+    plugins: Vec<OfPlugin>,
+}
+
+/// The part of one plugin.
+#[derive(Serialize, Deserialize)]
+struct OfPlugin {
+    id: String,
+    #[serde(flatten)]
+    outcome: Kept,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Kept {
+    /// Its tables, and a note on what it printed.
+    Made {
+        tables: Vec<OfTable>,
+        wrote: Option<String>,
+    },
+    /// The plugin reported why it has none.
+    Failed { message: String },
+    /// Something that it needs is not there.
+    Skipped { message: String },
+}
+
+/// A table: an Arrow stream from this byte on.
+#[derive(Serialize, Deserialize)]
+struct OfTable {
+    name: String,
+    rows: usize,
+    from: usize,
+    bytes: usize,
+}
+
+impl KeptParts {
+    /// Parts of a report, in this folder, which is made.
+    ///
+    /// # Errors
+    /// The folder cannot be made; a file that the parts depend on cannot be read.
+    pub fn new(folder: &Path, request: &Request<'_>) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        let mut hash = Xxh3::new();
+        hash.update(&FORMAT.to_le_bytes());
+        // Two builds of one version may differ in what they make.
+        add_content(&std::env::current_exe()?, &mut hash)?;
+        hash.update(&request.run.hash_of_files()?.to_le_bytes());
+        let shown = format!("{:?} {:?}", request.categories, request.window);
+        hash.update(shown.as_bytes());
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            subject: hash.digest128(),
+            told: Mutex::default(),
+        })
+    }
+
+    /// Files that were not what had been written, or could not be, and why.
+    pub fn told(&self) -> Vec<String> {
+        self.told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
+    }
+
+    pub(crate) fn say(&self, text: String) {
+        self.told
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(text);
+    }
+
+    /// Parts of these plugins, with the options of each, and with these tables of others.
+    ///
+    /// # Errors
+    /// A library cannot be read.
+    pub(crate) fn of<'a>(
+        &self,
+        plugins: impl Iterator<Item = (&'a Plugin, &'a String)>,
+    ) -> io::Result<OfPlugins> {
+        let mut hash = Xxh3::new();
+        hash.update(&self.subject.to_le_bytes());
+        let mut ids = Vec::new();
+        for (plugin, options) in plugins {
+            let id = &plugin.descriptor.id;
+            for text in [id, options] {
+                hash.update(&text.len().to_le_bytes());
+                hash.update(text.as_bytes());
+            }
+            add_content(&plugin.file, &mut hash)?;
+            ids.push(id.clone());
+        }
+        let folder = self.folder.join(format!("{:032x}", hash.digest128()));
+        fs::create_dir_all(&folder)?;
+        Ok(OfPlugins { folder, ids })
+    }
+}
+
+/// Parts of some plugins that were made together.
+pub(crate) struct OfPlugins {
+    folder: PathBuf,
+    ids: Vec<String>,
+}
+
+impl OfPlugins {
+    /// True if there are parts of a rank, whatever they are.
+    pub(crate) fn has(&self, rank: u32) -> bool {
+        self.folder.join(format!("rank={rank}.json")).is_file()
+    }
+
+    /// The parts of a rank, one of each plugin; `None`: they are not there.
+    ///
+    /// # Errors
+    /// They are not what was written; the text names the file.
+    pub(crate) fn read(&self, rank: u32) -> Result<Option<Vec<Part>>, String> {
+        let place = self.folder.join(format!("rank={rank}.json"));
+        let text = match regular_file::read(&place) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(format!("{}: {error}", place.display())),
+        };
+        let told = |why: &str| format!("{}: {why}", place.display());
+        let manifest: Manifest =
+            serde_json::from_slice(&text).map_err(|error| told(&error.to_string()))?;
+        let ids = manifest.plugins.iter().map(|of| &of.id);
+        if (manifest.format, manifest.rank) != (FORMAT, rank) || !ids.eq(&self.ids) {
+            return Err(told("it is of another rank or of other plugins"));
+        }
+        let place = self.folder.join(format!("rank={rank}.arrow"));
+        let told = |why: &str| format!("{}: {why}", place.display());
+        let bytes = regular_file::read(&place).map_err(|error| told(&error.to_string()))?;
+        if bytes.len() != manifest.bytes || hash_of(&bytes) != manifest.hash {
+            return Err(told("its bytes are not those that were written"));
+        }
+        let part = |of: OfPlugin| -> Result<Part, String> {
+            Ok(match of.outcome {
+                Kept::Made { tables, wrote } => {
+                    let tables = tables.into_iter().map(|table| {
+                        let frame = frame(&bytes, &table);
+                        Ok((table.name, frame.map_err(|why| told(&why))?))
+                    });
+                    let tables = tables.collect::<Result<Vec<_>, String>>()?;
+                    Part::Made { tables, wrote }
+                }
+                Kept::Failed { message } => Part::Missing(failed(message)),
+                Kept::Skipped { message } => Part::Missing(Outcome::Skipped { message }),
+            })
+        };
+        let parts: Result<Vec<Part>, String> = manifest.plugins.into_iter().map(part).collect();
+        parts.map(Some)
+    }
+
+    /// Keeps the parts of a rank. Those of a plugin whose process came to an end are not: another machine may have more
+    /// memory, or time.
+    ///
+    /// # Errors
+    /// They are not kept; the text says why.
+    pub(crate) fn write(&self, rank: u32, parts: &[Part]) -> Result<(), String> {
+        let mut bytes = Vec::new();
+        let mut plugins = Vec::new();
+        for (id, part) in self.ids.iter().zip(parts) {
+            let outcome = match part {
+                Part::Made { tables, wrote } => Kept::Made {
+                    tables: tables
+                        .iter()
+                        .map(|(name, frame)| add(&mut bytes, name, frame))
+                        .collect::<PolarsResult<_>>()
+                        .map_err(|error| error.to_string())?,
+                    wrote: wrote.clone(),
+                },
+                Part::Missing(Outcome::Skipped { message }) => Kept::Skipped {
+                    message: message.clone(),
+                },
+                Part::Missing(Outcome::Failed { kind, message, .. })
+                    if *kind != FailureKind::Ended =>
+                {
+                    Kept::Failed {
+                        message: message.clone(),
+                    }
+                }
+                Part::Missing(Outcome::Failed { message, .. }) => {
+                    return Err(format!("{id}: {message}"));
+                }
+                Part::Missing(Outcome::Finished(_)) => continue,
+            };
+            plugins.push(OfPlugin {
+                id: id.clone(),
+                outcome,
+            });
+        }
+        let manifest = Manifest {
+            format: FORMAT,
+            rank,
+            bytes: bytes.len(),
+            hash: hash_of(&bytes),
+            plugins,
+        };
+        let text = serde_json::to_vec(&manifest).map_err(|error| error.to_string())?;
+        self.replace(&format!("rank={rank}.arrow"), &bytes)?;
+        self.replace(&format!("rank={rank}.json"), &text)
+    }
+
+    /// Writes a file beside its place, and puts it there.
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        let place = self.folder.join(name);
+        let write = || -> io::Result<()> {
+            let mut file = tempfile::Builder::new()
+                .prefix(&format!(".{name}."))
+                .permissions(fs::Permissions::from_mode(0o666))
+                .tempfile_in(&self.folder)?;
+            file.write_all(bytes)?;
+            file.as_file().sync_all()?;
+            file.persist(&place)?;
+            Ok(())
+        };
+        write().map_err(|error| format!("{}: {error}", place.display()))
+    }
+}
+
+fn hash_of(bytes: &[u8]) -> String {
+    format!("{:032x}", xxh3_128(bytes))
+}
+
+fn add(bytes: &mut Vec<u8>, name: &str, frame: &DataFrame) -> PolarsResult<OfTable> {
+    let from = bytes.len();
+    let mut frame = frame.clone();
+    IpcStreamWriter::new(&mut *bytes)
+        .with_compat_level(CompatLevel::oldest())
+        .finish(&mut frame)?;
+    Ok(OfTable {
+        name: name.to_owned(),
+        rows: frame.height(),
+        from,
+        bytes: bytes.len() - from,
+    })
+}
+
+fn frame(bytes: &[u8], table: &OfTable) -> Result<DataFrame, String> {
+    let until = table.from.checked_add(table.bytes);
+    let stream = until.and_then(|until| bytes.get(table.from..until));
+    let stream = stream.ok_or("a table lies beyond its end")?;
+    let frame = IpcStreamReader::new(Cursor::new(stream)).finish();
+    let frame = frame.map_err(|error| error.to_string())?;
+    match frame.height() == table.rows {
+        true => Ok(frame),
+        false => Err(format!("table {} has {} rows", table.name, frame.height())),
+    }
+}

@@ -1,0 +1,224 @@
+//! Runs, plugins and options of a report, as they were asked for.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context;
+use serde_json::{Map, Value};
+use trueno_compare::golden::Opened;
+use trueno_compare::tolerances::Tolerances;
+use trueno_engine::run::Run;
+use trueno_host::plan::Wish;
+use trueno_host::plugin::{Registry, Status};
+use trueno_host::window::Wanted;
+use trueno_host::{KeptParts, OverRanks, Request};
+use trueno_model::categories::CategoryRules;
+
+use super::ceilings;
+use super::options;
+use super::runs::Runs;
+use super::search::gather;
+use super::stderr::Stderr;
+use crate::cli::ReportArgs;
+
+/// The plugin that compares backends.
+const ROOFLINE: &str = "roofline";
+/// The plugin that knows the work of operators.
+const OPERATORS: &str = "operators";
+/// The plugin that predicts.
+const CRITICAL_PATH: &str = "critical_path";
+
+/// All that a report is made of.
+pub(super) struct Asked {
+    /// The run.
+    pub(super) run: Run,
+    baseline: Option<Opened>,
+    reference: Option<Opened>,
+    /// The plugins there are.
+    pub(super) registry: Registry,
+    wish: Wish,
+    /// Categories for names that have none.
+    pub(super) categories: CategoryRules,
+    options: BTreeMap<String, Map<String, Value>>,
+}
+
+impl Asked {
+    /// Opens the runs, loads the plugins and checks their options.
+    ///
+    /// # Errors
+    /// One of them cannot be had.
+    pub(super) fn open(
+        args: &ReportArgs,
+        runs: &Runs<'_>,
+        stderr: &Stderr,
+    ) -> anyhow::Result<Self> {
+        let categories = match &args.categories {
+            Some(file) => CategoryRules::read(file)?,
+            None => CategoryRules::default(),
+        };
+        let registry = gather(&args.plugins, stderr)?;
+        say_refused(&registry, stderr);
+        let mut wish = Wish {
+            only: args.only.clone(),
+            skip: args.skip.clone(),
+        };
+        let options = options_of(args, &mut wish)?;
+        options::check(&options, &registry)?;
+        let mut run = runs.open(&args.run)?;
+        ceilings::give(&mut run, &args.ceilings)?;
+        let baseline = baseline(args, runs)?;
+        let reference = args.reference.as_deref();
+        let reference = reference.map(|path| runs.open_side(path)).transpose()?;
+        if registry.plugins.is_empty() {
+            anyhow::bail!(registry.nothing_found());
+        }
+        Ok(Self {
+            run,
+            baseline,
+            reference,
+            registry,
+            wish,
+            categories,
+            options,
+        })
+    }
+
+    /// The report to make.
+    pub(super) fn request<'a>(
+        &'a self,
+        args: &ReportArgs,
+        kept: Option<&'a KeptParts>,
+        before_each: &'a dyn Fn(&str),
+        after_each: &'a dyn Fn(&str),
+    ) -> Request<'a> {
+        Request {
+            run: &self.run,
+            baseline: self.baseline.as_ref().map(Opened::run),
+            reference: self.reference.as_ref().map(Opened::run),
+            registry: &self.registry,
+            wish: &self.wish,
+            categories: &self.categories,
+            window: wanted(args),
+            options: &self.options,
+            over_ranks: OverRanks {
+                together: args.together,
+                most_rows: args.most_rows,
+                kept,
+            },
+            before_each,
+            after_each,
+        }
+    }
+
+    /// The folder of parts, if one is named.
+    ///
+    /// # Errors
+    /// The run has no ranks; a file that parts depend on cannot be read; there can be no such folder.
+    pub(super) fn kept(&self, args: &ReportArgs) -> anyhow::Result<Option<KeptParts>> {
+        let Some(folder) = &args.parts else {
+            return Ok(None);
+        };
+        if self.run.ranks().is_empty() {
+            anyhow::bail!(
+                "--parts {}: {} is one run, and parts are of ranks (hint: leave --parts out)",
+                folder.display(),
+                args.run.display()
+            );
+        }
+        let kept = KeptParts::new(folder, &self.request(args, None, &|_| {}, &|_| {}));
+        let kept = kept.with_context(|| format!("--parts {}", folder.display()))?;
+        Ok(Some(kept))
+    }
+}
+
+fn say_refused(registry: &Registry, stderr: &Stderr) {
+    for entry in &registry.entries {
+        if let Status::Refused { why } = &entry.status {
+            stderr.warn(&format!("plugin not loaded: {why}"));
+        }
+    }
+    for place in registry.places.iter().filter(|place| place.refused) {
+        stderr.warn(&format!(
+            "{}: {}",
+            place.dir.display(),
+            place.why_not.as_deref().unwrap_or_default()
+        ));
+    }
+}
+
+/// Options of plugins, from all flags that set some.
+fn options_of(
+    args: &ReportArgs,
+    wish: &mut Wish,
+) -> anyhow::Result<BTreeMap<String, Map<String, Value>>> {
+    let mut options = options::gather(args.options_file.as_deref(), &args.set)?;
+    if args.compare_backends {
+        wish.only.push(ROOFLINE.to_owned());
+        options
+            .entry(ROOFLINE.to_owned())
+            .or_default()
+            .insert("compare_backends".to_owned(), Value::Bool(true));
+    }
+    let tolerances = Tolerances::given(&args.tolerance)?.options();
+    if !tolerances.is_empty() {
+        options
+            .entry("divergence".to_owned())
+            .or_default()
+            .extend(tolerances);
+    }
+    if let Some(file) = &args.operators {
+        let rules = std::fs::read_to_string(file)
+            .with_context(|| format!("--operators {}: cannot be read", file.display()))?;
+        options
+            .entry(OPERATORS.to_owned())
+            .or_default()
+            .insert("rules".to_owned(), Value::from(rules));
+    }
+    if !args.what_if.is_empty() {
+        predicted(wish)?;
+        options
+            .entry(CRITICAL_PATH.to_owned())
+            .or_default()
+            .insert("what_if".to_owned(), Value::from(args.what_if.clone()));
+    }
+    Ok(options)
+}
+
+/// A prediction that was asked for is shown, whatever else is.
+fn predicted(wish: &mut Wish) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !wish.skip.iter().any(|skip| skip == CRITICAL_PATH),
+        "--what-if: {CRITICAL_PATH} predicts, and --skip {CRITICAL_PATH} leaves it out (hint: give one of the two)"
+    );
+    if !wish.only.is_empty() {
+        wish.only.push(CRITICAL_PATH.to_owned());
+    }
+    Ok(())
+}
+
+/// The run to compare with; several only where a plugin can tell them apart.
+fn baseline(args: &ReportArgs, runs: &Runs<'_>) -> anyhow::Result<Option<Opened>> {
+    Ok(match args.baseline.as_slice() {
+        [] => None,
+        [one] => Some(runs.open_side(one)?),
+        several if args.compare_backends => {
+            let several = several.iter().map(|path| runs.directory(path));
+            Some(Opened::together(
+                &several.collect::<anyhow::Result<Vec<_>>>()?,
+            )?)
+        }
+        several => anyhow::bail!(
+            "a report is compared with one run, not with {} (hint: --compare-backends takes several; \
+             `trueno-analyze compare` takes repetitions)",
+            several.len()
+        ),
+    })
+}
+
+/// The part of the run that was asked for.
+fn wanted(args: &ReportArgs) -> Option<Wanted> {
+    let times = || {
+        let any = args.from.is_some() || args.to.is_some();
+        any.then_some(Wanted::Times(args.from, args.to))
+    };
+    args.window.clone().or_else(times)
+}

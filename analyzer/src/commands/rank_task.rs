@@ -1,0 +1,134 @@
+//! `trueno-analyze rank-task`: the parts of some ranks of a job, for a report that another process makes.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use clap::Parser;
+use serde::Deserialize;
+use serde_json::json;
+use trueno_host::make_parts;
+use trueno_model::exit;
+
+use super::asked::Asked;
+use super::running::Running;
+use super::runs::Runs;
+use super::stderr::Stderr;
+use super::stdout::to_stdout;
+use crate::cli::{Cli, Command, RankTaskArgs, ReportArgs};
+
+/// Longest task that is read.
+const MAX_TASK_BYTES: u64 = 16 << 20;
+/// Flags of a report that say where it goes: a task has nothing to show.
+const OUTPUTS: [&str; 9] = [
+    "--json",
+    "--markdown",
+    "--html",
+    "--csv",
+    "--charts",
+    "--output",
+    "-o",
+    "--format",
+    "--fail-on",
+];
+
+/// A task.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Task {
+    /// The folder of ranks.
+    job: PathBuf,
+    /// Ranks to make parts of.
+    ranks: BTreeSet<u32>,
+    /// The folder of parts, that of `report --parts`.
+    parts: PathBuf,
+    /// Flags of the report, as `--plugin-id` or `--set`: the same as there.
+    #[serde(default)]
+    report: Vec<String>,
+}
+
+/// Makes the parts, and says on standard output how far they are.
+pub(super) fn rank_task(
+    args: &RankTaskArgs,
+    runs: &Runs<'_>,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
+    let task = read(args.task.as_deref())?;
+    let report = report_args(&task)?;
+    let asked = Asked::open(&report, runs, stderr)?;
+    let kept = asked.kept(&report)?;
+    let running = Running::new(&asked.registry, stderr);
+    let before_each = |id: &str| {
+        stderr.step(&format!("running {id}"));
+        running.begin(id);
+    };
+    let after_each = |id: &str| running.end(id);
+    let request = asked.request(&report, kept.as_ref(), &before_each, &after_each);
+    let made = make_parts(&request, &task.ranks);
+    drop(running);
+    for text in kept.iter().flat_map(trueno_host::KeptParts::told) {
+        stderr.warn(&text);
+    }
+    let made = made?;
+    let told = json!({
+        "rounds": made.rounds,
+        "made": made.made,
+        "kept": made.kept,
+        "not_kept": made.not_kept,
+        "missing": made.missing,
+    });
+    to_stdout(format!("{told}\n").as_bytes())?;
+    match made.not_kept.is_empty() {
+        true => Ok(exit::FINE),
+        false => anyhow::bail!(
+            "the parts of {} are not kept",
+            trueno_model::ranks(&made.not_kept)
+        ),
+    }
+}
+
+fn read(file: Option<&Path>) -> anyhow::Result<Task> {
+    let (name, text) = match file.filter(|file| *file != Path::new("-")) {
+        Some(file) => {
+            let text = trueno_format::regular_file::read(file);
+            let name = file.display().to_string();
+            (name.clone(), text.with_context(|| name)?)
+        }
+        None => {
+            let mut text = Vec::new();
+            io::stdin().take(MAX_TASK_BYTES).read_to_end(&mut text)?;
+            ("standard input".to_owned(), text)
+        }
+    };
+    let hint = "hint: {\"job\": PATH, \"ranks\": [0, 1], \"parts\": FOLDER, \"report\": [FLAG, …]}";
+    let task: Task = serde_json::from_slice(&text)
+        .map_err(|error| anyhow::anyhow!("{name}: it is no task: {error} ({hint})"))?;
+    anyhow::ensure!(!task.ranks.is_empty(), "{name}: it names no ranks ({hint})");
+    Ok(task)
+}
+
+/// The report that the parts are for.
+fn report_args(task: &Task) -> anyhow::Result<ReportArgs> {
+    let is_output = |flag: &&String| {
+        let name = flag.split_once('=').map_or(flag.as_str(), |(name, _)| name);
+        OUTPUTS.contains(&name)
+    };
+    if let Some(flag) = task.report.iter().find(is_output) {
+        anyhow::bail!(
+            "report: {flag} says where a report goes, and a task makes none (hint: give it to `report --parts`)"
+        );
+    }
+    let mut line: Vec<OsString> = ["trueno-analyze", "report", "--parts"]
+        .map(OsString::from)
+        .into();
+    line.push(task.parts.clone().into());
+    line.extend(task.report.iter().map(OsString::from));
+    line.extend([OsString::from("--"), task.job.clone().into()]);
+    let cli = Cli::try_parse_from(line).map_err(|error| anyhow::anyhow!("report: {error}"))?;
+    match cli.command {
+        Command::Report(report) => Ok(*report),
+        _ => anyhow::bail!("report: its flags name another command"),
+    }
+}

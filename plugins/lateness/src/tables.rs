@@ -1,0 +1,147 @@
+//! Output tables and the finding; columns and formulas: `docs/analyses/lateness.md`.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::wording::time;
+use trueno_plugin::{Finding, Severity, Table, TableBuilder, counted};
+
+use crate::cause::{Explained, Kind};
+
+/// Sums of a cause of one rank.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Sums<'a> {
+    /// Collectives that it came late to for it.
+    collectives: u64,
+    /// Others waited in them, together.
+    caused_ns: i64,
+    /// Excess over the median of the others.
+    excess_ns: i64,
+    /// Excess by name.
+    names: BTreeMap<&'a str, i64>,
+}
+
+impl Sums<'_> {
+    /// The name with the largest excess.
+    fn name(&self) -> Option<&str> {
+        let names = self.names.iter();
+        let most = names.max_by_key(|(name, ns)| (**ns, std::cmp::Reverse(*name)));
+        most.map(|(name, _)| *name)
+    }
+}
+
+/// Causes by rank, the longest waits first.
+pub struct Causes<'a>(Vec<((u32, Kind), Sums<'a>)>);
+
+impl<'a> Causes<'a> {
+    /// Adds up all collectives that were looked into.
+    pub fn new(explained: &'a [Explained]) -> Self {
+        let mut sums: BTreeMap<(u32, Kind), Sums<'a>> = BTreeMap::new();
+        for one in explained {
+            let of = sums.entry((one.rank, one.cause.kind)).or_default();
+            of.collectives += 1;
+            of.caused_ns = of.caused_ns.saturating_add(one.caused_ns);
+            of.excess_ns = of.excess_ns.saturating_add(one.cause.excess_ns);
+            if let Some(name) = &one.cause.name {
+                let sum = of.names.entry(name).or_default();
+                *sum = sum.saturating_add(one.cause.excess_ns);
+            }
+        }
+        let mut rows: Vec<((u32, Kind), Sums<'a>)> = sums.into_iter().collect();
+        rows.sort_by_key(|(key, of)| (std::cmp::Reverse(of.caused_ns), *key));
+        Self(rows)
+    }
+
+    /// Table `causes`.
+    pub fn table(&self) -> TableBuilder {
+        let (keys, of) = (
+            || self.0.iter().map(|row| row.0),
+            || self.0.iter().map(|row| &row.1),
+        );
+        Table::build("causes")
+            .u64("rank", keys().map(|(rank, _)| u64::from(rank)))
+            .text("cause", keys().map(|(_, kind)| kind.name()))
+            .text("name", of().map(Sums::name))
+            .u64("collectives", of().map(|of| of.collectives))
+            .i64("caused_ns", of().map(|of| of.caused_ns))
+            .i64("excess_ns", of().map(|of| of.excess_ns))
+    }
+
+    /// What made the rank late that others waited for longest; none if that is not known.
+    pub fn finding(&self) -> Option<Finding> {
+        let rank = self.worst()?;
+        let known = self.0.iter();
+        let known = known.filter(|((of, kind), _)| *of == rank && *kind != Kind::Unknown);
+        let mut told = known.map(|((_, kind), of)| {
+            let name = of.name().map(|name| format!(", most of it in {name}"));
+            format!(
+                "{}, {} longer than the others in {} together{}",
+                words(*kind),
+                time(of.excess_ns),
+                counted(of.collectives, "collective", "collectives"),
+                name.unwrap_or_default()
+            )
+        });
+        let title = format!("rank {rank} comes late because {}", told.next()?);
+        let mut finding = Finding::new("late_because", Severity::Info, title);
+        if let Some(next) = told.next() {
+            finding = finding.detail(format!("and because {next}"));
+        }
+        let most = self
+            .0
+            .iter()
+            .find(|((of, kind), _)| *of == rank && *kind != Kind::Unknown);
+        finding = finding.suggestion(match most?.0.1 {
+            Kind::Compute => {
+                "compare its kernels with those of another rank: more work, or a slower device"
+            }
+            Kind::Copy => "see what it copies that the others do not",
+            Kind::Communication => {
+                "see who is last in the collectives before: they hold this one up"
+            }
+            Kind::Input => "balance or prefetch its input",
+            Kind::Launch | Kind::Host | Kind::Unknown => {
+                "see what its threads do while its device is idle"
+            }
+        });
+        Some(finding.evidence("SELECT * FROM lateness.causes ORDER BY caused_ns DESC"))
+    }
+
+    /// The rank that others waited for longest, all causes together.
+    fn worst(&self) -> Option<u32> {
+        let mut ranks: BTreeMap<u32, i64> = BTreeMap::new();
+        for ((rank, _), of) in &self.0 {
+            let sum = ranks.entry(*rank).or_default();
+            *sum = sum.saturating_add(of.caused_ns);
+        }
+        let worst = ranks.into_iter();
+        worst
+            .max_by_key(|(rank, ns)| (*ns, std::cmp::Reverse(*rank)))
+            .map(|(rank, _)| rank)
+    }
+}
+
+/// A kind of cause in words.
+fn words(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Compute => "it computed",
+        Kind::Copy => "it copied",
+        Kind::Communication => "it was held up by other collectives",
+        Kind::Input => "it prepared input",
+        Kind::Launch => "it launched",
+        Kind::Host => "its threads were busy otherwise",
+        Kind::Unknown => "it is not known",
+    }
+}
+
+/// Table `explained`: each collective that was looked into.
+pub fn explained(explained: &[Explained]) -> TableBuilder {
+    let rows = || explained.iter();
+    Table::build("explained")
+        .u64("instance", rows().map(|one| one.instance))
+        .u64("rank", rows().map(|one| u64::from(one.rank)))
+        .text("cause", rows().map(|one| one.cause.kind.name()))
+        .text("name", rows().map(|one| one.cause.name.as_ref()))
+        .i64("excess_ns", rows().map(|one| one.cause.excess_ns))
+        .i64("late_ns", rows().map(|one| one.cause.late_ns))
+        .i64("caused_ns", rows().map(|one| one.caused_ns))
+}
