@@ -1,6 +1,7 @@
 //! Tables of parts: what ranks recorded of their collectives, gathered; merging them matches them.
 
 use trueno_analysis::collectives::{Operation, Part};
+use trueno_analysis::hash::FastMap;
 use trueno_analysis::steps::Step;
 use trueno_plugin::{Error, Input, Result, Run, Table};
 
@@ -8,10 +9,14 @@ use crate::inputs::{JOB, MISSING};
 use crate::rows::{Around, PartFacts, Rows};
 
 /// Inputs of the merging.
-pub const MERGE_INPUTS: [Input; 5] = [
+pub const MERGE_INPUTS: [Input; 6] = [
+    Input::sql(
+        "texts",
+        "SELECT part, number, is_group, text FROM collectives.texts",
+    ),
     Input::sql(
         "rank_parts",
-        "SELECT rank, communicator, group_ranks, group_size, sequence, operation, peer, lane, size, name, start_ns, end_ns, \
+        "SELECT part, rank, communicator, group_ranks, group_size, sequence, operation, peer, lane, size, name, start_ns, end_ns, \
          bytes, id, called_ns FROM collectives.rank_parts",
     ),
     Input::sql(
@@ -33,13 +38,32 @@ pub const MERGE_INPUTS: [Input; 5] = [
 pub fn emit(run: &mut Run, rows: &Rows) -> Result<()> {
     let parts = || rows.parts.iter().map(|(part, _)| part);
     let facts = || rows.parts.iter().map(|(_, facts)| facts);
-    let text = |number: Option<u32>| number.map(|number| rows.texts.text(number));
-    let group = |number: Option<u32>| number.map(|number| rows.groups.text(number));
+    // A list of hundreds of ranks for each of millions of rows would be gigabytes.
+    let part = rows.parts.iter().map(|(part, _)| part.rank).min();
+    let part = u64::from(part.unwrap_or(0));
+    let groups = rows.groups.all().iter();
+    let texts = rows.texts.all().iter();
+    let all = || {
+        let names = (0_u64..).zip(texts.clone()).map(|of| (of, false));
+        names.chain((0_u64..).zip(groups.clone()).map(|of| (of, true)))
+    };
+    run.emit(
+        Table::build("texts")
+            .u64("part", all().map(|_| part))
+            .u64("number", all().map(|((number, _), _)| number))
+            .bool("is_group", all().map(|(_, is_group)| is_group))
+            .text("text", all().map(|((_, text), _)| text)),
+    )?;
+    let number = |number: Option<u32>| number.map(u64::from);
     run.emit(
         Table::build("rank_parts")
+            .u64("part", parts().map(|_| part))
             .u64("rank", parts().map(|part| u64::from(part.rank)))
-            .text("communicator", parts().map(|part| text(part.communicator)))
-            .text("group_ranks", parts().map(|part| group(part.group)))
+            .u64(
+                "communicator",
+                parts().map(|part| number(part.communicator)),
+            )
+            .u64("group_ranks", parts().map(|part| number(part.group)))
             .u64(
                 "group_size",
                 parts().map(|part| part.group_size.map(u64::from)),
@@ -49,7 +73,7 @@ pub fn emit(run: &mut Run, rows: &Rows) -> Result<()> {
             .u64("peer", parts().map(|part| part.peer.map(u64::from)))
             .u64("lane", parts().map(|part| u64::from(part.lane)))
             .u64("size", parts().map(|part| part.size))
-            .text("name", parts().map(|part| text(part.name)))
+            .u64("name", parts().map(|part| number(part.name)))
             .i64("start_ns", parts().map(|part| part.start_ns))
             .i64("end_ns", parts().map(|part| part.end_ns))
             .u64("bytes", facts().map(|facts| facts.bytes))
@@ -90,10 +114,29 @@ fn small(cell: Option<u64>) -> Option<u32> {
 /// An input lacks a column, or has it in another type or null.
 pub fn read(run: &mut Run) -> Result<Rows> {
     let mut out = Rows::default();
+    let mut numbers: FastMap<(u64, bool, u64), u32> = FastMap::default();
+    let table = run.table("texts")?;
+    let (part, number) = (table.u64("part")?, table.u64("number")?);
+    let (is_group, text) = (table.bool("is_group")?, table.text("text")?);
+    for row in 0..table.rows() {
+        let is_group = required(is_group.get(row), "is_group")?;
+        let into = match is_group {
+            true => &mut out.groups,
+            false => &mut out.texts,
+        };
+        let key = (
+            required(part.get(row), "part")?,
+            is_group,
+            required(number.get(row), "number")?,
+        );
+        numbers.insert(key, into.number(required(text.get(row), "text")?));
+    }
+    drop(table);
     let table = run.table("rank_parts")?;
+    let of = table.u64("part")?;
     let (rank, peer) = (table.u64("rank")?, table.u64("peer")?);
-    let (communicator, name) = (table.text("communicator")?, table.text("name")?);
-    let (group_ranks, group_size) = (table.text("group_ranks")?, table.u64("group_size")?);
+    let (communicator, name) = (table.u64("communicator")?, table.u64("name")?);
+    let (group_ranks, group_size) = (table.u64("group_ranks")?, table.u64("group_size")?);
     let (sequence, operation) = (table.u64("sequence")?, table.text("operation")?);
     let (lane, size) = (table.u64("lane")?, table.u64("size")?);
     let (start, end) = (table.i64("start_ns")?, table.i64("end_ns")?);
@@ -104,18 +147,26 @@ pub fn read(run: &mut Run) -> Result<Rows> {
     );
     out.parts.reserve(table.rows());
     for row in 0..table.rows() {
+        let of = required(of.get(row), "part")?;
+        let text = |number: Option<u64>, is_group: bool| match number {
+            None => Ok(None),
+            Some(number) => {
+                let known = numbers.get(&(of, is_group, number)).copied();
+                required(known, "text").map(Some)
+            }
+        };
         let operation = operation.get(row).and_then(Operation::parse);
         let part = Part {
             rank: required(small(rank.get(row)), "rank")?,
-            communicator: communicator.get(row).map(|text| out.texts.number(text)),
-            group: group_ranks.get(row).map(|text| out.groups.number(text)),
+            communicator: text(communicator.get(row), false)?,
+            group: text(group_ranks.get(row), true)?,
             group_size: small(group_size.get(row)),
             sequence: sequence.get(row),
             operation: operation.unwrap_or(Operation::Other),
             peer: small(peer.get(row)),
             lane: required(small(lane.get(row)), "lane")?,
             size: size.get(row),
-            name: name.get(row).map(|text| out.texts.number(text)),
+            name: text(name.get(row), false)?,
             start_ns: required(start.get(row), "start_ns")?,
             end_ns: required(end.get(row), "end_ns")?,
         };
