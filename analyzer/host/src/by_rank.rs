@@ -142,7 +142,7 @@ pub struct Made {
     pub kept: usize,
     /// Ranks with parts that could not be kept; [`KeptParts::told`](crate::KeptParts::told) says why.
     pub not_kept: Vec<u32>,
-    /// Ranks whose parts of the last round nobody has made yet: the next one needs them.
+    /// Ranks whose parts nobody has made yet, and which the next round needs.
     pub missing: Vec<u32>,
 }
 
@@ -209,6 +209,7 @@ impl Job<'_> {
             Ok(database)
         };
         let (folder, only) = (self.request.over_ranks.kept, self.only);
+        let are_merged = self.are_merged;
         let kept = folder.and_then(|kept| {
             let plugins = some.iter().map(|step| &plugins[step.plugin]);
             let of = kept.of(plugins.zip(&options));
@@ -252,7 +253,7 @@ impl Job<'_> {
         let is_asked = |rank: u32| only.is_none_or(|only| only.contains(&rank));
         let is_kept = |rank: u32| kept.as_ref().is_some_and(|kept| kept.has(rank));
         let mut others = ranks.numbers.iter().filter(|rank| !is_asked(**rank));
-        let are_read = self.are_merged && others.all(|rank| is_kept(*rank));
+        let are_read = are_merged && others.all(|rank| is_kept(*rank));
         let left = Mutex::new(ranks.numbers.iter().copied().enumerate());
         let work = |send: &Sender<Said>| {
             loop {
@@ -264,7 +265,7 @@ impl Job<'_> {
                 let _ = send.send(Said::Begins(place, rank));
                 let mut found = Found::default();
                 if !is_asked(rank) && !are_read {
-                    found.is_missing = !is_kept(rank);
+                    found.is_missing = are_merged && !is_kept(rank);
                     let _ = send.send(Said::Ends(place, rank, found));
                     continue;
                 }
@@ -338,7 +339,7 @@ struct Found {
     was_kept: bool,
     /// They could not be kept.
     is_not_kept: bool,
-    /// Somebody else has not made them yet.
+    /// Somebody else has not made them yet, and they are to be merged.
     is_missing: bool,
 }
 
