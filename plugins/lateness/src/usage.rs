@@ -160,38 +160,29 @@ fn of_one(lanes: &Lanes, rank: u32, stretches: &[Stretch]) -> Vec<(Stretch, Usag
         }
     }
     let has_devices = of_rank(lanes, rank, LaneKind::Device).next().is_some();
-    let usage =
-        |((stretch, (from_ns, to_ns)), sums): ((&Stretch, &(i64, i64)), BTreeMap<u32, i64>)| {
-            let within = |set: &IntervalSet<i64>| set.within_ns(*from_ns, *to_ns);
-            let (compute_ns, copy_ns) = (within(&times.compute), within(&times.copy));
-            let communication_ns = within(&times.communication);
-            let busy_ns = [compute_ns, copy_ns, communication_ns];
-            let mut usage = Usage {
-                has_devices,
-                compute_ns,
-                copy_ns,
-                communication_ns,
-                idle_ns: busy_ns
-                    .into_iter()
-                    .fold(stretch.length_ns(), i64::saturating_sub),
-                by_label: BTreeMap::new(),
-            };
-            for (number, ns) in sums {
-                // Labels that differ in their kind alone are one.
-                let sum = usage
-                    .by_label
-                    .entry(labels[number as usize].clone())
-                    .or_default();
-                *sum = sum.saturating_add(ns);
-            }
-            (*stretch, usage)
+    let mut out = Vec::with_capacity(stretches.len());
+    for ((stretch, (from_ns, to_ns)), sums) in stretches.iter().zip(&spans).zip(by_label) {
+        let within = |set: &IntervalSet<i64>| set.within_ns(*from_ns, *to_ns);
+        let (compute_ns, copy_ns) = (within(&times.compute), within(&times.copy));
+        let communication_ns = within(&times.communication);
+        let busy_ns = [compute_ns, copy_ns, communication_ns].into_iter();
+        let mut usage = Usage {
+            has_devices,
+            compute_ns,
+            copy_ns,
+            communication_ns,
+            idle_ns: busy_ns.fold(stretch.length_ns(), i64::saturating_sub),
+            by_label: BTreeMap::new(),
         };
-    stretches
-        .iter()
-        .zip(&spans)
-        .zip(by_label)
-        .map(usage)
-        .collect()
+        for (number, ns) in sums {
+            // Labels that differ in their kind alone are one.
+            let label = labels[number as usize].clone();
+            let sum = usage.by_label.entry(label).or_default();
+            *sum = sum.saturating_add(ns);
+        }
+        out.push((*stretch, usage));
+    }
+    out
 }
 
 /// Kinds of device work, each without those before it.
