@@ -10,7 +10,7 @@ use crate::harness::{Dir, copy};
 const BRICKS: &str = "SELECT name, COUNT(*) AS n, SUM(dur_ns) AS ns FROM bricks \
                       GROUP BY name ORDER BY n DESC, name";
 
-fn kept(version: &str) -> PathBuf {
+pub fn kept(version: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../datasets/formats")
         .join(version)
@@ -140,7 +140,7 @@ fn a_reader_in_python_has_the_same_sums() {
     }
 }
 
-fn unpack(dir: &Dir, packed: &Path) {
+pub fn unpack(dir: &Dir, packed: &Path) {
     let unpacked = Command::new("tar")
         .args(["xzf", packed.to_str().expect("a path in UTF-8")])
         .current_dir(dir.path())

@@ -35,6 +35,7 @@ mod kineto;
 mod mutated_imports;
 mod newcomer;
 mod nsys_parquet;
+mod odd_files;
 mod operators;
 mod outputs;
 mod perfetto;

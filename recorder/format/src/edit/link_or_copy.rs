@@ -30,7 +30,12 @@ pub fn link_or_copy(
             fs::create_dir(&new).map_err(FileError::on(&new, "make the folder"))?;
             link_or_copy(&was, &new, &|_| false)?;
         } else if fs::hard_link(&was, &new).is_err() {
-            fs::copy(&was, &new).map_err(FileError::on(&new, "copy it"))?;
+            // A pipe would be waited for, and what a link leads to may have no end.
+            let copied = match kind.is_file() {
+                true => fs::copy(&was, &new),
+                false => Err(io::Error::other("expected a regular file")),
+            };
+            copied.map_err(FileError::on(&new, "copy it"))?;
         }
     }
     Ok(())

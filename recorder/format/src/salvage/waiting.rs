@@ -28,7 +28,8 @@ pub(super) fn take(
     let mut waiting = BTreeMap::new();
     for (number, table) in TABLES.iter().enumerate() {
         let path = live.join(rows_name(table.name));
-        if !path.exists() {
+        // A link that leads nowhere is there, and cannot be read.
+        if path.symlink_metadata().is_err() {
             continue;
         }
         let (memory, bytes) = match Mapping::copy_of(&path) {

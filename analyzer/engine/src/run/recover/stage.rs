@@ -121,13 +121,13 @@ impl<'a> Stage<'a> {
         Ok(sorted)
     }
 
-    /// Takes over all files that stay as they are.
-    pub(super) fn carry(&self, replaced: &BTreeSet<PathBuf>) -> Result<(), RecoverError> {
+    /// Takes over all files that stay as they are. What is no file, and no link to one, is left out and named.
+    pub(super) fn carry(&mut self, replaced: &BTreeSet<PathBuf>) -> Result<(), RecoverError> {
         self.carry_folder(Path::new(""), replaced)
     }
 
     fn carry_folder(
-        &self,
+        &mut self,
         folder: &Path,
         replaced: &BTreeSet<PathBuf>,
     ) -> Result<(), RecoverError> {
@@ -146,6 +146,13 @@ impl<'a> Stage<'a> {
                 Ok(kind) if kind.is_dir() => {
                     fs::create_dir(&to).map_err(RecoverError::io(&to, "make the folder"))?;
                     self.carry_folder(&name, replaced)?;
+                    continue;
+                }
+                Ok(_) if !entry.path().is_file() => {
+                    self.problems.push(format!(
+                        "{}: left out: it is no regular file",
+                        name.display()
+                    ));
                     continue;
                 }
                 Ok(kind) if kind.is_symlink() => fs::read_link(entry.path())
