@@ -5,7 +5,8 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Path of `.<name>.<doing>-<process>` beside `place`; those of processes that are gone are removed.
+/// Path of `.<name>.<doing>-<process>-<start>` beside `place`; those of processes that are gone are removed. The start
+/// tells the process from another one that was given its number later.
 pub(super) fn beside(place: &Path, doing: &str) -> PathBuf {
     let name = place.file_name().unwrap_or_default();
     let mut begin = OsString::from(".");
@@ -14,31 +15,69 @@ pub(super) fn beside(place: &Path, doing: &str) -> PathBuf {
     let folder = place.parent().filter(|folder| *folder != Path::new(""));
     let entries = fs::read_dir(folder.unwrap_or(Path::new(".")));
     for entry in entries.into_iter().flatten().flatten() {
-        if process(&entry.file_name(), &begin).is_some_and(is_gone) {
+        if Process::named(&entry.file_name(), &begin).is_some_and(Process::is_gone) {
             // What cannot be removed has a name that says what it is.
             let _ = remove(&entry.path());
         }
     }
-    begin.push(std::process::id().to_string());
+    begin.push(Process::this().name());
     place.with_file_name(begin)
 }
 
-/// The process in the name of a file or folder of ours.
-fn process(name: &OsStr, begin: &OsStr) -> Option<libc::pid_t> {
-    let number = name
-        .as_encoded_bytes()
-        .strip_prefix(begin.as_encoded_bytes())?;
-    std::str::from_utf8(number)
-        .ok()?
-        .parse()
-        .ok()
-        .filter(|id| *id > 0)
+/// A process of this system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Process {
+    id: libc::pid_t,
+    /// When it began, in the system's own count; `None`: not known.
+    start: Option<u64>,
 }
 
-fn is_gone(process: libc::pid_t) -> bool {
-    // SAFETY: signal 0 only asks.
-    let asked = unsafe { libc::kill(process, 0) };
-    asked != 0 && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+impl Process {
+    fn this() -> Process {
+        let id = std::process::id().cast_signed();
+        let start = start_of(id);
+        Process { id, start }
+    }
+
+    fn name(self) -> String {
+        match self.start {
+            Some(start) => format!("{}-{start}", self.id),
+            None => self.id.to_string(),
+        }
+    }
+
+    /// The process in the name of a file or folder of ours.
+    fn named(name: &OsStr, begin: &OsStr) -> Option<Process> {
+        let name = name
+            .as_encoded_bytes()
+            .strip_prefix(begin.as_encoded_bytes())?;
+        let name = std::str::from_utf8(name).ok()?;
+        let (id, start) = match name.split_once('-') {
+            Some((id, start)) => (id, Some(start.parse().ok()?)),
+            None => (name, None),
+        };
+        let id = id.parse().ok().filter(|id| *id > 0)?;
+        Some(Process { id, start })
+    }
+
+    fn is_gone(self) -> bool {
+        // SAFETY: signal 0 only asks.
+        let asked = unsafe { libc::kill(self.id, 0) };
+        if asked != 0 {
+            return io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH);
+        }
+        // Another program may have the number by now.
+        let now = start_of(self.id);
+        self.start.is_some() && now.is_some() && self.start != now
+    }
+}
+
+/// When a process began, in ticks since the system did; `None`: this system does not say.
+fn start_of(process: libc::pid_t) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The second field is a name in brackets, which may hold anything; the start is the twenty-second.
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.split_whitespace().nth(19)?.parse().ok()
 }
 
 fn remove(path: &Path) -> io::Result<()> {
@@ -58,24 +97,30 @@ mod tests {
         let gone = std::process::Command::new("true").spawn().unwrap();
         let id = gone.id();
         gone.wait_with_output().unwrap();
-        let mine = std::process::id();
+        let mine = Process::this().name();
+        let start = Process::this().start.expect("Linux says it");
         let left = [
             format!(".o.run.importing-{id}"),
-            format!(".o.run.importing-{mine}"),
+            format!(".o.run.importing-{id}-{start}"),
+            // The number of this process, which another one had before.
+            format!(".o.run.importing-{}-{}", std::process::id(), start + 1),
         ];
         let others = [
             "o.run",
             ".o.run.importing-",
             ".o.run.importing-x",
+            ".o.run.importing-1-",
             ".p.run.importing-1",
+            &format!(".o.run.importing-{mine}"),
+            // An older version of this program, which may be at work.
+            &format!(".o.run.importing-{}", std::process::id()),
         ];
         for name in left.iter().map(String::as_str).chain(others) {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let work = beside(&folder.path().join("o.run"), "importing");
-        assert_eq!(work, folder.path().join(&left[1]));
-        assert!(!folder.path().join(&left[0]).exists());
-        assert!(work.exists());
+        assert_eq!(work, folder.path().join(others[5]));
+        assert!(left.iter().all(|name| !folder.path().join(name).exists()));
         assert!(others.iter().all(|name| folder.path().join(name).exists()));
     }
 }
