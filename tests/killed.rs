@@ -270,6 +270,7 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
             "0 dropped, 0 lost",
             "unclean end",
             "rows lay in live/",
+            "no hash vouches for them",
             "model",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");

@@ -27,7 +27,7 @@ pub use facts::{
     ClockFacts, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts, WallSource,
 };
 pub use format_ranks::{rank_numbers, ranks};
-pub use problem::{Level, NOT_VERIFIED, Problem, RUN_JSON_CHANGED};
+pub use problem::{LIVE_ROWS, Level, NOT_VERIFIED, Problem, RUN_JSON_CHANGED};
 pub use report::{Finding, Header, HeaderWindow, NOT_COMPARABLE, Report, Section, SectionStatus};
 pub use severity::{Rated, Severity};
 pub use window::Window;

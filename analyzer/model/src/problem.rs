@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// The code of a problem: no hash vouches for some of the rows that are read.
 pub const NOT_VERIFIED: &str = "not_verified";
+/// The code of a problem: rows were still in the memory of the recorder, which has no hashes.
+pub const LIVE_ROWS: &str = "live";
 /// The code of a problem: nothing that `run.json` says is certain.
 pub const RUN_JSON_CHANGED: &str = "run_json_changed";
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use trueno_format::run_json::Joined;
 use trueno_model::units::{self, Unit};
 use trueno_model::{
-    Cell, Header, HeaderWindow, Problem, RankFacts, Report, RunState, WallSource, rank_numbers,
-    width,
+    Cell, Header, HeaderWindow, LIVE_ROWS, Problem, RankFacts, Report, RunState, WallSource,
+    rank_numbers, width,
 };
 use trueno_plugin::agreeing;
 
@@ -391,6 +391,12 @@ fn incomplete(report: &Report) -> Vec<String> {
         .filter(|problem| matches!(&*problem.code, "rank_missing" | "rank_lost"));
     let doubts = report.problems.iter().filter(|problem| problem.is_doubt());
     reasons.extend(doubts.map(|problem| problem.text.clone()));
+    let live = report
+        .problems
+        .iter()
+        .filter(|problem| problem.code == LIVE_ROWS);
+    let without_hint = |text: &str| text.split(" (hint:").next().unwrap_or(text).to_owned();
+    reasons.extend(live.map(|problem| without_hint(&problem.text)));
     reasons.extend(of_ranks.map(|problem| problem.text.clone()));
     if reasons.is_empty() {
         reasons.push("see the problems below".into());

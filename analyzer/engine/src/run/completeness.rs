@@ -8,7 +8,9 @@ use std::path::Path;
 use trueno_format::run_json::{RunJson, State};
 use trueno_format::salvage::{self, Salvaged};
 use trueno_format::schema::{self, FORMAT_MAJOR, FORMAT_MINOR};
-use trueno_model::{NOT_VERIFIED, Problem, RunFacts, RunState, TableFacts, WallSource, width};
+use trueno_model::{
+    LIVE_ROWS, NOT_VERIFIED, Problem, RunFacts, RunState, TableFacts, WallSource, width,
+};
 use trueno_plugin::{agreeing, counted};
 
 use super::columns::Published;
@@ -232,12 +234,13 @@ pub(super) fn rest_problems(
     let rows = rows.fold(0, u64::saturating_add);
     if rows > 0 {
         let text = format!(
-            "{} lay in live/, where rows wait for their segment, and {} read from there \
+            "{} lay in live/, where rows wait for their segment, and {} read from there; no hash vouches for {} \
              (hint: `trueno-analyze recover` writes segments of them)",
             counted(rows, "row", "rows"),
-            agreeing(rows, "is", "are")
+            agreeing(rows, "is", "are"),
+            agreeing(rows, "it", "them")
         );
-        problems.push(Problem::info("live", text));
+        problems.push(Problem::info(LIVE_ROWS, text));
     }
     let unsafe_run = run.is_some_and(|run| run.recorder.crash_safe == Some(false));
     if unsafe_run && matches!(writer, Writer::Gone { .. }) {
