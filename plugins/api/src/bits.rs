@@ -82,7 +82,7 @@ mod tests {
     fn zeros_are_counted_within_the_rows() {
         let bytes = [0b1010_0110_u8, 0b0111_1011, 0xff, 0x00, 0b0000_0001];
         for offset in 0..40 {
-            for len in 0..=40 - offset {
+            for len in (0..=40 - offset).step_by(if cfg!(miri) { 3 } else { 1 }) {
                 // SAFETY: offset + len is at most the 40 bits there are.
                 let bits = unsafe { Bits::new(bytes.as_ptr(), offset, len) };
                 let expected: Vec<bool> = (offset..offset + len)

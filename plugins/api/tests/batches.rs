@@ -39,7 +39,7 @@ fn rows(least: usize) -> impl Strategy<Value = Vec<Row>> {
         prop::option::of("[aé算]{0,3}"),
     );
     let row = cells.prop_map(|(i, u, f, b, t)| Row { i, u, f, b, t });
-    let nullable = prop::collection::vec(row, least..40);
+    let nullable = prop::collection::vec(row, least..if cfg!(miri) { 12 } else { 40 });
     (nullable, any::<bool>()).prop_map(|(mut rows, is_full)| {
         // Whole batches without a null take another way.
         for row in rows.iter_mut().filter(|_| is_full) {

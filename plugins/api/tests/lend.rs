@@ -40,11 +40,16 @@ fn read(mut stream: ArrowArrayStream) -> Table {
 
 #[test]
 fn a_table_survives_the_trip_in_batches_of_any_size() {
+    let counts: &[usize] = if cfg!(miri) {
+        &[0, 1, 9]
+    } else {
+        &[0, 1, 7, 8, 9, 30]
+    };
     for nulls in [false, true] {
-        for rows in [0, 1, 7, 8, 9, 30] {
+        for rows in counts.iter().copied() {
             let table = table(rows, nulls);
             assert_eq!(read(export_stream(table.clone())), table);
-            for batch_rows in 0..=rows + 1 {
+            for batch_rows in (0..=rows + 1).step_by(if cfg!(miri) { 4 } else { 1 }) {
                 assert_eq!(
                     read(export_batches(table.clone(), batch_rows)),
                     table,
