@@ -28,7 +28,7 @@ pub(super) fn beside(place: &Path, doing: &str) -> PathBuf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Process {
     id: libc::pid_t,
-    /// When it began, in the system's own count; `None`: not known.
+    /// Its begin, in the system's own count; `None`: not known.
     start: Option<u64>,
 }
 
@@ -72,7 +72,7 @@ impl Process {
     }
 }
 
-/// When a process began, in ticks since the system did; `None`: this system does not say.
+/// The begin of a process, in ticks since the system did; `None`: this system does not say.
 fn start_of(process: libc::pid_t) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     // The second field is a name in brackets, which may hold anything; the start is the twenty-second.

@@ -1,5 +1,7 @@
 //! Runs written by hand, for tests of plugins that read [`lanes`](crate::lanes): rows in, inputs out.
 
+pub mod simulated_job;
+
 use trueno_plugin::{Table, TableBuilder};
 
 /// A row of any table with intervals; what a table does not have is not used.

@@ -1,10 +1,7 @@
 //! Simulated jobs: clocks are recovered within what is stated, the late rank is found.
 
-#[allow(dead_code, reason = "`lateness` uses all of it")]
-mod simulator;
-
 use proptest::prelude::*;
-use simulator::{Job, Planted};
+use trueno_analysis::testing::simulated_job::{Job, Planted};
 use trueno_plugin::Table;
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin_collectives::Collectives;

@@ -66,7 +66,7 @@ impl<'a> Causes<'a> {
             .i64("excess_ns", of().map(|of| of.excess_ns))
     }
 
-    /// What made the rank late that others waited for longest; none if that is not known.
+    /// The reason why the rank is late that others waited for longest; none if that is not known.
     pub fn finding(&self) -> Option<Finding> {
         let rank = self.worst()?;
         let known = self.0.iter();

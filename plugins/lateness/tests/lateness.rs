@@ -1,11 +1,7 @@
 //! Simulated jobs: the reason why a rank is late is found, and the same rank by rank.
 
-#[path = "../../collectives/tests/simulator/mod.rs"]
-#[allow(dead_code, reason = "`collectives` uses all of it")]
-mod simulator;
-
 use proptest::prelude::*;
-use simulator::{Job, Planted};
+use trueno_analysis::testing::simulated_job::{Job, Planted};
 use trueno_plugin::TableBuilder;
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin_lateness::Lateness;

@@ -1,34 +1,40 @@
 //! Jobs with known truth: ranks with clocks of their own, groups, a rank that is late for a reason.
 
-use trueno_analysis::testing::{Row, RunFixture};
 use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
 use trueno_plugin::{Table, TableBuilder};
+
+use super::{Row, RunFixture};
 
 /// Reason why a rank is late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Planted {
+    /// Its kernel takes longer.
     Compute,
+    /// Its input does.
     Input,
+    /// Its launches do.
     Launch,
+    /// Its host does something else.
     Host,
 }
 
 impl Planted {
+    /// All variants.
     pub const ALL: [Self; 4] = [Self::Compute, Self::Input, Self::Launch, Self::Host];
 }
 
 /// A small generator (xorshift64*), the same everywhere.
-pub struct Random(pub u64);
+struct Random(u64);
 
 impl Random {
-    pub fn below(&mut self, limit: i64) -> i64 {
+    fn below(&mut self, limit: i64) -> i64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
         self.0 ^= self.0 >> 27;
         (self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) >> 33) as i64 % limit.max(1)
     }
 
-    pub fn around(&mut self, spread: i64) -> i64 {
+    fn around(&mut self, spread: i64) -> i64 {
         self.below(2 * spread + 1) - spread
     }
 }
@@ -36,26 +42,32 @@ impl Random {
 /// A job to be simulated.
 #[derive(Clone, Debug)]
 pub struct Job {
+    /// Its ranks.
     pub ranks: u32,
     /// Ranks of a tensor-parallel group; 1: no such groups.
     pub tensor_parallel: u32,
     /// Each rank sends to the next in each step.
     pub is_pipeline: bool,
+    /// Its steps, each with an all-reduce of all ranks.
     pub steps: i64,
     /// Who is late, for which reason, by how much in each step.
     pub late: Option<(u32, Planted, i64)>,
     /// Offset and drift (ppm) of each rank's clock.
     pub clocks: Vec<(i64, i64)>,
+    /// Time of a transfer.
     pub transfer_ns: i64,
     /// Parts in this many of a thousand are not recorded.
     pub dropped: i64,
+    /// The programs state numbers of collectives.
     pub states_sequence: bool,
     /// The programs state their collectives; false: there are kernels alone.
     pub is_stated: bool,
+    /// Seed of all that is drawn.
     pub seed: u64,
 }
 
 impl Job {
+    /// A job with a late rank and clocks that are off.
     pub fn random(seed: u64) -> Self {
         let mut random = Random(seed * 2_654_435_761 + 1);
         let ranks = [2, 4, 8][random.below(3) as usize];
@@ -128,7 +140,7 @@ impl Job {
         for step in 1..self.steps {
             let of = |step: i64| met.iter().filter(move |(of, ..)| *of == step);
             let came = || of(step).map(|(_, _, arrive_ns, _)| *arrive_ns);
-            let last_ns = came().max().unwrap();
+            let last_ns = came().max().unwrap_or(0);
             let caused_ns: i64 = came().map(|ns| last_ns - ns).sum();
             for ((_, rank, _, left_ns), (_, _, arrive_ns, _)) in of(step - 1).zip(of(step)) {
                 let from_ns = self.local(*rank, *left_ns);
@@ -398,9 +410,7 @@ impl<'a> Rows<'a> {
     fn tables(self) -> Vec<TableBuilder> {
         let stated = || self.stated.iter();
         let none = || stated().map(|_| None::<u64>);
-        let groups: Vec<String> = stated()
-            .map(|of| serde_json::to_string(&of.ranks).unwrap())
-            .collect();
+        let groups: Vec<String> = stated().map(|of| format!("{:?}", of.ranks)).collect();
         let own = vec![
             Table::build("stated").i64("n", [self.stated.len() as i64]),
             Table::build("missing").text("code", [""; 0]),
