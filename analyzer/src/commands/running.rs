@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use trueno_host::plugin::{Execution, Registry};
+use trueno_host::plugin::{Execution, Plugin, Registry};
 use trueno_model::units;
 
 use super::stderr::Stderr;
@@ -30,7 +30,10 @@ impl Running {
     /// Of these plugins; shows nothing where nobody looks.
     pub(super) fn new(registry: &Registry, stderr: &Stderr) -> Running {
         let begun = Begun::default();
-        let is_seen = io::stderr().is_terminal() && !stderr.is_quiet();
+        // What a plugin writes in this process would go where the line is drawn.
+        let is_foreign = |plugin: &Plugin| matches!(plugin.execution, Execution::InProcess(functions) if functions.is_foreign());
+        let has_foreign = registry.plugins.iter().any(is_foreign);
+        let is_seen = io::stderr().is_terminal() && !stderr.is_quiet() && !has_foreign;
         let limits = limits(registry);
         let shown = is_seen.then(|| {
             let (send, receive) = mpsc::channel();

@@ -1,9 +1,9 @@
 //! Messages on standard error.
 
-use std::io::Write;
 use std::path::Path;
 
 use trueno_engine::run::Run;
+use trueno_host::plugin::write_to_own_stderr;
 use trueno_model::width::printable;
 use trueno_render::style::{Meaning, Palette};
 
@@ -71,10 +71,6 @@ impl Stderr {
     fn say(&self, meaning: Meaning, lead: &str, text: &str) {
         let text = printable(text);
         // With standard error gone there is nobody left to tell.
-        let _ = writeln!(
-            std::io::stderr(),
-            "{} {text}",
-            self.palette.paint(meaning, lead)
-        );
+        let _ = write_to_own_stderr(&format!("{} {text}\n", self.palette.paint(meaning, lead)));
     }
 }

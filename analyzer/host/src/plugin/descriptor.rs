@@ -134,9 +134,16 @@ pub struct Functions {
     pub(super) run: abi::RunFn,
     /// The part of a rank, and merging.
     pub(super) parts: Option<(abi::RunFn, abi::RunFn)>,
+    /// The library does not ship with the program: what it writes is not the program's.
+    pub(super) is_foreign: bool,
 }
 
 impl Functions {
+    /// Tells whether the library does not ship with the program.
+    pub fn is_foreign(self) -> bool {
+        self.is_foreign
+    }
+
     /// The function of a stage; one that the plugin does not have is its whole analysis.
     pub(super) fn of(self, stage: Stage) -> abi::RunFn {
         match (stage, self.parts) {

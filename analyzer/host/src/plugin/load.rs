@@ -170,6 +170,7 @@ unsafe fn read_plugin(raw: *const abi::Plugin) -> Result<(Descriptor, Functions)
     let functions = Functions {
         run: entry,
         parts: parts.map(|parts| (parts.part, parts.merge)),
+        is_foreign: false,
     };
     Ok((descriptor, functions))
 }

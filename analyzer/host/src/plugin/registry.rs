@@ -86,8 +86,10 @@ impl Registry {
         for candidate in found.candidates {
             let loaded = if search.isolates(&candidate.file) {
                 load_isolated(&candidate.file, &search.isolation.limits)
-            } else {
+            } else if search.ships(&candidate.file) {
                 load(&candidate.file)
+            } else {
+                load_foreign(&candidate.file)
             };
             match loaded {
                 Ok(plugin) => registry.add(plugin, candidate.explicit)?,
@@ -189,6 +191,17 @@ impl Registry {
         ));
         text
     }
+}
+
+/// As [`load`], of a library that does not ship with the program.
+fn load_foreign(file: &Path) -> Result<Plugin, LoadError> {
+    #[cfg(target_os = "linux")]
+    let _output = super::foreign_output::ForeignOutput::begin();
+    let mut plugin = load(file)?;
+    if let Execution::InProcess(functions) = &mut plugin.execution {
+        functions.is_foreign = true;
+    }
+    Ok(plugin)
 }
 
 /// As [`load`], in a process of its own; nothing of the library runs in this one.

@@ -6,6 +6,8 @@ use trueno_engine::query::Claims;
 
 use super::call::{call, empty, judge};
 use super::descriptor::{Execution, Plugin, Stage};
+#[cfg(target_os = "linux")]
+use super::foreign_output::ForeignOutput;
 use super::inputs::{Sources, gather};
 use super::outcome::Outcome;
 use super::{isolate, lazy_inputs};
@@ -22,6 +24,8 @@ pub fn run(
 ) -> Outcome {
     if let Execution::InProcess(functions) = &plugin.execution {
         let entry = functions.of(stage);
+        #[cfg(target_os = "linux")]
+        let _output = functions.is_foreign().then(ForeignOutput::begin);
         return lazy_inputs::run(plugin, entry, stage, sources, claims, options);
     }
     match gather(plugin, stage, sources, claims) {
@@ -51,6 +55,8 @@ fn lend(plugin: &Plugin, stage: Stage, inputs: Vec<Option<ClosedRows>>, options:
                 .into_iter()
                 .map(|rows| rows.map_or_else(empty, ClosedRows::into_stream))
                 .collect();
+            #[cfg(target_os = "linux")]
+            let _output = functions.is_foreign().then(ForeignOutput::begin);
             let (status, taken) = call(functions.of(stage), streams, options, stage, None);
             judge(status, taken)
         }
