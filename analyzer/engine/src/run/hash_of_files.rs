@@ -1,10 +1,11 @@
 //! A hash of a run's files: of two runs with the same one, all tables are the same.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use trueno_format::journal::JOURNAL;
+use trueno_format::regular_file;
 use trueno_format::run_json::RUN_JSON;
 use xxhash_rust::xxh3::Xxh3;
 
@@ -78,7 +79,7 @@ fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
 /// # Errors
 /// It cannot be read.
 pub fn add_content(file: &Path, hash: &mut Xxh3) -> io::Result<()> {
-    let mut file = File::open(file)?;
+    let mut file = regular_file::open(file)?;
     let mut buffer = vec![0; 1 << 20];
     let mut length: u64 = 0;
     loop {

@@ -1,4 +1,4 @@
-//! What plugins that do not ship write from within this process: a terminal gets it line by line, marked, without what
+//! Output of plugins that do not ship, from within this process: a terminal gets it line by line, marked, without what
 //! could move its cursor, change its colours or pass for a line of ours.
 //!
 //! While such a library is loaded or called, standard output and error are a pipe. Its other end is read by a process
@@ -101,7 +101,7 @@ pub fn write_to_own_stderr(text: &str) -> io::Result<()> {
     }
 }
 
-/// What is held back by the C library, of this process or of a plugin, is written.
+/// Writes out all that the C library holds back, of this process or of a plugin.
 fn flush() {
     let _ = io::stdout().flush();
     // SAFETY: null means all streams.
@@ -184,7 +184,7 @@ struct Marked {
     bytes: [u8; 2 * READ_BYTES],
     length: usize,
     is_in_line: bool,
-    /// Where it goes; `None`: standard output of the child. For tests.
+    /// Its destination; `None`: standard output of the child. For tests.
     #[cfg(test)]
     into: Option<Vec<u8>>,
 }
