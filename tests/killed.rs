@@ -10,7 +10,7 @@ use trueno_engine::query::collect_in_order;
 use trueno_engine::run::{Recovered, Run, recover};
 use trueno_model::{Level, RunState, TableInfo};
 
-use crate::harness::{Dir, ends};
+use crate::harness::{Dir, copy, ends};
 use crate::victim::{self, Counts, LANES, TABLES, When, start};
 
 /// Number of kills; without it, as many as a build can wait for.
@@ -283,4 +283,42 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
             "{role}"
         );
     }
+}
+
+#[test]
+fn files_of_live_that_somebody_deletes_or_empties_are_missed() {
+    let template = Dir::new();
+    let run = victim::kill(&template, "drop", When::Batches(3));
+    let live = fs::read_dir(run.join("live")).unwrap();
+    let mut files: Vec<_> = live.map(|entry| entry.unwrap().file_name()).collect();
+    files.sort();
+    assert!(files.len() > 6, "{files:?}");
+    for file in files {
+        for deletes in [true, false] {
+            let dir = Dir::new();
+            copy(&run, &dir.join("killed.run"));
+            let path = dir.join("killed.run/live").join(&file);
+            match deletes {
+                true => fs::remove_file(&path).unwrap(),
+                false => fs::write(&path, "").unwrap(),
+            }
+            let text = dir.command(&["info", "killed.run"]).exits(0).stdout;
+            let name = file.to_str().unwrap();
+            let is_told = text.contains(name)
+                || name.ends_with(".ring") && text.contains("rings")
+                // Without names, no row of any file can be read.
+                || name == "log.jsonl" && text.contains("rows are damaged and left out");
+            assert!(is_told, "{name}, deleted: {deletes}\n{text}");
+            let is_of_rows = name.ends_with(".rows") || name.ends_with(".ring");
+            let is_known = text.contains("0 lost");
+            assert!(
+                !(is_of_rows && is_known),
+                "{name}, deleted: {deletes}\n{text}"
+            );
+        }
+    }
+    fs::remove_dir_all(run.join("live")).unwrap();
+    fs::create_dir(run.join("live")).unwrap();
+    let text = template.command(&["info", "killed.run"]).exits(0).stdout;
+    assert!(text.contains("live: empty"), "{text}");
 }

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use trueno_format::live::{COUNTS, Entry, LIVE, LOG, Log, LostRows, ring_name, rows_name};
+use trueno_format::live::{COUNTS, Entry, LIVE, LOG, LiveCounts, Log, ring_name, rows_name};
 use trueno_format::mapped_file::HEADER_BYTES;
 use trueno_format::mapping::Mapping;
 use trueno_format::ring::Ring;
+use trueno_format::schema::TABLES;
 
 use crate::lock::lock;
 
@@ -86,23 +87,34 @@ impl Live {
     pub fn ring(&self, capacity: usize) -> Option<Arc<Ring>> {
         let number = self.next_ring.fetch_add(1, Ordering::Relaxed);
         let memory = self.memory(&ring_name(number), Ring::bytes(capacity)?)?;
-        Some(Ring::new(memory, number, capacity))
+        let ring = Ring::new(memory, number, capacity);
+        if let (true, Some(counts)) = (ring.is_in_file(), self.counts()) {
+            counts.files().add_ring();
+        }
+        Some(ring)
     }
 
     /// Removes the file of a ring that is not used again.
     pub fn remove_ring(&self, ring: &Ring) {
         if let (Some(folder), true) = (&self.folder, ring.is_in_file()) {
+            if let Some(counts) = self.counts() {
+                counts.files().remove_ring();
+            }
             // If it stays: it says that no thread uses it.
             let _ = fs::remove_file(folder.join(ring_name(ring.number())));
         }
     }
 
     /// Memory for the waiting rows of a table.
-    pub fn rows(&self, table: &str, bytes: usize) -> Option<Mapping> {
-        self.memory(&rows_name(table), bytes)
+    pub fn rows(&self, table: usize, bytes: usize) -> Option<Mapping> {
+        let memory = self.memory(&rows_name(TABLES[table].name), bytes)?;
+        if let (true, Some(counts)) = (memory.is_in_file(), self.counts()) {
+            counts.files().add_rows(table);
+        }
+        Some(memory)
     }
 
-    pub fn counts(&self) -> Option<&LostRows> {
+    pub fn counts(&self) -> Option<&LiveCounts> {
         // SAFETY: a page of zeros is a valid state of the counts, and it lives as long as self.
         self.counts
             .as_ref()

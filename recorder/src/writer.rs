@@ -223,9 +223,9 @@ impl Tables {
     #[cold]
     fn make_room(&mut self, number: usize, rows: usize, files: &mut RunFiles) {
         self.flush(number, files);
-        let (live, name) = (&self.shared.live, TABLES[number].name);
+        let live = &self.shared.live;
         let table = &mut self.tables[number];
-        if table.columns(|bytes| live.rows(name, bytes)).is_none() {
+        if table.columns(|bytes| live.rows(number, bytes)).is_none() {
             self.shared.lose(number, rows as u64);
         }
     }

@@ -182,6 +182,12 @@ impl RunFacts {
             .map(|table| table.rows_read)
             .fold(0, u64::saturating_add)
     }
+
+    /// True if there is a table of which it is not known how many rows were lost: [`RunFacts::rows_lost`] are at least
+    /// those.
+    pub fn lost_uncounted(&self) -> bool {
+        self.tables.iter().any(|table| table.rows_lost.is_none())
+    }
 }
 
 fn is_zero(rows: &u64) -> bool {

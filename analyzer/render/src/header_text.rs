@@ -184,10 +184,11 @@ fn events(header: &Header) -> String {
         Some(n) => format!("{} dropped", count(n)),
         None => "drops not known".to_owned(),
     };
-    let lost = if facts.rows_lost > 0 {
-        format!(", {} lost", count(facts.rows_lost))
-    } else {
-        String::new()
+    let lost = match (facts.rows_lost, facts.lost_uncounted()) {
+        (0, false) => String::new(),
+        (0, true) => ", losses not known".to_owned(),
+        (rows, true) => format!(", at least {} lost", count(rows)),
+        (rows, false) => format!(", {} lost", count(rows)),
     };
     format!("{}, {dropped}{lost}", count(facts.rows))
 }

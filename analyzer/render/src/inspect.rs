@@ -137,10 +137,14 @@ fn state(facts: &RunFacts) -> String {
         Some(rows) => format!("{rows} dropped"),
         None => "dropped: not known".to_owned(),
     };
+    let lost = match (facts.rows_lost, facts.lost_uncounted()) {
+        (0, true) => "lost: not known".to_owned(),
+        (rows, true) => format!("at least {rows} lost"),
+        (rows, false) => format!("{rows} lost"),
+    };
     format!(
-        "{}{clean}; {complete}: {dropped}, {} lost",
-        facts.state.as_str(),
-        facts.rows_lost
+        "{}{clean}; {complete}: {dropped}, {lost}",
+        facts.state.as_str()
     )
 }
 

@@ -42,6 +42,7 @@ pub fn report(sections: Vec<Section>) -> Report {
         tables: vec![TableFacts {
             name: "bricks".into(),
             rows_read: 1_234,
+            rows_lost: Some(0),
             ..TableFacts::default()
         }],
         values: BTreeMap::new(),

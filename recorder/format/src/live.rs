@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `<number>.ring` | a thread's ring: records published and not yet taken by the writer |
 //! | `<table>.rows` | rows that wait for their batch |
-//! | `counts` | rows lost without a ring of their own |
+//! | `counts` | rows lost without a ring of their own; files made, so that a deleted one is missed |
 //! | `log.jsonl` | names, clocks, and other rare things; locked while the writer lives |
 //!
 //! Rings, rows and counts are mapped and shared: a store is in the file at once, at the cost
@@ -15,12 +15,14 @@ mod log;
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use log::{Entry, LOG, Log, LoggedThread, parse as parse_log, read as read_log};
 
 use crate::mapped_file::HEADER_BYTES;
 use crate::regular_file;
 use crate::row_counters::{FirstCounters, LaterCounters, MappedCounters};
+use crate::schema::TABLES;
 
 /// Name of the folder in the run directory.
 pub const LIVE: &str = "live";
@@ -29,17 +31,58 @@ pub const COUNTS: &str = "counts";
 
 /// The content of `counts`.
 #[repr(C)]
-pub struct LostRows {
+pub struct LiveCounts {
     no_ring_first: FirstCounters,
     unwritten_first: FirstCounters,
     // Behind what older recorders wrote.
     no_ring_later: LaterCounters,
     unwritten_later: LaterCounters,
+    files: LiveFiles,
 }
 
-const _: () = assert!(size_of::<LostRows>() <= HEADER_BYTES);
+/// Files of the folder that were made and not removed again by the recorder: others may delete some.
+#[repr(C)]
+pub struct LiveFiles {
+    rings_made: AtomicU64,
+    rings_removed: AtomicU64,
+    /// A bit for each table.
+    tables: AtomicU64,
+}
 
-impl LostRows {
+const _: () = assert!(TABLES.len() <= u64::BITS as usize);
+
+impl LiveFiles {
+    /// Counts a ring's file, which is there.
+    pub fn add_ring(&self) {
+        self.rings_made.fetch_add(1, Ordering::Release);
+    }
+
+    /// Counts a ring's file, before it is removed.
+    pub fn remove_ring(&self) {
+        self.rings_removed.fetch_add(1, Ordering::Release);
+    }
+
+    /// Counts the file of a table's waiting rows, which is there.
+    pub fn add_rows(&self, table: usize) {
+        self.tables.fetch_or(1 << table, Ordering::Release);
+    }
+
+    /// Rings whose files must be there.
+    pub fn rings(&self) -> u64 {
+        let removed = self.rings_removed.load(Ordering::Acquire);
+        let made = self.rings_made.load(Ordering::Acquire);
+        made.saturating_sub(removed)
+    }
+
+    /// True if the file of a table's waiting rows must be there.
+    pub fn has_rows(&self, table: usize) -> bool {
+        self.tables.load(Ordering::Acquire) >> table & 1 == 1
+    }
+}
+
+const _: () = assert!(size_of::<LiveCounts>() <= HEADER_BYTES);
+
+impl LiveCounts {
     /// Events of threads that could not get a ring.
     pub fn no_ring(&self) -> MappedCounters<'_> {
         MappedCounters {
@@ -54,6 +97,11 @@ impl LostRows {
             first: &self.unwritten_first,
             later: &self.unwritten_later,
         }
+    }
+
+    /// Files that are there; older recorders counted none.
+    pub fn files(&self) -> &LiveFiles {
+        &self.files
     }
 }
 

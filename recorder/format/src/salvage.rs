@@ -13,7 +13,7 @@ mod rings;
 mod table;
 mod waiting;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::dropped_names;
@@ -50,6 +50,8 @@ pub struct Salvaged {
     pub sources: BTreeMap<String, String>,
     /// Of the recorder's clock, measured over the whole run.
     pub ticks_per_second: Option<f64>,
+    /// Tables that lost rows whose number is not known.
+    pub lost_uncounted: BTreeSet<&'static str>,
     /// Things that were left and cannot be used, and why; in words.
     pub problems: Vec<String>,
 }
@@ -135,6 +137,12 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     }
     let mut found = LiveFolder::read(&live)?;
     let (disk, cut) = on_disk::read(run);
+    if found.is_empty && !disk.is_empty() {
+        found.problem(
+            &live,
+            "empty; what waited there is lost, how many rows is not known",
+        );
+    }
     let mut salvaged = Salvaged {
         ticks_per_second: Timeline::ticks_per_second_between(&found.pairs),
         ..Salvaged::default()
@@ -156,10 +164,11 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
             facts::add(&found, &mut rows.timeline, &disk, off, &mut tables);
         }
         None if found.rings.iter().all(|ring| ring.unread() == 0) => {}
-        None => found.problems.push(format!(
-            "{}: no reading of the clocks; the rows in rings have no times and are left out",
-            live.display()
-        )),
+        None => {
+            found.lost_rings = true;
+            let text = "no reading of the clocks; the rows in rings have no times and are left out";
+            found.problem(&live, text);
+        }
     }
     for (number, table) in TABLES.iter().enumerate() {
         let dropped = found.dropped(number);
@@ -171,6 +180,14 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     }
     (salvaged.values, salvaged.sources) = (found.values, found.sources);
     salvaged.problems = found.problems;
+    salvaged.lost_uncounted = match found.lost_rings {
+        true => TABLES.iter().map(|table| table.name).collect(),
+        false => found
+            .lost_rows
+            .iter()
+            .map(|table| TABLES[*table].name)
+            .collect(),
+    };
     salvaged.segments = tables.finish(&mut salvaged.problems);
     Ok(Some(salvaged))
 }

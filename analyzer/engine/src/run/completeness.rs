@@ -108,6 +108,11 @@ pub(super) fn fill(
         });
         table.dropped = facts.dropped.map(|_| *dropped);
     }
+    for name in rest.iter().flat_map(|rest| &rest.lost_uncounted) {
+        if let Some(table) = tables.get_mut(name) {
+            (table.rows_lost, table.rows_expected) = (None, None);
+        }
+    }
     for (name, table) in &mut tables {
         table.name = (*name).to_owned();
         if facts.dropped.is_some() && table.dropped.is_none() {

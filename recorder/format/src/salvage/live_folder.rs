@@ -1,6 +1,6 @@
 //! The folder `live/` of a dead writer: its log, rings and counts, as they were found.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -13,7 +13,7 @@ use crate::collective::Collective;
 use crate::dropped_names::NamedRows;
 use crate::error::Error;
 use crate::kernel_source::PtxHash;
-use crate::live::{COUNTS, Entry, LOG, LoggedThread, LostRows, read_log};
+use crate::live::{COUNTS, Entry, LOG, LiveCounts, LoggedThread, read_log};
 use crate::mapped_file::{FileKind, HEADER_BYTES};
 use crate::mapping::Mapping;
 use crate::ring::Ring;
@@ -43,10 +43,20 @@ pub(super) struct LiveFolder {
     pub ptx: Vec<(u64, String, u64)>,
     pub sources: BTreeMap<String, String>,
     pub rings: Vec<Arc<Ring>>,
+    /// Files of rings that were made completely, used or not.
+    finished_rings: u64,
     /// Dropped rows, by table.
     dropped: RowCounters,
     /// Those whose name is known.
     pub dropped_names: NamedRows,
+    /// Nothing at all lies there.
+    pub is_empty: bool,
+    /// Tables that a file of waiting rows was made for.
+    pub has_rows: BTreeSet<usize>,
+    /// Tables whose waiting rows are lost, all or some.
+    pub lost_rows: BTreeSet<usize>,
+    /// Rows of rings are lost, of tables that are not known.
+    pub lost_rings: bool,
     pub problems: Vec<String>,
 }
 
@@ -68,13 +78,17 @@ impl LiveFolder {
                 }
             }
             // Made before all else: the process died before it could record anything.
-            Err(error) if error.kind() == ErrorKind::NotFound && !has_rings(live) => {}
+            Err(error)
+                if error.kind() == ErrorKind::NotFound
+                    && !has_rings(live)
+                    && !live.join(COUNTS).exists() => {}
             Err(error) => found.problem(&log, &format!("cannot be read: {error}")),
         }
         let mut files: Vec<PathBuf> = fs::read_dir(live)
             .and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect())
             .map_err(|e| Error::io(live, "list the folder", e))?;
         files.sort_unstable();
+        found.is_empty = files.is_empty();
         for path in files.iter().filter(|path| is_ring(path)) {
             found.ring(path, &logged);
         }
@@ -162,13 +176,18 @@ impl LiveFolder {
         };
         let (memory, bytes) = match Mapping::copy_of(path) {
             Ok(copy) => copy,
-            Err(error) => return self.problem(path, &format!("cannot be read: {error}")),
+            Err(error) => {
+                self.lost_rings = true;
+                return self.problem(path, &format!("cannot be read: {error}"));
+            }
         };
         if !FileKind::is_finished_in(&memory, bytes) {
-            // The process died while it made the file: it has held nothing yet.
+            // The process died while it made the file, and it has held nothing yet; or it was emptied.
             return;
         }
+        self.finished_rings += 1;
         let Some(ring) = Ring::restored(memory, bytes, number) else {
+            self.lost_rings = true;
             return self.problem(
                 path,
                 "damaged, or of another version; its rows are lost (hint: use the version of \
@@ -207,13 +226,27 @@ impl LiveFolder {
         match Mapping::copy_of(path) {
             Ok((page, bytes)) if bytes >= HEADER_BYTES => {
                 // SAFETY: the page is long enough and aligned; any bits are valid counts.
-                let counts: &LostRows = unsafe { page.base().cast().as_ref() };
+                let counts: &LiveCounts = unsafe { page.base().cast().as_ref() };
                 self.add_dropped(path, |table| {
                     let (no_ring, unwritten) = (counts.no_ring(), counts.unwritten());
                     no_ring.get(table).saturating_add(unwritten.get(table))
                 });
+                let made = counts.files().rings();
+                let deleted = made.saturating_sub(self.finished_rings);
+                if deleted > 0 {
+                    let text = format!(
+                        "{deleted} of {made} rings are empty or not there any more; the rows that they held \
+                         are lost, how many is not known"
+                    );
+                    self.problem(&path.with_file_name(""), &text);
+                    self.lost_rings = true;
+                }
+                self.has_rows = (0..TABLES.len())
+                    .filter(|table| counts.files().has_rows(*table))
+                    .collect();
             }
-            Ok(_) => {}
+            Ok(_) if self.rings.is_empty() => {}
+            Ok(_) => self.problem(path, "cut short; rows that it counted are not told"),
             // The process died before it had made them.
             Err(error) if error.kind() == ErrorKind::NotFound && self.rings.is_empty() => {}
             Err(error) => self.problem(path, &format!("cannot be read: {error}")),

@@ -30,20 +30,31 @@ pub(super) fn take(
         let path = live.join(rows_name(table.name));
         // A link that leads nowhere is there, and cannot be read.
         if path.symlink_metadata().is_err() {
+            if found.has_rows.contains(&number) {
+                let text = "not there any more; the rows that waited in it are lost, how many is not known";
+                found.problem(&path, text);
+                found.lost_rows.insert(number);
+            }
             continue;
         }
         let (memory, bytes) = match Mapping::copy_of(&path) {
             Ok(copy) => copy,
             Err(error) => {
                 found.problem(&path, &format!("cannot be read: {error}"));
+                found.lost_rows.insert(number);
                 continue;
             }
         };
         if !FileKind::is_finished_in(&memory, bytes) {
+            if found.has_rows.contains(&number) && bytes < HEADER_BYTES {
+                found.problem(&path, "cut short; the rows that waited in it are lost");
+                found.lost_rows.insert(number);
+            }
             continue;
         }
         let Some(rows) = WaitingFile::new(&memory, bytes, table) else {
             found.problem(&path, "damaged, or of another version; its rows are lost");
+            found.lost_rows.insert(number);
             continue;
         };
         let on_disk = disk.get(table.name).copied().unwrap_or_default();
@@ -57,6 +68,7 @@ pub(super) fn take(
         let damaged = rows.copy(found, number, tables);
         if damaged > 0 {
             found.problem(&path, &format!("{damaged} rows are damaged and left out"));
+            found.lost_rows.insert(number);
         }
     }
     waiting
