@@ -45,6 +45,8 @@ enum Format {
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Need {
+    /// System calls of any program.
+    Calls,
     /// NVTX ranges of any program.
     Ranges,
     /// Kernels, transfers, calls of any CUDA program.
@@ -72,6 +74,8 @@ impl Verdict {
 struct Findings {
     /// Spans of programs that link the recorder.
     spans: Verdict,
+    /// System calls of any program.
+    calls: Verdict,
     ranges: Verdict,
     cuda: Verdict,
     /// Hardware counters, by Nsight Compute.
@@ -101,6 +105,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         .map_err(Failure::Output)?;
     let there = match args.need {
         None => true,
+        Some(Need::Calls) => findings.calls.possible,
         Some(Need::Ranges) => findings.ranges.possible,
         Some(Need::Cuda) => findings.cuda.possible,
     };
@@ -132,6 +137,7 @@ fn look(args: &Args) -> Findings {
         .or_else(|| no_ranges.clone());
     Findings {
         spans: Verdict::new(None),
+        calls: Verdict::new(trueno_tracer::check().err().map(|error| error.to_string())),
         gpu_counters: Verdict::new(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
         ranges: Verdict::new(no_ranges),
         cuda: Verdict::new(no_cuda),
@@ -187,6 +193,7 @@ fn in_words(findings: &Findings) -> String {
         };
     };
     line("spans of programs that link the recorder", &findings.spans);
+    line("system calls of any program", &findings.calls);
     line("NVTX ranges of any program", &findings.ranges);
     line("kernels, transfers, calls of CUDA programs", &findings.cuda);
     line("hardware counters of a GPU, by ncu", &findings.gpu_counters);

@@ -4,6 +4,7 @@
 //! on this machine. `run` ends as the program it ran did,
 //! `compare` as `trueno-analyze compare`.
 
+mod calls;
 mod collect;
 mod compare;
 mod doctor;
@@ -31,7 +32,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a program and record its CUDA work and its NVTX ranges, without a change to it.
+    /// Run a program and record its CUDA work and its NVTX ranges, or its system calls, without a change to it.
     Run(run::Args),
     /// Record two programs in turn, and say which is slower and by how much.
     Compare(compare::Args),

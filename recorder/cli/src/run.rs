@@ -15,8 +15,9 @@ use trueno_cupti::library::CANDIDATES_VARIABLE;
 use trueno_format::run_directory::check_removable;
 use trueno_format::run_json::RUN_JSON;
 use trueno_import::cuda::spool::{Summary, collect};
+use trueno_tracer::Calls;
 
-use crate::{Failure, libraries, say, signals};
+use crate::{Failure, calls, libraries, say, signals};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -42,6 +43,18 @@ pub struct Args {
     /// Record NVTX ranges only; needs neither a driver nor CUPTI.
     #[arg(long, conflicts_with = "cupti")]
     ranges_only: bool,
+    /// Record system calls instead of CUDA: of any program, with its threads and processes. LIST: classes (`file`,
+    /// `network`, `memory`, `process`, `ioctl`) and names, or each with `!` for all but these.
+    #[arg(
+        long,
+        value_name = "LIST",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        value_parser = Calls::parse,
+        conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+    )]
+    calls: Option<Calls>,
     /// Milliseconds between deliveries: what a program that is killed may lose.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     flush_ms: u32,
@@ -84,6 +97,10 @@ const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"]
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
     let output = output(args);
+    if let Some(calls) = &args.calls {
+        make_way(args, &output)?;
+        return calls::run(&args.command, calls, &output, args.strict);
+    }
     let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
     if let Some((name, value)) = INJECTIONS
         .iter()
@@ -152,7 +169,7 @@ fn output(args: &Args) -> PathBuf {
 fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
     if let Err(problem) = Driver::find() {
         return Err(Failure::NotMeasurable(format!(
-            "{problem}; nothing was started (`trueno-record doctor` says more, --ranges-only records NVTX ranges)"
+            "{problem}; nothing was started (`trueno-record doctor` says more; --ranges-only records NVTX ranges, --calls system calls of any program)"
         )));
     }
     let (search, _) = libraries::cupti(
@@ -168,8 +185,8 @@ fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
     }
 }
 
-/// A folder beside the run to be, for the recorded processes to write to.
-fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
+/// Removes a run that is to be replaced.
+fn make_way(args: &Args, output: &Path) -> Result<(), Failure> {
     let shown = output.display();
     let is_ours = output.join(RUN_JSON).is_file() || output.join("rank=0").join(RUN_JSON).is_file();
     if is_ours && args.overwrite {
@@ -186,6 +203,12 @@ fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
             "{shown}: is there already, and nothing was started (hint: {hint})"
         )));
     }
+    Ok(())
+}
+
+/// A folder beside the run to be, for the recorded processes to write to.
+fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
+    make_way(args, output)?;
     let mut folder = output.as_os_str().to_owned();
     folder.push(format!(".capture-{}", std::process::id()));
     let folder = PathBuf::from(folder);
@@ -244,7 +267,7 @@ fn start(
 }
 
 /// A hint for a program that does not start.
-fn hint(error: &io::Error, program: &OsStr) -> &'static str {
+pub fn hint(error: &io::Error, program: &OsStr) -> &'static str {
     let is_there = Path::new(program).exists();
     match error.raw_os_error() {
         Some(libc::ENOEXEC) => {

@@ -18,7 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::path::Path;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
 
 pub use crate::cell::Cell;
 pub use crate::schema::TableId;
@@ -30,6 +32,8 @@ use crate::columns::Columns;
 use crate::devices::device_rows;
 use crate::error::Error;
 use crate::kernel_source::PtxHash;
+use crate::live::{COUNTS, Entry, LIVE, LOG, LiveCounts, Log, rows_name};
+use crate::mapped_file::HEADER_BYTES;
 use crate::mapping::Mapping;
 use crate::run_directory::make_directory;
 use crate::run_files::RunFiles;
@@ -46,6 +50,8 @@ pub struct RunWriter {
     tables: Vec<TableWriter>,
     encoder: BatchEncoder,
     texts: TextTable,
+    /// `None`: rows that wait die with the process.
+    live: Option<Live>,
 }
 
 impl RunWriter {
@@ -70,7 +76,20 @@ impl RunWriter {
             tables: TABLES.iter().map(TableWriter::new).collect(),
             encoder: BatchEncoder::new(),
             texts: TextTable::default(),
+            live: None,
         })
+    }
+
+    /// As [`RunWriter::create`], and rows that wait survive the death of this process, in the folder
+    /// [`live`](crate::live).
+    ///
+    /// # Errors
+    /// As there.
+    pub fn create_surviving(path: &Path, run: RunJson) -> Result<Self, Error> {
+        let mut writer = Self::create(path, run)?;
+        let folder = path.join(LIVE);
+        writer.live = Some(Live::create(&folder).map_err(|e| Error::io(&folder, "make it", e))?);
+        Ok(writer)
     }
 
     /// The run directory.
@@ -85,7 +104,11 @@ impl RunWriter {
 
     /// Interns a text for this run.
     pub fn text(&mut self, text: &str) -> Text {
-        self.texts.intern(text)
+        let number = self.texts.intern(text);
+        if let Some(live) = &mut self.live {
+            live.know(number, text);
+        }
+        number
     }
 
     /// The text behind it.
@@ -140,7 +163,11 @@ impl RunWriter {
         if writer.room(1).is_none() {
             writer.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
         }
-        let columns = writer.columns(|bytes| Mapping::unpopulated(bytes).ok());
+        let live = &self.live;
+        let columns = writer.columns(|bytes| match live {
+            Some(live) => live.rows(table as usize, bytes).ok(),
+            None => Mapping::unpopulated(bytes).ok(),
+        });
         columns.ok_or_else(|| Error::Row {
             table: table.schema().name,
             problem: "no memory for its rows".to_owned(),
@@ -196,6 +223,50 @@ impl RunWriter {
         self.run.wall_ns = wall_ns;
         self.run.state = state;
         self.files.run_json(&self.run)?;
+        if self.live.take().is_some() {
+            // If it stays: run.json says that the run has ended.
+            let _ = fs::remove_dir_all(self.files.path().join(LIVE));
+        }
         Ok(self.run)
+    }
+}
+
+/// The folder of what waits.
+struct Live {
+    folder: PathBuf,
+    log: Log,
+    counts: Mapping,
+    /// Texts from this number on are not in the log.
+    next_text: u32,
+}
+
+impl Live {
+    fn create(folder: &Path) -> io::Result<Self> {
+        fs::create_dir(folder)?;
+        Ok(Self {
+            folder: folder.to_path_buf(),
+            log: Log::create(&folder.join(LOG))?,
+            counts: Mapping::create(&folder.join(COUNTS), HEADER_BYTES)?,
+            next_text: 0,
+        })
+    }
+
+    /// Logs a text that is new, before a row names it. Where the log cannot grow, rows of the text are lost with the
+    /// process, as they would be without it.
+    fn know(&mut self, text: Text, is: &str) {
+        if text.number() >= self.next_text {
+            self.next_text = text.number() + 1;
+            let _ = self
+                .log
+                .append(&[Entry::Name(text.number(), is.to_owned())]);
+        }
+    }
+
+    fn rows(&self, table: usize, bytes: usize) -> io::Result<Mapping> {
+        let memory = Mapping::create(&self.folder.join(rows_name(TABLES[table].name)), bytes)?;
+        // SAFETY: a page of zeros is a valid state of the counts, and it lives as long as self.
+        let counts: &LiveCounts = unsafe { self.counts.base().cast().as_ref() };
+        counts.files().add_rows(table);
+        Ok(memory)
     }
 }

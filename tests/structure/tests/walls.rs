@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 23] = [
+const MAY_USE: [(&str, &[&str]); 24] = [
     ("trueno-format", &[]),
     ("trueno-recorder", &["trueno-format"]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
     ("trueno-brick-profiler", &["trueno-recorder"]),
     ("trueno-cupti", &[]),
     ("trueno-inject", &["trueno-cupti"]),
+    ("trueno-tracer", &["trueno-format"]),
     ("trueno-recorder-cuda", &["trueno-recorder", "trueno-cupti"]),
     (
         "trueno-record",
@@ -21,6 +22,7 @@ const MAY_USE: [(&str, &[&str]); 23] = [
             "trueno-ceilings",
             "trueno-import",
             "trueno-cupti",
+            "trueno-tracer",
         ],
     ),
     (

@@ -288,7 +288,7 @@ impl Sweep<'_, '_> {
             start_ns,
             dur_ns,
             correlation,
-            status: None,
+            ..CallRow::default()
         })?;
         let launch = Launch {
             start_ns: record.start_ns,

@@ -208,6 +208,7 @@ impl Host {
             dur_ns,
             correlation: key,
             status,
+            ..CallRow::default()
         })
     }
 }

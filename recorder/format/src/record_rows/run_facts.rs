@@ -15,6 +15,7 @@ pub fn thread(texts: &mut dyn Texts, thread: &LoggedThread, start_ns: i64) -> Th
         os_id: Some(thread.os_id),
         start_ns: Some(start_ns),
         dropped: Some(thread.dropped),
+        ..ThreadRow::default()
     }
 }
 

@@ -105,6 +105,13 @@ declare::tables! {
         dur_ns: i64, Measured, "how long it lasted";
         correlation: Option<u64>, Key, "links a call to its work";
         status: Option<i64>, Measured, "what it returned";
+        kind: Option<Text>, Identity, "syscall: a call of the operating system; null: a function of a library";
+        target: Option<Text>, Identity, "file that it was about: a path as the program gave it, of a descriptor the path or kind of what is open";
+        bytes: Option<u64>, Measured, "bytes moved, or of memory mapped";
+        errno: Option<Text>, Measured, "name of the error, such as ENOENT; null: none";
+        file: Option<Text>, Identity, "source file of the caller";
+        line: Option<u32>, Identity, "line in it";
+        function: Option<Text>, Identity, "function that called";
     }
     Syncs "syncs" of SyncRow, "waits of the host for other threads, a device, a stream or an event",
     (lane: Some(ThreadElseStream), labels: &["name", "kind"]) {
@@ -226,6 +233,7 @@ declare::tables! {
         os_id: Option<u64>, Identity, "thread id of the operating system";
         start_ns: Option<i64>, Time, "when it first recorded";
         dropped: Option<u64>, Measured, "events of this thread that found its ring full";
+        process: Option<u64>, Identity, "process id of the operating system; null: not recorded";
     }
     ClockPairs "clock_pairs" of ClockPairRow, "readings of the recorder's clock beside the system's, or beside a device's",
     (is_own: true) {

@@ -131,6 +131,7 @@ impl Build {
             dur_ns: interval.dur,
             correlation: correlation(call.correlation),
             status: Some(call.status.into()),
+            ..CallRow::default()
         })
     }
 

@@ -1,0 +1,79 @@
+//! `trueno-record run --calls`: the calls that a program made are the rows of its run, and the program does what it
+//! would have done without.
+#![cfg(target_os = "linux")]
+
+mod exact;
+mod kills;
+mod program;
+mod unchanged;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use trueno_testing::{Table, table};
+
+/// A folder to record in.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn run(&self) -> PathBuf {
+        self.0.path().join("it.run")
+    }
+
+    /// `trueno-record run` with these flags before the program.
+    fn command(&self, flags: &[&str], program: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-record"));
+        command
+            .args(["run", "-o", "it.run"])
+            .args(flags)
+            .arg("--")
+            .args(program)
+            .current_dir(self.0.path());
+        command
+    }
+
+    /// Records, with this part of the test binary as the program.
+    fn record(&self, flags: &[&str], role: &str) -> Output {
+        let own = std::env::current_exe().unwrap();
+        let own = own.to_str().unwrap();
+        let program = [own, "--exact", "program::does_its_part", "--nocapture"];
+        self.command(flags, &program)
+            .env(program::ROLE, role)
+            .output()
+            .unwrap()
+    }
+
+    fn calls(&self) -> Calls {
+        Calls(table(&self.run(), "calls"))
+    }
+}
+
+/// Rows of calls.
+struct Calls(Table);
+
+impl Calls {
+    /// Numbers of the rows of one name, and of one file where it is given.
+    fn of(&self, name: &str, target: Option<&str>) -> Vec<usize> {
+        let (names, targets) = (self.0.texts("name"), self.0.texts("target"));
+        (0..self.0.rows)
+            .filter(|row| names[*row] == Some(name))
+            .filter(|row| target.is_none() || targets[*row] == target)
+            .collect()
+    }
+
+    fn number(&self, column: &str, row: usize) -> Option<i128> {
+        self.0.number(column, row)
+    }
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn exists(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}

@@ -1,0 +1,114 @@
+//! The program ends as it would have, says what it would have said, and is told of what hinders its recording.
+
+use std::os::unix::process::ExitStatusExt;
+
+use crate::{Place, exists, program, text};
+
+const BOTH: [&str; 2] = ["--calls", "--calls=openat"];
+
+#[test]
+fn a_program_that_becomes_another_in_a_thread_of_its_own_is_followed() {
+    for flags in BOTH {
+        let place = Place::new();
+        let done = place.record(&[flags], "becomes");
+        assert_eq!(done.status.code(), Some(9), "{}", text(&done.stderr));
+        assert!(text(&done.stdout).ends_with("became\n"));
+        let calls = place.calls();
+        assert!(!calls.of("openat", Some("/etc/ld.so.cache")).is_empty());
+        if flags == "--calls" {
+            let sh: Vec<usize> = calls.of("execve", None);
+            let status = |row: &&usize| calls.number("status", **row) == Some(0);
+            assert_eq!(sh.iter().filter(status).count(), 2);
+        }
+    }
+}
+
+#[test]
+fn signals_reach_it_as_often_as_they_were_sent() {
+    for flags in BOTH {
+        let place = Place::new();
+        let done = place.record(&[flags], "signals");
+        assert_eq!(done.status.code(), Some(program::CODE));
+        assert_eq!(text(&done.stdout).matches("signal\n").count(), 5);
+        let done = Place::new().record(&[flags], "is killed");
+        assert_eq!(done.status.signal(), Some(libc::SIGTERM));
+    }
+}
+
+#[test]
+fn a_process_that_is_stopped_stays_so_until_it_is_let_go_on() {
+    for flags in BOTH {
+        let done = Place::new().record(&[flags], "job control");
+        assert_eq!(
+            done.status.code(),
+            Some(program::CODE),
+            "{}",
+            text(&done.stderr)
+        );
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_said_and_leaves_nothing() {
+    let place = Place::new();
+    let of = |flags: &[&str], program: &[&str]| place.command(flags, program).output().unwrap();
+    let done = of(&["--calls"], &["no such program"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("no such program: cannot be started"));
+    assert!(!exists(&place.run()));
+    let done = of(&["--calls=nonsense"], &["true"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("`nonsense`: expected the name of a system call"));
+    assert!(!exists(&place.run()));
+    let done = of(&["--calls"], &["true"]);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let done = of(&["--calls"], &["true"]);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(text(&done.stderr).contains("is there already, and nothing was started"));
+    let done = of(&["--calls", "--overwrite"], &["true"]);
+    assert_eq!(done.status.code(), Some(0));
+}
+
+/// Whoever is traced cannot trace: as where the system forbids it.
+#[test]
+fn where_tracing_is_forbidden_nothing_is_started_and_the_doctor_says_so() {
+    let place = Place::new();
+    let own = env!("CARGO_BIN_EXE_trueno-record");
+    let inner = [
+        own,
+        "run",
+        "--calls",
+        "-o",
+        "inner.run",
+        "--",
+        "touch",
+        "sign",
+    ];
+    let done = place.command(&["--calls"], &inner).output().unwrap();
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    assert!(text(&done.stderr).contains("error: programs cannot be traced here"));
+    assert!(!exists(&place.0.path().join("sign")));
+    assert!(!exists(&place.0.path().join("inner.run")));
+    let doctor = [own, "doctor", "--need", "calls"];
+    let done = Place::new()
+        .command(&["--calls"], &doctor)
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(3), "{}", text(&done.stderr));
+    let line = |done: &std::process::Output| {
+        let said = text(&done.stdout).lines();
+        let mut said = said.filter(|line| line.starts_with("system calls of any program"));
+        said.next().unwrap_or_default().to_owned()
+    };
+    assert!(
+        line(&done).contains("no: programs cannot be traced"),
+        "{}",
+        line(&done)
+    );
+    let done = std::process::Command::new(own)
+        .args(["doctor", "--need", "calls"])
+        .output();
+    let done = done.unwrap();
+    assert!(line(&done).ends_with("yes"), "{}", line(&done));
+    assert_eq!(done.status.code(), Some(0));
+}

@@ -1,0 +1,164 @@
+//! The arguments that matter of each call: the file it is about, and how many bytes.
+
+use syscalls::Sysno;
+
+/// Place of the file that a call is about, by the number of the argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// It does not.
+    None,
+    /// A path.
+    Path(usize),
+    /// A file descriptor.
+    Descriptor(usize),
+}
+
+/// Place of the number of bytes that a call is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bytes {
+    /// It does not.
+    None,
+    /// In what it returns.
+    Result,
+    /// In an argument.
+    Argument(usize),
+}
+
+/// The file that a call is about.
+pub(crate) fn target(call: Sysno) -> Target {
+    #[cfg(target_arch = "x86_64")]
+    if matches!(
+        call,
+        Sysno::open
+            | Sysno::creat
+            | Sysno::stat
+            | Sysno::lstat
+            | Sysno::access
+            | Sysno::readlink
+            | Sysno::mkdir
+            | Sysno::rmdir
+            | Sysno::unlink
+            | Sysno::rename
+            | Sysno::link
+            | Sysno::symlink
+            | Sysno::chmod
+            | Sysno::chown
+            | Sysno::lchown
+            | Sysno::utime
+            | Sysno::utimes
+            | Sysno::mknod
+    ) {
+        return Target::Path(0);
+    }
+    match call {
+        Sysno::execve
+        | Sysno::statfs
+        | Sysno::chdir
+        | Sysno::truncate
+        | Sysno::chroot
+        | Sysno::memfd_create => Target::Path(0),
+        Sysno::openat
+        | Sysno::openat2
+        | Sysno::newfstatat
+        | Sysno::statx
+        | Sysno::faccessat
+        | Sysno::faccessat2
+        | Sysno::readlinkat
+        | Sysno::mkdirat
+        | Sysno::unlinkat
+        | Sysno::renameat
+        | Sysno::renameat2
+        | Sysno::linkat
+        | Sysno::fchmodat
+        | Sysno::fchownat
+        | Sysno::utimensat
+        | Sysno::execveat => Target::Path(1),
+        Sysno::read
+        | Sysno::write
+        | Sysno::pread64
+        | Sysno::pwrite64
+        | Sysno::readv
+        | Sysno::writev
+        | Sysno::preadv
+        | Sysno::pwritev
+        | Sysno::preadv2
+        | Sysno::pwritev2
+        | Sysno::close
+        | Sysno::fstat
+        | Sysno::fstatfs
+        | Sysno::lseek
+        | Sysno::getdents64
+        | Sysno::fchdir
+        | Sysno::fchmod
+        | Sysno::fchown
+        | Sysno::ftruncate
+        | Sysno::fallocate
+        | Sysno::fsync
+        | Sysno::fdatasync
+        | Sysno::sync_file_range
+        | Sysno::fadvise64
+        | Sysno::readahead
+        | Sysno::sendfile
+        | Sysno::splice
+        | Sysno::tee
+        | Sysno::copy_file_range
+        | Sysno::flock
+        | Sysno::fcntl
+        | Sysno::dup
+        | Sysno::dup3
+        | Sysno::ioctl
+        | Sysno::bind
+        | Sysno::listen
+        | Sysno::accept
+        | Sysno::accept4
+        | Sysno::connect
+        | Sysno::sendto
+        | Sysno::recvfrom
+        | Sysno::sendmsg
+        | Sysno::recvmsg
+        | Sysno::sendmmsg
+        | Sysno::recvmmsg
+        | Sysno::setsockopt
+        | Sysno::getsockopt
+        | Sysno::shutdown
+        | Sysno::epoll_pwait
+        | Sysno::epoll_ctl => Target::Descriptor(0),
+        #[cfg(target_arch = "x86_64")]
+        Sysno::dup2 | Sysno::getdents | Sysno::epoll_wait => Target::Descriptor(0),
+        // Memory that is no file's says -1.
+        Sysno::mmap => Target::Descriptor(4),
+        _ => Target::None,
+    }
+}
+
+/// Bytes that a call is about: moved, or of memory mapped.
+pub(crate) fn bytes(call: Sysno) -> Bytes {
+    match call {
+        Sysno::read
+        | Sysno::write
+        | Sysno::pread64
+        | Sysno::pwrite64
+        | Sysno::readv
+        | Sysno::writev
+        | Sysno::preadv
+        | Sysno::pwritev
+        | Sysno::preadv2
+        | Sysno::pwritev2
+        | Sysno::sendto
+        | Sysno::recvfrom
+        | Sysno::sendmsg
+        | Sysno::recvmsg
+        | Sysno::sendfile
+        | Sysno::splice
+        | Sysno::tee
+        | Sysno::copy_file_range
+        | Sysno::process_vm_readv
+        | Sysno::process_vm_writev
+        | Sysno::getrandom => Bytes::Result,
+        Sysno::mmap | Sysno::munmap | Sysno::mprotect | Sysno::madvise | Sysno::msync => {
+            Bytes::Argument(1)
+        }
+        Sysno::mremap => Bytes::Argument(2),
+        _ => Bytes::None,
+    }
+}

@@ -1,0 +1,53 @@
+//! System calls of any Linux program, of all its threads and of all that it begins, without a change to it.
+//!
+//! The program is traced by `ptrace`. All its calls stop it twice, before and behind; where only some are asked for, a
+//! filter in the kernel (`seccomp`) lets the others pass at their usual cost. Rows of a [run](trueno_format) say when a
+//! call began and ended, its file, bytes and result. A duration is from when the program was let into the call until
+//! its end was seen: it has half of a stop in it, and none of what this crate does meanwhile.
+
+mod argument;
+mod classes;
+mod descriptors;
+mod filter;
+mod memory;
+mod ptrace;
+mod rows;
+mod start;
+mod trace;
+
+use std::ffi::OsString;
+use std::io;
+
+pub use classes::Calls;
+pub use rows::Counts;
+pub use start::check;
+pub use trace::{Traced, Watch, trace};
+
+/// Reason why a program was not traced, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No program was given.
+    #[error("no program given")]
+    NoProgram,
+    /// The program did not begin.
+    #[error("{}: cannot be started: {error}", program.display())]
+    NotStarted {
+        /// Its name, as it was given.
+        program: OsString,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// This system lets nobody trace.
+    #[error(
+        "programs cannot be traced here, and nothing was started: {0} (hint: is another tracer at work? A container \
+         allows it with `--cap-add SYS_PTRACE`; see /proc/sys/kernel/yama/ptrace_scope)"
+    )]
+    Forbidden(io::Error),
+    /// The system refused something while the program ran.
+    #[error("tracing failed: {0}")]
+    Trace(io::Error),
+    /// The run cannot be written.
+    #[error(transparent)]
+    Run(#[from] trueno_format::Error),
+}

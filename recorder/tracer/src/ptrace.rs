@@ -1,0 +1,231 @@
+//! The system's calls for tracing, each with its errors.
+
+use std::io;
+use std::mem;
+use std::ptr;
+
+use libc::{c_int, c_long, c_uint, c_void, pid_t};
+
+/// Reason for a stop of a thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// It is gone, with this exit code.
+    Exited(c_int),
+    /// A signal has ended it.
+    Killed(c_int),
+    /// It stands before or behind a system call.
+    Call,
+    /// It stands before a system call that the filter asks for.
+    Filtered,
+    /// It has begun another thread or process.
+    Began,
+    /// It has become another program.
+    Exec,
+    /// It is about to end.
+    Ending,
+    /// It was stopped as a job is, by this signal, and stays so.
+    JobStop(c_int),
+    /// It has begun to be traced, or goes on after a job's stop.
+    Attached,
+    /// A signal is about to reach it.
+    Signal(c_int),
+}
+
+impl Event {
+    fn new(status: c_int) -> Self {
+        if libc::WIFEXITED(status) {
+            return Self::Exited(libc::WEXITSTATUS(status));
+        }
+        if libc::WIFSIGNALED(status) {
+            return Self::Killed(libc::WTERMSIG(status));
+        }
+        let signal = libc::WSTOPSIG(status);
+        match status >> 16 {
+            libc::PTRACE_EVENT_SECCOMP => Self::Filtered,
+            libc::PTRACE_EVENT_CLONE | libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK => {
+                Self::Began
+            }
+            libc::PTRACE_EVENT_EXEC => Self::Exec,
+            libc::PTRACE_EVENT_EXIT => Self::Ending,
+            libc::PTRACE_EVENT_STOP if signal == libc::SIGTRAP => Self::Attached,
+            libc::PTRACE_EVENT_STOP => Self::JobStop(signal),
+            _ if signal == libc::SIGTRAP | 0x80 => Self::Call,
+            _ => Self::Signal(signal),
+        }
+    }
+}
+
+/// Way in which a stopped thread goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Resume {
+    /// Until the filter or something else stops it.
+    Run,
+    /// Until the next beginning or end of a call.
+    UntilCall,
+    /// As a stopped job.
+    Listen,
+}
+
+/// Waits for the next event of any traced thread. `None`: there is none left.
+pub(crate) fn wait() -> io::Result<Option<(pid_t, Event)>> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is valid for the call.
+        let thread = unsafe { libc::waitpid(-1, &mut status, libc::__WALL) };
+        if thread > 0 {
+            return Ok(Some((thread, Event::new(status))));
+        }
+        match io::Error::last_os_error() {
+            error if error.kind() == io::ErrorKind::Interrupted => {}
+            error if error.raw_os_error() == Some(libc::ECHILD) => return Ok(None),
+            error => return Err(error),
+        }
+    }
+}
+
+/// Waits until a child, not traced yet, has stopped itself. False: it has ended.
+pub(crate) fn wait_for_stop(child: pid_t) -> io::Result<bool> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is valid for the call.
+        if unsafe { libc::waitpid(child, &mut status, libc::WUNTRACED) } == child {
+            return Ok(libc::WIFSTOPPED(status));
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Waits for the end of a child, traced or not.
+pub(crate) fn wait_for_end(child: pid_t) -> io::Result<()> {
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is valid for the call.
+        if unsafe { libc::waitpid(child, &mut status, libc::__WALL) } == child {
+            if libc::WIFEXITED(status) || libc::WIFSIGNALED(status) {
+                return Ok(());
+            }
+            // Also one that was killed says that it is about to end.
+            resume(child, Resume::Run, 0)?;
+            continue;
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Begins to trace a process, and all that it begins.
+pub(crate) fn seize(process: pid_t, dies_with_us: bool) -> io::Result<()> {
+    let mut options = libc::PTRACE_O_TRACESYSGOOD
+        | libc::PTRACE_O_TRACECLONE
+        | libc::PTRACE_O_TRACEFORK
+        | libc::PTRACE_O_TRACEVFORK
+        | libc::PTRACE_O_TRACEEXEC
+        | libc::PTRACE_O_TRACEEXIT
+        | libc::PTRACE_O_TRACESECCOMP;
+    if dies_with_us {
+        options |= libc::PTRACE_O_EXITKILL;
+    }
+    // SAFETY: this request takes numbers.
+    check(unsafe { libc::ptrace(libc::PTRACE_SEIZE, process, 0_usize, options as usize) })
+}
+
+/// Lets a stopped thread go on; a thread that is gone meanwhile is no error.
+pub(crate) fn resume(thread: pid_t, how: Resume, signal: c_int) -> io::Result<()> {
+    let request: c_uint = match how {
+        Resume::Run => libc::PTRACE_CONT,
+        Resume::UntilCall => libc::PTRACE_SYSCALL,
+        Resume::Listen => libc::PTRACE_LISTEN,
+    };
+    // SAFETY: these requests take numbers.
+    match check(unsafe { libc::ptrace(request, thread, 0_usize, signal as usize) }) {
+        Err(error) if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+        done => done,
+    }
+}
+
+/// Number of the thread or process that was begun, or of the thread before it became another program.
+pub(crate) fn event_message(thread: pid_t) -> io::Result<u64> {
+    let mut message: libc::c_ulong = 0;
+    // SAFETY: the request writes one number, which is there.
+    let done = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, thread, 0_usize, &raw mut message) };
+    check(done).map(|()| message)
+}
+
+/// A thread at a system call.
+pub(crate) enum Call {
+    /// Before it: its number and arguments, and whether it is one of the native table.
+    Entry {
+        /// Number of the call.
+        number: u64,
+        /// Its arguments.
+        arguments: [u64; 6],
+        /// False: a call of the 32-bit table.
+        is_native: bool,
+    },
+    /// Behind it: what it returned, and whether that is an error.
+    Exit {
+        /// As the system returns it: an error is negative.
+        result: i64,
+        /// True if it failed.
+        is_error: bool,
+    },
+}
+
+/// The call that a thread stands at. `None`: none, or the thread is gone.
+pub(crate) fn call(thread: pid_t) -> Option<Call> {
+    // SAFETY: all zeros is a valid value of it.
+    let mut info: libc::ptrace_syscall_info = unsafe { mem::zeroed() };
+    let size = size_of::<libc::ptrace_syscall_info>();
+    // SAFETY: the request writes at most that many bytes.
+    let got = unsafe {
+        libc::ptrace(
+            libc::PTRACE_GET_SYSCALL_INFO,
+            thread,
+            size,
+            ptr::from_mut(&mut info).cast::<c_void>(),
+        )
+    };
+    if got <= 0 {
+        return None;
+    }
+    let is_native = info.arch == NATIVE;
+    match info.op {
+        libc::PTRACE_SYSCALL_INFO_ENTRY | libc::PTRACE_SYSCALL_INFO_SECCOMP => {
+            // SAFETY: the kernel has filled this member in; a stop of the filter begins with the same.
+            let entry = unsafe { info.u.entry };
+            Some(Call::Entry {
+                number: entry.nr,
+                arguments: entry.args,
+                is_native,
+            })
+        }
+        libc::PTRACE_SYSCALL_INFO_EXIT => {
+            // SAFETY: the kernel has filled this member in.
+            let exit = unsafe { info.u.exit };
+            Some(Call::Exit {
+                result: exit.sval,
+                is_error: exit.is_error != 0,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Numbers of this machine's own table of calls.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const NATIVE: u32 = 0xC000_003E;
+/// Numbers of this machine's own table of calls.
+#[cfg(target_arch = "aarch64")]
+pub(crate) const NATIVE: u32 = 0xC000_00B7;
+
+fn check(done: c_long) -> io::Result<()> {
+    match done {
+        -1 => Err(io::Error::last_os_error()),
+        _ => Ok(()),
+    }
+}

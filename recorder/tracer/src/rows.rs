@@ -1,0 +1,243 @@
+//! Rows of what the traced program did.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use libc::pid_t;
+use syscalls::{Errno, Sysno};
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::{CallRow, EdgeRow, ThreadRow};
+
+use crate::Error;
+use crate::argument::{self, Bytes, Target};
+use crate::descriptors::Descriptors;
+use crate::memory;
+
+/// A call that has begun.
+pub(crate) struct Begun {
+    pub id: u64,
+    name: Text,
+    target: Option<Text>,
+    bytes: Option<u64>,
+    bytes_in_result: bool,
+    pub start_ns: i64,
+}
+
+/// A traced thread.
+pub(crate) struct Thread {
+    /// Its row of `threads`.
+    pub number: u32,
+    pub id: pid_t,
+    pub process: pid_t,
+    start_ns: i64,
+    pub call: Option<Begun>,
+    /// The call that began it, until it has a row of its own.
+    pub begun_by: Option<u64>,
+}
+
+/// The run being written.
+pub(crate) struct Rows {
+    run: RunWriter,
+    descriptors: Descriptors,
+    names: BTreeMap<u64, Text>,
+    syscall: Text,
+    spawns: Text,
+    next_id: u64,
+    next_thread: u32,
+    origin_ns: Option<i64>,
+    pub counts: Counts,
+}
+
+/// Rows and what is in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rows of calls.
+    pub calls: u64,
+    /// Threads, of all processes.
+    pub threads: u64,
+    /// Processes.
+    pub processes: u64,
+    /// Calls that never returned: their thread ended in them.
+    pub not_ended: u64,
+    /// Calls of programs of 32 bits, which are not recorded.
+    pub foreign: u64,
+    /// Signals that reached the program.
+    pub signals: u64,
+}
+
+impl Rows {
+    pub fn new(mut run: RunWriter, sees_all_calls: bool) -> Self {
+        let (syscall, spawns) = (run.text("syscall"), run.text("spawns"));
+        Self {
+            run,
+            descriptors: Descriptors::new(sees_all_calls),
+            names: BTreeMap::new(),
+            syscall,
+            spawns,
+            next_id: 1,
+            next_thread: 0,
+            origin_ns: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The first program begins at this time: rows count from here.
+    pub fn begin(&mut self, now_ns: i64) {
+        let realtime = SystemTime::now().duration_since(UNIX_EPOCH);
+        self.origin_ns = Some(now_ns);
+        self.run.run().clock.origin_realtime_ns =
+            realtime.map_or(0, |since| since.as_nanos() as i64);
+    }
+
+    pub fn has_begun(&self) -> bool {
+        self.origin_ns.is_some()
+    }
+
+    /// A thread that is seen for the first time.
+    pub fn thread(&mut self, id: pid_t, now_ns: i64) -> Thread {
+        let process = process_of(id).unwrap_or(id);
+        self.counts.threads += 1;
+        self.counts.processes += u64::from(process == id);
+        self.next_thread += 1;
+        Thread {
+            number: self.next_thread - 1,
+            id,
+            process,
+            start_ns: now_ns,
+            call: None,
+            begun_by: None,
+        }
+    }
+
+    /// A call that begins. Its time is set by the caller, as late as can be.
+    pub fn call_begins(&mut self, thread: &mut Thread, number: u64, arguments: &[u64; 6]) {
+        let call = usize::try_from(number).ok().and_then(Sysno::new);
+        let (run, descriptors) = (&mut self.run, &mut self.descriptors);
+        let name = *self.names.entry(number).or_insert_with(|| match call {
+            Some(call) => run.text(call.name()),
+            None => run.text(&format!("syscall_{number}")),
+        });
+        let target = match call.map_or(Target::None, argument::target) {
+            Target::None => None,
+            Target::Path(at) => match memory::text(thread.process, arguments[at]) {
+                // Of the descriptor before it, where it is the second argument.
+                Some(path) if path.is_empty() && at == 1 => {
+                    descriptors.name(thread.process, arguments[0] as i32, |text| run.text(text))
+                }
+                path => path.map(|path| run.text(&path)),
+            },
+            Target::Descriptor(at) => {
+                descriptors.name(thread.process, arguments[at] as i32, |text| run.text(text))
+            }
+        };
+        let of_bytes = call.map_or(Bytes::None, argument::bytes);
+        let bytes = match of_bytes {
+            Bytes::Argument(at) => Some(arguments[at]),
+            Bytes::Result | Bytes::None => None,
+        };
+        if let Some(call) = call {
+            descriptors.forget(thread.process, call, arguments);
+        }
+        let id = self.next_id;
+        self.next_id += 1;
+        thread.call = Some(Begun {
+            id,
+            name,
+            target,
+            bytes,
+            bytes_in_result: of_bytes == Bytes::Result,
+            start_ns: 0,
+        });
+    }
+
+    /// The open call of a thread has returned.
+    pub fn call_ends(
+        &mut self,
+        thread: &mut Thread,
+        (result, is_error): (i64, bool),
+        now_ns: i64,
+    ) -> Result<(), Error> {
+        let Some(begun) = thread.call.take() else {
+            return Ok(());
+        };
+        let errno = is_error.then(|| match Errno::new(-result as i32).name() {
+            Some(name) => self.run.text(name),
+            // Of those that the kernel answers itself: the call is begun again.
+            None => self.run.text(&format!("ERESTART_{}", -result)),
+        });
+        let bytes = match begun.bytes_in_result {
+            true => u64::try_from(result).ok(),
+            false => begun.bytes,
+        };
+        let start_ns = self.time(begun.start_ns);
+        let row = CallRow {
+            id: begun.id,
+            name: begun.name,
+            thread: thread.number,
+            start_ns,
+            dur_ns: self.time(now_ns).saturating_sub(start_ns),
+            status: Some(if is_error { -1 } else { result }),
+            kind: Some(self.syscall),
+            target: begun.target,
+            bytes,
+            errno,
+            ..CallRow::default()
+        };
+        self.run.add(&row)?;
+        self.counts.calls += 1;
+        if let Some(from) = thread.begun_by.take() {
+            self.run.add(&EdgeRow {
+                from,
+                to: begun.id,
+                kind: self.spawns,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A thread is about to end: the last time that its name can be read.
+    pub fn thread_ends(&mut self, mut thread: Thread) -> Result<(), Error> {
+        self.counts.not_ended += u64::from(thread.call.take().is_some());
+        if thread.id == thread.process {
+            self.descriptors.forget_all(thread.process);
+        }
+        let name = fs::read_to_string(format!("/proc/{}/task/{}/comm", thread.process, thread.id));
+        let name = name.ok().map(|name| self.run.text(name.trim_end()));
+        let row = ThreadRow {
+            thread: thread.number,
+            name,
+            os_id: Some(thread.id as u64),
+            // The first one is older than what it records.
+            start_ns: Some(self.time(thread.start_ns).max(0)),
+            process: Some(thread.process as u64),
+            ..ThreadRow::default()
+        };
+        self.run.add(&row)?;
+        Ok(())
+    }
+
+    /// Ends the run.
+    pub fn finish(mut self, now_ns: i64) -> Result<Counts, Error> {
+        let wall_ns = self.time(now_ns);
+        if self.counts.foreign > 0 {
+            let text = format!(
+                "{} calls of programs of 32 bits were not recorded",
+                self.counts.foreign
+            );
+            self.run.run().problems.push(text);
+        }
+        self.run.finish(Some(wall_ns))?;
+        Ok(self.counts)
+    }
+
+    fn time(&self, at_ns: i64) -> i64 {
+        at_ns - self.origin_ns.unwrap_or(at_ns)
+    }
+}
+
+/// The process that a thread belongs to.
+fn process_of(thread: pid_t) -> Option<pid_t> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    trueno_format::host::field(&status, "Tgid")?.parse().ok()
+}

@@ -1,0 +1,118 @@
+//! The start of a traced program.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
+
+use libc::{c_char, pid_t, sock_filter};
+
+use crate::{Error, filter, ptrace};
+
+/// Starts a program, stopped before its first instruction and traced; with a filter, only the calls that it asks for
+/// stop it, and it does not outlive this process: without a tracer those calls would fail.
+pub(crate) fn start(command: &[OsString], calls: Option<&[u32]>) -> Result<Started, Error> {
+    let program = command.first().ok_or(Error::NoProgram)?;
+    let words: Vec<CString> = command
+        .iter()
+        .map(|word| CString::new(word.as_bytes()))
+        .collect::<Result<_, _>>()
+        .map_err(|_| not_started(program, io::ErrorKind::InvalidInput.into()))?;
+    let mut arguments: Vec<*const c_char> = words.iter().map(|word| word.as_ptr()).collect();
+    arguments.push(std::ptr::null());
+    let program_of_filter = calls.map(filter::program);
+    // Closed by the exec; until then it carries the reason why there is none.
+    let (mut reason, child_reason) = io::pipe().map_err(Error::Trace)?;
+    // SAFETY: this process has one thread; the child calls nothing but system calls, and exec's search of the path.
+    let process = match unsafe { libc::fork() } {
+        -1 => return Err(Error::Trace(io::Error::last_os_error())),
+        0 => {
+            let error = child(&arguments, program_of_filter.as_deref());
+            let number = error.raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
+            let _ = (&child_reason).write_all(&number);
+            // SAFETY: ends the child without what the parent has left to do.
+            unsafe { libc::_exit(127) }
+        }
+        process => process,
+    };
+    drop(child_reason);
+    let stopped = ptrace::wait_for_stop(process).map_err(Error::Trace)?;
+    if !stopped {
+        return Err(Error::Trace(io::ErrorKind::UnexpectedEof.into()));
+    }
+    if let Err(error) = ptrace::seize(process, calls.is_some()) {
+        // SAFETY: takes numbers. It waits, stopped, for nothing.
+        unsafe { libc::kill(process, libc::SIGKILL) };
+        let _ = ptrace::wait_for_end(process);
+        return Err(Error::Forbidden(error));
+    }
+    // SAFETY: takes numbers.
+    unsafe { libc::kill(process, libc::SIGCONT) };
+    set_nonblocking(&reason);
+    let why = move || {
+        let mut number = [0; 4];
+        reason.read_exact(&mut number).ok()?;
+        Some(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
+    };
+    Ok(Started {
+        process,
+        why: Box::new(why),
+    })
+}
+
+/// Finds out if programs can be traced here, with a process that ends at once.
+///
+/// # Errors
+/// [`Error::Forbidden`]: they cannot.
+pub fn check() -> Result<(), Error> {
+    // SAFETY: the child calls nothing but system calls.
+    let child = match unsafe { libc::fork() } {
+        -1 => return Err(Error::Trace(io::Error::last_os_error())),
+        // SAFETY: take numbers; the second ends the child without what the parent has left to do.
+        0 => unsafe {
+            libc::raise(libc::SIGSTOP);
+            libc::_exit(0)
+        },
+        child => child,
+    };
+    let stopped = ptrace::wait_for_stop(child).map_err(Error::Trace)?;
+    let traced = ptrace::seize(child, true).map_err(Error::Forbidden);
+    // SAFETY: takes numbers.
+    unsafe { libc::kill(child, libc::SIGKILL) };
+    if stopped {
+        ptrace::wait_for_end(child).map_err(Error::Trace)?;
+    }
+    traced
+}
+
+/// A program that begins when it is let go on.
+pub(crate) struct Started {
+    /// Its number.
+    pub process: pid_t,
+    /// The reason why it did not begin, once it has ended.
+    pub why: Box<dyn FnMut() -> Option<io::Error>>,
+}
+
+pub(crate) fn not_started(program: &OsStr, error: io::Error) -> Error {
+    Error::NotStarted {
+        program: program.to_owned(),
+        error,
+    }
+}
+
+/// In the child. Gives the reason why the program did not begin.
+fn child(arguments: &[*const c_char], filter: Option<&[sock_filter]>) -> io::Error {
+    // SAFETY: takes numbers; the parent lets it go on.
+    unsafe { libc::raise(libc::SIGSTOP) };
+    if let Some(Err(error)) = filter.map(filter::install) {
+        return error;
+    }
+    // SAFETY: texts and the list end with zeros.
+    unsafe { libc::execvp(arguments[0], arguments.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+fn set_nonblocking(pipe: &io::PipeReader) {
+    // SAFETY: takes numbers; the descriptor is open.
+    unsafe { libc::fcntl(pipe.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+}
