@@ -8,6 +8,7 @@ pub mod graph;
 pub mod output;
 pub mod plugins;
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -258,6 +259,15 @@ pub struct ReportArgs {
     /// Of a job of ranks, take the parts of ranks that are in this folder, and keep there those that are made: a report that was stopped goes on, and `rank-task` makes them elsewhere.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["baseline", "reference", "together"])]
     pub parts: Option<PathBuf>,
+    /// Have a cluster make the parts first, of a job that all its machines see under the same path: ballista://HOST:PORT, the address of `trueno-cluster scheduler`. The report is the same.
+    #[arg(long, value_name = "ENGINE", default_value = "local", value_parser = engine)]
+    pub engine: Engine,
+    /// Time after which it is an error that a cluster has not made all parts, such as 90s, 10m or 2h [default: 10m].
+    #[arg(long, value_name = "TIME")]
+    pub cluster_deadline: Option<String>,
+    /// Ranks that a task of a cluster makes the parts of [default: 4].
+    #[arg(long, value_name = "N")]
+    pub ranks_per_task: Option<NonZeroUsize>,
     /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, a time with its unit, or a share of its roof such as 0.8roof; may be given again.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,
@@ -308,6 +318,23 @@ pub struct ReportArgs {
     /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
+}
+
+/// Place where parts of ranks are made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Engine {
+    /// This process.
+    Local,
+    /// A cluster of Apache Ballista, as ballista://HOST:PORT.
+    Ballista(String),
+}
+
+fn engine(text: &str) -> Result<Engine, String> {
+    match text {
+        "local" => Ok(Engine::Local),
+        url if url.starts_with("ballista://") => Ok(Engine::Ballista(url.to_owned())),
+        _ => Err("expected local or ballista://HOST:PORT".to_owned()),
+    }
 }
 
 /// `rank-task`.

@@ -252,8 +252,11 @@ impl Job<'_> {
         };
         let is_asked = |rank: u32| only.is_none_or(|only| only.contains(&rank));
         let is_kept = |rank: u32| kept.as_ref().is_some_and(|kept| kept.has(rank));
-        let mut others = ranks.numbers.iter().filter(|rank| !is_asked(**rank));
-        let are_read = are_merged && others.all(|rank| is_kept(*rank));
+        // Looked at once: others make theirs meanwhile, and a part that is neither read nor missing would be left out.
+        let others = ranks.numbers.iter().filter(|rank| !is_asked(**rank));
+        let is_missing = |rank: &&u32| are_merged && !is_kept(**rank);
+        let missing: BTreeSet<u32> = others.filter(is_missing).copied().collect();
+        let are_read = are_merged && missing.is_empty();
         let left = Mutex::new(ranks.numbers.iter().copied().enumerate());
         let work = |send: &Sender<Said>| {
             loop {
@@ -265,7 +268,7 @@ impl Job<'_> {
                 let _ = send.send(Said::Begins(place, rank));
                 let mut found = Found::default();
                 if !is_asked(rank) && !are_read {
-                    found.is_missing = are_merged && !is_kept(rank);
+                    found.is_missing = missing.contains(&rank);
                     let _ = send.send(Said::Ends(place, rank, found));
                     continue;
                 }

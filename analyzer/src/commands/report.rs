@@ -12,6 +12,7 @@ use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 use super::annotations;
 use super::asked::Asked;
 use super::charts::Charts;
+use super::cluster;
 use super::output::{self, Files, Output};
 use super::running::Running;
 use super::runs::Runs;
@@ -79,6 +80,7 @@ pub fn report(
 
     let asked = Asked::open(args, runs, stderr)?;
     let kept = asked.kept(args)?;
+    let elsewhere = cluster::make_parts(args, &asked.run, stderr)?;
     let running = Running::new(&asked.registry, stderr);
     let before_each = |id: &str| {
         stderr.step(&format!("running {id}"));
@@ -88,6 +90,9 @@ pub fn report(
     let built = build(&asked.request(args, kept.as_ref(), &before_each, &after_each));
     drop(running);
     let mut report = built?;
+    if let Some(elsewhere) = elsewhere {
+        elsewhere.doubt(stderr);
+    }
     for text in kept.iter().flat_map(KeptParts::told) {
         stderr.warn(&text);
     }

@@ -11,8 +11,9 @@ use serde_json::Value;
 use trueno_structure::{root, text};
 
 /// The lock files of all workspaces.
-const LOCKS: [&str; 4] = [
+const LOCKS: [&str; 5] = [
     "Cargo.lock",
+    "analyzer/cluster/Cargo.lock",
     "recorder/model/Cargo.lock",
     "recorder/peers/Cargo.lock",
     "tests/fuzz/Cargo.lock",

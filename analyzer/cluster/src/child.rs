@@ -1,0 +1,191 @@
+//! A task as a process: `trueno-analyze rank-task`, which does not outlive the executor.
+
+use std::io::{self, Read, Write};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::task::{Answer, End, Envelope, Progress};
+
+/// Longest answer that is read.
+const MAX_ANSWER_BYTES: u64 = 64 << 20;
+/// End of standard error that is told.
+const TOLD_BYTES: usize = 4 << 10;
+/// Pause between two looks at a child.
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// Runs a task to its end.
+pub fn run(analyze: &Path, envelope: &Envelope) -> Answer {
+    Answer {
+        id: envelope.id.clone(),
+        end: ended(analyze, envelope).unwrap_or_else(End::Failed),
+    }
+}
+
+fn ended(analyze: &Path, envelope: &Envelope) -> Result<End, String> {
+    let task = serde_json::to_vec(&envelope.task).map_err(|error| error.to_string())?;
+    let mut command = Command::new(analyze);
+    command.arg("rank-task").stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    // Elsewhere only absolute paths mean something.
+    let is_here = envelope.folder.is_dir();
+    command.current_dir(if is_here {
+        &envelope.folder
+    } else {
+        Path::new("/")
+    });
+    die_with_parent(&mut command);
+    let told = |error: io::Error| format!("{}: {error}", analyze.display());
+    let mut child = command.spawn().map_err(told)?;
+    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (status, stdout, stderr) = thread::scope(|scope| {
+        let stdout = scope.spawn(|| read(stdout));
+        let stderr = scope.spawn(|| read(stderr));
+        // One that ended before it read its task says why itself.
+        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(&task)));
+        let status = wait(&mut child, Duration::from_millis(envelope.limit_ms));
+        (
+            status,
+            stdout.join().unwrap_or_default(),
+            stderr.join().unwrap_or_default(),
+        )
+    });
+    let stderr = last(&stderr);
+    match status.map_err(told)? {
+        None => Err(format!("it was not done by the deadline{stderr}")),
+        Some(status) => progress(status, &stdout).map_err(|why| format!("{why}{stderr}")),
+    }
+}
+
+/// The answer of a task that has ended: 0, or 2 with ranks whose parts are not kept.
+fn progress(status: ExitStatus, stdout: &[u8]) -> Result<End, String> {
+    let answer = serde_json::from_slice::<Progress>(stdout);
+    match (status.code(), answer) {
+        (Some(0), Ok(answer)) => Ok(End::Done(answer)),
+        (Some(2), Ok(answer)) if !answer.not_kept.is_empty() => Ok(End::Done(answer)),
+        (Some(0), Err(error)) => Err(format!("its answer is none: {error}")),
+        (Some(code), _) => Err(format!("it ended with exit code {code}")),
+        (None, _) => Err(match status.signal() {
+            Some(signal) => format!("it was killed by signal {signal}"),
+            None => "it was killed".to_owned(),
+        }),
+    }
+}
+
+/// Waits for the end; `None`: the child was killed as it took too long.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if began.elapsed() >= limit {
+            child.kill()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+fn read(pipe: Option<impl Read>) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if let Some(mut pipe) = pipe {
+        // What was read before an error is all there is.
+        let _ = pipe.by_ref().take(MAX_ANSWER_BYTES).read_to_end(&mut bytes);
+        let _ = io::copy(&mut pipe, &mut io::sink());
+    }
+    bytes
+}
+
+/// The last lines of standard error, after a colon.
+fn last(stderr: &[u8]) -> String {
+    let from = stderr.len().saturating_sub(TOLD_BYTES);
+    let text = String::from_utf8_lossy(&stderr[from..]);
+    match text.trim() {
+        "" => String::new(),
+        text => format!(": {text}"),
+    }
+}
+
+/// Has the kernel kill the child when the thread that starts it ends, which is not before the child unless the
+/// executor is killed.
+fn die_with_parent(command: &mut Command) {
+    let parent = std::process::id();
+    // SAFETY: between fork and exec only system calls are made, which take numbers, and no lock and no memory.
+    unsafe {
+        command.pre_exec(move || {
+            if libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // It was killed before the call.
+            if u32::try_from(libc::getppid()) != Ok(parent) {
+                return Err(io::Error::from_raw_os_error(libc::ESRCH));
+            }
+            Ok(())
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::task::RankTask;
+
+    /// A program of the shell in place of the analyzer.
+    fn run_script(script: &str, limit_ms: u64) -> End {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("analyze");
+        fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let envelope = Envelope {
+            id: "x".to_owned(),
+            limit_ms,
+            folder: "/".into(),
+            task: RankTask {
+                job: "/job".into(),
+                ranks: (0..100_000).collect(),
+                parts: "/parts".into(),
+                report: Vec::new(),
+            },
+        };
+        run(&program, &envelope).end
+    }
+
+    const ANSWER: &str = r#"{"kept":1,"made":2,"missing":[],"not_kept":[3],"rounds":1}"#;
+
+    #[test]
+    fn answers_are_those_of_the_process() {
+        let long = 60_000;
+        let End::Done(done) = run_script(&format!("cat >/dev/null; echo '{ANSWER}'"), long) else {
+            panic!("it answers");
+        };
+        assert_eq!((done.kept, done.made, done.not_kept), (1, 2, vec![3]));
+        let not_kept = format!("echo '{ANSWER}'; exit 2");
+        assert!(matches!(run_script(&not_kept, long), End::Done(_)));
+        for (script, why) in [
+            ("echo why >&2; exit 2", "it ended with exit code 2: why"),
+            ("kill -9 $$", "it was killed by signal 9"),
+            ("echo nothing", "its answer is none"),
+            ("exit 7", "it ended with exit code 7"),
+        ] {
+            match run_script(script, long) {
+                End::Failed(told) => assert!(told.contains(why), "{told}"),
+                End::Done(done) => panic!("{script}: {done:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_process_that_takes_too_long_is_killed() {
+        let began = Instant::now();
+        let end = run_script("exec sleep 60", 200);
+        assert!(matches!(end, End::Failed(why) if why.contains("deadline")));
+        assert!(began.elapsed() < Duration::from_secs(30));
+    }
+}

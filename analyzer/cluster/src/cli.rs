@@ -1,0 +1,147 @@
+//! The command line as it was typed.
+
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context, bail};
+use clap::{Args, Parser, Subcommand};
+
+use crate::address::Address;
+use crate::rank_list::RankList;
+
+const EXAMPLES: &str = "\
+EXAMPLES:
+  A cluster on this machine, each command in a terminal of its own:
+    trueno-cluster scheduler
+    trueno-cluster executor --scheduler 127.0.0.1:50050 --tasks 2
+  A report that is made by it:
+    trueno-analyze report job --parts parts --engine ballista://127.0.0.1:50050";
+
+/// Makes the parts of a job's ranks on several machines, with Apache Ballista.
+#[derive(Debug, Parser)]
+#[command(name = "trueno-cluster", version, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
+pub struct Cli {
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Say more on standard error; again: more of what Ballista logs.
+    #[arg(short, long, global = true, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+}
+
+/// The command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Hand tasks to executors: one of them a cluster.
+    Scheduler(SchedulerArgs),
+    /// Run tasks, each a process of `trueno-analyze rank-task`.
+    Executor(ExecutorArgs),
+    /// Make all parts of a job.
+    Run(RunArgs),
+}
+
+/// `scheduler`.
+#[derive(Debug, Args)]
+pub struct SchedulerArgs {
+    /// The address to listen on; whoever reaches it can run tasks. Port 0: a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50050")]
+    pub bind: SocketAddr,
+    /// Time without a sign of life after which an executor is lost, and its tasks go to others.
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
+    pub executor_timeout: Duration,
+}
+
+/// `executor`.
+#[derive(Debug, Args)]
+pub struct ExecutorArgs {
+    /// The scheduler to ask for tasks.
+    #[arg(long, value_name = "HOST:PORT")]
+    pub scheduler: Address,
+    /// The address to hand results out on. Port 0: a free one.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
+    pub bind: SocketAddr,
+    /// Tasks to run at once.
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub tasks: NonZeroUsize,
+    /// Folder for results until they are fetched [default: a temporary one].
+    #[arg(long, value_name = "DIR")]
+    pub work_dir: Option<PathBuf>,
+    /// The analyzer to run [default: the one beside this command, or else in PATH].
+    #[arg(long, value_name = "FILE")]
+    pub analyze: Option<PathBuf>,
+}
+
+/// `run`.
+#[derive(Debug, Args)]
+pub struct RunArgs {
+    /// The scheduler of the cluster, as ballista://HOST:PORT.
+    #[arg(long, value_name = "URL")]
+    pub engine: Address,
+    /// The folder of ranks; all machines see it under this path.
+    #[arg(long, value_name = "DIR")]
+    pub job: PathBuf,
+    /// The folder of parts, that of `trueno-analyze report --parts`; all machines see it under this path.
+    #[arg(long, value_name = "DIR")]
+    pub parts: PathBuf,
+    /// Ranks to make parts of, such as 0-15,17 [default: all folders rank=N of the job].
+    #[arg(long, value_name = "RANKS")]
+    pub ranks: Option<RankList>,
+    /// Ranks of one task: each task opens the whole job.
+    #[arg(long, value_name = "N", default_value = "4")]
+    pub ranks_per_task: NonZeroUsize,
+    /// Time after which it is an error that parts are missing, such as 90s, 10m or 2h.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
+    pub deadline: Duration,
+    /// A flag of the report that the parts are for, such as --report=--window=iteration=3; may be given again.
+    #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
+    pub report: Vec<String>,
+}
+
+/// Parses a time, such as 500ms, 90s, 10m or 2h.
+fn time(text: &str) -> anyhow::Result<Duration> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let number: u64 = digits
+        .parse()
+        .with_context(|| format!("{text}: no time (hint: 500ms, 90s, 10m, 2h)"))?;
+    let millis = match &text[digits.len()..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        unit => bail!("{text}: no time has the unit {unit:?} (hint: 500ms, 90s, 10m, 2h)"),
+    };
+    match number.checked_mul(millis) {
+        Some(millis) if (1..=MAX_MILLIS).contains(&millis) => Ok(Duration::from_millis(millis)),
+        _ => bail!("{text}: it is not between 1ms and 8760h"),
+    }
+}
+
+/// A year.
+const MAX_MILLIS: u64 = 8_760 * 3_600_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_a_unit() {
+        assert_eq!(time("500ms").unwrap(), Duration::from_millis(500));
+        assert_eq!(time("10m").unwrap(), Duration::from_secs(600));
+        assert_eq!(time("2h").unwrap(), Duration::from_secs(7_200));
+        for text in [
+            "",
+            "10",
+            "s",
+            "-1s",
+            "1d",
+            "0s",
+            "99999999999999999999h",
+            "5000000h",
+            "1 s",
+        ] {
+            assert!(time(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `trueno-cluster run`: makes all parts of a job, by a deadline.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, bail};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::FAILED;
+use crate::address::Address;
+use crate::cli::RunArgs;
+use crate::rank_list::RankList;
+use crate::readiness::{self, Readiness};
+use crate::rounds::{self, listed};
+use crate::submission::Submission;
+use crate::task::{Answer, Envelope, RankTask, matched};
+
+/// Time for executors that are started at the same time.
+const EXECUTORS_START: Duration = Duration::from_secs(20);
+/// Times that a round is submitted before its failure is the end: an executor may be lost once it has answered.
+const ATTEMPTS: usize = 5;
+/// Pause before a round is submitted again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Makes the parts and prints a summary; the exit code.
+pub async fn run(args: &RunArgs, is_verbose: bool) -> anyhow::Result<u8> {
+    let deadline = Instant::now() + args.deadline;
+    let tasks = tasks(args)?;
+    let cluster = Cluster {
+        scheduler: &args.engine,
+        parts: &tasks[0].parts.clone(),
+        folder: std::env::current_dir()?,
+        // Numbers of processes come again, on other machines at the same time.
+        name: format!(
+            "{}-{:x}",
+            std::process::id(),
+            std::time::UNIX_EPOCH.elapsed()?.as_nanos()
+        ),
+        deadline,
+        is_verbose,
+    };
+    let made = async {
+        let patience = EXECUTORS_START.min(args.deadline);
+        readiness::wait_for_executors(cluster.scheduler, patience).await?;
+        rounds::run(tasks, async |round, tasks| {
+            cluster.answers(round, tasks).await
+        })
+        .await
+    };
+    let summary = made.await?;
+    let mut stdout = std::io::stdout();
+    writeln!(stdout, "{}", serde_json::to_string(&summary)?).and_then(|()| stdout.flush())?;
+    if summary.not_kept.is_empty() {
+        return Ok(0);
+    }
+    let ranks: Vec<u32> = summary.not_kept.into_iter().collect();
+    say(&format!(
+        "error: the parts of {} are not kept",
+        listed(&ranks)
+    ));
+    Ok(FAILED)
+}
+
+/// The tasks of a job, each of some ranks.
+fn tasks(args: &RunArgs) -> anyhow::Result<Vec<RankTask>> {
+    let job = args.job.canonicalize();
+    let job = job.with_context(|| format!("--job {}", args.job.display()))?;
+    let parts = || {
+        std::fs::create_dir_all(&args.parts)?;
+        args.parts.canonicalize()
+    };
+    let parts = parts().with_context(|| format!("--parts {}", args.parts.display()))?;
+    let ranks = match &args.ranks {
+        Some(ranks) => ranks.clone(),
+        None => RankList::of_job(&job)?,
+    };
+    let groups = ranks.0.chunks(args.ranks_per_task.get());
+    let task = |ranks: &[u32]| RankTask {
+        job: job.clone(),
+        ranks: ranks.to_vec(),
+        parts: parts.clone(),
+        report: args.report.clone(),
+    };
+    Ok(groups.map(task).collect())
+}
+
+/// A cluster, and what its tasks are told.
+struct Cluster<'a> {
+    scheduler: &'a Address,
+    parts: &'a Path,
+    folder: PathBuf,
+    name: String,
+    deadline: Instant,
+    is_verbose: bool,
+}
+
+impl Cluster<'_> {
+    /// Answers of a round, exactly one a task. What Ballista cannot bring to an end is submitted again while there are
+    /// executors: parts that are there are taken.
+    async fn answers(&self, round: usize, tasks: &[RankTask]) -> anyhow::Result<Vec<Answer>> {
+        let mut attempt = 1;
+        loop {
+            if self.is_verbose {
+                say(&format!("round {round}: {} tasks", tasks.len()));
+            }
+            let envelope = |(number, task): (usize, &RankTask)| Envelope {
+                id: format!("{}-{round}-{attempt}-{number}", self.name),
+                limit_ms: self.left().as_millis().try_into().unwrap_or(u64::MAX),
+                folder: self.folder.clone(),
+                task: task.clone(),
+            };
+            let envelopes: Vec<Envelope> = tasks.iter().enumerate().map(envelope).collect();
+            let error = match self.submit(&envelopes).await? {
+                Ok(rows) => {
+                    let answers = matched(&envelopes, &rows);
+                    return answers
+                        .map_err(|why| anyhow!("the cluster's answers are refused: {why}"));
+                }
+                Err(error) => error,
+            };
+            match readiness::ask(self.scheduler).await {
+                Ok(Readiness::Ready) if attempt < ATTEMPTS => {}
+                Ok(Readiness::Ready) => return Err(error.context(format!("{ATTEMPTS} attempts"))),
+                Ok(Readiness::NoExecutors) => {
+                    return Err(error.context(readiness::no_executors(self.scheduler)));
+                }
+                Err(gone) => return Err(gone.context(format!("{error:#}"))),
+            }
+            say(&format!("round {round}: it is submitted again: {error:#}"));
+            attempt += 1;
+            sleep(PAUSE.min(self.left())).await;
+        }
+    }
+
+    /// Has tasks run. The outer error is the end: the deadline is over, or the user has enough.
+    async fn submit(
+        &self,
+        tasks: &[Envelope],
+    ) -> anyhow::Result<anyhow::Result<Vec<(String, String)>>> {
+        let submission = Submission::new(self.scheduler, self.parts, tasks).await?;
+        let mut terminate = signal(SignalKind::terminate())?;
+        let why = tokio::select! {
+            rows = submission.rows() => return Ok(rows),
+            () = sleep_until(self.deadline) => self.late().await,
+            done = tokio::signal::ctrl_c() => done.map(|()| "interrupted".to_owned())?,
+            _ = terminate.recv() => "terminated".to_owned(),
+        };
+        submission.cancel().await;
+        bail!("{why}: the parts that were made are kept, and the same command goes on from there")
+    }
+
+    /// Says what is known of a cluster that has not answered by the deadline.
+    async fn late(&self) -> String {
+        let state = match readiness::ask(self.scheduler).await {
+            Ok(Readiness::Ready) => format!("the scheduler at {} has executors", self.scheduler),
+            Ok(Readiness::NoExecutors) => readiness::no_executors(self.scheduler),
+            Err(error) => format!("{error:#}"),
+        };
+        format!("not done by the deadline ({state})")
+    }
+
+    fn left(&self) -> Duration {
+        self.deadline.saturating_duration_since(Instant::now())
+    }
+}
+
+/// Prints a line on standard error; with that gone there is nobody left to tell.
+fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}

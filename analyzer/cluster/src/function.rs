@@ -1,0 +1,82 @@
+//! The function `run_rank_task(task)`: its value is the answer of the process that it ran.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};
+use datafusion::arrow::datatypes::DataType;
+use datafusion::error::{DataFusionError, Result};
+use datafusion::logical_expr::{
+    ColumnarValue, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl, Signature, Volatility,
+};
+
+use crate::child;
+use crate::task::Envelope;
+
+/// Name of the function.
+pub const NAME: &str = "run_rank_task";
+
+/// The function, as an executor or as who only plans knows it.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct RunRankTask {
+    signature: Signature,
+    /// The analyzer; only executors run it.
+    analyze: Option<PathBuf>,
+}
+
+/// The function of an executor, which runs this analyzer.
+pub fn of_executor(analyze: PathBuf) -> Arc<ScalarUDF> {
+    function(Some(analyze))
+}
+
+/// The function in plans, where it cannot be called.
+pub fn in_plans() -> Arc<ScalarUDF> {
+    function(None)
+}
+
+fn function(analyze: Option<PathBuf>) -> Arc<ScalarUDF> {
+    // Volatile: no planner computes it, or thinks that two calls are one.
+    let signature = Signature::exact(vec![DataType::Utf8], Volatility::Volatile);
+    Arc::new(ScalarUDF::new_from_impl(RunRankTask { signature, analyze }))
+}
+
+impl ScalarUDFImpl for RunRankTask {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    fn return_type(&self, _types: &[DataType]) -> Result<DataType> {
+        Ok(DataType::Utf8)
+    }
+
+    fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
+        let Some(analyze) = &self.analyze else {
+            return Err(failed(format!("{NAME}: only executors run it")));
+        };
+        let [tasks] = args.args.as_slice() else {
+            return Err(failed(format!("{NAME}: it takes one task")));
+        };
+        let tasks = tasks.to_array(args.number_rows)?;
+        let tasks = tasks
+            .as_string_opt::<i32>()
+            .ok_or_else(|| failed(format!("{NAME}: a task is a text")))?;
+        let answers = tasks.iter().map(|task| {
+            let task = task.ok_or_else(|| failed(format!("{NAME}: a task is null")))?;
+            let envelope: Envelope = serde_json::from_str(task)
+                .map_err(|error| failed(format!("{NAME}: it is no task: {error}")))?;
+            let answer = child::run(analyze, &envelope);
+            serde_json::to_string(&answer).map_err(|error| failed(error.to_string()))
+        });
+        let answers = answers.collect::<Result<Vec<String>>>()?;
+        let answers: ArrayRef = Arc::new(StringArray::from(answers));
+        Ok(ColumnarValue::Array(answers))
+    }
+}
+
+fn failed(why: String) -> DataFusionError {
+    DataFusionError::Execution(why)
+}

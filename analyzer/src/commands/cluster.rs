@@ -1,0 +1,278 @@
+//! Parts of a job that a cluster makes, for a report that is made here: `trueno-cluster run`, a command of its own.
+
+use std::env;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use anyhow::{Context, anyhow, bail};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, CommandFactory};
+use serde::Deserialize;
+use trueno_engine::run::Run;
+
+use super::stderr::Stderr;
+use crate::cli::{Cli, Engine, ReportArgs};
+use crate::project::with_project;
+
+/// Name of the command.
+const CLUSTER: &str = "trueno-cluster";
+/// Arguments of a report that parts do not depend on: the job and the cluster, where the report goes, and its looks.
+const NOT_OF_PARTS: [&str; 18] = [
+    "run",
+    "parts",
+    "engine",
+    "cluster_deadline",
+    "ranks_per_task",
+    "json",
+    "markdown",
+    "html",
+    "csv",
+    "csv_exact",
+    "charts",
+    "output",
+    "format",
+    "fail_on",
+    "annotations",
+    "top",
+    "width",
+    "together",
+];
+
+/// Parts that a cluster has made.
+pub(super) struct MadeElsewhere {
+    folder: PathBuf,
+    /// Parts in the folder by then.
+    parts: usize,
+    /// All parts are there.
+    is_all: bool,
+}
+
+/// The summary of a cluster.
+#[derive(Deserialize)]
+struct Summary {
+    not_kept: Vec<u32>,
+}
+
+/// Has the cluster of a report make the parts of its ranks; `None`: it has no cluster.
+///
+/// # Errors
+/// There is no folder of parts, or no command; the cluster did not make them.
+pub(super) fn make_parts(
+    args: &ReportArgs,
+    run: &Run,
+    stderr: &Stderr,
+) -> anyhow::Result<Option<MadeElsewhere>> {
+    let Engine::Ballista(url) = &args.engine else {
+        return Ok(None);
+    };
+    let folder = args.parts.as_deref().with_context(|| {
+        format!("--engine {url}: parts need a folder that all machines see (hint: --parts DIR)")
+    })?;
+    let mut command = Command::new(program()?);
+    command.args(["run", "--engine", url]);
+    command.arg("--job").arg(&args.run);
+    command.arg("--parts").arg(folder);
+    let ranks: Vec<u32> = run.ranks().into_iter().map(|(rank, _)| rank).collect();
+    command.arg("--ranks").arg(ranges(&ranks));
+    if let Some(time) = &args.cluster_deadline {
+        command.arg("--deadline").arg(time);
+    }
+    if let Some(count) = args.ranks_per_task {
+        command.arg("--ranks-per-task").arg(count.to_string());
+    }
+    for flag in flags_of_parts()? {
+        command.arg(format!("--report={flag}"));
+    }
+    if stderr.is_verbose() {
+        command.arg("-v");
+    }
+    stderr.step(&format!(
+        "making parts of {} at {url}",
+        trueno_model::ranks(&ranks)
+    ));
+    let not_kept = summary(&mut command, stderr).with_context(|| format!("--engine {url}"))?;
+    if !not_kept.is_empty() {
+        stderr.warn(&format!(
+            "the cluster could not keep the parts of {}, which are made here",
+            trueno_model::ranks(&not_kept)
+        ));
+    }
+    Ok(Some(MadeElsewhere {
+        folder: folder.to_owned(),
+        parts: count(folder),
+        is_all: not_kept.is_empty(),
+    }))
+}
+
+impl MadeElsewhere {
+    /// Says so where parts were made here after all.
+    pub(super) fn doubt(&self, stderr: &Stderr) {
+        let own = count(&self.folder).saturating_sub(self.parts);
+        if self.is_all && own > 0 {
+            stderr.warn(&format!(
+                "{own} parts were made here, although the cluster had made all: its machines have another build of \
+                 trueno-analyze or of the plugins"
+            ));
+        }
+    }
+}
+
+/// Parts in a folder of parts; what cannot be listed has none.
+fn count(folder: &Path) -> usize {
+    let entries = |folder: &Path| std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let is_part = |path: &Path| path.extension().is_some_and(|ending| ending == "arrow");
+    let keys = entries(folder).map(|key| key.path());
+    keys.flat_map(|key| {
+        entries(&key)
+            .filter(|file| is_part(&file.path()))
+            .collect::<Vec<_>>()
+    })
+    .count()
+}
+
+/// Runs the command: ranks with parts that it could not keep.
+fn summary(command: &mut Command, stderr: &Stderr) -> anyhow::Result<Vec<u32>> {
+    command.stdin(Stdio::null());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().with_context(|| CLUSTER.to_owned())?;
+    let cause = cause(&mut child, stderr);
+    let mut stdout = Vec::new();
+    if let Some(mut pipe) = child.stdout.take() {
+        pipe.read_to_end(&mut stdout)?;
+    }
+    let status = child.wait()?;
+    let summary = serde_json::from_slice::<Summary>(&stdout);
+    match summary {
+        Ok(summary) if status.success() || !summary.not_kept.is_empty() => Ok(summary.not_kept),
+        Err(error) if status.success() => Err(anyhow!("{CLUSTER}: its answer is none: {error}")),
+        _ if cause.is_empty() => bail!("{CLUSTER}: it ended with {status}"),
+        _ => bail!("{cause}"),
+    }
+}
+
+/// Passes on what the command says, and gives what it says last: its error.
+fn cause(child: &mut Child, stderr: &Stderr) -> String {
+    let mut cause = String::new();
+    let lines = child
+        .stderr
+        .take()
+        .map(|pipe| BufReader::new(pipe).split(b'\n'));
+    for line in lines.into_iter().flatten().map_while(Result::ok) {
+        let line = String::from_utf8_lossy(&line);
+        match line.strip_prefix("error: ") {
+            Some(error) => cause = error.to_owned(),
+            None if cause.is_empty() => stderr.note(&format!("{CLUSTER}: {line}")),
+            None => cause = format!("{cause}\n{line}"),
+        }
+    }
+    cause.trim_end().to_owned()
+}
+
+/// The command beside this one, or else in PATH.
+fn program() -> anyhow::Result<PathBuf> {
+    let own = env::current_exe()?;
+    let beside = own.parent().map(Path::to_owned);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = beside.into_iter().chain(env::split_paths(&path));
+    let mut files = folders.map(|folder| folder.join(CLUSTER));
+    files.find(|file| file.is_file()).with_context(|| {
+        format!(
+            "{CLUSTER} is neither beside this command nor in PATH (hint: cargo build --manifest-path \
+             analyzer/cluster/Cargo.toml makes it)"
+        )
+    })
+}
+
+/// Flags as they were typed, or as a project file gave them, without those that parts do not depend on.
+fn flags_of_parts() -> anyhow::Result<Vec<String>> {
+    let folder = env::current_dir().unwrap_or_default();
+    let arguments = with_project(Cli::command(), env::args_os().collect(), &folder)?;
+    let matches = Cli::command().try_get_matches_from(arguments.all)?;
+    match matches.subcommand() {
+        Some(("report", report)) => flags(report),
+        _ => Ok(Vec::new()),
+    }
+}
+
+fn flags(report: &ArgMatches) -> anyhow::Result<Vec<String>> {
+    let mut command = Cli::command();
+    command.build();
+    let known = command.find_subcommand("report");
+    let known = known.into_iter().flat_map(|report| report.get_arguments());
+    let mut flags = Vec::new();
+    for argument in known {
+        let id = argument.get_id().as_str();
+        let is_typed = || report.value_source(id) == Some(ValueSource::CommandLine);
+        let Some(name) = argument.get_long() else {
+            continue;
+        };
+        if argument.is_global_set() || NOT_OF_PARTS.contains(&id) || !is_typed() {
+            continue;
+        }
+        if !argument.get_action().takes_values() {
+            flags.push(format!("--{name}"));
+            continue;
+        }
+        for value in report.get_raw(id).into_iter().flatten() {
+            let value = value
+                .to_str()
+                .with_context(|| format!("--{name}: a cluster takes UTF-8 only"))?;
+            flags.push(format!("--{name}={value}"));
+        }
+    }
+    Ok(flags)
+}
+
+/// Ranks as the command reads them: `0-15,17`.
+fn ranges(ranks: &[u32]) -> String {
+    let runs = ranks.chunk_by(|one, next| one.checked_add(1) == Some(*next));
+    let shown = runs.filter_map(|run| match run {
+        [] => None,
+        [one] => Some(one.to_string()),
+        [first, .., last] => Some(format!("{first}-{last}")),
+    });
+    shown.collect::<Vec<_>>().join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_ranges() {
+        assert_eq!(ranges(&[0, 1, 2, 3]), "0-3");
+        assert_eq!(ranges(&[0, 2, 3, 7]), "0,2-3,7");
+        assert_eq!(ranges(&[u32::MAX]), "4294967295");
+    }
+
+    #[test]
+    fn flags_of_parts_are_those_that_change_them() {
+        let line = "trueno-analyze report job --parts p --engine ballista://h:1 --json - --top 3 --skip a,b \
+                    --set memory.x=-1 --no-isolate -q --window iteration=3 --ranks-per-task 2";
+        let matches = Cli::command().get_matches_from(line.split_whitespace());
+        let found = flags(matches.subcommand().expect("a command").1).expect("UTF-8");
+        let expected = [
+            "--skip=a",
+            "--skip=b",
+            "--set=memory.x=-1",
+            "--window=iteration=3",
+            "--no-isolate",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    /// A new flag of reports is passed on unless it is listed, and what is listed is there.
+    #[test]
+    fn what_is_not_passed_on_is_an_argument() {
+        let mut command = Cli::command();
+        command.build();
+        let report = command.find_subcommand("report").expect("the command");
+        for name in NOT_OF_PARTS {
+            assert!(
+                report.get_arguments().any(|one| one.get_id() == name),
+                "{name}"
+            );
+        }
+    }
+}
