@@ -52,6 +52,20 @@ impl Place {
     }
 }
 
+/// True if programs can be traced here; said where they cannot, as in a container that forbids it.
+fn can_trace() -> bool {
+    let place = Place::new();
+    let ends = |flags: &str| {
+        let done = place.command(&[flags, "--overwrite"], &["true"]).output();
+        done.is_ok_and(|done| done.status.success())
+    };
+    let can = ends("--calls") && ends("--calls=openat");
+    if !can {
+        eprintln!("left out: programs cannot be traced here (trueno-record doctor)");
+    }
+    can
+}
+
 /// Rows of calls.
 struct Calls(Table);
 

@@ -2,12 +2,15 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use crate::{Place, exists, program, text};
+use crate::{Place, can_trace, exists, program, text};
 
 const BOTH: [&str; 2] = ["--calls", "--calls=openat"];
 
 #[test]
 fn a_program_that_becomes_another_in_a_thread_of_its_own_is_followed() {
+    if !can_trace() {
+        return;
+    }
     for flags in BOTH {
         let place = Place::new();
         let done = place.record(&[flags], "becomes");
@@ -25,6 +28,9 @@ fn a_program_that_becomes_another_in_a_thread_of_its_own_is_followed() {
 
 #[test]
 fn signals_reach_it_as_often_as_they_were_sent() {
+    if !can_trace() {
+        return;
+    }
     for flags in BOTH {
         let place = Place::new();
         let done = place.record(&[flags], "signals");
@@ -37,6 +43,9 @@ fn signals_reach_it_as_often_as_they_were_sent() {
 
 #[test]
 fn a_process_that_is_stopped_stays_so_until_it_is_let_go_on() {
+    if !can_trace() {
+        return;
+    }
     for flags in BOTH {
         let done = Place::new().record(&[flags], "job control");
         assert_eq!(
@@ -50,6 +59,9 @@ fn a_process_that_is_stopped_stays_so_until_it_is_let_go_on() {
 
 #[test]
 fn what_cannot_be_recorded_is_said_and_leaves_nothing() {
+    if !can_trace() {
+        return;
+    }
     let place = Place::new();
     let of = |flags: &[&str], program: &[&str]| place.command(flags, program).output().unwrap();
     let done = of(&["--calls"], &["no such program"]);
@@ -72,6 +84,9 @@ fn what_cannot_be_recorded_is_said_and_leaves_nothing() {
 /// Whoever is traced cannot trace: as where the system forbids it.
 #[test]
 fn where_tracing_is_forbidden_nothing_is_started_and_the_doctor_says_so() {
+    if !can_trace() {
+        return;
+    }
     let place = Place::new();
     let own = env!("CARGO_BIN_EXE_trueno-record");
     let inner = [
