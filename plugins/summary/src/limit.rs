@@ -1,7 +1,7 @@
 //! The limit: what bounds the run.
 //!
 //! A finding of `bottleneck` that would save at least `MIN_GAIN` of the wall; else the largest part of the devices' time;
-//! without devices the largest part of the threads' time.
+//! without devices what was not recorded, if that is most of the path, or the largest part of the threads' time.
 
 use trueno_analysis::wording::percent;
 
@@ -95,7 +95,7 @@ impl Limit {
         }
         match shares {
             Some(shares) => Some(of_devices(facts, shares)),
-            None => of_threads(facts),
+            None => of_gaps(facts).or_else(|| of_threads(facts)),
         }
     }
 }
@@ -158,9 +158,8 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     } else if copy == most {
         let text = format!("copies: {} of {}", percent(most), whole(of));
         limit("copy", most, text)
-    } else if let Some(gap) = not_recorded(facts).filter(|gap| *gap >= MAX_GAP) {
-        let text = format!("what was not recorded: {} of the wall", percent(gap));
-        limit("not recorded", gap, text)
+    } else if let Some(limit) = of_gaps(facts) {
+        limit
     } else {
         let work = facts.path_work.iter().filter(|row| row.1 >= MIN_PART);
         let work = work.take(PARTS);
@@ -176,6 +175,16 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         };
         limit("host", most, text)
     }
+}
+
+/// Where most of the path is in gaps, nobody knows what bounds the run.
+fn of_gaps(facts: &Facts) -> Option<Limit> {
+    let gap = not_recorded(facts).filter(|gap| *gap >= MAX_GAP)?;
+    Some(Limit {
+        by: "not recorded".to_owned(),
+        share: Some(gap),
+        detail: format!("what was not recorded: {} of the wall", percent(gap)),
+    })
 }
 
 /// Share of the path in gaps, and in iterations outside all that is recorded in them.

@@ -284,6 +284,26 @@ fn nothing_is_predicted_of_what_was_not_recorded() {
 }
 
 #[test]
+fn threads_of_which_little_was_recorded_are_bound_by_nothing_that_is_known() {
+    let told = |gap: f64| {
+        let output = summary([
+            wall(100 * MS, 9),
+            lanes(&[("main", 20 * MS, 100 * MS)]),
+            categories(&[
+                ("host", "waiting", 15 * MS),
+                ("host", "outside bricks", 5 * MS),
+            ]),
+            Table::build("path_kinds")
+                .text("kind", ["work", "gap"])
+                .f64("wall_share", [1.0 - gap, gap]),
+        ]);
+        sentence(&output).to_owned()
+    };
+    assert!(told(0.8).ends_with("bound by what was not recorded: 80 % of the wall"));
+    assert!(told(0.2).ends_with("bound by waiting 75 %, outside bricks 25 %"));
+}
+
+#[test]
 fn a_host_that_prepares_and_launches_is_one_limit() {
     let [idle, exposure] = devices(&[("gpu0", 100 * MS, 24 * MS, 0, 0)]);
     let both = Table::build("bottlenecks")

@@ -162,3 +162,55 @@ pub(crate) fn bytes(call: Sysno) -> Bytes {
         _ => Bytes::None,
     }
 }
+
+/// True of calls in which a thread does nothing but wait for others, for time, or for what is to come. (`man 2` of each.)
+pub(crate) fn waits(call: Sysno, arguments: &[u64; 6]) -> bool {
+    match call {
+        Sysno::futex => {
+            // The operation, without its flags.
+            let operation = arguments[1] as i32 & 0x7f;
+            [
+                libc::FUTEX_WAIT,
+                libc::FUTEX_WAIT_BITSET,
+                libc::FUTEX_LOCK_PI,
+                libc::FUTEX_LOCK_PI2,
+                libc::FUTEX_WAIT_REQUEUE_PI,
+            ]
+            .contains(&operation)
+        }
+        Sysno::wait4
+        | Sysno::waitid
+        | Sysno::nanosleep
+        | Sysno::clock_nanosleep
+        | Sysno::ppoll
+        | Sysno::pselect6
+        | Sysno::epoll_pwait
+        | Sysno::epoll_pwait2
+        | Sysno::rt_sigtimedwait
+        | Sysno::rt_sigsuspend
+        | Sysno::accept
+        | Sysno::accept4
+        | Sysno::flock
+        | Sysno::futex_waitv
+        | Sysno::io_getevents
+        | Sysno::io_pgetevents
+        | Sysno::semop
+        | Sysno::semtimedop
+        | Sysno::msgrcv
+        | Sysno::mq_timedreceive => true,
+        #[cfg(target_arch = "x86_64")]
+        Sysno::pause | Sysno::poll | Sysno::select | Sysno::epoll_wait | Sysno::vfork => true,
+        // What has begun another process waits until that has become a program.
+        Sysno::clone => arguments[0] as i32 & libc::CLONE_VFORK != 0,
+        _ => false,
+    }
+}
+
+/// True of calls that take what another thread, process or person gives, where it comes from a pipe, a socket, a
+/// terminal or an event: they wait until it is there.
+pub(crate) fn takes(call: Sysno) -> bool {
+    matches!(
+        call,
+        Sysno::read | Sysno::readv | Sysno::recvfrom | Sysno::recvmsg | Sysno::recvmmsg
+    )
+}

@@ -80,6 +80,12 @@ fn kind(link: &str) -> &str {
     }
 }
 
+/// True of what is read only when somebody has given it.
+pub(crate) fn is_given(name: &str) -> bool {
+    let terminals = ["/dev/tty", "/dev/pts/", "/dev/console"];
+    !name.starts_with('/') || terminals.iter().any(|path| name.starts_with(path))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,17 +1,17 @@
 //! Rows of what the traced program did.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use libc::pid_t;
 use syscalls::{Errno, Sysno};
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{CallRow, EdgeRow, ThreadRow};
+use trueno_format::schema::{CallRow, EdgeRow, SyncRow, ThreadRow};
 
 use crate::Error;
 use crate::argument::{self, Bytes, Target};
-use crate::descriptors::Descriptors;
+use crate::descriptors::{Descriptors, is_given};
 use crate::memory;
 
 /// A call that has begun.
@@ -21,6 +21,9 @@ pub(crate) struct Begun {
     target: Option<Text>,
     bytes: Option<u64>,
     bytes_in_result: bool,
+    waits: bool,
+    /// It returns the number of a process that has ended.
+    joins: bool,
     pub start_ns: i64,
 }
 
@@ -34,6 +37,8 @@ pub(crate) struct Thread {
     pub call: Option<Begun>,
     /// The call that began it, until it has a row of its own.
     pub begun_by: Option<u64>,
+    /// Its last row.
+    last: Option<u64>,
 }
 
 /// The run being written.
@@ -42,7 +47,13 @@ pub(crate) struct Rows {
     descriptors: Descriptors,
     names: BTreeMap<u64, Text>,
     syscall: Text,
+    /// Kind of a wait in a call.
+    call: Text,
     spawns: Text,
+    join: Text,
+    joins: Text,
+    /// Last rows of processes that have ended and that nobody has waited for yet.
+    ended: HashMap<pid_t, u64>,
     next_id: u64,
     next_thread: u32,
     origin_ns: Option<i64>,
@@ -68,13 +79,18 @@ pub struct Counts {
 
 impl Rows {
     pub fn new(mut run: RunWriter, sees_all_calls: bool) -> Self {
-        let (syscall, spawns) = (run.text("syscall"), run.text("spawns"));
+        let texts = ["syscall", "call", "spawns", "join", "joins"];
+        let [syscall, call, spawns, join, joins] = texts.map(|text| run.text(text));
         Self {
             run,
             descriptors: Descriptors::new(sees_all_calls),
             names: BTreeMap::new(),
             syscall,
+            call,
             spawns,
+            join,
+            joins,
+            ended: HashMap::new(),
             next_id: 1,
             next_thread: 0,
             origin_ns: None,
@@ -107,6 +123,7 @@ impl Rows {
             start_ns: now_ns,
             call: None,
             begun_by: None,
+            last: None,
         }
     }
 
@@ -136,17 +153,20 @@ impl Rows {
             Bytes::Argument(at) => Some(arguments[at]),
             Bytes::Result | Bytes::None => None,
         };
+        let takes = call.is_some_and(argument::takes);
+        let waits = call.is_some_and(|call| argument::waits(call, arguments))
+            || takes && target.is_some_and(|target| is_given(run.str(target)));
         if let Some(call) = call {
             descriptors.forget(thread.process, call, arguments);
         }
-        let id = self.next_id;
-        self.next_id += 1;
         thread.call = Some(Begun {
-            id,
+            id: self.id(),
             name,
             target,
             bytes,
             bytes_in_result: of_bytes == Bytes::Result,
+            waits,
+            joins: call == Some(Sysno::wait4),
             start_ns: 0,
         });
     }
@@ -186,6 +206,32 @@ impl Rows {
         };
         self.run.add(&row)?;
         self.counts.calls += 1;
+        thread.last = Some(begun.id);
+        if begun.waits {
+            let id = self.id();
+            let ended = (begun.joins && result > 0).then(|| self.ended.remove(&(result as pid_t)));
+            let ended = ended.flatten();
+            if let Some(from) = ended {
+                self.run.add(&EdgeRow {
+                    from,
+                    to: id,
+                    kind: self.joins,
+                })?;
+            }
+            self.run.add(&SyncRow {
+                id,
+                kind: if ended.is_some() {
+                    self.join
+                } else {
+                    self.call
+                },
+                name: Some(begun.name),
+                thread: Some(thread.number),
+                start_ns,
+                dur_ns: row.dur_ns,
+                ..SyncRow::default()
+            })?;
+        }
         if let Some(from) = thread.begun_by.take() {
             self.run.add(&EdgeRow {
                 from,
@@ -201,6 +247,9 @@ impl Rows {
         self.counts.not_ended += u64::from(thread.call.take().is_some());
         if thread.id == thread.process {
             self.descriptors.forget_all(thread.process);
+            if let Some(last) = thread.last {
+                self.ended.insert(thread.process, last);
+            }
         }
         let name = fs::read_to_string(format!("/proc/{}/task/{}/comm", thread.process, thread.id));
         let name = name.ok().map(|name| self.run.text(name.trim_end()));
@@ -229,6 +278,11 @@ impl Rows {
         }
         self.run.finish(Some(wall_ns))?;
         Ok(self.counts)
+    }
+
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
     }
 
     fn time(&self, at_ns: i64) -> i64 {

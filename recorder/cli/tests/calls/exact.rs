@@ -137,14 +137,21 @@ fn processes_and_threads_are_told_apart_and_connected() {
     assert_eq!(processes.len(), 7);
     let names = threads.texts("name");
     assert_eq!(names.iter().filter(|name| **name == Some("sh")).count(), 6);
-    // All threads but the first were begun by a call of another one.
     let edges = table(&place.run(), "edges");
-    assert_eq!(edges.rows, threads.rows - 1);
+    let kinds = edges.texts("kind");
+    let of = |kind: &str| {
+        let rows = 0..edges.rows;
+        rows.filter(|row| kinds[*row] == Some(kind))
+            .collect::<Vec<usize>>()
+    };
     let calls = place.calls();
     let ids = calls.0.numbers("id");
     let row = |id: Option<i128>| ids.iter().position(|of| *of == id).unwrap();
     let names = calls.0.texts("name");
-    for edge in 0..edges.rows {
+    let start_ns = |row| calls.number("start_ns", row);
+    // All threads but the first were begun by a call of another one.
+    assert_eq!(of("spawns").len(), threads.rows - 1);
+    for edge in of("spawns") {
         let (from, to) = (
             row(edges.number("from", edge)),
             row(edges.number("to", edge)),
@@ -154,12 +161,57 @@ fn processes_and_threads_are_told_apart_and_connected() {
             ["clone", "clone3", "fork", "vfork"].contains(&name),
             "{name}"
         );
-        let thread = |row| calls.number("thread", row);
-        assert_ne!(thread(from), thread(to));
-        let start_ns = |row| calls.number("start_ns", row);
+        assert_ne!(calls.number("thread", from), calls.number("thread", to));
         assert!(
             start_ns(from) < start_ns(to),
             "nobody acts before it is begun"
         );
     }
+    // And all processes but the first were waited for, which is no work.
+    let waits = table(&place.run(), "syncs");
+    let wait_ids = waits.numbers("id");
+    assert_eq!(of("joins").len(), 6);
+    for edge in of("joins") {
+        let last = row(edges.number("from", edge));
+        let to = edges.number("to", edge);
+        let wait = wait_ids.iter().position(|of| *of == to).unwrap();
+        assert_eq!(waits.texts("kind")[wait], Some("join"));
+        assert_eq!(waits.texts("name")[wait], Some("wait4"));
+        let end_ns = |start: Option<i128>, dur: Option<i128>| start.unwrap() + dur.unwrap();
+        let ended_ns = end_ns(start_ns(last), calls.number("dur_ns", last));
+        let waited_ns = end_ns(waits.number("start_ns", wait), waits.number("dur_ns", wait));
+        assert!(ended_ns <= waited_ns, "nobody is waited for after the wait");
+    }
+}
+
+#[test]
+fn what_waits_for_others_is_a_wait_and_what_works_is_none() {
+    if !can_trace() {
+        return;
+    }
+    let place = Place::new();
+    let text = "echo given | { read word; echo $word; }; sleep 0.01; read line < own";
+    std::fs::write(place.0.path().join("own"), "a file\n").unwrap();
+    let done = place
+        .command(&["--calls"], &["sh", "-c", text])
+        .output()
+        .unwrap();
+    assert_eq!(done.status.code(), Some(0));
+    let waits = table(&place.run(), "syncs");
+    let names = waits.texts("name");
+    for name in ["read", "clock_nanosleep", "wait4"] {
+        assert!(names.contains(&Some(name)), "{name}: {names:?}");
+    }
+    assert!(!names.contains(&Some("openat")) && !names.contains(&Some("write")));
+    // Reading a file waits for nobody.
+    let calls = place.calls();
+    let own = place.0.path().canonicalize().unwrap().join("own");
+    let of_file = calls.of("read", own.to_str());
+    assert!(!of_file.is_empty());
+    let starts = waits.numbers("start_ns");
+    assert!(
+        of_file
+            .iter()
+            .all(|row| !starts.contains(&calls.number("start_ns", *row)))
+    );
 }

@@ -116,7 +116,7 @@ declare::tables! {
     Syncs "syncs" of SyncRow, "waits of the host for other threads, a device, a stream or an event",
     (lane: Some(ThreadElseStream), labels: &["name", "kind"]) {
         id: u64, Key, "unique in the run";
-        kind: Text, Identity, "join, device, stream, event or stream_wait";
+        kind: Text, Identity, "join, device, stream, event, stream_wait, or call: in a call of the operating system";
         name: Option<Text>, Identity, "as the program gave it";
         thread: Option<u32>, Place, "host thread that waited";
         device: Option<u32>, Place, "device number";
