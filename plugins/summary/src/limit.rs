@@ -177,7 +177,7 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     }
 }
 
-/// Where most of the path is in gaps, nobody knows what bounds the run.
+/// Gaps as the limit, where they are most of the path: nobody knows what bounds the run.
 fn of_gaps(facts: &Facts) -> Option<Limit> {
     let gap = not_recorded(facts).filter(|gap| *gap >= MAX_GAP)?;
     Some(Limit {
