@@ -95,7 +95,7 @@ impl Limit {
         }
         match shares {
             Some(shares) => Some(of_devices(facts, shares)),
-            None => of_gaps(facts).or_else(|| of_threads(facts)),
+            None => of_threads(facts).map(|limit| of_gaps(facts).unwrap_or(limit)),
         }
     }
 }
