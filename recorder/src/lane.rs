@@ -409,7 +409,8 @@ impl Lane {
             match self.shared.overflow {
                 Overflow::Drop => return false,
                 Overflow::Block => {
-                    if self.shared.stopped.load(Ordering::Acquire) {
+                    // In a ring that others have damaged, room may never come.
+                    if self.shared.stopped.load(Ordering::Acquire) || self.ring().is_disturbed() {
                         return false;
                     }
                     std::thread::sleep(sleep);

@@ -61,6 +61,12 @@ impl Ring {
         Arc::new(ring)
     }
 
+    /// True if somebody else has written over its head, or emptied its file: nobody reads it any more.
+    pub fn is_disturbed(&self) -> bool {
+        let kind = &self.header().kind;
+        kind.capacity_of(MAGIC_RING, size_of::<Record>() as u32) != Some(self.capacity)
+    }
+
     /// The ring that memory of a process that is gone holds. `None`: it holds none, it is
     /// damaged, or was written by another version.
     pub fn restored(memory: Mapping, bytes: usize, number: u32) -> Option<Arc<Self>> {
