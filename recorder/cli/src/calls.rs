@@ -81,10 +81,11 @@ fn run_id(process: i32) -> String {
 
 /// The program did not begin, so there is no run.
 fn not_started(error: Error, output: &Path) -> Failure {
-    let _ = trueno_format::run_directory::check_removable(output)
-        .map(|()| std::fs::remove_dir_all(output));
     match error {
         Error::NotStarted { program, error } => {
+            // Made for it a moment ago, and empty.
+            let _ = trueno_format::run_directory::check_removable(output)
+                .map(|()| std::fs::remove_dir_all(output));
             let hint = hint(&error, &program);
             let shown = program.display();
             Failure::NotStarted(format!("{shown}: cannot be started: {error}{hint}"))

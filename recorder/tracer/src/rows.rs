@@ -98,12 +98,12 @@ impl Rows {
         }
     }
 
-    /// The first program begins at this time: rows count from here.
-    pub fn begin(&mut self, now_ns: i64) {
+    /// The first program began at this time, some time before `now_ns`: rows count from there.
+    pub fn begin(&mut self, at_ns: i64, now_ns: i64) {
         let realtime = SystemTime::now().duration_since(UNIX_EPOCH);
-        self.origin_ns = Some(now_ns);
-        self.run.run().clock.origin_realtime_ns =
-            realtime.map_or(0, |since| since.as_nanos() as i64);
+        let realtime_ns = realtime.map_or(0, |since| since.as_nanos() as i64);
+        self.origin_ns = Some(at_ns);
+        self.run.run().clock.origin_realtime_ns = realtime_ns - (now_ns - at_ns);
     }
 
     pub fn has_begun(&self) -> bool {

@@ -62,9 +62,19 @@ pub fn trace(
         failure: None,
         last_ns: 0,
     };
-    while let Some((thread, event)) = ptrace::wait().map_err(Error::Trace)? {
-        trace.last_ns = now_ns();
-        trace.event(thread, event);
+    loop {
+        match ptrace::wait() {
+            Ok(Some((thread, event))) => {
+                trace.last_ns = now_ns();
+                trace.event(thread, event);
+            }
+            Ok(None) => break,
+            // What was recorded stays.
+            Err(error) => {
+                trace.note(Err(Error::Trace(error)));
+                break;
+            }
+        }
         if trace.status.is_some() {
             watch(0);
         }
@@ -220,8 +230,8 @@ impl Trace {
                 .threads
                 .get(&process)
                 .and_then(|thread| thread.call.as_ref());
-            self.rows
-                .begin(call.map_or(self.last_ns, |call| call.start_ns));
+            let at_ns = call.map_or(self.last_ns, |call| call.start_ns);
+            self.rows.begin(at_ns, now_ns());
         }
     }
 
