@@ -53,6 +53,10 @@ fn head(command: &[OsString], calls: &Calls, process: i32) -> RunJson {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         },
         run_id: run_id(process),
+        label: command
+            .first()
+            .and_then(|program| Path::new(program).file_name())
+            .map(|name| name.to_string_lossy().into_owned()),
         program: Program {
             argv: words.collect(),
             pid: u32::try_from(process).ok(),
