@@ -73,17 +73,8 @@ pub(crate) fn target(call: Sysno) -> Target {
         | Sysno::fchownat
         | Sysno::utimensat
         | Sysno::execveat => Target::Path(1),
-        Sysno::read
-        | Sysno::write
-        | Sysno::pread64
-        | Sysno::pwrite64
-        | Sysno::readv
-        | Sysno::writev
-        | Sysno::preadv
-        | Sysno::pwritev
-        | Sysno::preadv2
-        | Sysno::pwritev2
-        | Sysno::close
+        _ if moves(call) => Target::Descriptor(0),
+        Sysno::close
         | Sysno::fstat
         | Sysno::fstatfs
         | Sysno::lseek
@@ -98,10 +89,6 @@ pub(crate) fn target(call: Sysno) -> Target {
         | Sysno::sync_file_range
         | Sysno::fadvise64
         | Sysno::readahead
-        | Sysno::sendfile
-        | Sysno::splice
-        | Sysno::tee
-        | Sysno::copy_file_range
         | Sysno::flock
         | Sysno::fcntl
         | Sysno::dup
@@ -112,10 +99,6 @@ pub(crate) fn target(call: Sysno) -> Target {
         | Sysno::accept
         | Sysno::accept4
         | Sysno::connect
-        | Sysno::sendto
-        | Sysno::recvfrom
-        | Sysno::sendmsg
-        | Sysno::recvmsg
         | Sysno::sendmmsg
         | Sysno::recvmmsg
         | Sysno::setsockopt
@@ -131,30 +114,36 @@ pub(crate) fn target(call: Sysno) -> Target {
     }
 }
 
+/// True of calls that move bytes from or to the file of their first argument, and return how many.
+fn moves(call: Sysno) -> bool {
+    matches!(
+        call,
+        Sysno::read
+            | Sysno::write
+            | Sysno::pread64
+            | Sysno::pwrite64
+            | Sysno::readv
+            | Sysno::writev
+            | Sysno::preadv
+            | Sysno::pwritev
+            | Sysno::preadv2
+            | Sysno::pwritev2
+            | Sysno::sendto
+            | Sysno::recvfrom
+            | Sysno::sendmsg
+            | Sysno::recvmsg
+            | Sysno::sendfile
+            | Sysno::splice
+            | Sysno::tee
+            | Sysno::copy_file_range
+    )
+}
+
 /// Bytes that a call is about: moved, or of memory mapped.
 pub(crate) fn bytes(call: Sysno) -> Bytes {
     match call {
-        Sysno::read
-        | Sysno::write
-        | Sysno::pread64
-        | Sysno::pwrite64
-        | Sysno::readv
-        | Sysno::writev
-        | Sysno::preadv
-        | Sysno::pwritev
-        | Sysno::preadv2
-        | Sysno::pwritev2
-        | Sysno::sendto
-        | Sysno::recvfrom
-        | Sysno::sendmsg
-        | Sysno::recvmsg
-        | Sysno::sendfile
-        | Sysno::splice
-        | Sysno::tee
-        | Sysno::copy_file_range
-        | Sysno::process_vm_readv
-        | Sysno::process_vm_writev
-        | Sysno::getrandom => Bytes::Result,
+        _ if moves(call) => Bytes::Result,
+        Sysno::process_vm_readv | Sysno::process_vm_writev | Sysno::getrandom => Bytes::Result,
         Sysno::mmap | Sysno::munmap | Sysno::mprotect | Sysno::madvise | Sysno::msync => {
             Bytes::Argument(1)
         }
