@@ -288,7 +288,7 @@ fn made(path: &Path) {
             Cell::I64(start_ns),
             Cell::I64(dur_ns),
         ];
-        let mut whole = [Cell::Null; 15];
+        let mut whole = [Cell::Null; 12];
         whole[..cells.len()].copy_from_slice(&cells);
         run.row(calls, &whole).unwrap();
     }

@@ -109,9 +109,6 @@ declare::tables! {
         target: Option<Text>, Identity, "file that it was about: a path as the program gave it, of a descriptor the path or kind of what is open";
         bytes: Option<u64>, Measured, "bytes moved, or of memory mapped";
         errno: Option<Text>, Measured, "name of the error, such as ENOENT; null: none";
-        file: Option<Text>, Identity, "source file of the caller";
-        line: Option<u32>, Identity, "line in it";
-        function: Option<Text>, Identity, "function that called";
     }
     Syncs "syncs" of SyncRow, "waits of the host for other threads, a device, a stream or an event",
     (lane: Some(ThreadElseStream), labels: &["name", "kind"]) {

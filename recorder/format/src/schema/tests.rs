@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 /// Integers that identify, and lengths and times, that mean the same in every run. A new one has to be put here, or be
 /// given a [`Scope`]: forgotten, rows of several runs would be taken for each other's. Other quantities refer to nothing.
-const VALUES: [&str; 17] = [
+const VALUES: [&str; 18] = [
     "address",
     "brick_id",
     "col",
@@ -18,6 +18,7 @@ const VALUES: [&str; 17] = [
     "os_id",
     "position",
     "priority",
+    "process",
     "realtime_ns",
     "row",
     "sampled_every",
