@@ -50,6 +50,7 @@ pub mod run_writer;
 pub mod salvage;
 pub mod schema;
 pub mod segment;
+pub mod stacks;
 pub mod table_writer;
 pub mod text;
 pub mod tile;

@@ -115,7 +115,9 @@ impl Rows {
             | TableId::Annotations
             | TableId::Signatures
             | TableId::Devices
-            | TableId::Collectives => {}
+            | TableId::Collectives
+            | TableId::Samples
+            | TableId::Stacks => {}
         }
         length
     }

@@ -109,6 +109,7 @@ declare::tables! {
         target: Option<Text>, Identity, "file that it was about: a path as the program gave it, of a descriptor the path or kind of what is open";
         bytes: Option<u64>, Measured, "bytes moved, or of memory mapped";
         errno: Option<Text>, Measured, "name of the error, such as ENOENT; null: none";
+        stack: Option<u64>, Key, "row of stacks: where in the program it was called; null: not known";
     }
     Syncs "syncs" of SyncRow, "waits of the host for other threads, a device, a stream or an event",
     (lane: Some(ThreadElseStream), labels: &["name", "kind"]) {
@@ -299,6 +300,26 @@ declare::tables! {
         group_size: Option<u32>, Declared, "ranks of the communicator";
         group_ranks: Option<Text>, Declared, "ranks of the communicator in the job, as JSON: `[0,1]`; null: not stated";
         peer: Option<u32>, Declared, "of a send or receive: the other rank, in the job";
+    }
+    Samples "samples" of SampleRow, "moments at which a thread was seen running, taken at intervals by a profiler",
+    (lane: Some(Thread), labels: &["event"]) {
+        time_ns: i64, Time, "when";
+        thread: u32, Place, "row of threads";
+        stack: Option<u64>, Key, "row of stacks: the function that ran; null: not known";
+        event: Text, Identity, "what was counted from one sample to the next: cpu-clock or task-clock (ns of CPU time), cycles, ...";
+        period: Option<u64>, Measured, "how much of the event the sample stands for; null: not told";
+        cpu: Option<u32>, Identity, "processor; null: not told";
+    }
+    Stacks "stacks" of StackRow, "functions by their callers: a row for each function, at each line, below each caller",
+    (labels: &["function"]) {
+        id: u64, Key, "unique among stacks";
+        caller: Option<u64>, Key, "row of stacks that called it; null: nothing is known above it";
+        function: Option<Text>, Identity, "its name; null: not known";
+        module: Option<Text>, Identity, "file of the program or library, or as the profiler names it: [kernel], [vdso]";
+        address: Option<u64>, Identity, "where in its file, or in memory if no file is known; null: not told, or in several places of one line";
+        file: Option<Text>, Identity, "source file";
+        line: Option<u32>, Identity, "line in it";
+        inlined: Option<bool>, Identity, "whether the compiler put it into its caller; null: not known";
     }
 }
 

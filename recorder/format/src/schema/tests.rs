@@ -6,15 +6,17 @@ use std::collections::HashSet;
 
 /// Integers that identify, and lengths and times, that mean the same in every run. A new one has to be put here, or be
 /// given a [`Scope`]: forgotten, rows of several runs would be taken for each other's. Other quantities refer to nothing.
-const VALUES: [&str; 18] = [
+const VALUES: [&str; 20] = [
     "address",
     "brick_id",
     "col",
+    "cpu",
     "depth",
     "device_ns",
     "dur_ns",
     "iteration",
     "layer",
+    "line",
     "os_id",
     "position",
     "priority",
