@@ -101,7 +101,9 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
             "operators",
             "roofline",
             "critical_path",
+            "samples",
             "sanity",
+            "syscalls",
             "throughput",
             "bottleneck",
             "summary",
@@ -271,6 +273,8 @@ fn only_and_skip_choose_sections() {
             "operators",
             "roofline",
             "critical_path",
+            "samples",
+            "syscalls",
             "throughput",
             "bottleneck",
             "summary"

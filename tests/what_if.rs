@@ -77,6 +77,8 @@ fn one_iteration_is_looked_at_alone() {
             "operators",
             "roofline",
             "critical_path",
+            "samples",
+            "syscalls",
             "throughput",
             "bottleneck",
             "summary",

@@ -22,8 +22,8 @@ pub fn column(table: &Table) -> Option<&str> {
 
 /// `… and 37 more rows, 12.3 % of wall`, for the rows from `shown` on; `None` if there are none.
 ///
-/// Shares of different `lane_kind` have different denominators and are not
-/// added up: each kind is named. Null shares are counted, not taken as 0.
+/// Shares of different `lane_kind` or `event` have different denominators and are not
+/// added up: each is named. Null shares are counted, not taken as 0.
 pub fn rest(table: &Table, shown: usize) -> Option<String> {
     let hidden = table
         .rows()
@@ -40,7 +40,8 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
     let Ok(shares) = table.column(name) else {
         return Some(text);
     };
-    let kinds = table.text("lane_kind").ok();
+    let kinds = ["lane_kind", "event"].map(|column| table.text(column).ok());
+    let kinds = kinds.into_iter().flatten().next();
     let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
     let mut unknown = 0;
     for row in shown..table.rows() {

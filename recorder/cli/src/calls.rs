@@ -2,14 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
-use trueno_format::host;
-use trueno_format::run_json::{Clock, Producer, Program, RunJson};
 use trueno_format::run_writer::RunWriter;
 use trueno_tracer::{Calls, Counts, Error, trace};
 
-use crate::run::hint;
+use crate::head::{head, not_begun, remove_empty};
 use crate::{Failure, say, signals};
 
 /// Runs a program and records its system calls. Gives the exit code.
@@ -21,7 +18,10 @@ pub fn run(
 ) -> Result<u8, Failure> {
     signals::prepare();
     let create = |process: i32| {
-        RunWriter::create_surviving(output, head(command, calls, process)).map_err(Error::Run)
+        let mut head = head(command, process);
+        head.values
+            .insert("calls".to_owned(), calls.text().to_owned());
+        RunWriter::create_surviving(output, head).map_err(Error::Run)
     };
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
     let traced = match trace(command, calls, create, &mut watch) {
@@ -43,56 +43,12 @@ pub fn run(
     Ok(signals::end_as(traced.status))
 }
 
-fn head(command: &[OsString], calls: &Calls, process: i32) -> RunJson {
-    let words = command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned());
-    let mut run = RunJson {
-        producer: Producer {
-            name: "trueno-record".to_owned(),
-            version: env!("CARGO_PKG_VERSION").to_owned(),
-        },
-        run_id: run_id(process),
-        label: command
-            .first()
-            .and_then(|program| Path::new(program).file_name())
-            .map(|name| name.to_string_lossy().into_owned()),
-        program: Program {
-            argv: words.collect(),
-            pid: u32::try_from(process).ok(),
-        },
-        host: host::facts(),
-        clock: Clock {
-            source: "monotonic".to_owned(),
-            ..Clock::default()
-        },
-        ..RunJson::default()
-    };
-    let calls = ("calls".to_owned(), calls.text().to_owned());
-    run.values.extend([calls]);
-    run
-}
-
-/// Different for every run of this machine.
-fn run_id(process: i32) -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
-    let now_ns = now.map_or(0, |since| since.as_nanos() as u64);
-    format!(
-        "{:016x}",
-        now_ns ^ (u64::from(process.unsigned_abs()) << 40)
-    )
-}
-
 /// The program did not begin, so there is no run.
 fn not_started(error: Error, output: &Path) -> Failure {
     match error {
         Error::NotStarted { program, error } => {
-            // Made for it a moment ago, and empty.
-            let _ = trueno_format::run_directory::check_removable(output)
-                .map(|()| std::fs::remove_dir_all(output));
-            let hint = hint(&error, &program);
-            let shown = program.display();
-            Failure::NotStarted(format!("{shown}: cannot be started: {error}{hint}"))
+            remove_empty(output);
+            not_begun(&program, &error)
         }
         Error::Forbidden(_) => Failure::NotMeasurable(error.to_string()),
         error => Failure::NotStarted(error.to_string()),

@@ -47,6 +47,8 @@ enum Format {
 enum Need {
     /// System calls of any program.
     Calls,
+    /// Functions of any program that ran.
+    Samples,
     /// NVTX ranges of any program.
     Ranges,
     /// Kernels, transfers, calls of any CUDA program.
@@ -76,6 +78,8 @@ struct Findings {
     spans: Verdict,
     /// System calls of any program.
     calls: Verdict,
+    /// Functions of any program that ran.
+    samples: Verdict,
     ranges: Verdict,
     cuda: Verdict,
     /// Hardware counters, by Nsight Compute.
@@ -106,6 +110,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let there = match args.need {
         None => true,
         Some(Need::Calls) => findings.calls.possible,
+        Some(Need::Samples) => findings.samples.possible,
         Some(Need::Ranges) => findings.ranges.possible,
         Some(Need::Cuda) => findings.cuda.possible,
     };
@@ -138,6 +143,7 @@ fn look(args: &Args) -> Findings {
     Findings {
         spans: Verdict::new(None),
         calls: Verdict::new(trueno_tracer::check().err().map(|error| error.to_string())),
+        samples: Verdict::new(trueno_sampler::check().err().map(|error| error.to_string())),
         gpu_counters: Verdict::new(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
         ranges: Verdict::new(no_ranges),
         cuda: Verdict::new(no_cuda),
@@ -194,6 +200,10 @@ fn in_words(findings: &Findings) -> String {
     };
     line("spans of programs that link the recorder", &findings.spans);
     line("system calls of any program", &findings.calls);
+    line(
+        "functions of any program that ran (samples)",
+        &findings.samples,
+    );
     line("NVTX ranges of any program", &findings.ranges);
     line("kernels, transfers, calls of CUDA programs", &findings.cuda);
     line("hardware counters of a GPU, by ncu", &findings.gpu_counters);

@@ -9,10 +9,12 @@ mod collect;
 mod compare;
 mod doctor;
 mod driver;
+mod head;
 mod interrupted;
 mod libraries;
 mod peaks;
 mod run;
+mod samples;
 mod signals;
 mod table;
 mod wrap;
@@ -32,7 +34,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a program and record its CUDA work and its NVTX ranges, or its system calls, without a change to it.
+    /// Run a program and record its CUDA work and its NVTX ranges, its system calls, or the functions that ran, without a change to it.
     Run(run::Args),
     /// Record two programs in turn, and say which is slower and by how much.
     Compare(compare::Args),

@@ -17,7 +17,7 @@ use trueno_format::run_json::RUN_JSON;
 use trueno_import::cuda::spool::{Summary, collect};
 use trueno_tracer::Calls;
 
-use crate::{Failure, calls, libraries, say, signals};
+use crate::{Failure, calls, libraries, samples, say, signals};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -55,6 +55,18 @@ pub struct Args {
         conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
     )]
     calls: Option<Calls>,
+    /// Record samples instead of CUDA, so many in a second of CPU time of each thread: functions of any program that ran,
+    /// with all their callers, its threads and processes.
+    #[arg(
+        long,
+        value_name = "HZ",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "997",
+        value_parser = clap::value_parser!(u32).range(1..=20_000),
+        conflicts_with_all = ["calls", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+    )]
+    sample: Option<u32>,
     /// Milliseconds between deliveries: what a program that is killed may lose.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     flush_ms: u32,
@@ -100,6 +112,10 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
         return calls::run(&args.command, calls, &output, args.strict);
+    }
+    if let Some(hz) = args.sample {
+        make_way(args, &output)?;
+        return samples::run(&args.command, hz, &output, args.strict);
     }
     let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
     if let Some((name, value)) = INJECTIONS
@@ -169,7 +185,7 @@ fn output(args: &Args) -> PathBuf {
 fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
     if let Err(problem) = Driver::find() {
         return Err(Failure::NotMeasurable(format!(
-            "{problem}; nothing was started (`trueno-record doctor` says more; --ranges-only records NVTX ranges, --calls system calls of any program)"
+            "{problem}; nothing was started (`trueno-record doctor` says more; --ranges-only records NVTX ranges, --calls system calls and --sample the functions of any program)"
         )));
     }
     let (search, _) = libraries::cupti(

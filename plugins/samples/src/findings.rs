@@ -1,0 +1,159 @@
+//! Findings on samples. None is more than a warning: they are estimates, and a hot function is no defect.
+
+use trueno_analysis::wording::{count, many, percent, short, time};
+use trueno_plugin::{Finding, Severity};
+
+use crate::interval::Share;
+use crate::sums::{EventSum, Function, FunctionSum, Sums};
+use crate::tables::{NOT_KNOWN, estimated_ns};
+
+/// Fewer samples tell no share.
+pub const MIN_SAMPLES: u64 = 100;
+/// A larger share of samples in functions that are not known is said.
+pub const UNKNOWN_SHARE: f64 = 0.2;
+/// From here on it is a warning: the table is mostly about nothing.
+pub const MOSTLY_UNKNOWN_SHARE: f64 = 0.5;
+
+const FUNCTIONS: &str = "SELECT event, function, module, self_samples, self_share, low_share, high_share, total_share FROM samples.functions";
+
+/// The hottest function, functions that are not known, too few samples, stacks that do not hold together.
+///
+/// Of several events they are about the one that counts time, else the one with most samples; the tables have all.
+pub fn findings(sums: &Sums) -> Vec<Finding> {
+    let mut out = Vec::new();
+    let events = sums.events_in_order();
+    let Some((name, event)) = events.first() else {
+        return out;
+    };
+    let of_event = match events.len() {
+        1 => String::new(),
+        _ => format!(" of {name}"),
+    };
+    if event.all.samples < MIN_SAMPLES {
+        let title = format!(
+            "too few samples for shares: {}{of_event}",
+            count(event.all.samples)
+        );
+        let few = Finding::new("few_samples", Severity::Info, title)
+            .suggestion("record for longer, or take samples more often")
+            .evidence(FUNCTIONS);
+        out.push(few);
+    } else {
+        out.extend(unknown(event, &of_event));
+        out.extend(hottest(name, event, &of_event));
+    }
+    out.extend(broken(sums));
+    out
+}
+
+/// File of a module, without its folders.
+fn file_name(module: &str) -> &str {
+    let name = module.rsplit('/').next().unwrap_or(module);
+    if name.is_empty() { module } else { name }
+}
+
+fn hottest(name: &str, event: &EventSum, of_event: &str) -> Option<Finding> {
+    let functions = event.functions_in_order();
+    let mut known = functions.into_iter().filter(|(of, _)| of.name.is_some());
+    let (function, sum) = known.next()?;
+    let all = event.all.samples;
+    let share = Share::new(sum.innermost.samples, all).filter(|of| of.share > 0.0)?;
+    let module = function.module.as_deref().map(file_name);
+    let module = module.map_or(String::new(), |module| format!(" ({module})"));
+    let title = format!(
+        "{}{module} ran in {} of {} samples{of_event} ({})",
+        short(function.shown_name()),
+        percent(share.share),
+        count(all),
+        share.interval_text()
+    );
+    let mut details = Vec::new();
+    if let Some(ns) = estimated_ns(name, sum.innermost) {
+        details.push(format!("estimated CPU time: {}", time(ns)));
+    }
+    details.extend(hottest_line(sum));
+    let finding = Finding::new("hottest", Severity::Info, title).evidence(FUNCTIONS);
+    Some(match details.is_empty() {
+        true => finding,
+        false => finding.detail(details.join("; ")),
+    })
+}
+
+fn hottest_line(sum: &FunctionSum) -> Option<String> {
+    let (line, samples) = sum.hottest_line()?;
+    Some(format!(
+        "its hottest line: {}:{}, {}",
+        line.file,
+        line.line,
+        many(samples, "sample")
+    ))
+}
+
+fn unknown(event: &EventSum, of_event: &str) -> Option<Finding> {
+    let all = event.all.samples;
+    let functions = event.functions_in_order();
+    let unknown: Vec<(&Function, u64)> = functions
+        .into_iter()
+        .filter(|(function, _)| function.name.is_none())
+        .map(|(function, sum)| (function, sum.innermost.samples))
+        .collect();
+    let samples = unknown.iter().map(|(_, samples)| samples).sum();
+    let share = Share::new(samples, all).filter(|of| of.share > UNKNOWN_SHARE)?;
+    let severity = match share.share > MOSTLY_UNKNOWN_SHARE {
+        true => Severity::Warning,
+        false => Severity::Info,
+    };
+    let title = format!(
+        "the function is {NOT_KNOWN} in {} of {} samples{of_event}",
+        percent(share.share),
+        count(all)
+    );
+    let (largest, of_largest) = unknown.first()?;
+    let (place, remedy) = match largest.module.as_deref() {
+        None => (
+            "in no file that is known".to_owned(),
+            "record stacks; code that is made at run time needs a map of its symbols".to_owned(),
+        ),
+        Some(module) if module.starts_with("[kernel") => (
+            format!("in {module}"),
+            "the kernel's names are shown where `kernel.kptr_restrict` is 0".to_owned(),
+        ),
+        Some(module) => (
+            format!("in {module}"),
+            format!(
+                "build {} with symbols, unstripped and with frame pointers, or install its debug symbols",
+                file_name(module)
+            ),
+        ),
+    };
+    Some(
+        Finding::new("unknown_functions", severity, title)
+            .detail(format!(
+                "the largest part {place}: {}",
+                many(*of_largest, "sample")
+            ))
+            .suggestion(remedy)
+            .evidence(FUNCTIONS),
+    )
+}
+
+fn broken(sums: &Sums) -> Option<Finding> {
+    let mut what = Vec::new();
+    if sums.missing_stacks > 0 {
+        what.push(format!(
+            "{} to rows of `stacks` that are not there",
+            many(sums.missing_stacks, "reference")
+        ));
+    }
+    if sums.circular_stacks > 0 {
+        what.push(format!(
+            "{} of `stacks` that call themselves",
+            many(sums.circular_stacks, "row")
+        ));
+    }
+    let title = format!("callers are not all known: {}", what.join(", "));
+    let finding = Finding::new("broken_stacks", Severity::Warning, title)
+        .detail("the function of a sample whose row is missing is not known, and callers above a missing row, or a circle, are counted in too few samples")
+        .evidence("SELECT id, caller, \"function\" FROM stacks WHERE caller IS NOT NULL AND caller NOT IN (SELECT id FROM stacks)");
+    (!what.is_empty()).then_some(finding)
+}

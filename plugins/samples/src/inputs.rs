@@ -1,0 +1,71 @@
+//! Queries over the run.
+
+use trueno_analysis::name_groups::NameGroups;
+use trueno_analysis::window::Window;
+use trueno_plugin::Input;
+
+/// Inputs of the plugin. Texts come as numbers, with a list of the few distinct ones.
+pub const INPUTS: [Input; 14] = [
+    Input::sql(
+        "samples",
+        "SELECT time_ns, thread, stack, event_id, period FROM samples",
+    )
+    .optional(),
+    Input::sql(
+        "events",
+        "SELECT DISTINCT event_id AS id, event AS text FROM samples",
+    )
+    .optional(),
+    Input::sql(
+        "stacks",
+        "SELECT id, caller, function_id, module_id, file_id, line FROM stacks",
+    )
+    .optional(),
+    Input::sql(
+        "functions",
+        "SELECT DISTINCT function_id AS id, \"function\" AS text FROM stacks WHERE \"function\" IS NOT NULL",
+    )
+    .optional(),
+    Input::sql(
+        "modules",
+        "SELECT DISTINCT module_id AS id, module AS text FROM stacks WHERE module IS NOT NULL",
+    )
+    .optional(),
+    Input::sql(
+        "files",
+        "SELECT DISTINCT file_id AS id, file AS text FROM stacks WHERE file IS NOT NULL",
+    )
+    .optional(),
+    Input::sql("threads", "SELECT thread, name FROM threads").optional(),
+    // Rows that only contain the work say nothing about a moment inside them.
+    Input::sql(
+        "bricks",
+        "SELECT id, thread, start_ns, dur_ns, kind_id, name_id FROM bricks \
+         WHERE timing <> 'bound' AND thread IN (SELECT thread FROM samples)",
+    )
+    .optional(),
+    Input::sql(
+        "brick_kinds",
+        "SELECT DISTINCT kind_id AS id, kind AS text FROM bricks",
+    )
+    .optional(),
+    Input::sql(
+        "brick_names",
+        "SELECT DISTINCT name_id AS id, name AS text FROM bricks",
+    )
+    .optional(),
+    Input::sql(
+        "kernels",
+        "SELECT id, thread, start_ns, dur_ns, name_id FROM kernels \
+         WHERE device IS NULL AND timing <> 'bound' AND thread IN (SELECT thread FROM samples)",
+    )
+    .optional(),
+    Input::sql(
+        "kernel_names",
+        "SELECT DISTINCT name_id AS id, name AS text FROM kernels WHERE device IS NULL",
+    )
+    .optional(),
+    NameGroups::INPUT,
+    // Only there where the report is about a part of the run.
+    Window::INPUT,
+];

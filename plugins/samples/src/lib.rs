@@ -1,0 +1,99 @@
+//! CPU time by function, thread and brick, estimated from samples.
+//!
+//! A sample is a moment at which a profiler saw a thread run, with the functions that were open there. So nothing here is
+//! measured time: shares are estimates with an [interval](interval), and times are sums of the periods that samples
+//! stand for. Samples of several events are never added up.
+
+pub mod enclosing;
+pub mod findings;
+pub mod inputs;
+pub mod interval;
+pub mod load;
+pub mod parts;
+pub mod stacks;
+pub mod sums;
+pub mod tables;
+pub mod tree;
+
+use serde::Deserialize;
+use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
+
+use crate::sums::Sums;
+
+/// The plugin.
+pub struct Samples;
+
+/// Options of a user.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Functions of a brick with a row of their own, the hottest; the others share one.
+    pub functions_per_brick: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            functions_per_brick: 10,
+        }
+    }
+}
+
+impl Plugin for Samples {
+    const ID: &'static str = "samples";
+    const SUMMARY: &'static str = "CPU time by function, thread and brick, estimated from samples; shares with 95 % intervals.";
+    const INPUTS: &'static [Input] = &inputs::INPUTS;
+    type Options = Options;
+
+    fn run(run: &mut Run, options: Options) -> Result<()> {
+        let sums = load::load(run)?;
+        emit(run, &sums, &options)
+    }
+}
+
+impl Parts for Samples {
+    const MERGE_INPUTS: &'static [Input] = &parts::MERGE_INPUTS;
+
+    fn part(run: &mut Run, _options: Options) -> Result<()> {
+        let sums = load::load(run)?;
+        parts::emit(run, &sums)
+    }
+
+    fn merge(run: &mut Run, options: Options) -> Result<()> {
+        let sums = parts::read(run)?;
+        if run.is_final() {
+            emit(run, &sums, &options)
+        } else {
+            parts::emit(run, &sums)
+        }
+    }
+}
+
+/// Emits tables, the chart and findings; nothing where there are no samples.
+fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
+    let events = sums.events_in_order();
+    if events.is_empty() {
+        return Ok(());
+    }
+    run.emit(tables::functions(&events))?;
+    if events.iter().any(|(_, event)| !event.bricks.is_empty()) {
+        run.emit(tables::bricks(&events, options.functions_per_brick))?;
+    }
+    run.emit(tables::threads(&events, &sums.thread_names))?;
+    let chart = Chart::bar(
+        "Samples by function that ran",
+        "functions",
+        "function",
+        "self_share",
+    );
+    run.chart(match events.len() {
+        1 => chart,
+        _ => chart.series("event"),
+    })?;
+    for finding in findings::findings(sums) {
+        run.finding(finding)?;
+    }
+    Ok(())
+}
+
+export!(Samples, parts);

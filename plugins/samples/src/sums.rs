@@ -1,0 +1,143 @@
+//! Sums of samples, of one rank or of several: figures that can be merged exactly.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// A function, as tables tell them apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Function {
+    /// Its name; `None`: not known.
+    pub name: Option<String>,
+    /// Program or library that it is in; `None`: not known.
+    pub module: Option<String>,
+}
+
+/// A line of source.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Line {
+    /// File.
+    pub file: String,
+    /// Line in it, from 1.
+    pub line: i64,
+}
+
+/// A row that a moment lies in.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BrickKey {
+    /// As in `bricks`; `kernel` of a kernel.
+    pub kind: String,
+    /// Its name, or that of its group.
+    pub name: String,
+}
+
+/// Samples, and the periods they stand for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Samples.
+    pub samples: u64,
+    /// Sum of their periods, as far as it can be counted.
+    pub period: u64,
+    /// Samples that tell no period.
+    pub without_period: u64,
+}
+
+impl Tally {
+    /// One sample.
+    pub fn one(period: Option<u64>) -> Self {
+        Self {
+            samples: 1,
+            period: period.unwrap_or(0),
+            without_period: u64::from(period.is_none()),
+        }
+    }
+
+    /// Adds those of another.
+    pub fn add(&mut self, other: Self) {
+        // A sum that stops at the largest number is the same in each grouping.
+        self.samples = self.samples.saturating_add(other.samples);
+        self.period = self.period.saturating_add(other.period);
+        self.without_period = self.without_period.saturating_add(other.without_period);
+    }
+
+    /// Sum of the periods. `None`: some sample tells none, or it is more than can be counted.
+    pub fn known_period(&self) -> Option<i64> {
+        let period = i64::try_from(self.period).ok();
+        period.filter(|_| self.samples > 0 && self.without_period == 0)
+    }
+}
+
+/// Samples of one function.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FunctionSum {
+    /// Samples in which it ran itself.
+    pub innermost: Tally,
+    /// Samples in which it was open.
+    pub inclusive: u64,
+    /// Samples in which it ran itself, by line, as far as lines are known.
+    pub lines: BTreeMap<Line, u64>,
+}
+
+impl FunctionSum {
+    /// The line with the most samples, and how many those are; of several the first.
+    pub fn hottest_line(&self) -> Option<(&Line, u64)> {
+        let lines = self.lines.iter();
+        let hottest = lines.max_by_key(|(line, count)| (**count, Reverse(*line)));
+        hottest.map(|(line, count)| (line, *count))
+    }
+}
+
+/// Samples of one event.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EventSum {
+    /// All of them.
+    pub all: Tally,
+    /// By function.
+    pub functions: BTreeMap<Function, FunctionSum>,
+    /// By thread.
+    pub threads: BTreeMap<i64, Tally>,
+    /// By row that they lie in, and function.
+    pub bricks: BTreeMap<BrickKey, BTreeMap<Function, u64>>,
+}
+
+impl EventSum {
+    /// Functions: those with more samples of their own first, then those open in more, then by name.
+    pub fn functions_in_order(&self) -> Vec<(&Function, &FunctionSum)> {
+        let mut all: Vec<_> = self.functions.iter().collect();
+        // The sort keeps the order of names.
+        all.sort_by_key(|(function, sum)| {
+            let samples = (sum.innermost.samples, sum.inclusive);
+            (Reverse(samples), function.name.is_none())
+        });
+        all
+    }
+}
+
+/// Everything that the output is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sums {
+    /// By event.
+    pub events: BTreeMap<String, EventSum>,
+    /// Names of threads that have samples and a name.
+    pub thread_names: BTreeMap<i64, String>,
+    /// References to rows of `stacks` that are not there.
+    pub missing_stacks: u64,
+    /// Rows of `stacks` that call themselves, near or far.
+    pub circular_stacks: u64,
+}
+
+impl Sums {
+    /// Events: those that count time first, then those with more samples.
+    pub fn events_in_order(&self) -> Vec<(&str, &EventSum)> {
+        let events = self.events.iter().filter(|(_, sum)| sum.all.samples > 0);
+        let mut all: Vec<(&str, &EventSum)> =
+            events.map(|(event, sum)| (event.as_str(), sum)).collect();
+        all.sort_by_key(|(event, sum)| (!counts_time(event), Reverse(sum.all.samples)));
+        all
+    }
+}
+
+/// True of events whose periods are nanoseconds of CPU time. Modifiers, as in `cpu-clock:u`, change nothing in that.
+pub fn counts_time(event: &str) -> bool {
+    let name = event.split(':').next().unwrap_or(event);
+    matches!(name, "cpu-clock" | "task-clock")
+}

@@ -1,0 +1,70 @@
+//! The finding on calls that move little.
+
+use trueno_analysis::share;
+use trueno_analysis::wording::{bytes, count, percent, quoted, time};
+use trueno_plugin::{Finding, Severity, rank};
+
+use crate::sums::{Sums, TransferSum};
+
+/// Fewer calls of a thread are not worth a word.
+pub const MIN_CALLS: u64 = 1_000;
+/// Calls that move less than this, at the median, are small.
+pub const SMALL_BYTES: i64 = 512;
+/// A smaller share of the wall is not worth a change.
+pub const MIN_WALL_SHARE: f64 = 0.05;
+
+/// Many small reads or writes of one thread that took a good part of the wall: of several the one that took longest.
+///
+/// One thread at a time, since the times of several may be more than the wall. Waits, failed calls, sockets and counters
+/// of events are left out: larger pieces would not help those.
+pub fn small_transfers(sums: &Sums) -> Option<Finding> {
+    let wall_ns = sums.wall_ns?;
+    let small = sums.transfers.iter().filter_map(|((thread, name), sum)| {
+        let median = median_bytes(sum).filter(|bytes| *bytes < SMALL_BYTES)?;
+        let time_ns = sum.time.ns()?;
+        let of_wall = share(time_ns, wall_ns).filter(|share| *share >= MIN_WALL_SHARE)?;
+        let is_many = sum.sizes.len() >= MIN_CALLS;
+        is_many.then_some((time_ns, *thread, name, sum.sizes.len(), median, of_wall))
+    });
+    let mut all: Vec<_> = small.collect();
+    all.sort_by_key(|of| std::cmp::Reverse(of.0));
+    let (time_ns, thread, name, calls, median, of_wall) = all.first()?;
+    let title = format!(
+        "{} calls of {name} on {} move {} at the median and take {}, {} of the wall",
+        count(*calls),
+        thread_text(*thread),
+        bytes(*median as f64),
+        time(*time_ns),
+        percent(*of_wall)
+    );
+    let mut detail =
+        "if a tracer recorded them, half of its stop is in each: without it they take less"
+            .to_owned();
+    if all.len() > 1 {
+        detail = format!(
+            "so do those of {} more names and threads; {detail}",
+            all.len() - 1
+        );
+    }
+    let evidence = format!(
+        "SELECT name, calls, time_ns, median_ns, bytes FROM syscalls.calls WHERE name = {}",
+        quoted(name)
+    );
+    Some(
+        Finding::new("small_transfers", Severity::Warning, title)
+            .detail(detail)
+            .suggestion("buffer them, so that a call moves some kilobytes")
+            .evidence(evidence),
+    )
+}
+
+fn median_bytes(sum: &TransferSum) -> Option<i64> {
+    Some(sum.sizes.quantiles()?.median)
+}
+
+fn thread_text(thread: i64) -> String {
+    match rank::of_place(thread) {
+        (0, thread) => format!("thread {thread}"),
+        (rank, thread) => format!("thread {thread} of rank {rank}"),
+    }
+}

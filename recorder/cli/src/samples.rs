@@ -1,0 +1,98 @@
+//! `trueno-record run --sample`.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_sampler::{Counts, Error, sample};
+
+use crate::head::{head, not_begun, remove_empty};
+use crate::{Failure, say, signals};
+
+/// Runs a program and samples it. Gives the exit code.
+pub fn run(command: &[OsString], hz: u32, output: &Path, strict: bool) -> Result<u8, Failure> {
+    let (program, rest) = command
+        .split_first()
+        .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
+    signals::prepare();
+    let create = |process: i32| {
+        let mut head = head(command, process);
+        let value = format!("cpu-clock, {hz} in a second of CPU time");
+        head.values.insert("samples".to_owned(), value);
+        RunWriter::create_surviving(output, head).map_err(Error::Run)
+    };
+    let mut watch = |process: i32| signals::child(process.unsigned_abs());
+    let mut started = Command::new(program);
+    started.args(rest);
+    let sampled = match sample(started, hz, create, &mut watch) {
+        Ok(sampled) => sampled,
+        Err(Error::NotStarted { program, error }) => {
+            remove_empty(output);
+            return Err(not_begun(&program, &error));
+        }
+        Err(error @ Error::Forbidden { .. }) => {
+            return Err(Failure::NotMeasurable(error.to_string()));
+        }
+        Err(error) => return Err(Failure::NotStarted(error.to_string())),
+    };
+    tell(&sampled.counts, output);
+    if !sampled.sees_kernel {
+        say(
+            "warning: the kernel's own work for the program was not sampled, as this user may not see it \
+             (hint: /proc/sys/kernel/perf_event_paranoid of 1 or less allows it)",
+        );
+    }
+    let is_whole = sampled.failure.is_none() && sampled.counts.lost == 0;
+    if let Some(failure) = sampled.failure {
+        say(&format!(
+            "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
+            output.display()
+        ));
+    }
+    if strict && sampled.status.success() && !is_whole {
+        say("the recording is not whole (--strict)");
+        return Ok(1);
+    }
+    Ok(signals::end_as(sampled.status))
+}
+
+fn tell(counts: &Counts, output: &Path) {
+    let Counts {
+        samples,
+        threads,
+        processes,
+        lost,
+        throttled,
+        cut,
+        unnamed,
+        ..
+    } = counts;
+    say(&format!(
+        "recorded {samples} samples of {threads} threads in {processes} processes -> {}",
+        output.display()
+    ));
+    let percent = |count: &u64| 100.0 * *count as f64 / (*samples).max(1) as f64;
+    if *cut > 0 {
+        say(&format!(
+            "the outermost callers of {cut} samples ({:.1} %) are not known",
+            percent(cut)
+        ));
+    }
+    if *unnamed > 0 {
+        say(&format!(
+            "the function of {unnamed} samples ({:.1} %) has no name: its file has no symbols",
+            percent(unnamed)
+        ));
+    }
+    if *lost > 0 {
+        say(&format!(
+            "warning: {lost} samples found no room, and have no row (hint: fewer: --sample=99)"
+        ));
+    }
+    if *throttled > 0 {
+        say(&format!(
+            "warning: the kernel paused sampling {throttled} times (hint: fewer: --sample=99)"
+        ));
+    }
+}

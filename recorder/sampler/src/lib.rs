@@ -1,0 +1,64 @@
+//! Where the threads of any Linux program were, many times a second, with all their callers, without a change to it.
+//!
+//! The kernel takes a sample of each thread whenever it has run for a period of CPU time (event `cpu-clock` of
+//! `perf_event_open`), also of threads and processes that the program begins. A sample has the registers and a copy of
+//! the end of the stack: callers are found from what compilers say of frames (`.eh_frame`), so that neither frame
+//! pointers nor debugging symbols are needed for them; names, source lines and inlined functions come from what the
+//! files have of these. Rows of a [run](trueno_format) are written while the program runs.
+
+mod address_space;
+mod counters;
+mod event;
+mod modules;
+mod place;
+mod program;
+mod registers;
+mod rows;
+mod sample;
+mod symbols;
+
+use std::ffi::OsString;
+use std::io;
+
+pub use rows::Counts;
+pub use sample::{Sampled, sample};
+
+/// Samples in a second of CPU time, where nobody asks for another number. It is prime, so that it does not keep step
+/// with what a program does at regular times.
+pub const DEFAULT_HZ: u32 = 997;
+
+/// Reason why a program was not sampled, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program did not begin.
+    #[error("{}: cannot be started: {error}", program.display())]
+    NotStarted {
+        /// Its name, as it was given.
+        program: OsString,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// This system lets nobody sample.
+    #[error("programs cannot be sampled here, and nothing was started: {error} (hint: {hint})")]
+    Forbidden {
+        /// The system's reason.
+        error: io::Error,
+        /// Next step.
+        hint: &'static str,
+    },
+    /// The system refused something while the program ran.
+    #[error("sampling failed: {0}")]
+    Sample(io::Error),
+    /// The run cannot be written.
+    #[error(transparent)]
+    Run(#[from] trueno_format::Error),
+}
+
+/// Finds out if programs can be sampled here.
+///
+/// # Errors
+/// [`Error::Forbidden`]: they cannot.
+pub fn check() -> Result<(), Error> {
+    counters::check(DEFAULT_HZ)
+}

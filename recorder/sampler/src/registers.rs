@@ -1,0 +1,74 @@
+//! The registers that finding callers begins with.
+
+use framehop::UnwindRegsNative;
+
+/// Those that a sample carries, as the kernel numbers them for this architecture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Registers {
+    pub instruction: u64,
+    pub stack: u64,
+    frame: u64,
+    #[cfg(target_arch = "aarch64")]
+    link: u64,
+}
+
+#[cfg(target_arch = "x86_64")]
+mod numbers {
+    const FRAME: u64 = 6;
+    const STACK: u64 = 7;
+    const INSTRUCTION: u64 = 8;
+    pub const MASK: u64 = 1 << FRAME | 1 << STACK | 1 << INSTRUCTION;
+}
+
+#[cfg(target_arch = "aarch64")]
+mod numbers {
+    const FRAME: u64 = 29;
+    const LINK: u64 = 30;
+    const STACK: u64 = 31;
+    const INSTRUCTION: u64 = 32;
+    pub const MASK: u64 = 1 << FRAME | 1 << LINK | 1 << STACK | 1 << INSTRUCTION;
+}
+
+pub(crate) use numbers::MASK;
+
+impl Registers {
+    /// From their values in the order of their numbers.
+    #[cfg(target_arch = "x86_64")]
+    pub fn new(values: &[u64]) -> Option<Self> {
+        let &[frame, stack, instruction] = values else {
+            return None;
+        };
+        Some(Self {
+            instruction,
+            stack,
+            frame,
+        })
+    }
+
+    /// From their values in the order of their numbers.
+    #[cfg(target_arch = "aarch64")]
+    pub fn new(values: &[u64]) -> Option<Self> {
+        let &[frame, link, stack, instruction] = values else {
+            return None;
+        };
+        Some(Self {
+            instruction,
+            stack,
+            frame,
+            link,
+        })
+    }
+
+    /// As the unwinder takes them.
+    #[cfg(target_arch = "x86_64")]
+    pub fn unwind(&self) -> UnwindRegsNative {
+        UnwindRegsNative::new(self.instruction, self.stack, self.frame)
+    }
+
+    /// As the unwinder takes them. Signatures of return addresses stand in the bits above those of addresses.
+    #[cfg(target_arch = "aarch64")]
+    pub fn unwind(&self) -> UnwindRegsNative {
+        let mask = framehop::aarch64::PtrAuthMask::from_max_known_address((1 << 48) - 1);
+        UnwindRegsNative::new_with_ptr_auth_mask(mask, self.link, self.stack, self.frame)
+    }
+}

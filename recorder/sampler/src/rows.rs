@@ -1,0 +1,271 @@
+//! Rows of what was sampled.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::sync::RwLock;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::{SampleRow, TableId, ThreadRow};
+use trueno_format::stacks::{Frame, Stacks};
+
+use crate::Error;
+use crate::counters::now_ns;
+use crate::event::ThreadOf;
+use crate::modules::Modules;
+use crate::place::{Place, Stack};
+use crate::sample::read;
+use crate::symbols::{Named, Symbols};
+
+/// Rows and what is in none.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Rows of samples.
+    pub samples: u64,
+    /// Threads, of all processes.
+    pub threads: u64,
+    /// Processes.
+    pub processes: u64,
+    /// Samples that the kernel had no room for.
+    pub lost: u64,
+    /// Times that the kernel paused sampling.
+    pub throttled: u64,
+    /// Samples whose outermost callers are not known.
+    pub cut: u64,
+    /// Samples whose function has no name.
+    pub unnamed: u64,
+}
+
+/// A sample, ready to be written.
+pub(crate) struct Sampled {
+    pub time_ns: u64,
+    pub of: ThreadOf,
+    pub cpu: Option<u32>,
+    pub period: u64,
+    pub stack: Stack,
+}
+
+struct Thread {
+    number: u32,
+    of: ThreadOf,
+    name: Option<Text>,
+    start_ns: u64,
+}
+
+/// The run being written.
+pub(crate) struct Rows {
+    run: RunWriter,
+    event: Text,
+    kernel: Text,
+    symbols: Symbols,
+    stacks: Stacks,
+    /// Rows of `stacks`, and true where the function has a name, by caller and place.
+    known: HashMap<(Option<u64>, Place), (u64, bool)>,
+    named: HashMap<Place, Vec<Frame>>,
+    threads: HashMap<u32, Thread>,
+    processes: HashSet<u32>,
+    next_thread: u32,
+    origin_ns: Option<u64>,
+    pub counts: Counts,
+}
+
+impl Rows {
+    pub fn new(mut run: RunWriter) -> Self {
+        let [event, kernel] = ["cpu-clock", "[kernel]"].map(|text| run.text(text));
+        Self {
+            run,
+            event,
+            kernel,
+            symbols: Symbols::new(),
+            stacks: Stacks::default(),
+            known: HashMap::new(),
+            named: HashMap::new(),
+            threads: HashMap::new(),
+            processes: HashSet::new(),
+            next_thread: 0,
+            origin_ns: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// Time 0 of the run.
+    pub fn begin(&mut self, at_ns: u64) {
+        self.origin_ns = Some(at_ns);
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let realtime_ns = since.map_or(0, |since| since.as_nanos() as i64);
+        let ago_ns = now_ns().saturating_sub(at_ns) as i64;
+        self.run.run().clock.origin_realtime_ns = realtime_ns - ago_ns;
+    }
+
+    /// A thread that is seen, perhaps for the first time; one that had its number before is another.
+    pub fn thread_begins(&mut self, of: ThreadOf, at_ns: u64, by: u32) -> Result<(), Error> {
+        let name = self.threads.get(&by).and_then(|thread| thread.name);
+        if self.threads.contains_key(&of.thread) {
+            self.thread_ends(of)?;
+        }
+        self.know(of, at_ns).name = name;
+        Ok(())
+    }
+
+    /// A thread is called so from now on. The last name stands in the run.
+    pub fn name(&mut self, of: ThreadOf, at_ns: u64, name: &OsStr) {
+        let name = self.run.text(&name.to_string_lossy());
+        self.know(of, at_ns).name = Some(name);
+    }
+
+    fn know(&mut self, of: ThreadOf, at_ns: u64) -> &mut Thread {
+        let (counts, next) = (&mut self.counts, &mut self.next_thread);
+        let processes = &mut self.processes;
+        self.threads.entry(of.thread).or_insert_with(|| {
+            counts.threads += 1;
+            counts.processes += u64::from(processes.insert(of.process));
+            *next += 1;
+            Thread {
+                number: *next - 1,
+                of,
+                name: None,
+                start_ns: at_ns,
+            }
+        })
+    }
+
+    /// A thread has ended.
+    pub fn thread_ends(&mut self, of: ThreadOf) -> Result<(), Error> {
+        if of.process == of.thread {
+            self.processes.remove(&of.process);
+        }
+        match self.threads.remove(&of.thread) {
+            Some(thread) => self.thread_row(&thread),
+            None => Ok(()),
+        }
+    }
+
+    fn thread_row(&mut self, thread: &Thread) -> Result<(), Error> {
+        let row = ThreadRow {
+            thread: thread.number,
+            name: thread.name,
+            os_id: Some(u64::from(thread.of.thread)),
+            start_ns: Some(self.time(thread.start_ns)),
+            process: Some(u64::from(thread.of.process)),
+            ..ThreadRow::default()
+        };
+        Ok(self.run.add(&row)?)
+    }
+
+    /// Writes a sample, and the rows of its functions that have none yet.
+    pub fn sample(&mut self, sampled: &Sampled, modules: &RwLock<Modules>) -> Result<(), Error> {
+        let thread = self.know(sampled.of, sampled.time_ns).number;
+        let mut stack = None;
+        let mut has_name = false;
+        for place in &sampled.stack.places {
+            let known = self.known.get(&(stack, *place)).copied();
+            let (row, named) = match known {
+                Some(known) => known,
+                None => {
+                    let made = self.add(stack, *place, modules)?;
+                    self.known.insert((stack, *place), made);
+                    made
+                }
+            };
+            (stack, has_name) = (Some(row), named);
+        }
+        self.counts.samples += 1;
+        self.counts.cut += u64::from(!sampled.stack.is_whole);
+        self.counts.unnamed += u64::from(!has_name);
+        let row = SampleRow {
+            time_ns: self.time(sampled.time_ns),
+            thread,
+            stack,
+            event: self.event,
+            period: Some(sampled.period),
+            cpu: sampled.cpu,
+        };
+        Ok(self.run.add(&row)?)
+    }
+
+    /// Rows of what is at a place: of the functions that were put into each other there.
+    fn add(
+        &mut self,
+        caller: Option<u64>,
+        place: Place,
+        modules: &RwLock<Modules>,
+    ) -> Result<(u64, bool), Error> {
+        if !self.named.contains_key(&place) {
+            let frames = self.frames(place, modules);
+            self.named.insert(place, frames);
+        }
+        let frames = self.named[&place].iter().copied();
+        let mut row = caller;
+        let mut has_name = false;
+        for frame in frames {
+            has_name = frame.function.is_some();
+            row = Some(self.stacks.row(&mut self.run, row, frame)?);
+        }
+        Ok((row.unwrap_or_default(), has_name))
+    }
+
+    fn frames(&mut self, place: Place, modules: &RwLock<Modules>) -> Vec<Frame> {
+        let (named, module, address) = match place {
+            Place::File(id, offset) => {
+                let modules = read(modules);
+                let path = modules.path(id);
+                let text = self.run.text(&path.to_string_lossy());
+                let known = modules.module(id);
+                let address = known.and_then(|module| module.address_of(offset));
+                let named = match known {
+                    Some(_) => self.symbols.of_file(path, offset),
+                    None => vec![Named::default()],
+                };
+                (named, Some(text), address.unwrap_or(offset))
+            }
+            Place::Memory(process, address) => {
+                let named = self.symbols.of_memory(process, address);
+                (vec![named], None, address)
+            }
+            Place::Kernel(address) => {
+                let named = self.symbols.of_kernel(address);
+                (vec![named], Some(self.kernel), address)
+            }
+        };
+        let run = &mut self.run;
+        let frame = |named: &Named| Frame {
+            function: named.function.as_ref().map(|name| run.text(name)),
+            module,
+            address: named.function.is_none().then_some(address),
+            file: named.file.as_ref().map(|file| run.text(file)),
+            line: named.line,
+            inlined: named.inlined,
+        };
+        named.iter().map(frame).collect()
+    }
+
+    /// Ends the run at a time.
+    pub fn finish(mut self, at_ns: u64) -> Result<Counts, Error> {
+        let mut left: Vec<Thread> = self.threads.drain().map(|(_, thread)| thread).collect();
+        left.sort_by_key(|thread| thread.number);
+        for thread in &left {
+            self.thread_row(thread)?;
+        }
+        let Counts {
+            lost, throttled, ..
+        } = self.counts;
+        if lost > 0 {
+            let text = format!("{lost} samples found no room and are not recorded");
+            self.run.run().problems.push(text);
+        }
+        if throttled > 0 {
+            let text = format!("the kernel paused sampling {throttled} times, as it took too long");
+            self.run.run().problems.push(text);
+        }
+        let wall_ns = self
+            .origin_ns
+            .map(|origin_ns| at_ns.saturating_sub(origin_ns) as i64);
+        debug_assert_eq!(self.run.rows(TableId::Samples), self.counts.samples);
+        self.run.finish(wall_ns)?;
+        Ok(self.counts)
+    }
+
+    fn time(&self, at_ns: u64) -> i64 {
+        at_ns as i64 - self.origin_ns.unwrap_or(at_ns) as i64
+    }
+}

@@ -1,0 +1,244 @@
+//! A program sampled from its start to its end: one thread reads what the kernel tells and finds callers, another looks
+//! names up and writes.
+
+use std::ffi::OsString;
+use std::io::{self, PipeReader, PipeWriter};
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::thread::{self, JoinHandle};
+
+use trueno_format::run_writer::RunWriter;
+
+use crate::Error;
+use crate::address_space::AddressSpaces;
+use crate::counters::{Counters, now_ns};
+use crate::event::{Event, ThreadOf};
+use crate::modules::Modules;
+use crate::program;
+use crate::rows::{Counts, Rows, Sampled as Sample};
+
+/// Between two looks, unless there is much to read before.
+const ROUND_MS: i32 = 50;
+/// What may wait to be written: the names of a big program take seconds to be read. Beyond, the kernel's room fills up.
+const MAX_WAITING: usize = 1 << 16;
+
+/// Sampled program, when it has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Sampled {
+    /// End of the program itself.
+    pub status: ExitStatus,
+    /// Rows of the run.
+    pub counts: Counts,
+    /// Reason why nothing is recorded from some time on, while the program went on.
+    pub failure: Option<Error>,
+    /// False where only the program's own code was sampled, and not the kernel's for it.
+    pub sees_kernel: bool,
+}
+
+/// Told from the thread that reads to the one that writes.
+enum Told {
+    Begin(u64),
+    ThreadBegan(ThreadOf, u64, u32),
+    ThreadNamed(ThreadOf, u64, OsString),
+    ThreadEnded(ThreadOf),
+    Sample(Sample),
+    Lost(u64),
+    Throttled,
+    End(u64),
+}
+
+/// Runs a program and writes samples of it, `hz` in a second of CPU time of each thread, to the run that `create` makes
+/// for its process number. `watch` is told that number. Ends with the program: what its children still do then is not
+/// sampled.
+///
+/// # Errors
+/// The program did not begin. What fails later is in [`Sampled::failure`]: the program goes on.
+pub fn sample(
+    command: Command,
+    hz: u32,
+    create: impl FnOnce(i32) -> Result<RunWriter, Error>,
+    watch: &mut dyn FnMut(i32),
+) -> Result<Sampled, Error> {
+    let program = command.get_program().to_owned();
+    let waiting = program::prepare(command)?;
+    let process = waiting.process;
+    let counters = Counters::open(process, hz);
+    let opened = counters.and_then(|counters| Ok((counters, create(process)?)));
+    let (counters, mut run) = match opened {
+        Ok(opened) => opened,
+        Err(error) => {
+            waiting.cancel();
+            return Err(error);
+        }
+    };
+    let sees_kernel = counters.sees_kernel;
+    if !sees_kernel {
+        let text =
+            "the kernel's own work for the program was not sampled, as this user may not see it";
+        run.run().problems.push(text.to_owned());
+    }
+    let (ended, ends) = io::pipe().map_err(Error::Sample)?;
+    let collector = Collector::start(counters, process, run, (ended, ends));
+    watch(process);
+    let mut child = match waiting.run() {
+        Ok(child) => child,
+        Err(error) => {
+            let _ = collector.end();
+            return Err(Error::NotStarted { program, error });
+        }
+    };
+    let status = child.wait();
+    watch(0);
+    let (counts, failure) = match collector.end() {
+        Ok(counts) => (counts, None),
+        Err(error) => (Counts::default(), Some(error)),
+    };
+    Ok(Sampled {
+        status: status.map_err(Error::Sample)?,
+        counts,
+        failure,
+        sees_kernel,
+    })
+}
+
+/// The two threads.
+struct Collector {
+    /// Closed, it ends them.
+    ends: PipeWriter,
+    reader: JoinHandle<()>,
+    writer: JoinHandle<Result<Counts, Error>>,
+}
+
+impl Collector {
+    fn start(
+        counters: Counters,
+        process: i32,
+        run: RunWriter,
+        (ended, ends): (PipeReader, PipeWriter),
+    ) -> Self {
+        let modules = Arc::new(RwLock::new(Modules::default()));
+        let (to, told) = sync_channel(MAX_WAITING);
+        let reader = Reader {
+            spaces: AddressSpaces::new(Arc::clone(&modules)),
+            counters,
+            process: process.unsigned_abs(),
+            has_begun: false,
+            to,
+        };
+        Self {
+            reader: thread::spawn(move || reader.read(&ended)),
+            writer: thread::spawn(move || write(run, &told, &modules)),
+            ends,
+        }
+    }
+
+    fn end(self) -> Result<Counts, Error> {
+        drop(self.ends);
+        let failed = || Error::Sample(io::ErrorKind::Other.into());
+        let read = self.reader.join();
+        let written = self.writer.join().map_err(|_| failed())?;
+        read.map_err(|_| failed())?;
+        written
+    }
+}
+
+struct Reader {
+    counters: Counters,
+    spaces: AddressSpaces,
+    /// The program's own.
+    process: u32,
+    has_begun: bool,
+    to: SyncSender<Told>,
+}
+
+impl Reader {
+    fn read(mut self, ended: &PipeReader) {
+        loop {
+            let is_end = self.counters.wait(ended, ROUND_MS);
+            let at_ns = now_ns();
+            for (time_ns, event) in self.counters.take(is_end) {
+                // Nobody takes it where writing has failed. Reading goes on, so that the program does.
+                for told in self.tell(time_ns, event) {
+                    let _ = self.to.send(told);
+                }
+            }
+            if is_end {
+                let _ = self.to.send(Told::End(at_ns));
+                return;
+            }
+        }
+    }
+
+    fn tell(&mut self, time_ns: u64, event: Event) -> Vec<Told> {
+        match event {
+            Event::Sample(raw) => vec![Told::Sample(Sample {
+                time_ns,
+                of: raw.of,
+                cpu: raw.cpu,
+                period: raw.period,
+                stack: self.spaces.stack(&raw),
+            })],
+            Event::Mapped(process, mapped) => {
+                self.spaces.map(process, &mapped);
+                Vec::new()
+            }
+            Event::Named(of, name, is_exec) => {
+                let mut all = Vec::new();
+                if is_exec {
+                    self.spaces.exec(of.process);
+                    if of.process == self.process && !self.has_begun {
+                        self.has_begun = true;
+                        all.push(Told::Begin(time_ns));
+                    }
+                }
+                all.push(Told::ThreadNamed(of, time_ns, name));
+                all
+            }
+            Event::Began { of, by } => {
+                self.spaces.fork(of.process, by.process);
+                vec![Told::ThreadBegan(of, time_ns, by.thread)]
+            }
+            Event::Ended(of) => {
+                if of.process == of.thread {
+                    self.spaces.end(of.process);
+                }
+                vec![Told::ThreadEnded(of)]
+            }
+            Event::Lost(count) => vec![Told::Lost(count)],
+            Event::Throttled => vec![Told::Throttled],
+            Event::Other => Vec::new(),
+        }
+    }
+}
+
+fn write(
+    run: RunWriter,
+    told: &Receiver<Told>,
+    modules: &RwLock<Modules>,
+) -> Result<Counts, Error> {
+    // Names are looked up when nobody else wants the processor.
+    // SAFETY: takes numbers: of this thread alone.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, 19) };
+    let mut rows = Rows::new(run);
+    let mut end_ns = 0;
+    for told in told {
+        match told {
+            Told::Begin(at_ns) => rows.begin(at_ns),
+            Told::ThreadBegan(of, at_ns, by) => rows.thread_begins(of, at_ns, by)?,
+            Told::ThreadNamed(of, at_ns, name) => rows.name(of, at_ns, &name),
+            Told::ThreadEnded(of) => rows.thread_ends(of)?,
+            Told::Sample(sample) => rows.sample(&sample, modules)?,
+            Told::Lost(count) => rows.counts.lost += count,
+            Told::Throttled => rows.counts.throttled += 1,
+            Told::End(at_ns) => end_ns = at_ns,
+        }
+    }
+    rows.finish(end_ns)
+}
+
+/// The files, whatever happened to another thread.
+pub(crate) fn read(modules: &RwLock<Modules>) -> std::sync::RwLockReadGuard<'_, Modules> {
+    modules.read().unwrap_or_else(PoisonError::into_inner)
+}

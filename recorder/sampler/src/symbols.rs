@@ -1,0 +1,202 @@
+//! Names and lines of places.
+
+use std::collections::HashMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::PathBuf;
+
+use blazesym::MaybeDefault;
+use blazesym::symbolize::source::{Elf, Kernel, Source};
+use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
+
+/// A function at a place, with the caller that it was put into first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub function: Option<String>,
+    pub file: Option<String>,
+    pub line: Option<u32>,
+    pub inlined: Option<bool>,
+}
+
+/// Looks names up.
+pub(crate) struct Symbols {
+    symbolizer: Symbolizer,
+    /// Functions that programs made themselves, by process.
+    generated: HashMap<u32, Generated>,
+}
+
+impl Symbols {
+    pub fn new() -> Self {
+        Self {
+            symbolizer: Symbolizer::builder().enable_auto_reload(false).build(),
+            generated: HashMap::new(),
+        }
+    }
+
+    /// The functions at a place in a file, outermost first; one without a name where nothing is known.
+    pub fn of_file(&self, path: &OsStr, offset: u64) -> Vec<Named> {
+        let look = |debug_syms: bool| {
+            let mut elf = Elf::new(PathBuf::from(path));
+            elf.debug_syms = debug_syms;
+            let source = Source::Elf(elf);
+            let found = self
+                .symbolizer
+                .symbolize_single(&source, Input::FileOffset(offset));
+            match found {
+                Ok(Symbolized::Sym(symbol)) => Some(functions(&symbol)),
+                // Or its debugging information cannot be read.
+                _ => None,
+            }
+        };
+        match (look(true), look(false)) {
+            (Some(mut all), Some(mut linked)) => {
+                // Linkers know it by its whole name, with modules and types; debugging information of Rust has only the
+                // last part of many.
+                all[0].function = linked.swap_remove(0).function;
+                all
+            }
+            (Some(all), None) | (None, Some(all)) => all,
+            (None, None) => vec![Named::default()],
+        }
+    }
+
+    /// The function of the kernel.
+    pub fn of_kernel(&self, address: u64) -> Named {
+        let kernel = Source::Kernel(Kernel {
+            vmlinux: MaybeDefault::None,
+            debug_syms: false,
+            ..Kernel::default()
+        });
+        let found = self
+            .symbolizer
+            .symbolize_single(&kernel, Input::AbsAddr(address));
+        let function = match found {
+            Ok(Symbolized::Sym(symbol)) => Some(symbol.name.into_owned()),
+            _ => None,
+        };
+        Named {
+            function,
+            ..Named::default()
+        }
+    }
+
+    /// The function that a program made itself and told of in `/tmp/perf-PROCESS.map`, as CPython and Node.js do where
+    /// they are asked to.
+    pub fn of_memory(&mut self, process: u32, address: u64) -> Named {
+        let generated = self.generated.entry(process).or_default();
+        let name = generated.name(process, address);
+        name.map_or_else(Named::default, |name| {
+            of_python(&name).unwrap_or(Named {
+                function: Some(name),
+                ..Named::default()
+            })
+        })
+    }
+}
+
+/// Of `py::function:file`, as CPython calls its functions.
+fn of_python(name: &str) -> Option<Named> {
+    let (function, file) = name.strip_prefix("py::")?.split_once(':')?;
+    Some(Named {
+        function: Some(function.to_owned()),
+        file: Some(file.to_owned()),
+        ..Named::default()
+    })
+}
+
+fn functions(symbol: &Sym<'_>) -> Vec<Named> {
+    let named = |name: &str, code: Option<&CodeInfo<'_>>| Named {
+        function: Some(name.to_owned()),
+        file: code.map(|code| code.to_path().to_string_lossy().into_owned()),
+        line: code.and_then(|code| code.line),
+        inlined: None,
+    };
+    let mut all = vec![named(&symbol.name, symbol.code_info.as_deref())];
+    let inlined = symbol.inlined.iter().map(|inlined| Named {
+        inlined: Some(true),
+        ..named(&inlined.name, inlined.code_info.as_ref())
+    });
+    all.extend(inlined);
+    // Without debugging information it is not known who was put into whom.
+    if symbol.code_info.is_some() {
+        all[0].inlined = Some(false);
+    }
+    all
+}
+
+/// Content of a process's map.
+#[derive(Default)]
+struct Generated {
+    read_bytes: u64,
+    /// Start, end and name, by start.
+    functions: Vec<(u64, u64, String)>,
+}
+
+impl Generated {
+    fn name(&mut self, process: u32, address: u64) -> Option<String> {
+        if let Some(name) = self.find(address) {
+            return Some(name);
+        }
+        let path = format!("/tmp/perf-{process}.map");
+        let length = fs::metadata(&path)
+            .ok()
+            .filter(fs::Metadata::is_file)?
+            .len();
+        if length == self.read_bytes {
+            return None;
+        }
+        self.read_bytes = length;
+        self.functions = functions_of(&fs::read_to_string(&path).ok()?);
+        self.find(address)
+    }
+
+    fn find(&self, address: u64) -> Option<String> {
+        let behind = self
+            .functions
+            .partition_point(|(start, ..)| *start <= address);
+        let (_, end, name) = self.functions.get(behind.checked_sub(1)?)?;
+        (address < *end).then(|| name.clone())
+    }
+}
+
+/// Lines of start and length in hexadecimal digits, and a name; the later of two is true.
+fn functions_of(map: &str) -> Vec<(u64, u64, String)> {
+    let line = |line: &str| {
+        let mut words = line.splitn(3, ' ');
+        let mut number = || u64::from_str_radix(words.next()?.trim_start_matches("0x"), 16).ok();
+        let (start, length) = (number()?, number()?);
+        Some((start, start.checked_add(length)?, words.next()?.to_owned()))
+    };
+    let mut all: Vec<_> = map.lines().filter_map(line).collect();
+    all.reverse();
+    all.sort_by_key(|(start, ..)| *start);
+    all.dedup_by_key(|(start, ..)| *start);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_made_by_a_program_are_found_by_their_addresses() {
+        let map = "1000 10 py::main:/a/b.py\n0x1010 8 stub\nnonsense\n1000 20 later\n";
+        let generated = Generated {
+            read_bytes: 0,
+            functions: functions_of(map),
+        };
+        let name = |address| generated.find(address);
+        assert_eq!(name(0x1000).as_deref(), Some("later"));
+        assert_eq!(name(0x1017).as_deref(), Some("stub"));
+        assert_eq!(name(0x1018), None);
+        assert_eq!(name(0xfff), None);
+    }
+
+    #[test]
+    fn a_function_of_python_has_its_file() {
+        let named = of_python("py::Model.forward:/home/a/model.py").unwrap();
+        assert_eq!(named.function.as_deref(), Some("Model.forward"));
+        assert_eq!(named.file.as_deref(), Some("/home/a/model.py"));
+        assert_eq!(of_python("Builtin:x"), None);
+    }
+}
