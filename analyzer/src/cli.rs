@@ -63,6 +63,8 @@ EXAMPLES:
     trueno-analyze import rank0.json.gz rank1.json.gz -o job.run
   Join what Nsight Compute counted to the kernels of a run:
     trueno-analyze import ncu.csv --into trace.run -o counted.run
+  Join the functions that `trueno-record run --sample` saw running to the run that the program recorded:
+    trueno-analyze import sampled.run --into decode.run -o both.run
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
@@ -447,8 +449,9 @@ pub struct ImportArgs {
     /// The run directory to make.
     #[arg(short, long, value_name = "RUN")]
     pub output: PathBuf,
-    /// Join the counters of Nsight Compute's CSV to the kernels of this run, by name, launch shape and order; -o is
-    /// then that run with the counters, and RUN stays as it is.
+    /// Join the counters of Nsight Compute's CSV to the kernels of this run, by name, launch shape and order; or a run of
+    /// samples of the same program (`trueno-record run --sample`), by thread and time. -o is then that run with them, and
+    /// RUN stays as it is.
     #[arg(long, value_name = "RUN", conflicts_with = "ranks")]
     pub into: Option<PathBuf>,
     /// With --into: the process whose kernels are joined, where the CSV has several.

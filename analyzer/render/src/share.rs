@@ -78,7 +78,14 @@ pub fn rest(table: &Table, shown: usize) -> Option<String> {
 
 /// Tells whether shares of a column are parts of one whole: gains share time, and an efficiency is each row's own.
 fn adds_up(column: &str) -> bool {
-    let own = ["gain", "efficiency", "distance", "coverage"];
+    let own = [
+        "gain",
+        "efficiency",
+        "distance",
+        "coverage",
+        "brick",
+        "total",
+    ];
     !own.iter().any(|prefix| column.starts_with(prefix))
 }
 

@@ -3,6 +3,7 @@
 mod counters;
 pub(super) mod nsys_parquet;
 mod ranks;
+mod samples;
 pub(super) mod single;
 mod summary;
 
@@ -17,7 +18,10 @@ use crate::cli::ImportArgs;
 /// Makes a run of other profilers' files and reports the outcome of their records.
 pub fn import(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     if let Some(run) = &args.into {
-        return counters::join(args, run, runs, stderr);
+        return match args.files.iter().any(|file| samples::is_run(file)) {
+            true => samples::join(args, run, runs, stderr),
+            false => counters::join(args, run, runs, stderr),
+        };
     }
     match args.files.as_slice() {
         [file] if args.ranks.is_empty() && !args.by_process => {

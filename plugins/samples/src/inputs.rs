@@ -18,7 +18,7 @@ pub const INPUTS: [Input; 14] = [
     .optional(),
     Input::sql(
         "stacks",
-        "SELECT id, caller, function_id, module_id, file_id, line FROM stacks",
+        "SELECT id, caller, function_id, module_id, file_id, line, CASE WHEN inlined THEN 1 ELSE 0 END AS is_inlined FROM stacks",
     )
     .optional(),
     Input::sql(

@@ -87,7 +87,8 @@ fn samples(run: &mut Run, stacks: &Stacks, window: Option<Window>) -> Result<Rea
             let one = Tally::one(period.get(row));
             out.nodes.entry((event, node)).or_default().add(one);
             out.threads.entry((event, thread)).or_default().add(one);
-            let moment = (time_ns, (event, stacks.function_of(node)));
+            let function = stacks.function_of(stacks.compiled(node));
+            let moment = (time_ns, (event, function));
             out.moments.entry(thread).or_default().push(moment);
         }
     }
@@ -109,10 +110,11 @@ fn add_functions(events: &mut [EventSum], nodes: &FastMap<(u32, u32), Tally>, st
         }
         for ((_, node), tally) in of_event {
             event.all.add(*tally);
-            let function = stacks.function(stacks.function_of(*node));
+            let compiled = stacks.compiled(*node);
+            let function = stacks.function(stacks.function_of(compiled));
             let sum = event.functions.entry(function).or_default();
             sum.innermost.add(*tally);
-            if let Some(line) = stacks.line_of(*node) {
+            if let Some(line) = stacks.line_of(compiled) {
                 *sum.lines.entry(line).or_default() += tally.samples;
             }
         }

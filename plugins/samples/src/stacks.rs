@@ -16,6 +16,8 @@ pub struct Stacks {
     pub tree: Tree,
     /// Number of each node's function.
     function: Vec<u32>,
+    /// Of a node that the compiler put into its caller: the nearest above it that it did not put into another.
+    compiled: Vec<u32>,
     /// True for a function that is not its own caller, near or far.
     is_outermost: Vec<bool>,
     /// File by its number, and line.
@@ -46,6 +48,7 @@ impl Stacks {
         let (id, caller) = (table.u64("id")?, table.u64("caller")?);
         let (function_id, module_id) = (table.i64("function_id")?, table.i64("module_id")?);
         let (file_id, line) = (table.i64("file_id")?, table.i64("line")?);
+        let is_inlined = table.i64("is_inlined")?;
         let ids = || (0..table.rows()).filter_map(|row| Some((id.get(row)?, row as u32)));
         out.index = IdIndex::new(ids);
         let mut functions: Interner<(Option<u32>, Option<u32>)> = Interner::default();
@@ -66,6 +69,8 @@ impl Stacks {
         }
         out.tree = Tree::new(callers);
         out.is_outermost = out.tree.outermost(&out.function);
+        let is_inlined = |node: u32| is_inlined.get(node as usize) == Some(1);
+        out.compiled = out.tree.nearest(|node| !is_inlined(node));
         out.functions = functions.all().to_vec();
         Ok(out)
     }
@@ -73,6 +78,14 @@ impl Stacks {
     /// The node of a row of `stacks`.
     pub fn node(&self, id: u64) -> Option<u32> {
         self.index.get(id)
+    }
+
+    /// The node of the function that was compiled with the node in it: of one that is not inlined itself.
+    pub fn compiled(&self, node: u32) -> u32 {
+        match node {
+            NONE => NONE,
+            node => self.compiled[node as usize],
+        }
     }
 
     /// Number of the function of a node; of none [`UNKNOWN`].

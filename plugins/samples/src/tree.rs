@@ -26,6 +26,21 @@ impl Tree {
         }
     }
 
+    /// Of each node the nearest of itself and the callers above it that a condition holds for; the root where it holds for
+    /// none.
+    pub fn nearest(&self, holds: impl Fn(u32) -> bool) -> Vec<u32> {
+        let mut nearest: Vec<u32> = (0..self.caller.len() as u32).collect();
+        let mut callers_first = nearest.clone();
+        callers_first.sort_unstable_by_key(|node| self.depth[*node as usize]);
+        for node in callers_first {
+            let caller = self.caller[node as usize];
+            if caller != NONE && !holds(node) {
+                nearest[node as usize] = nearest[caller as usize];
+            }
+        }
+        nearest
+    }
+
     /// True for each node with no caller of the same label above it: a sample below a recursion meets one of those.
     pub fn outermost(&self, label: &[u32]) -> Vec<bool> {
         let labels = label

@@ -9,6 +9,7 @@ use trueno_plugin::{Result, Run, Table};
 use crate::devices::{self, Device};
 use crate::host::{self, Host};
 use crate::kernels::{self, Kernel};
+use crate::sampled::Sampled;
 use crate::steps::Steps;
 
 /// A finding of `bottleneck`.
@@ -64,6 +65,8 @@ pub struct Facts {
     pub operators: Vec<String>,
     /// Mean efficiency of host work.
     pub roof_share: Option<f64>,
+    /// Estimates from samples.
+    pub sampled: Option<Sampled>,
 }
 
 impl Facts {
@@ -111,6 +114,10 @@ impl Facts {
             at_roof: predictions(&run.table("at_roof")?, "gain_ns")?.pop(),
             operators: texts(&run.table("operators")?, "name")?,
             roof_share: host::roof_share(&run.table("points")?)?,
+            sampled: Sampled::read(
+                &run.table("sampled_functions")?,
+                &run.table("sampled_threads")?,
+            )?,
         })
     }
 

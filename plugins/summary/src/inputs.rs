@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are made of rows of events.
-pub const INPUTS: [Input; 22] = all(
+pub const INPUTS: [Input; 24] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 22] = all(
 );
 
 /// Inputs of the merging of parts: those two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 22] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 24] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 22] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 24] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -94,6 +94,14 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 22] {
             "points",
             "SELECT source, dur_ns, efficiency_share FROM roofline.points \
          WHERE device = 'cpu' AND is_valid AND efficiency_share IS NOT NULL",
+        ),
+        may(
+            "sampled_functions",
+            "SELECT event, function, self_share, low_share, high_share FROM samples.functions",
+        ),
+        may(
+            "sampled_threads",
+            "SELECT event, samples, estimated_ns FROM samples.threads",
         ),
         iteration_names,
         owners,

@@ -12,6 +12,7 @@ pub mod inputs;
 pub mod kernels;
 pub mod limit;
 pub mod parts;
+pub mod sampled;
 pub mod sentence;
 pub mod steps;
 

@@ -65,9 +65,10 @@ pub fn sentence(
     gain: &Gain,
 ) -> String {
     let Some(limit) = limit else {
-        return match facts.rows {
-            0 => "no events were recorded".to_owned(),
-            _ => "no bricks, kernels or calls were recorded".to_owned(),
+        return match (&facts.sampled, facts.rows) {
+            (Some(sampled), _) => format!("{} · {}", length(facts), sampled.text(facts.wall_ns)),
+            (None, 0) => "no events were recorded".to_owned(),
+            (None, _) => "no bricks, kernels or calls were recorded".to_owned(),
         };
     };
     let mut parts = vec![length(facts)];

@@ -24,6 +24,7 @@ pub struct Frame {
     pub function: Option<&'static str>,
     pub module: Option<&'static str>,
     pub line: Option<(&'static str, i64)>,
+    pub inlined: Option<bool>,
 }
 
 /// A row of `bricks`, or a kernel of the host if it has no kind.
@@ -64,6 +65,7 @@ pub fn frame(id: u64, caller: Option<u64>, function: &'static str) -> Frame {
         function: Some(function),
         module: Some("/opt/app"),
         line: None,
+        inlined: None,
     }
 }
 
@@ -120,7 +122,11 @@ impl Fixture {
                 .i64("function_id", function_ids)
                 .i64("module_id", module_ids)
                 .i64("file_id", file_ids)
-                .i64("line", stacks().map(|row| row.line.map(|line| line.1))),
+                .i64("line", stacks().map(|row| row.line.map(|line| line.1)))
+                .i64(
+                    "is_inlined",
+                    stacks().map(|row| i64::from(row.inlined == Some(true))),
+                ),
             events.table("events"),
             functions.table("functions"),
             modules.table("modules"),

@@ -207,3 +207,41 @@ fn nothing_is_said_without_samples() {
     outside.window = Some((100, 200));
     assert_eq!(outside.analyse().tables, []);
 }
+
+/// `map` and the closure in it were put into `sum`, which calls `alloc`: what they run is the function's own.
+#[test]
+fn samples_of_functions_put_into_another_are_that_ones_own() {
+    let inlined = |id, caller, name, line| Frame {
+        inlined: Some(true),
+        line: Some(("iter.rs", line)),
+        ..frame(id, Some(caller), name)
+    };
+    let fixture = Fixture {
+        stacks: vec![
+            Frame {
+                line: Some(("sum.rs", 7)),
+                inlined: Some(false),
+                ..frame(1, None, "sum")
+            },
+            inlined(2, 1, "map", 90),
+            inlined(3, 2, "closure", 91),
+            frame(4, Some(3), "alloc"),
+        ],
+        samples: [1, 2, 3, 3, 4]
+            .into_iter()
+            .map(|stack| sample(0, stack))
+            .collect(),
+        ..Fixture::default()
+    };
+    let output = fixture.analyse();
+    let columns = ["function", "self_samples", "total_samples", "line"];
+    assert_eq!(
+        lines(output.table("functions"), &columns),
+        [
+            "sum | 4 | 5 | sum.rs:7",
+            "alloc | 1 | 1 | -",
+            "map | 0 | 4 | -",
+            "closure | 0 | 3 | -",
+        ]
+    );
+}

@@ -19,10 +19,11 @@ pub fn stacks() -> impl Strategy<Value = Vec<Frame>> {
         prop::sample::select(FUNCTIONS.to_vec()),
         prop::sample::select(MODULES.to_vec()),
         prop::option::of((prop::sample::select(vec!["x.rs", "y.rs"]), 1..4_i64)),
+        prop::option::of(any::<bool>()),
     );
     prop::collection::vec(frame, 0..12).prop_map(|frames| {
         let numbered = (1_u64..).zip(frames);
-        let frames = numbered.map(|(id, (caller, function, module, line))| Frame {
+        let frames = numbered.map(|(id, (caller, function, module, line, inlined))| Frame {
             id: id * 10,
             caller: caller
                 .filter(|_| id > 1)
@@ -30,6 +31,7 @@ pub fn stacks() -> impl Strategy<Value = Vec<Frame>> {
             function,
             module,
             line,
+            inlined,
         });
         frames.collect()
     })
@@ -87,6 +89,18 @@ struct Sum {
     lines: BTreeMap<(String, i64), u64>,
 }
 
+/// The function that was compiled with a frame in it.
+fn compiled<'f>(fixture: &'f Fixture, mut frame: Option<&'f Frame>) -> Option<&'f Frame> {
+    while let Some(inlined) = frame.filter(|frame| frame.inlined == Some(true)) {
+        let find = |id: u64| fixture.stacks.iter().find(|frame| frame.id == id);
+        match inlined.caller.and_then(find) {
+            Some(caller) => frame = Some(caller),
+            None => break,
+        }
+    }
+    frame
+}
+
 fn by_walking(fixture: &Fixture, event: &str) -> BTreeMap<Function, Sum> {
     let find = |id: Option<u64>| fixture.stacks.iter().find(|frame| Some(frame.id) == id);
     let mut sums: BTreeMap<Function, Sum> = BTreeMap::new();
@@ -101,6 +115,7 @@ fn by_walking(fixture: &Fixture, event: &str) -> BTreeMap<Function, Sum> {
         for function in open {
             sums.entry(function).or_default().inclusive += 1;
         }
+        let innermost = compiled(fixture, innermost);
         let sum = sums.entry(function_of(innermost)).or_default();
         let so_far = if sum.innermost == 0 {
             Some(0)
@@ -135,7 +150,11 @@ fn by_looking(fixture: &Fixture, event: &str) -> BTreeMap<(String, String, Funct
         });
         if let Some((_, row)) = innermost {
             let kind = row.kind.unwrap_or("kernel").to_owned();
-            let key = (kind, row.name.to_owned(), function_of(find(sample.stack)));
+            let key = (
+                kind,
+                row.name.to_owned(),
+                function_of(compiled(fixture, find(sample.stack))),
+            );
             *sums.entry(key).or_default() += 1;
         }
     }

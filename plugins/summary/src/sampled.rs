@@ -1,0 +1,88 @@
+//! Samples, where they are all that was recorded.
+
+use trueno_analysis::wording::{self, percent};
+use trueno_plugin::{Result, Table};
+
+use crate::sentence::{short, time};
+
+/// Fewer samples tell no share: as of the findings of `samples`.
+const MIN_SAMPLES: u64 = 100;
+/// Name there of functions without one.
+const NOT_KNOWN: &str = "not known";
+
+/// Estimates of the plugin `samples`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sampled {
+    /// Samples of the event that the others are about.
+    pub samples: u64,
+    /// Threads with samples.
+    pub threads: u64,
+    /// CPU time of all threads; `None`: the event does not count time.
+    pub cpu_ns: Option<i64>,
+    /// The known function that most samples are of: its name, share and the ends of its interval.
+    pub hottest: Option<(String, [f64; 3])>,
+}
+
+impl Sampled {
+    /// Reads the tables of `samples`, of whose events the first is taken. `None`: there are no samples.
+    ///
+    /// # Errors
+    /// A table lacks a column or has it in another type.
+    pub fn read(functions: &Table, threads: &Table) -> Result<Option<Self>> {
+        let events = threads.text("event")?;
+        let Some(event) = events.iter().flatten().next() else {
+            return Ok(None);
+        };
+        let (samples, times) = (threads.u64("samples")?, threads.i64("estimated_ns")?);
+        let mut found = Self {
+            cpu_ns: Some(0),
+            ..Self::default()
+        };
+        for row in (0..threads.rows()).filter(|row| events.get(*row) == Some(event)) {
+            found.threads += 1;
+            found.samples += samples.get(row).unwrap_or(0);
+            let sum = found.cpu_ns.zip(times.get(row));
+            found.cpu_ns = sum.and_then(|(sum, ns)| sum.checked_add(ns));
+        }
+        let (of, names) = (functions.text("event")?, functions.text("function")?);
+        let shares = ["self_share", "low_share", "high_share"].map(|share| functions.f64(share));
+        let [share, low, high] = shares;
+        let (share, low, high) = (share?, low?, high?);
+        let is_named =
+            |row: &usize| of.get(*row) == Some(event) && names.get(*row) != Some(NOT_KNOWN);
+        let first = (0..functions.rows()).find(is_named);
+        let first = first.filter(|_| found.samples >= MIN_SAMPLES);
+        found.hottest = first.and_then(|row| {
+            let ends = [share.get(row)?, low.get(row)?, high.get(row)?];
+            Some((names.get(row)?.to_owned(), ends))
+        });
+        Ok(Some(found))
+    }
+
+    /// `2 threads used 7.46 s of CPU time (1.9 processors on average); leaf ran in 87 % of it (85 to 88 %), estimated from
+    /// 7,603 samples`.
+    pub fn text(&self, wall_ns: Option<i64>) -> String {
+        let mut text = wording::many(self.threads, "thread");
+        match self.cpu_ns {
+            Some(ns) => {
+                text.push_str(&format!(" used {} of CPU time", time(ns as f64)));
+                if let Some(wall_ns) = wall_ns.filter(|wall_ns| *wall_ns > 0) {
+                    let processors = ns as f64 / wall_ns as f64;
+                    text.push_str(&format!(" ({processors:.2} processors on average)"));
+                }
+            }
+            None => text.push_str(" were seen running"),
+        }
+        if let Some((name, [share, low, high])) = &self.hottest {
+            text.push_str(&format!(
+                " · {} ran in {} of it ({} to {})",
+                short(name),
+                percent(*share),
+                percent(*low),
+                percent(*high)
+            ));
+        }
+        let samples = wording::many(self.samples, "sample");
+        text + &format!(", estimated from {samples}")
+    }
+}
