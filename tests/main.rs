@@ -50,6 +50,7 @@ mod report_schema;
 mod roofline;
 mod round_trip;
 mod rules;
+mod samples;
 mod seeded_damage;
 mod sins;
 mod terminal;

@@ -16,6 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::error::ExportError;
 use super::exporter::{Exporter, Written};
 use super::rows::Source;
+use super::sampled_stacks;
 use super::stacks::{self, ROOT, Stacks};
 
 const WIDTH: f64 = 1200.0;
@@ -40,11 +41,33 @@ impl Exporter for Flamegraph {
     }
 
     fn about(&self) -> &'static str {
-        "The same as a picture, in SVG"
+        "Self time by stack as a picture, in SVG"
     }
 
     fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
         let stacks = stacks::stacks(&Source::open(run)?)?;
+        write(&stacks, run.facts(), to)?;
+        Ok(Written {
+            deeper: stacks.deeper,
+        })
+    }
+}
+
+/// Estimated CPU time by stack of functions as a picture.
+#[derive(Debug)]
+pub(super) struct FlamegraphOfSamples;
+
+impl Exporter for FlamegraphOfSamples {
+    fn name(&self) -> &'static str {
+        "flamegraph-samples"
+    }
+
+    fn about(&self) -> &'static str {
+        "CPU time of functions as a picture, in SVG, as samples estimate it"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        let stacks = sampled_stacks::stacks(&Source::open(run)?)?;
         write(&stacks, run.facts(), to)?;
         Ok(Written {
             deeper: stacks.deeper,
@@ -90,11 +113,15 @@ fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), Ex
         .unwrap_or("run");
 
     let mut out = String::new();
+    let what = match stacks.is_estimated {
+        true => "CPU time by stack, estimated from samples, a root for each thread",
+        false => "self time by stack, a root for each lane",
+    };
     let _ = write!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
          font-family=\"monospace\" font-size=\"11\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n\
-         <text x=\"{MARGIN}\" y=\"20\" font-size=\"14\">{}: self time by stack, a root for each lane</text>\n\
+         <text x=\"{MARGIN}\" y=\"20\" font-size=\"14\">{}: {what}</text>\n\
          <text class=\"found\" x=\"{}\" y=\"20\" text-anchor=\"end\"></text>\n\
          <text class=\"search\" x=\"{}\" y=\"20\" text-anchor=\"end\" style=\"display:none;cursor:pointer\">search</text>\n",
         escaped(title),

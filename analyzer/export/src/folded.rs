@@ -10,6 +10,7 @@ use trueno_model::width::is_hidden;
 use super::error::ExportError;
 use super::exporter::{Exporter, Written};
 use super::rows::Source;
+use super::sampled_stacks;
 use super::stacks::{self, ROOT, Stacks};
 
 /// Self time by stack, one line each.
@@ -27,6 +28,28 @@ impl Exporter for Folded {
 
     fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
         let stacks = stacks::stacks(&Source::open(run)?)?;
+        write(&stacks, to)?;
+        Ok(Written {
+            deeper: stacks.deeper,
+        })
+    }
+}
+
+/// Estimated CPU time by stack of functions, one line each.
+#[derive(Debug)]
+pub(super) struct FoldedSamples;
+
+impl Exporter for FoldedSamples {
+    fn name(&self) -> &'static str {
+        "folded-samples"
+    }
+
+    fn about(&self) -> &'static str {
+        "CPU time of functions by stack, as samples estimate it"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        let stacks = sampled_stacks::stacks(&Source::open(run)?)?;
         write(&stacks, to)?;
         Ok(Written {
             deeper: stacks.deeper,

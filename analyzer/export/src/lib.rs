@@ -14,6 +14,7 @@ mod otlp;
 mod parquet;
 mod perfetto;
 mod rows;
+mod sampled_stacks;
 mod stacks;
 
 pub use error::ExportError;
@@ -22,11 +23,13 @@ pub use parquet::{Sizes as ParquetSizes, to_folder};
 pub use stacks::DEEPEST;
 
 /// The formats that are one file, in the order of help.
-pub static EXPORTERS: [&dyn Exporter; 5] = [
+pub static EXPORTERS: [&dyn Exporter; 7] = [
     &chrome::Chrome,
     &perfetto::Perfetto,
     &folded::Folded,
     &flamegraph::Flamegraph,
+    &folded::FoldedSamples,
+    &flamegraph::FlamegraphOfSamples,
     &otlp::Otlp,
 ];
 

@@ -13,6 +13,7 @@ use std::collections::{BTreeMap, HashMap};
 use trueno_engine::spans::SPANS;
 
 use super::rows::Source;
+use super::sampled_stacks;
 use crate::error::ExportError;
 
 /// Deepest nesting of intervals with a frame of its own.
@@ -40,11 +41,23 @@ pub(super) struct Stacks {
     pub(super) names: Vec<String>,
     /// Rows without a frame of their own; see [`DEEPEST`].
     pub(super) deeper: u64,
+    /// True where times are estimated from samples.
+    pub(super) is_estimated: bool,
     numbers: HashMap<String, usize>,
 }
 
-/// Folds all lanes of a run.
+/// Stacks of a run: of its intervals, and where it has none of samples.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
+    let of_intervals = intervals(source)?;
+    let has_samples = source.table("samples").is_some_and(|table| table.rows > 0);
+    match of_intervals.nodes.len() {
+        1 if has_samples => sampled_stacks::stacks(source),
+        _ => Ok(of_intervals),
+    }
+}
+
+/// Folds all lanes of a run.
+fn intervals(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let mut stacks = Stacks::empty();
     let (lanes, names) = (source.texts(SPANS, "lane")?, source.texts(SPANS, "name")?);
     // Numbers of a text in the run, and here.
@@ -84,7 +97,7 @@ struct Branch {
 
 impl Stacks {
     /// Nothing but the root.
-    fn empty() -> Self {
+    pub(super) fn empty() -> Self {
         let mut stacks = Self::default();
         let root = stacks.number("");
         stacks.nodes.push(Node {
@@ -96,7 +109,8 @@ impl Stacks {
         stacks
     }
 
-    fn number(&mut self, name: &str) -> usize {
+    /// Number of a name.
+    pub(super) fn number(&mut self, name: &str) -> usize {
         if let Some(&number) = self.numbers.get(name) {
             return number;
         }
@@ -105,7 +119,8 @@ impl Stacks {
         self.names.len() - 1
     }
 
-    fn child(&mut self, parent: usize, name: usize) -> usize {
+    /// Node of a name below another.
+    pub(super) fn child(&mut self, parent: usize, name: usize) -> usize {
         if let Some(&child) = self.nodes[parent].children.get(&name) {
             return child;
         }

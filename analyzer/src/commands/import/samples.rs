@@ -22,8 +22,10 @@ use crate::commands::staging::Staging;
 use crate::commands::stderr::Stderr;
 use crate::commands::stdout::to_stdout;
 
-const SAMPLES: &str = "SELECT time_ns, thread, stack, event, period, cpu FROM samples ORDER BY time_ns, thread";
-const STACKS: &str = "SELECT id, caller, function, module, address, file, line, inlined FROM stacks ORDER BY id";
+const SAMPLES: &str =
+    "SELECT time_ns, thread, stack, event, period, cpu FROM samples ORDER BY time_ns, thread";
+const STACKS: &str =
+    "SELECT id, caller, function, module, address, file, line, inlined FROM stacks ORDER BY id";
 const THREADS: &str = "SELECT thread, name, os_id, process FROM threads ORDER BY thread";
 /// Reasons why a sample is in no row.
 const OTHER_PROCESS: &str = "sample of another process";
@@ -53,7 +55,10 @@ pub(super) fn join(
     stderr: &Stderr,
 ) -> anyhow::Result<u8> {
     let [file] = args.files.as_slice() else {
-        bail!("{} files: samples of one run at a time are joined", args.files.len());
+        bail!(
+            "{} files: samples of one run at a time are joined",
+            args.files.len()
+        );
     };
     let output = Staging::new(&args.output, args.overwrite, "importing")?;
     let base = runs.directory(into)?;
@@ -85,7 +90,11 @@ pub(super) fn join(
     if kept > 0 {
         adding.finish(Joined {
             tool: "trueno-record run --sample".to_owned(),
-            file: file.file_name().unwrap_or_default().to_string_lossy().into_owned(),
+            file: file
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned(),
             xxh3: format!("{:016x}", xxh3_64(&about)),
             segments: Vec::new(),
             matched: [("samples".to_owned(), kept)].into(),
@@ -252,13 +261,17 @@ fn add_samples(
     let (periods, processors) = (columns.u64("period")?, columns.u64("cpu")?);
     let mut kept = 0;
     for row in 0..samples.height() {
-        let number = numbers.get(row).and_then(|number| u32::try_from(number).ok());
+        let number = numbers
+            .get(row)
+            .and_then(|number| u32::try_from(number).ok());
         let thread = number.and_then(|number| threads.sampled.get_mut(&number));
         let Some((number, thread)) = thread.and_then(|thread| Some((thread.row?, thread))) else {
             *left_out.entry(OTHER_PROCESS.to_owned()).or_default() += 1;
             continue;
         };
-        let time_ns = times.get(row).and_then(|time_ns| time_ns.checked_add(shift_ns));
+        let time_ns = times
+            .get(row)
+            .and_then(|time_ns| time_ns.checked_add(shift_ns));
         let Some(time_ns) = time_ns.filter(|time_ns| (0..=wall_ns).contains(time_ns)) else {
             *left_out.entry(NOT_RECORDED_THEN.to_owned()).or_default() += 1;
             continue;

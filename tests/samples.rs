@@ -1,0 +1,237 @@
+//! Samples of a program beside what it recorded itself.
+
+use trueno_fixture::Made;
+use trueno_format::run_json::{Clock, Program, RunJson};
+
+use crate::harness::{Dir, copy, section};
+
+const MS: i64 = 1_000_000;
+
+/// A run of process 70 that began at that time.
+fn facts(origin_ns: i64) -> RunJson {
+    let mut run = RunJson {
+        program: Program {
+            pid: Some(70),
+            ..Program::default()
+        },
+        clock: Clock {
+            origin_realtime_ns: origin_ns,
+            ..Clock::default()
+        },
+        ..RunJson::default()
+    };
+    run.host.name = Some("machine".to_owned());
+    run
+}
+
+/// What the program recorded: a brick on thread 0 from 10 to 20 ms.
+fn recorded(dir: &Dir) -> String {
+    let path = dir.join("own.run");
+    let mut made = Made::with_facts(&path, facts(1_000 * MS));
+    let brick = [
+        ("id", 1.into()),
+        ("kind", "brick".into()),
+        ("name", "attention".into()),
+        ("start_ns", (10 * MS).into()),
+        ("dur_ns", (10 * MS).into()),
+    ];
+    made.row("bricks", &brick);
+    let thread = [
+        ("thread", 0.into()),
+        ("os_id", 70.into()),
+        ("name", "main".into()),
+    ];
+    made.row("threads", &thread);
+    made.finish(30 * MS);
+    path.to_str().unwrap().to_owned()
+}
+
+/// Samples from 5 ms before it on, a millisecond apart: of its first thread, of one that recorded nothing, and of a child.
+fn sampled(dir: &Dir) -> String {
+    let path = dir.join("sampled.run");
+    let mut made = Made::with_facts(&path, facts(995 * MS));
+    for (id, caller, function) in [
+        (1, None, "main"),
+        (2, Some(1), "matmul"),
+        (3, Some(1), "log"),
+    ] {
+        let mut row = vec![
+            ("id", id.into()),
+            ("function", function.into()),
+            ("module", "/a".into()),
+        ];
+        row.extend(caller.map(|caller: i64| ("caller", caller.into())));
+        made.row("stacks", &row);
+    }
+    for (thread, os_id, process, name) in [
+        (0, 70, 70, "main"),
+        (1, 71, 70, "helper"),
+        (2, 72, 72, "child"),
+    ] {
+        let row = [
+            ("thread", thread.into()),
+            ("os_id", os_id.into()),
+            ("process", process.into()),
+            ("name", name.into()),
+        ];
+        made.row("threads", &row);
+        for ms in 0..40_i64 {
+            // In the brick, which is from 15 to 25 ms here, three of four in `matmul`.
+            let stack = if (15..25).contains(&ms) && ms % 4 != 0 {
+                2
+            } else {
+                3
+            };
+            let row = [
+                ("time_ns", (ms * MS + MS / 2).into()),
+                ("thread", thread.into()),
+                ("stack", stack.into()),
+                ("event", "cpu-clock".into()),
+                ("period", MS.into()),
+            ];
+            made.row("samples", &row);
+        }
+    }
+    made.finish(40 * MS);
+    path.to_str().unwrap().to_owned()
+}
+
+#[test]
+fn samples_join_the_run_of_their_program_by_thread_and_time() {
+    let dir = Dir::new();
+    let (own, sampled) = (recorded(&dir), sampled(&dir));
+    dir.command(&["import", &sampled, "--into", &own, "-o", "both.run"])
+        .exits(0)
+        .stdout_has("60 samples")
+        .stdout_has("1 threads that recorded nothing")
+        .stdout_has("40 × sample of another process")
+        .stdout_has("20 × sample before the recording began, or after it ended");
+    let sql = "SELECT s.thread, t.name, COUNT(*) AS n, MIN(s.time_ns) AS first_ns FROM samples s \
+               JOIN threads t ON t.thread = s.thread GROUP BY s.thread, t.name ORDER BY s.thread";
+    let rows = dir
+        .command(&["query", "both.run", sql, "--format", "csv"])
+        .exits(0)
+        .stdout;
+    assert_eq!(
+        rows.replace('\r', ""),
+        "thread,name,n,first_ns\n0,main,30,500000\n1,helper,30,500000\n"
+    );
+    // Its own run is as it was.
+    let info = dir.command(&["info", &own]).exits(0).stdout;
+    assert!(!info.contains("\nsamples "), "{info}");
+    let report = dir
+        .command_with_plugins(&[
+            "report",
+            "both.run",
+            "--plugin-id",
+            "samples",
+            "--json",
+            "-",
+        ])
+        .exits(0)
+        .json();
+    let tables = section(&report, "samples")["tables"].as_array().unwrap();
+    let bricks = tables
+        .iter()
+        .find(|table| table["name"] == "bricks")
+        .unwrap()
+        .to_string();
+    assert!(
+        bricks.contains("attention") && bricks.contains("matmul"),
+        "{bricks}"
+    );
+    let sql = "SELECT function, samples, brick_samples FROM samples.bricks ORDER BY samples DESC";
+    let rows = dir.command_with_plugins(&["query", "both.run", sql, "--format", "csv"]);
+    let rows = rows.exits(0).stdout.replace('\r', "");
+    assert_eq!(
+        rows,
+        "function,samples,brick_samples\nmatmul,7,10\nlog,3,10\n"
+    );
+}
+
+#[test]
+fn samples_that_do_not_belong_to_a_run_are_refused_with_the_reason() {
+    let dir = Dir::new();
+    let (own, sampled) = (recorded(&dir), sampled(&dir));
+    let join = |file: &str, into: &str| {
+        dir.command(&[
+            "import",
+            file,
+            "--into",
+            into,
+            "-o",
+            "both.run",
+            "--overwrite",
+        ])
+    };
+    join(&own, &sampled).exits(2).stderr_has("holds no samples");
+    join(&sampled, &sampled)
+        .exits(2)
+        .stderr_has("holds samples or stacks already");
+    let elsewhere = dir.join("elsewhere.run");
+    let mut made = Made::with_facts(&elsewhere, RunJson::default());
+    let brick = [
+        ("id", 1.into()),
+        ("kind", "brick".into()),
+        ("name", "x".into()),
+    ];
+    made.row("bricks", &brick);
+    made.finish(MS);
+    let elsewhere = elsewhere.to_str().unwrap();
+    join(&sampled, elsewhere)
+        .exits(2)
+        .stderr_has("their clocks are not one");
+    // Of the same machine, but of another process: none is of it.
+    let other = dir.join("other.run");
+    let mut run = facts(1_000 * MS);
+    run.program.pid = Some(99);
+    let mut made = Made::with_facts(&other, run);
+    made.row("bricks", &brick);
+    made.finish(MS);
+    join(&sampled, other.to_str().unwrap())
+        .exits(3)
+        .stderr_has("no sample is of this run's program and time");
+    assert!(!dir.join("both.run").exists());
+    // A copy is joined as its original is.
+    let copied = dir.join("copied.run");
+    copy(dir.join("own.run").as_path(), &copied);
+    join(&sampled, copied.to_str().unwrap()).exits(0);
+}
+
+#[test]
+fn stacks_of_samples_are_written_for_flame_graphs() {
+    let dir = Dir::new();
+    let (own, sampled) = (recorded(&dir), sampled(&dir));
+    let lines = dir
+        .command(&["export", "folded", &sampled, "-o", "-"])
+        .exits(0)
+        .stdout;
+    assert_eq!(
+        lines,
+        "child (thread 2);main;log 33000000\nchild (thread 2);main;matmul 7000000\n\
+         helper (thread 1);main;log 33000000\nhelper (thread 1);main;matmul 7000000\n\
+         main (thread 0);main;log 33000000\nmain (thread 0);main;matmul 7000000\n"
+    );
+    dir.command(&["import", &sampled, "--into", &own, "-o", "both.run"])
+        .exits(0);
+    // Of a run with both, each by its name.
+    dir.command(&["export", "folded", "both.run", "-o", "-"])
+        .exits(0)
+        .stdout_has("attention 10000000");
+    let lines = dir
+        .command(&["export", "folded-samples", "both.run", "-o", "-"])
+        .exits(0)
+        .stdout;
+    assert!(
+        lines.contains("main (thread 0);main;matmul 7000000\n"),
+        "{lines}"
+    );
+    let svg = dir
+        .command(&["export", "flamegraph-samples", "both.run", "-o", "-"])
+        .exits(0)
+        .stdout;
+    assert!(svg.contains("estimated from samples") && svg.contains("matmul"));
+    dir.command(&["export", "flamegraph-samples", &own, "-o", "-"])
+        .exits(2)
+        .stderr_has("no samples");
+}
