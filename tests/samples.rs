@@ -24,7 +24,7 @@ fn facts(origin_ns: i64) -> RunJson {
     run
 }
 
-/// What the program recorded: a brick on thread 0 from 10 to 20 ms.
+/// The program's own recording: a brick on thread 0 from 10 to 20 ms.
 fn recorded(dir: &Dir) -> String {
     let path = dir.join("own.run");
     let mut made = Made::with_facts(&path, facts(1_000 * MS));

@@ -11,7 +11,7 @@ use trueno_format::run_json::{Clock, Producer, Program, RunJson};
 use crate::Failure;
 use crate::run::hint;
 
-/// What is known of a run before its program begins.
+/// Facts of a run before its program begins.
 pub fn head(command: &[OsString], process: i32) -> RunJson {
     let words = command
         .iter()

@@ -13,7 +13,7 @@ pub struct Frame {
     pub function: Option<Text>,
     /// Program or library it is in.
     pub module: Option<Text>,
-    /// Where in that.
+    /// Place in that.
     pub address: Option<u64>,
     /// Source file.
     pub file: Option<Text>,

@@ -1,4 +1,4 @@
-//! What the kernel tells, as far as it is used.
+//! Records of the kernel, as far as they are used.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -47,7 +47,7 @@ pub(crate) struct Raw {
 pub(crate) struct Mapped {
     pub start: u64,
     pub end: u64,
-    /// Where in the file it begins.
+    /// Its beginning in the file.
     pub offset: u64,
     pub file: OsString,
 }

@@ -1,4 +1,4 @@
-//! Where the threads of any Linux program were, many times a second, with all their callers, without a change to it.
+//! Samples of any Linux program: functions that ran, many times a second, with all their callers, without a change to it.
 //!
 //! The kernel takes a sample of each thread whenever it has run for a period of CPU time (event `cpu-clock` of
 //! `perf_event_open`), also of threads and processes that the program begins. A sample has the registers and a copy of

@@ -47,7 +47,7 @@ impl Module {
         // Only code is sampled. Segments of data share pages with it in the file, and have other addresses.
         let loaded = headers.iter().filter(|header| {
             header.p_type(endian) == object::elf::PT_LOAD
-                && header.p_flags(endian).0 & object::elf::PF_X.0 != 0
+                && header.p_flags(endian) & object::elf::PF_X != 0
         });
         let segments = loaded.map(|header| Segment {
             offset: header.p_offset(endian),

@@ -20,7 +20,7 @@ use crate::rows::{Counts, Rows, Sampled as Sample};
 
 /// Between two looks, unless there is much to read before.
 const ROUND_MS: i32 = 50;
-/// What may wait to be written: the names of a big program take seconds to be read. Beyond, the kernel's room fills up.
+/// Messages that may wait to be written: the names of a big program take seconds to be read. Beyond, the kernel's room fills up.
 const MAX_WAITING: usize = 1 << 16;
 
 /// Sampled program, when it has ended.

@@ -37,7 +37,7 @@ const ALLOWED: [&str; 13] = [
     "Zlib",
 ];
 /// Crates of which several versions are built, and why.
-const TWICE: [(&str, &str); 11] = [
+const TWICE: [(&str, &str); 12] = [
     (
         "base64",
         "hyper-util, of a feature that is not built, is ahead of polars",
@@ -47,6 +47,7 @@ const TWICE: [(&str, &str); 11] = [
         "getrandom",
         "const-random of ahash, ahash itself, and rand and tempfile",
     ),
+    ("gimli", "framehop is behind blazesym"),
     (
         "hashbrown",
         "petgraph and planus are behind arrow and polars",
