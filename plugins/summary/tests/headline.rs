@@ -111,6 +111,40 @@ fn sentence(output: &Output) -> String {
 
 const MS: i64 = 1_000_000;
 
+/// A run of samples alone: of two events, of which the first counts time.
+fn sampled(samples: u64) -> [TableBuilder; 2] {
+    [
+        Table::build("sampled_functions")
+            .text("event", ["cpu-clock", "cpu-clock", "cycles"])
+            .text("function", ["not known", "app::leaf", "other"])
+            .f64("self_share", [0.5, 0.4, 0.9])
+            .f64("low_share", [0.45, 0.35, 0.8])
+            .f64("high_share", [0.55, 0.45, 0.95]),
+        Table::build("sampled_threads")
+            .text("event", ["cpu-clock", "cpu-clock", "cycles"])
+            .u64("samples", [samples, 50, 9_000])
+            .i64("estimated_ns", [Some(12 * MS), Some(3 * MS), None]),
+    ]
+}
+
+#[test]
+fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
+    let mut inputs = vec![wall(10 * MS, 7)];
+    inputs.extend(sampled(950));
+    assert_eq!(
+        sentence(&summary(inputs)),
+        "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average) · app::leaf ran in 40 % of it \
+         (35 % to 45 %), estimated from 1,000 samples"
+    );
+    // Too few for shares.
+    let mut inputs = vec![wall(10 * MS, 7)];
+    inputs.extend(sampled(10));
+    assert_eq!(
+        sentence(&summary(inputs)),
+        "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average), estimated from 60 samples"
+    );
+}
+
 #[test]
 fn an_empty_run_says_that_nothing_was_recorded() {
     let output = summary([]);
