@@ -14,10 +14,16 @@ use crate::Error;
 use crate::event::{Event, Timed, parse};
 use crate::registers;
 
-/// Copied of each stack. Deeper callers are not known.
-const STACK_BYTES: u32 = 16 << 10;
-/// Room of a processor's samples, the most that is allowed: users without privileges get about half a MiB.
-const ROOMS_BYTES: [usize; 6] = [4 << 20, 2 << 20, 1 << 20, 512 << 10, 256 << 10, 128 << 10];
+/// Room for the samples of a processor and what is copied of each stack, in bytes: the most that is allowed. Users
+/// without privileges get about half a MiB. A record is at most 64 KiB long; callers beyond the copy are not known.
+const ROOMS_BYTES: [(usize, u32); 6] = [
+    (4 << 20, 60 << 10),
+    (2 << 20, 32 << 10),
+    (1 << 20, 32 << 10),
+    (512 << 10, 16 << 10),
+    (256 << 10, 8 << 10),
+    (128 << 10, 4 << 10),
+];
 
 /// Samples of a process, of its threads and of all that it begins.
 pub(crate) struct Counters {
@@ -139,7 +145,6 @@ fn open(
             .sample(fields)
             .sample_id_all(true)
             .sample_regs_user(registers::MASK)
-            .sample_stack_user(STACK_BYTES)
             .mmap(true)
             .mmap2(true)
             .comm(true)
@@ -149,8 +154,9 @@ fn open(
         // Totals are not read, and are not to be had of inherited counters on some kernels.
         builder.attrs_mut().read_format = 0;
         let mut opened = Err(io::ErrorKind::OutOfMemory.into());
-        for room_bytes in ROOMS_BYTES {
+        for (room_bytes, stack_bytes) in ROOMS_BYTES {
             builder.wakeup_watermark(room_bytes / 4);
+            builder.sample_stack_user(stack_bytes);
             let counter = match builder.build() {
                 Ok(counter) => counter,
                 // A processor that is switched off.
