@@ -14,6 +14,7 @@ pub mod ncu;
 mod notes;
 pub mod nsys;
 mod options;
+pub mod perf_script;
 #[cfg(test)]
 mod read_back;
 mod registry;

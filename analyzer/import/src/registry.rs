@@ -6,14 +6,15 @@ use std::path::Path;
 
 use crate::importer::{Head, Importer};
 use crate::source::Source;
-use crate::{Error, Options, chrome, ncu, nsys, renacer, strace};
+use crate::{Error, Options, chrome, ncu, nsys, perf_script, renacer, strace};
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 5] = [
+pub const IMPORTERS: [&dyn Importer; 6] = [
     &chrome::Kineto,
     &nsys::NsysSqlite,
     &ncu::NcuCsv,
     &renacer::Renacer,
+    &perf_script::PerfScript,
     &strace::Strace,
 ];
 
@@ -67,6 +68,7 @@ fn unknown(path: &Path, head: &Head<'_>) -> String {
     let next = match path.extension().and_then(OsStr::to_str) {
         Some("nsys-rep" | "qdrep") => "`nsys export --type sqlite` makes a file of it that is",
         Some("ncu-rep") => "`ncu --import FILE --csv --page raw` makes a file of it that is",
+        _ if head.bytes().starts_with(perf_script::PERF_DATA) => perf_script::PERF_DATA_HINT,
         _ => "where it is one of them, say so: `trueno-analyze import --format`",
     };
     format!(
@@ -88,8 +90,22 @@ mod tests {
             ("==PROF== Connected\n", Some("ncu-csv")),
             ("\"ID\",\"Process ID\",\"Kernel Name\"\n", Some("ncu-csv")),
             ("{\"format\": \"renacer-json-v1\"}", Some("renacer")),
+            (
+                "hello\n{\n  \"format\": \"renacer-json-v1\"}",
+                Some("renacer"),
+            ),
             ("openat(AT_FDCWD, \"a\", O_RDONLY) = 3\n", Some("strace")),
             ("[pid 7] 12:01:02 read(3, \"\", 1) = 0\n", Some("strace")),
+            ("7<sh> 0.000012 <... read resumed>) = 0\n", Some("strace")),
+            ("a.rs:9 main read(0x3, 0x7f, 0x1) = 1\n", Some("strace")),
+            (
+                "a 7 [000] 1.000000: 9 cycles: \n\tff f+0x1 (/a)\n",
+                Some("perf-script"),
+            ),
+            (
+                "41 1.000000 write(1, \"a 7 1.000000: 9 cycles: \", 9) = 9 <0.000001>\n",
+                Some("strace"),
+            ),
             ("hello (world)", None),
             ("\0\0\0", None),
         ] {
@@ -115,6 +131,7 @@ mod tests {
             (&b""[..], "empty"),
             (b"plain", "--format"),
             (b"\x1f\x8bXXXX", "gzip"),
+            (b"PERFILE2h\0\0\0", "perf script -i"),
         ] {
             std::fs::write(&path, content).unwrap();
             let error = detect(&path).err().unwrap().to_string();

@@ -1,8 +1,10 @@
-//! System calls as renacer writes them (`renacer --format json -T`, `renacer-json-v1`).
+//! System calls as renacer writes them (`renacer --format json -T`, `renacer-json-v1`). Its text is read as
+//! [`strace`](crate::strace)'s.
 //!
 //! The format has no times, only an order and, with `-T`, durations in whole microseconds. Its calls
 //! are put end to end in their order, which is said in the run: gaps between them, and so the length
-//! of the run, are not known. A call without a duration becomes no row.
+//! of the run, are not known. A call without a duration becomes an instant at the time reached so far, as do the exit code
+//! and what renacer itself worked out.
 
 mod document;
 
@@ -10,10 +12,14 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-use trueno_format::schema::{CallRow, TableId, ThreadRow};
+use trueno_format::run_writer::{RunWriter, TableId};
+use trueno_format::schema::ThreadRow;
+use trueno_format::stacks::{Frame, Stacks};
 
 use crate::importer::{Head, Importer};
+use crate::strace::instants::{MAX_TEXT_BYTES, Source, cut};
+use crate::strace::outcome::Outcome;
+use crate::strace::system_calls::{SystemCall, SystemCalls};
 use crate::{Error, Notes, Options};
 use document::{Document, Syscall};
 
@@ -35,7 +41,12 @@ impl Importer for Renacer {
     }
 
     fn recognises(&self, head: &Head<'_>) -> bool {
-        head.text().starts_with('{') && head.text().contains("\"renacer-json")
+        // renacer writes to the same place as the program, whose lines may come before.
+        let Some(name) = head.text().find("\"renacer-json") else {
+            return false;
+        };
+        let before = head.text()[..name].lines();
+        before.into_iter().any(|line| line.starts_with('{'))
     }
 
     fn import(
@@ -54,39 +65,100 @@ impl Importer for Renacer {
                 "{skipped} lines before the JSON are the program's own output: left out"
             ));
         }
-        let mut end_ns = 0_i64;
+        let mut calls = Calls::default();
         let mut failed = None;
         let mut visit = |call: Syscall| {
-            notes.read("syscall");
-            let dur_ns = call
-                .duration_us
-                .and_then(|us| i64::try_from(us).ok()?.checked_mul(1_000));
-            let next = dur_ns.and_then(|dur_ns| end_ns.checked_add(dur_ns));
-            let (Some(dur_ns), Some(next)) = (dur_ns, next) else {
-                notes.leave_out("syscall without a duration: record with -T");
-                return true;
-            };
-            let row = CallRow {
-                id: into.rows(TableId::Calls) + 1,
-                name: into.text(&call.name),
-                start_ns: end_ns,
-                dur_ns,
-                status: call.result,
-                ..CallRow::default()
-            };
-            end_ns = next;
-            failed = notes.add(into, &row).err();
+            failed = calls.add(&call, into, notes).err();
             failed.is_none()
         };
         let read = document::read(&mut reader, &mut visit);
         if let Some(error) = failed {
             return Err(error);
         }
-        finish(path, read, into, notes)?;
+        finish(path, read, calls, into, notes)?;
         if let Ok(length) = std::fs::metadata(path) {
             progress(length.len());
         }
         Ok(None)
+    }
+}
+
+/// Calls in their order.
+#[derive(Default)]
+struct Calls {
+    rows: SystemCalls,
+    stacks: Stacks,
+    reached_ns: i64,
+}
+
+impl Calls {
+    fn add(
+        &mut self,
+        call: &Syscall,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<(), Error> {
+        notes.read("syscall");
+        let dur_ns = call
+            .duration_us
+            .and_then(|us| i64::try_from(us).ok()?.checked_mul(1_000))
+            .filter(|dur_ns| self.reached_ns.checked_add(*dur_ns).is_some());
+        let stack = match &call.source {
+            Some(source) => {
+                let frame = frame(source, into);
+                Some(self.stacks.row(into, None, frame)?)
+            }
+            None => None,
+        };
+        let arguments: Vec<&str> = call.args.iter().map(String::as_str).collect();
+        let row = SystemCall {
+            name: &call.name,
+            arguments: &arguments,
+            text: &arguments.join(", "),
+            start_ns: self.reached_ns,
+            dur_ns,
+            outcome: call.result.map(Outcome::from_raw).unwrap_or_default(),
+            stack,
+            source: call.source.as_ref(),
+            ..SystemCall::default()
+        };
+        self.rows.add(&row, into, notes)?;
+        self.reached_ns += dur_ns.unwrap_or(0);
+        Ok(())
+    }
+
+    /// Writes instants of the whole program.
+    fn add_totals(
+        &mut self,
+        document: &Document,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<(), Error> {
+        let place = (None, self.reached_ns);
+        let instants = &mut self.rows.instants;
+        if let Some(code) = document.summary.exit_code {
+            let json = format!(r#"{{"kind":"exit","code":{code}}}"#);
+            instants.add_json(place, "exit code", &json, into, notes)?;
+        }
+        for (name, analysis) in &document.analyses {
+            let mut json = analysis.to_string();
+            if json.len() > MAX_TEXT_BYTES {
+                notes.warn(format!("{name} is longer than 64 KiB: cut"));
+                // Within a text of its own, so that the arguments stay JSON.
+                json = serde_json::json!({ "cut": cut(&json) }).to_string();
+            }
+            instants.add_json(place, name, &json, into, notes)?;
+        }
+        Ok(())
+    }
+}
+
+fn frame(source: &Source, into: &mut RunWriter) -> Frame {
+    Frame {
+        function: source.function.as_deref().map(|name| into.text(name)),
+        file: Some(into.text(&source.file)),
+        line: source.line,
+        ..Frame::default()
     }
 }
 
@@ -96,7 +168,7 @@ fn skip_output(reader: &mut impl BufRead) -> std::io::Result<u64> {
     loop {
         let ahead = reader.fill_buf()?;
         match ahead.iter().position(|byte| !byte.is_ascii_whitespace()) {
-            Some(at) if ahead[at] == b'{' => return Ok(skipped),
+            Some(at) if document::begins(&ahead[at..]) => return Ok(skipped),
             None if ahead.is_empty() => return Ok(skipped),
             None => {
                 let blank = ahead.len();
@@ -114,17 +186,20 @@ fn skip_output(reader: &mut impl BufRead) -> std::io::Result<u64> {
 fn finish(
     path: &Path,
     read: Result<Document, serde_json::Error>,
+    mut calls: Calls,
     into: &mut RunWriter,
     notes: &mut Notes,
 ) -> Result<(), Error> {
     let found: u64 = notes.read.values().sum();
     match read {
         Ok(document) if document.format.as_deref() == Some(FORMAT) => {
-            if let Some(total) = document.total_syscalls.filter(|total| *total != found) {
+            let total = document.summary.total_syscalls;
+            if let Some(total) = total.filter(|total| *total != found) {
                 notes.warn(format!(
                     "the summary counts {total} calls, the file holds {found}"
                 ));
             }
+            calls.add_totals(&document, into, notes)?;
         }
         Ok(document) => {
             let other = document.format.as_deref().unwrap_or("none").to_owned();
@@ -149,8 +224,18 @@ fn finish(
             });
         }
     }
-    if notes.kept.contains_key("calls") {
+    if found > 0 {
         notes.add(into, &ThreadRow::default())?;
+    }
+    let stacks = into.rows(TableId::Stacks);
+    if stacks > 0 {
+        notes.kept.insert("stacks", stacks);
+    }
+    if calls.rows.untimed > 0 {
+        notes.warn(format!(
+            "{} calls have no duration and became instants: record with -T; renacer writes none below a microsecond",
+            calls.rows.untimed
+        ));
     }
     notes.warn(NO_TIMES);
     into.run().problems.push(NO_TIMES.to_owned());

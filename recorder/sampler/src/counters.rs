@@ -124,7 +124,7 @@ fn open(
 ) -> io::Result<(Vec<Sampler>, ParseConfig<Native>)> {
     let mut samplers = Vec::new();
     let mut config = None;
-    for processor in processors()? {
+    'processors: for processor in processors()? {
         let mut builder = Builder::new(Software::CPU_CLOCK);
         let fields = SampleFlag::TID
             | SampleFlag::TIME
@@ -160,7 +160,7 @@ fn open(
             let counter = match builder.build() {
                 Ok(counter) => counter,
                 // A processor that is switched off.
-                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => break,
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => continue 'processors,
                 Err(error) => return Err(error),
             };
             opened = counter.sampled(room_bytes);

@@ -7,28 +7,48 @@ use serde::Deserialize;
 use serde::de::{
     DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
+use serde_json::Value;
 
-/// One call; what it was given is left out.
+use crate::strace::instants::Source;
+
+/// Members beside the calls that become instants.
+pub const ANALYSES: [&str; 3] = [
+    "ml_analysis",
+    "isolation_forest_analysis",
+    "autoencoder_analysis",
+];
+
+/// One call.
 #[derive(Debug, Deserialize)]
 pub struct Syscall {
     pub name: String,
+    /// The first three registers in hexadecimal; of `openat` the second is the quoted path.
+    #[serde(default)]
+    pub args: Vec<String>,
     #[serde(default)]
     pub result: Option<i64>,
     #[serde(default)]
     pub duration_us: Option<u64>,
+    #[serde(default)]
+    pub source: Option<Source>,
 }
 
 /// All but the calls.
 #[derive(Debug, Default)]
 pub struct Document {
     pub format: Option<String>,
-    pub total_syscalls: Option<u64>,
+    pub summary: Summary,
+    /// By name, in the order of the file.
+    pub analyses: Vec<(&'static str, Value)>,
 }
 
-#[derive(Deserialize)]
-struct Summary {
+/// Totals of the program.
+#[derive(Debug, Default, Deserialize)]
+pub struct Summary {
     #[serde(default)]
-    total_syscalls: Option<u64>,
+    pub total_syscalls: Option<u64>,
+    #[serde(default)]
+    pub exit_code: Option<i64>,
 }
 
 /// A function that takes a call; it gives false to stop.
@@ -37,6 +57,20 @@ pub type Visit<'v> = dyn FnMut(Syscall) -> bool + 'v;
 /// Reads one document; the program's output may follow it.
 pub fn read(reader: impl Read, visit: &mut Visit<'_>) -> Result<Document, serde_json::Error> {
     serde_json::Deserializer::from_reader(reader).deserialize_map(Root(visit))
+}
+
+/// True where a document begins, as far as the text goes: the program may print JSON of its own before it.
+pub fn begins(text: &[u8]) -> bool {
+    let Some(members) = text.trim_ascii_start().strip_prefix(b"{") else {
+        return false;
+    };
+    let members = members.trim_ascii_start();
+    let names = ["version", "format", "syscalls", "summary"];
+    let names = names.into_iter().chain(ANALYSES);
+    members.is_empty()
+        || names.map(|name| format!("\"{name}\"")).any(|name| {
+            members.starts_with(name.as_bytes()) || name.as_bytes().starts_with(members)
+        })
 }
 
 struct Root<'c, 'v>(&'c mut Visit<'v>);
@@ -54,10 +88,17 @@ impl<'de> Visitor<'de> for Root<'_, '_> {
             match key.as_str() {
                 "format" => document.format = Some(map.next_value()?),
                 "syscalls" => map.next_value_seed(Calls(&mut *self.0))?,
-                "summary" => document.total_syscalls = map.next_value::<Summary>()?.total_syscalls,
-                _ => {
-                    map.next_value::<IgnoredAny>()?;
-                }
+                "summary" => document.summary = map.next_value()?,
+                key => match ANALYSES.into_iter().find(|name| *name == key) {
+                    // Of two of one name in a damaged file the last stays, so that not more than three are held.
+                    Some(name) => {
+                        document.analyses.retain(|(known, _)| *known != name);
+                        document.analyses.push((name, map.next_value()?));
+                    }
+                    None => {
+                        map.next_value::<IgnoredAny>()?;
+                    }
+                },
             }
         }
         Ok(document)

@@ -1,143 +1,244 @@
 //! One line of strace.
 
-/// A line by its kind. Times are nanoseconds since the Unix epoch; the process id is 0 without `-f`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Line<'t> {
-    Call {
-        pid: u64,
-        time_ns: i64,
-        name: &'t str,
-        dur_ns: Option<i64>,
-        status: Option<i64>,
-    },
-    Unfinished {
-        pid: u64,
-        time_ns: i64,
-        name: &'t str,
-    },
-    Resumed {
-        pid: u64,
-        time_ns: i64,
-        name: &'t str,
-        dur_ns: Option<i64>,
-        status: Option<i64>,
-    },
-    /// A signal or an exit.
-    Event { pid: u64, time_ns: i64 },
+use super::frame::{FrameText, source_place};
+use super::outcome::Outcome;
+use super::stamp::{Stamp, seconds};
+
+/// Larger numbers before a call are times without a fraction: Linux has 2^22 process ids.
+const MIN_SECONDS: u64 = 1_000_000_000;
+
+/// A line of a thread.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line<'t> {
+    /// Thread id; 0 without `-f`.
+    pub thread_id: u64,
+    /// Name of the thread (`-Y`).
+    pub thread_name: Option<&'t str>,
+    pub stamp: Option<Stamp>,
+    /// Time since the line before, where `-r` adds it to another.
+    pub since_last_ns: Option<i64>,
+    pub body: Body<'t>,
+}
+
+/// The part behind thread and time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Body<'t> {
+    Call(Beginning<'t>, End<'t>),
+    /// Another thread's line came between, or the call never ended.
+    Unfinished(Beginning<'t>),
+    /// Name, the rest of the arguments, and the end.
+    Resumed(&'t str, &'t str, End<'t>),
+    Event(Event<'t>),
+}
+
+/// The beginning of a call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beginning<'t> {
+    pub name: &'t str,
+    pub arguments: &'t str,
+    /// Place in the program's source, which renacer's text has.
+    pub source: Option<FrameText<'t>>,
+}
+
+/// The end of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct End<'t> {
+    pub dur_ns: Option<i64>,
+    pub outcome: Outcome<'t>,
+}
+
+/// A signal, or the end of a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Event<'t> {
+    pub name: &'t str,
+    pub is_exit: bool,
+    /// Exit code.
+    pub code: Option<i64>,
+    /// Signal that killed or stopped.
+    pub signal: Option<&'t str>,
+    pub arguments: Option<&'t str>,
 }
 
 impl Line<'_> {
     /// The kind of the line, for counting.
-    pub fn kind(self) -> &'static str {
-        match self {
-            Self::Call { .. } => "call",
-            Self::Unfinished { .. } => "begun call",
-            Self::Resumed { .. } => "ended call",
-            Self::Event { .. } => "signal or exit",
-        }
-    }
-
-    /// Thread and time of the line.
-    pub fn place(self) -> (u64, i64) {
-        match self {
-            Self::Call { pid, time_ns, .. }
-            | Self::Unfinished { pid, time_ns, .. }
-            | Self::Resumed { pid, time_ns, .. }
-            | Self::Event { pid, time_ns } => (pid, time_ns),
+    pub fn kind(&self) -> &'static str {
+        match self.body {
+            Body::Call(..) => "call",
+            Body::Unfinished(_) => "begun call",
+            Body::Resumed(..) => "ended call",
+            Body::Event(_) => "signal or exit",
         }
     }
 }
 
 /// Reads a line; `None`: it is no such line.
 pub fn parse(line: &str) -> Option<Line<'_>> {
-    let mut rest = line.trim();
-    let mut pid = 0;
-    if let Some(after) = rest.strip_prefix("[pid") {
-        let (number, after) = after.split_once(']')?;
-        pid = number.trim().parse().ok()?;
-        rest = after.trim_start();
-    } else if let Some((number, after)) = rest.split_once(char::is_whitespace)
-        && let Ok(number) = number.parse()
-    {
-        pid = number;
-        rest = after.trim_start();
-    }
-    let (time, rest) = rest.split_once(' ')?;
-    let time_ns = seconds(time)?;
-    if rest.starts_with("---") || rest.starts_with("+++") {
-        return Some(Line::Event { pid, time_ns });
-    }
-    if let Some(rest) = rest.strip_prefix("<... ") {
-        let (name, rest) = rest.split_once(" resumed>")?;
-        let (dur_ns, status) = end(rest);
-        return Some(Line::Resumed {
-            pid,
-            time_ns,
-            name,
-            dur_ns,
-            status,
-        });
-    }
-    let (name, arguments) = rest.split_once('(')?;
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if name.is_empty() || !name.bytes().all(is_name) {
-        return None;
-    }
-    if arguments.ends_with("<unfinished ...>") {
-        return Some(Line::Unfinished { pid, time_ns, name });
-    }
-    let (dur_ns, status) = end(arguments);
-    Some(Line::Call {
-        pid,
-        time_ns,
-        name,
-        dur_ns,
-        status,
+    let text = line.trim_start().trim_end_matches(['\n', '\r']);
+    let (thread_id, thread_name, text) = thread(text);
+    let (stamp, since_last_ns, text) = stamp(without_brackets(text))?;
+    let text = without_brackets(text);
+    let body = if let Some(event) = text.strip_prefix("--- ") {
+        Body::Event(signal(event.strip_suffix(" ---").unwrap_or(event)))
+    } else if let Some(event) = text.strip_prefix("+++ ") {
+        Body::Event(exit(event.strip_suffix(" +++").unwrap_or(event)))
+    } else if let Some(text) = text.strip_prefix("<... ") {
+        let (name, text) = text.split_once("resumed>")?;
+        let (arguments, end) = end(text)?;
+        Body::Resumed(name.trim_end(), arguments, end)
+    } else {
+        call(text, None).or_else(|| call_at_source(text))?
+    };
+    Some(Line {
+        thread_id,
+        thread_name,
+        stamp,
+        since_last_ns,
+        body,
     })
 }
 
-/// Duration and result, from the end of the line: arguments may hold anything.
-fn end(text: &str) -> (Option<i64>, Option<i64>) {
-    let (text, dur_ns) = match text
-        .strip_suffix('>')
-        .and_then(|text| text.rsplit_once(" <"))
-    {
-        Some((text, dur)) if seconds(dur).is_some() => (text, seconds(dur)),
-        _ => (text, None),
+/// Takes off `[pid 7]`, `7` or `7<sh>`.
+fn thread(text: &str) -> (u64, Option<&str>, &str) {
+    let (bracket, number) = match text.strip_prefix("[pid") {
+        Some(rest) => ("]", rest.trim_start()),
+        None => ("", text),
     };
-    let status = text.rsplit_once(" = ").and_then(|(_, result)| {
-        let word = result.split_whitespace().next()?;
-        match word.strip_prefix("0x") {
-            Some(hex) => u64::from_str_radix(hex, 16).ok().map(u64::cast_signed),
-            None => word.parse().ok(),
-        }
-    });
-    (dur_ns, status)
+    let read = || {
+        let digits = number.find(|c: char| !c.is_ascii_digit())?;
+        let (id, rest) = number.split_at(digits);
+        let id: u64 = id.parse().ok()?;
+        let (name, rest) = match rest.strip_prefix('<') {
+            Some(rest) => rest
+                .split_once('>')
+                .map(|(name, rest)| (Some(name), rest))?,
+            None => (None, rest),
+        };
+        let rest = rest.strip_prefix(bracket)?;
+        let rest = rest.strip_prefix(char::is_whitespace)?.trim_start();
+        // `7 /* 5 in strace's PID NS */`
+        let rest = match rest.strip_prefix("/*") {
+            Some(rest) => rest.split_once("*/")?.1.trim_start(),
+            None => rest,
+        };
+        (id < MIN_SECONDS).then_some((id, name, rest))
+    };
+    read().unwrap_or((0, None, text))
 }
 
-/// `1700000000.123456` in nanoseconds, digit by digit: as floating point it would be rounded.
-fn seconds(text: &str) -> Option<i64> {
-    let (whole, fraction) = text.split_once('.')?;
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    if !digits(whole) || !digits(fraction) || fraction.len() > 9 {
+/// Takes off a time, and the difference that `-r` adds to it. `None`: a time that is none.
+fn stamp(text: &str) -> Option<(Option<Stamp>, Option<i64>, &str)> {
+    let Some((word, rest)) = text.split_once(' ') else {
+        return Some((None, None, text));
+    };
+    let is_time = word
+        .bytes()
+        .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b':'));
+    if !is_time || word.is_empty() {
+        return Some((None, None, text));
+    }
+    let stamp = Some(Stamp::parse(word)?);
+    match rest.strip_prefix("(+") {
+        Some(rest) => {
+            let (difference, rest) = rest.split_once(')')?;
+            let since_last_ns = Some(seconds(difference.trim())?);
+            Some((stamp, since_last_ns, rest.trim_start()))
+        }
+        None => Some((stamp, None, rest.trim_start())),
+    }
+}
+
+/// Takes off numbers of calls (`-n`), instruction pointers (`-i`) and security contexts.
+fn without_brackets(mut text: &str) -> &str {
+    while let Some(rest) = text.strip_prefix('[')
+        && let Some((_, rest)) = rest.split_once("] ")
+    {
+        text = rest;
+    }
+    text
+}
+
+fn signal(text: &str) -> Event<'_> {
+    if let Some(signal) = text.strip_prefix("stopped by ") {
+        return Event {
+            name: "stopped",
+            signal: Some(signal),
+            ..Event::default()
+        };
+    }
+    let (name, arguments) = text.split_once(' ').unzip();
+    Event {
+        name: name.unwrap_or(text),
+        arguments,
+        ..Event::default()
+    }
+}
+
+fn exit(text: &str) -> Event<'_> {
+    let (name, rest) = text.split_once(' ').unwrap_or((text, ""));
+    let mut event = Event {
+        name,
+        is_exit: true,
+        arguments: Some(rest).filter(|rest| !rest.is_empty()),
+        ..Event::default()
+    };
+    if let Some(code) = text.strip_prefix("exited with ") {
+        event.code = code.parse().ok();
+        event.arguments = event.arguments.filter(|_| event.code.is_none());
+    } else if let Some(rest) = text.strip_prefix("killed by ") {
+        let (signal, core) = rest.split_once(' ').unzip();
+        event.signal = Some(signal.unwrap_or(rest));
+        event.arguments = core;
+    }
+    event
+}
+
+/// Reads `name(arguments) = result`.
+fn call<'t>(text: &'t str, source: Option<FrameText<'t>>) -> Option<Body<'t>> {
+    let (name, text) = text.split_once('(')?;
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if name.is_empty() || !name.bytes().all(is_name) || name.as_bytes()[0].is_ascii_digit() {
         return None;
     }
-    let nanoseconds: i64 = format!("{fraction:0<9}").parse().ok()?;
-    whole
-        .parse::<i64>()
-        .ok()?
-        .checked_mul(1_000_000_000)?
-        .checked_add(nanoseconds)
+    let beginning = |arguments| Beginning {
+        name,
+        arguments,
+        source,
+    };
+    let open = [" <unfinished ...>", " <detached ...>", "<unfinished ...>"];
+    if let Some(arguments) = open.iter().find_map(|end| text.strip_suffix(end)) {
+        return Some(Body::Unfinished(beginning(arguments)));
+    }
+    let (arguments, end) = end(text)?;
+    Some(Body::Call(beginning(arguments), end))
 }
 
-/// True for `name(arguments) = result` behind process and time, whatever these look like.
-pub fn is_call(line: &str) -> bool {
-    let Some((before, after)) = line.split_once('(') else {
-        return false;
+/// Reads `src/main.rs:9 main name(arguments) = result`, of which the function may be missing.
+fn call_at_source(text: &str) -> Option<Body<'_>> {
+    let (place, text) = text.split_once(' ')?;
+    let (file, line) = source_place(place)?;
+    let at = text[..text.find('(')?].rfind(' ');
+    let (function, text) = match at {
+        Some(at) => (Some(text[..at].trim()), &text[at + 1..]),
+        None => (None, text),
     };
-    let name = before.split_whitespace().next_back().unwrap_or_default();
-    let is_name = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    !name.is_empty()
-        && name.chars().all(is_name)
-        && (after.contains(") = ") || after.contains("<unfinished ..."))
+    call(text, Some(FrameText::of_source(file, Some(line), function)))
+}
+
+/// The last arguments, and the end behind them. It is looked for from the end of the line: arguments may hold anything.
+fn end(text: &str) -> Option<(&str, End<'_>)> {
+    let duration = text
+        .strip_suffix('>')
+        .and_then(|text| text.rsplit_once(" <"))
+        .and_then(|(text, dur)| Some((text, seconds(dur)?)));
+    let (text, dur_ns) = match duration {
+        Some((text, dur_ns)) => (text, Some(dur_ns)),
+        None => (text, None),
+    };
+    let mut results = text.rmatch_indices("= ");
+    let (arguments, result) = results.find_map(|(at, _)| {
+        let before = text[..at].strip_suffix(' ')?.trim_end_matches(' ');
+        Some((before.strip_suffix(')')?, &text[at + 2..]))
+    })?;
+    let outcome = Outcome::parse(result);
+    Some((arguments, End { dur_ns, outcome }))
 }

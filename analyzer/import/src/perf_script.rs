@@ -1,0 +1,125 @@
+//! Samples and tracepoints as `perf script` prints them.
+//!
+//! A sample is a line with its thread, time and event, and below it the functions that ran, innermost first, up to
+//! a blank line. In memory are the threads, the different stacks and texts, and one sample.
+
+mod event;
+mod frame;
+mod header;
+mod host_facts;
+mod samples;
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+use header::Header;
+use samples::Samples;
+
+/// First bytes of the file that `perf record` writes.
+pub(crate) const PERF_DATA: &[u8] = b"PERFILE2";
+/// Next step for such a file.
+pub(crate) const PERF_DATA_HINT: &str =
+    "`perf script -i FILE > FILE.txt` makes a file of it that is";
+/// No line of perf is as long; a file without line breaks would fill the memory.
+const MAX_LINE_BYTES: u64 = 1 << 20;
+
+/// Text of perf. A run is as long as from the first sample to the last.
+pub struct PerfScript;
+
+impl Importer for PerfScript {
+    fn name(&self) -> &'static str {
+        "perf-script"
+    }
+
+    fn description(&self) -> &'static str {
+        "The text of perf script"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let mut lines = head.text().lines();
+        // A thread and a time alone begin lines of other programs' logs too.
+        let mut may_begin_stack = false;
+        lines.any(|line| match Header::parse(line) {
+            Some(header) => {
+                may_begin_stack = header.text.is_empty() && header.may_be_of_perf();
+                header.is_surely_of_perf()
+            }
+            None => std::mem::take(&mut may_begin_stack) && frame::parse(line).is_some(),
+        })
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let mut lines = BufReader::new(Source::open(path, options, progress)?);
+        let mut samples = Samples::new(into);
+        let mut bytes = Vec::new();
+        for number in 1_u64.. {
+            match read_line(&mut lines, &mut bytes) {
+                Ok(Line::End) => break,
+                Ok(Line::TooLong) => notes.leave_out("line of more than 1 MiB"),
+                Ok(Line::Read) if number == 1 && bytes.starts_with(PERF_DATA) => {
+                    return Err(Error::Format {
+                        path: path.to_owned(),
+                        problem: format!(
+                            "expected the text of perf script, found the data of perf record; {PERF_DATA_HINT}"
+                        ),
+                    });
+                }
+                Ok(Line::Read) => samples.line(&String::from_utf8_lossy(&bytes), into, notes)?,
+                Err(error) if options.partial && number > 1 => {
+                    let text = format!(
+                        "cannot be read beyond line {number} ({error}): what stands before was read"
+                    );
+                    notes.warn(text.clone());
+                    into.run().problems.push(text);
+                    break;
+                }
+                Err(error) if lines.get_ref().is_packed() => {
+                    return Err(Error::Damaged {
+                        path: path.to_owned(),
+                        place: format!("line {number}"),
+                        problem: format!(
+                            "the gzip file cannot be unpacked: {error}; fetch it again"
+                        ),
+                    });
+                }
+                Err(error) => return Err(Error::io(path, "read it", error)),
+            }
+        }
+        samples.finish(path, into, notes)
+    }
+}
+
+enum Line {
+    Read,
+    TooLong,
+    End,
+}
+
+/// Reads a line; of one that is too long, nothing.
+fn read_line(lines: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Line> {
+    bytes.clear();
+    let read = lines
+        .by_ref()
+        .take(MAX_LINE_BYTES)
+        .read_until(b'\n', bytes)?;
+    if read as u64 == MAX_LINE_BYTES && !bytes.ends_with(b"\n") {
+        lines.skip_until(b'\n')?;
+        return Ok(Line::TooLong);
+    }
+    Ok(if read == 0 { Line::End } else { Line::Read })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,113 @@
+//! Instants for what has no duration, with what is known of it as JSON.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::AnnotationRow;
+
+use crate::{Error, Notes};
+
+/// Bytes of one text at most.
+pub(crate) const MAX_TEXT_BYTES: usize = 64 << 10;
+/// Bytes of arguments that are kept in all, as a run holds each of its texts in memory.
+const MAX_BYTES: usize = 64 << 20;
+
+/// Arguments of an instant.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Arguments<'a> {
+    /// `syscall`, `signal` or `exit`.
+    pub kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errno: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<u64>,
+    /// Exit code.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub code: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<&'a str>,
+    /// As the tracer wrote them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub args: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<&'a Source>,
+    /// Row of `stacks`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stack: Option<u64>,
+}
+
+/// A place in the program's source.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, Serialize)]
+pub(crate) struct Source {
+    pub file: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub function: Option<String>,
+}
+
+/// Writes instants.
+#[derive(Debug, Default)]
+pub(crate) struct Instants {
+    kind: Option<Text>,
+    bytes: usize,
+}
+
+impl Instants {
+    /// Writes one.
+    pub fn add(
+        &mut self,
+        (thread, time_ns): (Option<u32>, i64),
+        name: &str,
+        mut arguments: Arguments<'_>,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<(), Error> {
+        if let Some(args) = &arguments.args {
+            if self.bytes + args.len().min(MAX_TEXT_BYTES) > MAX_BYTES {
+                notes.leave_out_argument("args");
+                notes.warn("only the first 64 MiB of arguments of instants are kept");
+                arguments.args = None;
+            } else if args.len() > MAX_TEXT_BYTES {
+                notes.warn("arguments longer than 64 KiB are cut");
+                arguments.args = Some(cut(args).to_owned().into());
+            }
+        }
+        let json = serde_json::to_string(&arguments).unwrap_or_default();
+        self.bytes += json.len();
+        self.add_json((thread, time_ns), name, &json, into, notes)
+    }
+
+    /// Writes one whose arguments are JSON already.
+    pub fn add_json(
+        &mut self,
+        (thread, time_ns): (Option<u32>, i64),
+        name: &str,
+        json: &str,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<(), Error> {
+        let row = AnnotationRow {
+            kind: *self.kind.get_or_insert_with(|| into.text("instant")),
+            name: into.text(name),
+            thread,
+            time_ns,
+            arguments: Some(into.text(json)),
+            ..AnnotationRow::default()
+        };
+        notes.add(into, &row)
+    }
+}
+
+/// The beginning of a text that is too long.
+pub(crate) fn cut(text: &str) -> &str {
+    match text.len() > MAX_TEXT_BYTES {
+        true => &text[..text.floor_char_boundary(MAX_TEXT_BYTES)],
+        false => text,
+    }
+}
