@@ -136,6 +136,42 @@ fn critical_path() {
     );
 }
 
+/// Plain `strace` has neither times nor durations: budgets on counts hold, those on time cannot be measured. The run of
+/// the file is kept, and the second command takes it.
+#[test]
+fn calls_without_durations_are_counted_and_not_timed() {
+    let dir = Dir::new();
+    let file = dir.join("calls.txt");
+    let lines = "openat(AT_FDCWD, \"/a\", O_RDONLY) = 3\nread(3, \"x\", 64) = 1\nread(3, \"\", 64) = 0\n+++ exited with 0 +++\n";
+    std::fs::write(&file, lines).expect("the file is written");
+    let file = file.to_str().expect("a path in UTF-8");
+    let count = "type = \"span_count\"\n";
+    one(&dir, file, &format!("{count}max_spans = 3\n"), &[], 0);
+    let found = one(&dir, file, &format!("{count}max_spans = 2\n"), &[], 1);
+    assert!(
+        found["actual"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("3, 2 of them"))
+    );
+    let reads = format!("{count}span_name_pattern = \"read\"\nmax_spans = 2\n");
+    one(&dir, file, &reads, &[], 0);
+    one(
+        &dir,
+        file,
+        "type = \"critical_path\"\nmax_duration_ms = 5\n",
+        &[],
+        3,
+    );
+    command(
+        &dir,
+        file,
+        &format!("[[assertion]]\nname = \"it\"\n{count}max_spans = 3\n"),
+        &[],
+    )
+    .exits(0)
+    .stderr_has("taken from");
+}
+
 #[test]
 fn span_count() {
     let dir = Dir::new();

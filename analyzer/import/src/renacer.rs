@@ -3,8 +3,8 @@
 //!
 //! The format has no times, only an order and, with `-T`, durations in whole microseconds. Its calls
 //! are put end to end in their order, which is said in the run: gaps between them, and so the length
-//! of the run, are not known. A call without a duration becomes an instant at the time reached so far, as do the exit code
-//! and what renacer itself worked out.
+//! of the run, are not known. A call without a duration becomes an instant at the time reached so far, as do the exit code,
+//! the total time and what renacer itself worked out.
 
 mod document;
 
@@ -139,6 +139,10 @@ impl Calls {
         if let Some(code) = document.summary.exit_code {
             let json = format!(r#"{{"kind":"exit","code":{code}}}"#);
             instants.add_json(place, "exit code", &json, into, notes)?;
+        }
+        if let Some(total_us) = document.summary.total_time_us {
+            let json = format!(r#"{{"total_time_us":{total_us}}}"#);
+            instants.add_json(place, "total time", &json, into, notes)?;
         }
         for (name, analysis) in &document.analyses {
             let mut json = analysis.to_string();

@@ -67,6 +67,8 @@ pub struct Facts {
     pub roof_share: Option<f64>,
     /// Estimates from samples.
     pub sampled: Option<Sampled>,
+    /// Calls of the operating system whose durations were not recorded.
+    pub untimed_calls: u64,
 }
 
 impl Facts {
@@ -114,6 +116,7 @@ impl Facts {
             at_roof: predictions(&run.table("at_roof")?, "gain_ns")?.pop(),
             operators: texts(&run.table("operators")?, "name")?,
             roof_share: host::roof_share(&run.table("points")?)?,
+            untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
             sampled: Sampled::read(
                 &run.table("sampled_functions")?,
                 &run.table("sampled_threads")?,
@@ -131,6 +134,11 @@ impl Facts {
         let mut iterations = self.iterations.iter();
         iterations.any(|iteration| name_pattern::matches(name, iteration))
     }
+}
+
+fn untimed_calls(table: &Table) -> Result<u64> {
+    let calls = table.i64("calls")?.iter().flatten().next().unwrap_or(0);
+    Ok(calls.max(0).cast_unsigned())
 }
 
 /// Texts of a column that are there.

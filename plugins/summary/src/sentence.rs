@@ -67,6 +67,10 @@ pub fn sentence(
     let Some(limit) = limit else {
         return match (&facts.sampled, facts.rows) {
             (Some(sampled), _) => format!("{} · {}", length(facts), sampled.text(facts.wall_ns)),
+            (None, _) if facts.untimed_calls > 0 => format!(
+                "{} of the operating system, without their durations",
+                wording::many(facts.untimed_calls, "call")
+            ),
             (None, 0) => "no events were recorded".to_owned(),
             (None, _) => "no bricks, kernels or calls were recorded".to_owned(),
         };

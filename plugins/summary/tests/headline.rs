@@ -146,6 +146,15 @@ fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
 }
 
 #[test]
+fn calls_without_durations_are_counted() {
+    let calls = Table::build("untimed_calls").i64("calls", [1_460]);
+    assert_eq!(
+        sentence(&summary([calls])),
+        "1,460 calls of the operating system, without their durations"
+    );
+}
+
+#[test]
 fn an_empty_run_says_that_nothing_was_recorded() {
     let output = summary([]);
     assert_eq!(sentence(&output), "no events were recorded");

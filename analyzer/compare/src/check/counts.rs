@@ -45,6 +45,11 @@ impl Declared for SpanCount {
     }
 }
 
+/// Calls of the operating system without a duration stand there, as `trueno-import` writes them: budgets on counts hold
+/// for them too.
+const ANNOTATIONS: &str = "annotations";
+const UNTIMED_CALLS: &str = " WHERE kind = 'instant' AND arguments LIKE '%\"kind\":\"syscall\"%'";
+
 impl Condition for SpanCount {
     fn tables(&self, _: &Registry) -> Tables {
         Tables::from_names(self.counted().map(|(table, _)| table))
@@ -66,7 +71,12 @@ impl Condition for SpanCount {
         for (table, column) in self.counted() {
             let sql = format!(
                 "SELECT {column}_id AS number, CAST({column} AS VARCHAR) AS name, COUNT(*) AS n \
-                 FROM {table} GROUP BY {column}_id, {column}"
+                 FROM {table}{} GROUP BY {column}_id, {column}",
+                if table == ANNOTATIONS {
+                    UNTIMED_CALLS
+                } else {
+                    ""
+                }
             );
             let frame = collect(&subject.database, &sql).map_err(|error| error.to_string())?;
             let rows = Rows::new(&frame);
@@ -87,7 +97,9 @@ impl Condition for SpanCount {
                     }
                 }
             }
-            searched.push(table);
+            if table != ANNOTATIONS || frame.height() > 0 {
+                searched.push(table);
+            }
         }
         let place = searched.join(", ");
         if any == 0 {
@@ -114,6 +126,10 @@ impl SpanCount {
             asked.is_none_or(|all| all.iter().any(|name| name == table.name))
         };
         let tables = interval_tables().filter(counts);
-        tables.filter_map(|table| Some((table.name, table.label()?)))
+        let intervals = tables.filter_map(|table| Some((table.name, table.label()?)));
+        // They are calls: whoever asks for these means them too.
+        let asked = self.tables.as_ref();
+        let has_calls = asked.is_none_or(|all| all.iter().any(|name| name == "calls"));
+        intervals.chain(has_calls.then_some((ANNOTATIONS, "name")))
     }
 }

@@ -47,6 +47,9 @@ pub struct Document {
 pub struct Summary {
     #[serde(default)]
     pub total_syscalls: Option<u64>,
+    /// Sum of the durations.
+    #[serde(default)]
+    pub total_time_us: Option<u64>,
     #[serde(default)]
     pub exit_code: Option<i64>,
 }

@@ -20,7 +20,7 @@ const FILE: &str = r#"hello
 {"name":"fsync","args":["0x3"],"result":0,"source":{"file":"src/main.rs","line":10}},
 {"name":"wait4","args":["0x7","0x0","0x0"],"result":7,"duration_us":2},
 {"name":"write","args":["0x1"],"result":19,"duration_us":5}],
-"summary":{"total_syscalls":6,"exit_code":3},
+"summary":{"total_syscalls":6,"total_time_us":17,"exit_code":3},
 "ml_analysis":{"clusters":2,"silhouette_score":0.5,"anomalies":[]},
 "other_analysis":{}}
 bye
@@ -79,6 +79,7 @@ fn what_has_no_duration_is_an_instant() {
             r#""source":{"file":"src/main.rs","line":10},"stack":2}"#
         ),
         r#"instant exit code - 17000 - {"kind":"exit","code":3}"#,
+        r#"instant total time - 17000 - {"total_time_us":17}"#,
         r#"instant ml_analysis - 17000 - {"anomalies":[],"clusters":2,"silhouette_score":0.5}"#,
     ];
     assert_eq!(run.rows("annotations", &columns), expected);

@@ -84,6 +84,10 @@ pub fn parse(line: &str) -> Option<Line<'_>> {
     } else if let Some(text) = text.strip_prefix("<... ") {
         let (name, text) = text.split_once("resumed>")?;
         let (arguments, end) = end(text)?;
+        // Of a thread that was killed in its call.
+        let arguments = arguments
+            .strip_suffix(" <unfinished ...>")
+            .unwrap_or(arguments);
         Body::Resumed(name.trim_end(), arguments, end)
     } else {
         call(text, None).or_else(|| call_at_source(text))?

@@ -208,6 +208,17 @@ fn each_form_of_time_and_thread_is_read() {
 }
 
 #[test]
+fn a_call_in_which_its_thread_was_killed_keeps_its_arguments() {
+    let text = "41 1700000000.000001 read(3,  <unfinished ...>\n\
+                42 1700000000.000002 exit_group(5) = ?\n\
+                41 1700000000.000003 <... read resumed> <unfinished ...>) = ?\n\
+                41 1700000000.000004 +++ exited with 5 +++\n";
+    let run = read(text).unwrap();
+    let read = &run.rows("annotations", &["name", "thread", "time_ns", "arguments"])[1];
+    assert_eq!(read, r#"read 0 0 {"kind":"syscall","args":"3,"}"#);
+}
+
+#[test]
 fn without_times_and_durations_there_is_an_order() {
     let run = read("close(3) = 0\ndup(1) = 3\n+++ killed by SIGSEGV (core dumped) +++\n").unwrap();
     let instants = run.rows("annotations", &["name", "time_ns"]);

@@ -76,7 +76,13 @@ impl<'a> Runs<'a> {
         let key = key_of(file)?;
         let place = store.place(&key);
         match Run::open(&place) {
-            Ok(run) if run.problems().is_empty() => {
+            // Problems that its importer found are the file's own, and would be found again.
+            Ok(run)
+                if run
+                    .problems()
+                    .iter()
+                    .all(|problem| problem.code == "recorder") =>
+            {
                 store.touch(&place);
                 let words = format!("{shown}: taken from {}", place.display());
                 self.stderr.note(&words);

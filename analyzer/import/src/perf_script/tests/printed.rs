@@ -157,7 +157,11 @@ proptest! {
     }
 
     #[test]
-    fn no_change_makes_it_panic(which in 0..3_usize, changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..6), cut: prop::sample::Index) {
+    fn no_change_makes_it_panic(
+        which in 0..3_usize,
+        changes in vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),
+        cut: prop::sample::Index,
+    ) {
         let mut bytes = [DWARF, FLAT, SWITCHES][which].as_bytes().to_vec();
         for (at, byte) in changes {
             let at = at.index(bytes.len());
