@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::{Cell, RunWriter};
+use trueno_format::schema::CallRow;
 
 use crate::harness::Dir;
 
@@ -270,7 +271,7 @@ fn slices_are_the_rows_of_a_recording_with_all_their_columns() {
 fn made(path: &Path) {
     let mut run = RunWriter::create(path, RunJson::default()).unwrap();
     let text = |run: &mut RunWriter, text: &str| Cell::Text(run.text(text));
-    let (calls, kernels) = (run.table("calls").unwrap(), run.table("kernels").unwrap());
+    let kernels = run.table("kernels").unwrap();
     // One before 0; two that overlap; an instant at the end of one; one behind it at once.
     for (id, start_ns, dur_ns) in [
         (1, -50, 60),
@@ -279,18 +280,15 @@ fn made(path: &Path) {
         (4, 50, 0),
         (5, 70, 5),
     ] {
-        let name = text(&mut run, &format!("call {id}"));
-        let cells = [
-            Cell::U64(id),
-            Cell::Null,
+        let name = run.text(&format!("call {id}"));
+        let call = CallRow {
+            id,
             name,
-            Cell::U64(0),
-            Cell::I64(start_ns),
-            Cell::I64(dur_ns),
-        ];
-        let mut whole = [Cell::Null; 12];
-        whole[..cells.len()].copy_from_slice(&cells);
-        run.row(calls, &whole).unwrap();
+            start_ns,
+            dur_ns,
+            ..CallRow::default()
+        };
+        run.add(&call).unwrap();
     }
     for (id, dur_ns, timing, valid) in [
         (6, 10, "device", true),

@@ -12,6 +12,7 @@ use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
 use trueno_import::chrome::Kineto;
 use trueno_import::nsys::NsysSqlite;
+use trueno_import::perf_script::PerfScript;
 use trueno_import::renacer::Renacer;
 use trueno_import::strace::Strace;
 use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
@@ -168,6 +169,19 @@ pub fn renacer(bytes: &[u8]) -> bool {
             let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
             let rows = kept("calls") + kept("annotations");
             assert!(rows >= read, "{rows} rows of {read} calls");
+        }
+        result
+    })
+}
+
+/// Text of `perf script`: no more samples than lines.
+pub fn perf_script(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n').count() as u64;
+    imported(bytes, |file, into, notes| {
+        let result = PerfScript.import(file, &Options::default(), into, notes, &mut |_| ());
+        if result.is_ok() {
+            let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+            assert!(kept("samples") + kept("annotations") <= lines, "samples");
         }
         result
     })
