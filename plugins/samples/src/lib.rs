@@ -1,7 +1,7 @@
 //! CPU time by function, thread and brick, estimated from samples.
 //!
 //! A sample is a moment at which a profiler saw a thread run, with the functions that were open there. So nothing here is
-//! measured time: shares are estimates with an [interval](interval), and times are sums of the periods that samples
+//! measured time: shares are estimates with an [`interval`], and times are sums of the periods that samples
 //! stand for. Samples of several events are never added up.
 
 pub mod enclosing;

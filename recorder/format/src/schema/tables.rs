@@ -315,7 +315,7 @@ declare::tables! {
         id: u64, Key, "unique among stacks";
         caller: Option<u64>, Key, "row of stacks that called it; null: nothing is known above it";
         function: Option<Text>, Identity, "its name; null: not known";
-        module: Option<Text>, Identity, "file of the program or library, or as the profiler names it: [kernel], [vdso]";
+        module: Option<Text>, Identity, "file of the program or library, or `[kernel]`, `[vdso]`";
         address: Option<u64>, Identity, "where in its file, or in memory if no file is known; null: not told, or in several places of one line";
         file: Option<Text>, Identity, "source file";
         line: Option<u32>, Identity, "line in it";
