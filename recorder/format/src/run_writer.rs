@@ -174,6 +174,13 @@ impl RunWriter {
         })
     }
 
+    /// Counts rows of a table that could not be kept.
+    pub fn drop_rows(&mut self, table: TableId, rows: u64) {
+        let counted = &mut self.tables[table as usize].written.dropped;
+        *counted = counted.saturating_add(rows);
+        self.run.dropped = self.run.dropped.saturating_add(rows);
+    }
+
     /// Rows of a table so far.
     pub fn rows(&self, table: TableId) -> u64 {
         let writer = &self.tables[table as usize];
@@ -215,7 +222,7 @@ impl RunWriter {
         for table in &mut self.tables {
             table.flush(&mut self.files, &mut self.encoder, &mut self.texts)?;
             table.seal(&mut self.files, &mut self.texts)?;
-            if table.written.rows > 0 {
+            if table.written.rows > 0 || table.written.dropped > 0 {
                 let name = table.table.name.to_owned();
                 self.run.tables.insert(name, table.written.clone());
             }

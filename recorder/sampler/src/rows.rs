@@ -269,3 +269,23 @@ impl Rows {
         at_ns as i64 - self.origin_ns.unwrap_or(at_ns) as i64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use trueno_format::run_json::RunJson;
+
+    #[test]
+    fn samples_without_room_are_counted_as_dropped_rows() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it.run");
+        let run = RunWriter::create(&path, RunJson::default()).unwrap();
+        let mut rows = Rows::new(run);
+        rows.begin(5);
+        rows.counts.lost = 7;
+        rows.finish(20).unwrap();
+        let run = trueno_testing::run_json(&path);
+        assert_eq!((run.dropped, run.tables["samples"].dropped), (7, 7));
+        assert_eq!(run.wall_ns, Some(15));
+    }
+}
