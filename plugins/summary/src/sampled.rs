@@ -74,8 +74,12 @@ impl Sampled {
             None => text.push_str(" were seen running"),
         }
         if let Some((name, [share, low, high])) = &self.hottest {
+            let whole = match self.cpu_ns {
+                Some(_) => "it",
+                None => "the samples",
+            };
             text.push_str(&format!(
-                " · {} ran in {} of it ({} to {})",
+                " · {} ran in {} of {whole} ({} to {})",
                 short(name),
                 percent(*share),
                 percent(*low),

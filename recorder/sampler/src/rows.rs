@@ -249,10 +249,7 @@ impl Rows {
         let Counts {
             lost, throttled, ..
         } = self.counts;
-        if lost > 0 {
-            let text = format!("{lost} samples found no room and are not recorded");
-            self.run.run().problems.push(text);
-        }
+        self.run.drop_rows(TableId::Samples, lost);
         if throttled > 0 {
             let text = format!("the kernel paused sampling {throttled} times, as it took too long");
             self.run.run().problems.push(text);
