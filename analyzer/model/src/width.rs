@@ -4,21 +4,28 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
+/// Columns of a character.
+fn columns(c: char) -> usize {
+    #[cfg(test)]
+    tests::MEASURED.set(tests::MEASURED.get() + 1);
+    c.width().unwrap_or(0)
+}
+
 /// Columns a text takes: the sum over its characters, so that widths of parts add up.
 pub fn measure(text: &str) -> usize {
-    text.chars().map(|c| c.width().unwrap_or(0)).sum()
+    text.chars().map(columns).sum()
 }
 
 /// As [`measure`], of a text of at most `max` columns; `None`: it takes more. Looks no further than that.
 fn measure_within(text: &str, max: usize) -> Option<usize> {
-    let mut columns = 0;
+    let mut used = 0;
     for c in text.chars() {
-        columns += c.width().unwrap_or(0);
-        if columns > max {
+        used += columns(c);
+        if used > max {
             return None;
         }
     }
-    Some(columns)
+    Some(used)
 }
 
 /// The text without control characters: names come from recorded programs and
@@ -72,7 +79,7 @@ fn take(chars: impl Iterator<Item = char>, max: usize) -> String {
     let mut used = 0;
     chars
         .take_while(|c| {
-            used += c.width().unwrap_or(0);
+            used += columns(*c);
             used <= max
         })
         .collect()
@@ -149,8 +156,15 @@ pub fn bar(ratio: Option<f64>, width: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
     use proptest::prelude::*;
+
+    thread_local! {
+        /// Characters that this thread has measured.
+        pub(super) static MEASURED: Cell<usize> = const { Cell::new(0) };
+    }
 
     #[test]
     fn the_middle_makes_way() {
@@ -188,6 +202,39 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3), ["abc", "def", "gh"]);
         assert_eq!(wrap("a\n\nb", 9), ["a", "", "b"]);
         assert_eq!(wrap("", 9), [""]);
+    }
+
+    #[test]
+    fn each_character_is_measured_a_few_times_however_long_the_text() {
+        let measured = |text: &str, width: usize| {
+            MEASURED.set(0);
+            let lines = wrap(text, width);
+            assert!(
+                lines.len() > text.len() / width / 8,
+                "{} lines",
+                lines.len()
+            );
+            MEASURED.get()
+        };
+        for length in [1_000, 10_000, 1_000_000] {
+            let word = "x".repeat(length);
+            let words = "word ".repeat(length / 5);
+            let growing: String = (0..length)
+                .scan(0, |sum, n| {
+                    *sum += n + 1;
+                    (*sum < length).then(|| "y".repeat(n) + " ")
+                })
+                .collect();
+            let lines = "a line\n".repeat(length / 7);
+            for text in [word, words, growing, lines] {
+                for width in [8, 80] {
+                    // Of a word that does not fit: once to see it, once to cut it.
+                    let measured = measured(&text, width);
+                    let most = 3 * text.len() + 2 * width;
+                    assert!(measured <= most, "{measured} of {} at {width}", text.len());
+                }
+            }
+        }
     }
 
     proptest! {
