@@ -39,7 +39,7 @@ pub fn run(command: &[OsString], hz: u32, output: &Path, strict: bool) -> Result
     tell(&sampled.counts, output);
     if !sampled.sees_kernel {
         say(
-            "warning: the kernel's own work for the program was not sampled, as this user may not see it \
+            "warning: the kernel's own work for the program was not sampled, nor where it waited, as this user may not see it \
              (hint: /proc/sys/kernel/perf_event_paranoid of 1 or less allows it)",
         );
     }
@@ -66,10 +66,11 @@ fn tell(counts: &Counts, output: &Path) {
         throttled,
         cut,
         unnamed,
+        waits,
         ..
     } = counts;
     say(&format!(
-        "recorded {samples} samples of {threads} threads in {processes} processes -> {}",
+        "recorded {samples} samples and {waits} waits of {threads} threads in {processes} processes -> {}",
         output.display()
     ));
     let percent = |count: &u64| 100.0 * *count as f64 / (*samples).max(1) as f64;

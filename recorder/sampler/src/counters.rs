@@ -1,34 +1,20 @@
-//! The events of the kernel, one for each processor, and what they have to tell in order of time.
+//! What the kernel's events have to tell, in order of time.
 
 use std::collections::BTreeMap;
-use std::io::{self, PipeReader};
+use std::io::PipeReader;
 use std::os::fd::{AsRawFd, RawFd};
 
 use libc::pid_t;
-use perf_event::data::endian::Native;
-use perf_event::data::parse::ParseConfig;
-use perf_event::events::Software;
-use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
 use crate::Error;
 use crate::event::{Event, Timed, parse};
-use crate::registers;
-
-/// Room for the samples of a processor and what is copied of each stack, in bytes: the most that is allowed. Users
-/// without privileges get about half a MiB. A record is at most 64 KiB long; callers beyond the copy are not known.
-const ROOMS_BYTES: [(usize, u32); 6] = [
-    (4 << 20, 60 << 10),
-    (2 << 20, 32 << 10),
-    (1 << 20, 32 << 10),
-    (512 << 10, 16 << 10),
-    (256 << 10, 8 << 10),
-    (128 << 10, 4 << 10),
-];
+use crate::opening::{Occasion, Opened, is_forbidden, open};
 
 /// Samples of a process, of its threads and of all that it begins.
 pub(crate) struct Counters {
-    samplers: Vec<Sampler>,
-    config: ParseConfig<Native>,
+    runs: Opened,
+    /// Not there where this user may not sample the kernel, or is allowed too little memory.
+    leaves: Option<Opened>,
     /// False where only the program's own code may be sampled, and not the kernel's for it.
     pub sees_kernel: bool,
     /// Told, and perhaps after others that are still to be told.
@@ -42,21 +28,27 @@ pub(crate) struct Counters {
 impl Counters {
     /// Begins to count when the process runs another program.
     pub fn open(process: pid_t, hz: u32) -> Result<Self, Error> {
-        let (counters, sees_kernel) = match open(process, hz, true) {
+        let occasion = Occasion::Runs(hz);
+        let (runs, sees_kernel) = match open(process, occasion, true) {
             Ok(opened) => (opened, true),
-            Err(error) if is_forbidden(&error) => (open(process, hz, false)?, false),
+            Err(error) if is_forbidden(&error) => (open(process, occasion, false)?, false),
             Err(error) => return Err(error.into()),
         };
-        let (samplers, config) = counters;
+        let leaves = sees_kernel.then(|| open(process, Occasion::Leaves, true));
         Ok(Self {
-            samplers,
-            config,
+            runs,
+            leaves: leaves.and_then(Result::ok),
             sees_kernel,
             waiting: BTreeMap::new(),
             told: 0,
             settled_ns: 0,
             last_ns: 0,
         })
+    }
+
+    /// True where it is known in which call and function a thread waited.
+    pub fn sees_waits(&self) -> bool {
+        self.leaves.is_some()
     }
 
     /// Waits until there is much to read, for some time, or until a pipe is closed: then it gives true.
@@ -67,11 +59,9 @@ impl Counters {
             revents: 0,
         };
         let mut all = vec![poll(ended.as_raw_fd())];
-        all.extend(
-            self.samplers
-                .iter()
-                .map(|sampler| poll(sampler.as_raw_fd())),
-        );
+        let opened = std::iter::once(&self.runs).chain(&self.leaves);
+        let samplers = opened.flat_map(|opened| &opened.samplers);
+        all.extend(samplers.map(|sampler| poll(sampler.as_raw_fd())));
         let ready = |all: &mut [libc::pollfd]| {
             // SAFETY: the list is valid for the call, and as long as is said.
             unsafe { libc::poll(all.as_mut_ptr(), all.len() as libc::nfds_t, milliseconds) };
@@ -86,17 +76,24 @@ impl Counters {
     /// Reads all there is, and takes what is known to be in order: all of before the last call, at the end everything.
     pub fn take(&mut self, is_end: bool) -> Vec<(u64, Event)> {
         let now_ns = now_ns();
-        for sampler in &mut self.samplers {
-            while let Some(record) = sampler.next_record() {
-                let Some(Timed { time_ns, event }) = parse(&record, &self.config) else {
-                    continue;
-                };
-                if matches!(event, Event::Other) {
-                    continue;
+        let opened = std::iter::once(&mut self.runs).map(|opened| (opened, false));
+        for (opened, leaves) in opened.chain(self.leaves.iter_mut().map(|opened| (opened, true))) {
+            for sampler in &mut opened.samplers {
+                while let Some(record) = sampler.next_record() {
+                    let Some(Timed { time_ns, event }) = parse(&record, &opened.config) else {
+                        continue;
+                    };
+                    let event = match event {
+                        Event::Other => continue,
+                        Event::Sample(raw) if leaves => Event::Leaves(raw),
+                        // Those waits have no stack.
+                        Event::Lost(_) | Event::Throttled if leaves => continue,
+                        event => event,
+                    };
+                    self.last_ns = time_ns.unwrap_or(self.last_ns);
+                    self.waiting.insert((self.last_ns, self.told), event);
+                    self.told += 1;
                 }
-                self.last_ns = time_ns.unwrap_or(self.last_ns);
-                self.waiting.insert((self.last_ns, self.told), event);
-                self.told += 1;
             }
         }
         let later = match is_end {
@@ -117,109 +114,6 @@ pub(crate) fn check(hz: u32) -> Result<(), Error> {
     Counters::open(0, hz).map(drop)
 }
 
-fn open(
-    process: pid_t,
-    hz: u32,
-    with_kernel: bool,
-) -> io::Result<(Vec<Sampler>, ParseConfig<Native>)> {
-    let mut samplers = Vec::new();
-    let mut config = None;
-    'processors: for processor in processors()? {
-        let mut builder = Builder::new(Software::CPU_CLOCK);
-        let fields = SampleFlag::TID
-            | SampleFlag::TIME
-            | SampleFlag::CPU
-            | SampleFlag::PERIOD
-            | SampleFlag::REGS_USER
-            | SampleFlag::STACK_USER
-            | SampleFlag::CALLCHAIN;
-        builder
-            .observe_pid(process)
-            .one_cpu(processor)
-            .inherit(true)
-            .enable_on_exec(true)
-            .exclude_kernel(!with_kernel)
-            .exclude_callchain_user(true)
-            .exclude_callchain_kernel(!with_kernel)
-            .sample_period(u64::from(1_000_000_000 / hz))
-            .sample(fields)
-            .sample_id_all(true)
-            .sample_regs_user(registers::MASK)
-            .mmap(true)
-            .mmap2(true)
-            .comm(true)
-            .comm_exec(true)
-            .task(true)
-            .clockid(Clock::MONOTONIC);
-        // Totals are not read, and are not to be had of inherited counters on some kernels.
-        builder.attrs_mut().read_format = 0;
-        let mut opened = Err(io::ErrorKind::OutOfMemory.into());
-        for (room_bytes, stack_bytes) in ROOMS_BYTES {
-            builder.wakeup_watermark(room_bytes / 4);
-            builder.sample_stack_user(stack_bytes);
-            let counter = match builder.build() {
-                Ok(counter) => counter,
-                // A processor that is switched off.
-                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => continue 'processors,
-                Err(error) => return Err(error),
-            };
-            opened = counter.sampled(room_bytes);
-            if opened.is_ok() {
-                break;
-            }
-        }
-        config.get_or_insert_with(|| ParseConfig::from(*builder.attrs()));
-        samplers.push(opened?);
-    }
-    let config = config.ok_or(io::ErrorKind::NotFound)?;
-    Ok((samplers, config))
-}
-
-/// Numbers of the processors.
-fn processors() -> io::Result<Vec<usize>> {
-    let text = std::fs::read_to_string("/sys/devices/system/cpu/online")
-        .or_else(|_| std::fs::read_to_string("/sys/devices/system/cpu/possible"));
-    let Ok(text) = text else {
-        let count = std::thread::available_parallelism()?;
-        return Ok((0..count.get()).collect());
-    };
-    ranges(text.trim()).ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-/// `0-3,8` as numbers.
-fn ranges(text: &str) -> Option<Vec<usize>> {
-    let mut all = Vec::new();
-    for part in text.split(',') {
-        let (first, last) = part.split_once('-').unwrap_or((part, part));
-        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
-        all.extend(first..=last);
-    }
-    Some(all)
-}
-
-fn is_forbidden(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Self {
-        let hint = match error.raw_os_error() {
-            Some(libc::EACCES | libc::EPERM) => {
-                "/proc/sys/kernel/perf_event_paranoid of 2 or less allows it; a container also needs \
-                 `--cap-add PERFMON`, or a seccomp profile that lets perf_event_open pass"
-            }
-            Some(libc::ENOSYS | libc::ENOENT | libc::EOPNOTSUPP) => {
-                "this kernel has no perf events"
-            }
-            Some(libc::EMFILE) => {
-                "`ulimit -n` allows too few open files: one is needed for each processor"
-            }
-            _ => "`perf record -e cpu-clock -- true` may say more",
-        };
-        Self::Forbidden { error, hint }
-    }
-}
-
 /// The clock that samples have their times from.
 pub(crate) fn now_ns() -> u64 {
     let mut now = libc::timespec {
@@ -229,16 +123,4 @@ pub(crate) fn now_ns() -> u64 {
     // SAFETY: the struct is valid for the call.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lists_of_processors_are_read() {
-        assert_eq!(ranges("0-1"), Some(vec![0, 1]));
-        assert_eq!(ranges("0,4-6,9"), Some(vec![0, 4, 5, 6, 9]));
-        assert_eq!(ranges("x"), None);
-    }
 }

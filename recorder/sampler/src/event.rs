@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStringExt;
 
 use perf_event::data::parse::{ParseConfig, Parser};
 use perf_event::data::{
-    Comm, Exit, Fork, Lost, LostSamples, Mmap, Mmap2, RecordMetadata, Sample as Data, Throttle,
-    Visitor,
+    Comm, Exit, Fork, Lost, LostSamples, Mmap, Mmap2, RecordMetadata, Sample as Data,
+    SwitchCpuWide, Throttle, Visitor,
 };
 
 use crate::registers::Registers;
@@ -15,6 +15,13 @@ use crate::registers::Registers;
 const HEADER_BYTES: usize = 8;
 /// Bit of a record's flags: the new name of a thread comes from an exec.
 const COMM_EXEC: u16 = 1 << 13;
+/// Kinds of records that tell of a switch: of one thread, and of one and the other, which has two numbers more.
+const SWITCH: u32 = 14;
+const SWITCH_CPU_WIDE: u32 = 15;
+const OTHER_THREAD: [u8; 8] = [0; 8];
+/// Bits of a switch: the thread gives its processor up, and could have gone on.
+const SWITCH_OUT: u16 = 1 << 13;
+const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 /// Protection bit of mappings that can be run.
 const PROT_EXEC: u32 = 4;
 /// Values from here on in chains are no addresses: they tell what follows.
@@ -56,6 +63,12 @@ pub(crate) struct Mapped {
 #[derive(Debug)]
 pub(crate) enum Event {
     Sample(Box<Raw>),
+    /// Where a thread is that gives its processor up next.
+    Leaves(Box<Raw>),
+    /// A thread runs no more: it waits, or (true) could run if a processor were free.
+    Off(ThreadOf, bool),
+    /// A thread runs.
+    On(ThreadOf),
     Mapped(u32, Mapped),
     /// A thread has another name; with `true` by an exec, after which its process has another program.
     Named(ThreadOf, OsString, bool),
@@ -82,11 +95,17 @@ pub(crate) fn parse(
     record: &perf_event::Record<'_>,
     config: &ParseConfig<perf_event::data::endian::Native>,
 ) -> Option<Timed> {
-    let length = u16::try_from(HEADER_BYTES + record.len()).ok()?;
+    // The parser fails at a record with nothing of its own, as a switch of one thread is: it is read as one of two.
+    let (kind, added) = match record.ty() {
+        SWITCH => (SWITCH_CPU_WIDE, &OTHER_THREAD[..]),
+        kind => (kind, &[][..]),
+    };
+    let length = u16::try_from(HEADER_BYTES + added.len() + record.len()).ok()?;
     let mut bytes = Vec::with_capacity(length.into());
-    bytes.extend(record.ty().to_ne_bytes());
+    bytes.extend(kind.to_ne_bytes());
     bytes.extend(record.misc().to_ne_bytes());
     bytes.extend(length.to_ne_bytes());
+    bytes.extend(added);
     record.data().iter().for_each(|part| bytes.extend(*part));
     Parser::new(bytes.as_slice(), config.clone())
         .parse_record(Reader)
@@ -157,6 +176,19 @@ impl<'a> Visitor<'a> for Reader {
 
     fn visit_lost_samples(self, record: LostSamples, metadata: RecordMetadata) -> Timed {
         timed(&metadata, Event::Lost(record.lost))
+    }
+
+    fn visit_switch_cpu_wide(self, _: SwitchCpuWide, metadata: RecordMetadata) -> Timed {
+        let id = metadata.sample_id();
+        let (Some(process), Some(thread)) = (id.pid(), id.tid()) else {
+            return timed(&metadata, Event::Other);
+        };
+        let of = ThreadOf { process, thread };
+        let event = match metadata.misc() & SWITCH_OUT != 0 {
+            true => Event::Off(of, metadata.misc() & SWITCH_OUT_PREEMPT != 0),
+            false => Event::On(of),
+        };
+        timed(&metadata, event)
     }
 
     fn visit_throttle(self, _: Throttle, metadata: RecordMetadata) -> Timed {

@@ -10,12 +10,14 @@ mod address_space;
 mod counters;
 mod event;
 mod modules;
+mod opening;
 mod place;
 mod program;
 mod registers;
 mod rows;
 mod sample;
 mod symbols;
+mod waits;
 
 use std::ffi::OsString;
 use std::io;

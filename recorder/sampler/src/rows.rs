@@ -6,7 +6,7 @@ use std::sync::RwLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{SampleRow, TableId, ThreadRow};
+use trueno_format::schema::{CounterRow, SampleRow, SyncRow, TableId, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
 use crate::Error;
@@ -15,7 +15,8 @@ use crate::event::ThreadOf;
 use crate::modules::Modules;
 use crate::place::{Place, Stack};
 use crate::sample::read;
-use crate::symbols::{Named, Symbols};
+use crate::symbols::{Named, Symbols, system_call};
+use crate::waits::{CpuTime, Wait};
 
 /// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub struct Counts {
     pub cut: u64,
     /// Samples whose function has no name.
     pub unnamed: u64,
+    /// Stretches in which a thread did not run.
+    pub waits: u64,
 }
 
 /// A sample, ready to be written.
@@ -52,16 +55,43 @@ struct Thread {
     start_ns: u64,
 }
 
+/// Texts of columns.
+struct Words {
+    event: Text,
+    kernel: Text,
+    off_cpu: Text,
+    runnable: Text,
+    cpu_time: Text,
+    ns: Text,
+    measured: Text,
+}
+
+impl Words {
+    fn new(run: &mut RunWriter) -> Self {
+        let mut text = |text| run.text(text);
+        Self {
+            event: text("cpu-clock"),
+            kernel: text("[kernel]"),
+            off_cpu: text("off_cpu"),
+            runnable: text("runnable"),
+            cpu_time: text("cpu_time"),
+            ns: text("ns"),
+            measured: text("measured"),
+        }
+    }
+}
+
 /// The run being written.
 pub(crate) struct Rows {
     run: RunWriter,
-    event: Text,
-    kernel: Text,
+    words: Words,
     symbols: Symbols,
     stacks: Stacks,
     /// Rows of `stacks`, and true where the function has a name, by caller and place.
     known: HashMap<(Option<u64>, Place), (u64, bool)>,
     named: HashMap<Place, Vec<Frame>>,
+    /// System calls, by the place in the kernel that does them.
+    calls: HashMap<Place, Text>,
     threads: HashMap<u32, Thread>,
     processes: HashSet<u32>,
     next_thread: u32,
@@ -71,15 +101,15 @@ pub(crate) struct Rows {
 
 impl Rows {
     pub fn new(mut run: RunWriter) -> Self {
-        let [event, kernel] = ["cpu-clock", "[kernel]"].map(|text| run.text(text));
+        let words = Words::new(&mut run);
         Self {
             run,
-            event,
-            kernel,
+            words,
             symbols: Symbols::new(),
             stacks: Stacks::default(),
             known: HashMap::new(),
             named: HashMap::new(),
+            calls: HashMap::new(),
             threads: HashMap::new(),
             processes: HashSet::new(),
             next_thread: 0,
@@ -155,20 +185,7 @@ impl Rows {
     /// Writes a sample, and the rows of its functions that have none yet.
     pub fn sample(&mut self, sampled: &Sampled, modules: &RwLock<Modules>) -> Result<(), Error> {
         let thread = self.know(sampled.of, sampled.time_ns).number;
-        let mut stack = None;
-        let mut has_name = false;
-        for place in &sampled.stack.places {
-            let known = self.known.get(&(stack, *place)).copied();
-            let (row, named) = match known {
-                Some(known) => known,
-                None => {
-                    let made = self.add(stack, *place, modules)?;
-                    self.known.insert((stack, *place), made);
-                    made
-                }
-            };
-            (stack, has_name) = (Some(row), named);
-        }
+        let (stack, has_name) = self.stack(&sampled.stack, modules)?;
         self.counts.samples += 1;
         self.counts.cut += u64::from(!sampled.stack.is_whole);
         self.counts.unnamed += u64::from(!has_name);
@@ -176,11 +193,72 @@ impl Rows {
             time_ns: self.time(sampled.time_ns),
             thread,
             stack,
-            event: self.event,
+            event: self.words.event,
             period: Some(sampled.period),
             cpu: sampled.cpu,
         };
         Ok(self.run.add(&row)?)
+    }
+
+    /// Writes a stretch in which a thread did not run.
+    pub fn wait(&mut self, wait: &Wait, modules: &RwLock<Modules>) -> Result<(), Error> {
+        let thread = self.know(wait.of, wait.start_ns).number;
+        let (mut stack, mut call) = (None, None);
+        if let Some(at) = &wait.stack {
+            (stack, _) = self.stack(at, modules)?;
+            call = at.places.iter().find_map(|place| self.calls.get(place));
+        }
+        self.counts.waits += 1;
+        let row = SyncRow {
+            id: self.counts.waits,
+            kind: match wait.is_runnable {
+                true => self.words.runnable,
+                false => self.words.off_cpu,
+            },
+            name: call.copied(),
+            thread: Some(thread),
+            start_ns: self.time(wait.start_ns),
+            dur_ns: wait.end_ns.saturating_sub(wait.start_ns) as i64,
+            stack,
+            ..SyncRow::default()
+        };
+        Ok(self.run.add(&row)?)
+    }
+
+    /// Writes how long a thread ran.
+    pub fn cpu_time(&mut self, time: &CpuTime) -> Result<(), Error> {
+        let thread = self.know(time.of, time.until_ns).number;
+        let row = CounterRow {
+            time_ns: self.time(time.until_ns),
+            thread: Some(thread),
+            name: self.words.cpu_time,
+            value: time.cpu_ns as f64,
+            unit: Some(self.words.ns),
+            source: self.words.measured,
+            ..CounterRow::default()
+        };
+        Ok(self.run.add(&row)?)
+    }
+
+    /// Row of the innermost function, and true if it has a name; rows of functions that have none yet are written.
+    fn stack(
+        &mut self,
+        stack: &Stack,
+        modules: &RwLock<Modules>,
+    ) -> Result<(Option<u64>, bool), Error> {
+        let (mut row, mut has_name) = (None, false);
+        for place in &stack.places {
+            let made = match self.known.get(&(row, *place)) {
+                Some(known) => *known,
+                None => {
+                    let made = self.add(row, *place, modules)?;
+                    self.known.insert((row, *place), made);
+                    made
+                }
+            };
+            (row, has_name) = (Some(made.0), made.1);
+        }
+        Ok((row, has_name))
     }
 
     /// Rows of what is at a place: of the functions that were put into each other there.
@@ -224,7 +302,10 @@ impl Rows {
             }
             Place::Kernel(address) => {
                 let named = self.symbols.of_kernel(address);
-                (vec![named], Some(self.kernel), address)
+                if let Some(call) = named.function.as_deref().and_then(system_call) {
+                    self.calls.insert(place, self.run.text(call));
+                }
+                (vec![named], Some(self.words.kernel), address)
             }
         };
         let run = &mut self.run;

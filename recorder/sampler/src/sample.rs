@@ -17,11 +17,15 @@ use crate::event::{Event, ThreadOf};
 use crate::modules::Modules;
 use crate::program;
 use crate::rows::{Counts, Rows, Sampled as Sample};
+use crate::waits::{CpuTime, Wait, Waits};
 
 /// Between two looks, unless there is much to read before.
 const ROUND_MS: i32 = 50;
 /// Messages that may wait to be written: the names of a big program take seconds to be read. Beyond, the kernel's room fills up.
 const MAX_WAITING: usize = 1 << 16;
+
+const NO_KERNEL: &str = "the kernel's own work for the program was not sampled, nor where it waited, as this user may not see it";
+const NO_WAITS: &str = "where the program waited is not known, as the kernel had no room for it";
 
 /// Sampled program, when it has ended.
 #[derive(Debug)]
@@ -44,6 +48,8 @@ enum Told {
     ThreadNamed(ThreadOf, u64, OsString),
     ThreadEnded(ThreadOf),
     Sample(Sample),
+    Wait(Wait),
+    Ran(CpuTime),
     Lost(u64),
     Throttled,
     End(u64),
@@ -73,11 +79,11 @@ pub fn sample(
             return Err(error);
         }
     };
-    let sees_kernel = counters.sees_kernel;
+    let (sees_kernel, sees_waits) = (counters.sees_kernel, counters.sees_waits());
     if !sees_kernel {
-        let text =
-            "the kernel's own work for the program was not sampled, as this user may not see it";
-        run.run().problems.push(text.to_owned());
+        run.run().problems.push(NO_KERNEL.to_owned());
+    } else if !sees_waits {
+        run.run().problems.push(NO_WAITS.to_owned());
     }
     let (ended, ends) = io::pipe().map_err(Error::Sample)?;
     let collector = Collector::start(counters, process, run, (ended, ends));
@@ -122,6 +128,7 @@ impl Collector {
         let (to, told) = sync_channel(MAX_WAITING);
         let reader = Reader {
             spaces: AddressSpaces::new(Arc::clone(&modules)),
+            waits: Waits::default(),
             counters,
             process: process.unsigned_abs(),
             has_begun: false,
@@ -147,6 +154,7 @@ impl Collector {
 struct Reader {
     counters: Counters,
     spaces: AddressSpaces,
+    waits: Waits,
     /// The program's own.
     process: u32,
     has_begun: bool,
@@ -165,6 +173,11 @@ impl Reader {
                 }
             }
             if is_end {
+                let (waits, times) = self.waits.end(at_ns);
+                let rest = waits.into_iter().map(Told::Wait);
+                for told in rest.chain(times.into_iter().map(Told::Ran)) {
+                    let _ = self.to.send(told);
+                }
                 let _ = self.to.send(Told::End(at_ns));
                 return;
             }
@@ -173,13 +186,32 @@ impl Reader {
 
     fn tell(&mut self, time_ns: u64, event: Event) -> Vec<Told> {
         match event {
-            Event::Sample(raw) => vec![Told::Sample(Sample {
-                time_ns,
-                of: raw.of,
-                cpu: raw.cpu,
-                period: raw.period,
-                stack: self.spaces.stack(&raw),
-            })],
+            Event::Sample(raw) => {
+                self.waits.seen_running(raw.of);
+                vec![Told::Sample(Sample {
+                    time_ns,
+                    of: raw.of,
+                    cpu: raw.cpu,
+                    period: raw.period,
+                    stack: self.spaces.stack(&raw),
+                })]
+            }
+            Event::Leaves(raw) => {
+                self.waits.leaves(raw);
+                Vec::new()
+            }
+            Event::Off(of, is_runnable) => {
+                let left = self.waits.left(of).filter(|_| !is_runnable);
+                let stack = left.map(|raw| self.spaces.stack(&raw));
+                self.waits.off(of, time_ns, is_runnable, stack);
+                Vec::new()
+            }
+            Event::On(of) => self
+                .waits
+                .on(of, time_ns)
+                .map(Told::Wait)
+                .into_iter()
+                .collect(),
             Event::Mapped(process, mapped) => {
                 self.spaces.map(process, &mapped);
                 Vec::new()
@@ -190,6 +222,7 @@ impl Reader {
                     self.spaces.exec(of.process);
                     if of.process == self.process && !self.has_begun {
                         self.has_begun = true;
+                        self.waits.begins(of, time_ns, true);
                         all.push(Told::Begin(time_ns));
                     }
                 }
@@ -198,15 +231,20 @@ impl Reader {
             }
             Event::Began { of, by } => {
                 self.spaces.fork(of.process, by.process);
+                self.waits.begins(of, time_ns, false);
                 vec![Told::ThreadBegan(of, time_ns, by.thread)]
             }
             Event::Ended(of) => {
                 if of.process == of.thread {
                     self.spaces.end(of.process);
                 }
-                vec![Told::ThreadEnded(of)]
+                let ran = self.waits.ends(of, time_ns).map(Told::Ran);
+                ran.into_iter().chain([Told::ThreadEnded(of)]).collect()
             }
-            Event::Lost(count) => vec![Told::Lost(count)],
+            Event::Lost(count) => {
+                self.waits.lost();
+                vec![Told::Lost(count)]
+            }
             Event::Throttled => vec![Told::Throttled],
             Event::Other => Vec::new(),
         }
@@ -230,6 +268,8 @@ fn write(
             Told::ThreadNamed(of, at_ns, name) => rows.name(of, at_ns, &name),
             Told::ThreadEnded(of) => rows.thread_ends(of)?,
             Told::Sample(sample) => rows.sample(&sample, modules)?,
+            Told::Wait(wait) => rows.wait(&wait, modules)?,
+            Told::Ran(time) => rows.cpu_time(&time)?,
             Told::Lost(count) => rows.counts.lost += count,
             Told::Throttled => rows.counts.throttled += 1,
             Told::End(at_ns) => end_ns = at_ns,

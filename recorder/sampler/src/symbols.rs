@@ -4,10 +4,12 @@ use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use blazesym::MaybeDefault;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
+use syscalls::Sysno;
 
 /// A function at a place, with the caller that it was put into first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -174,9 +176,38 @@ fn functions_of(map: &str) -> Vec<(u64, u64, String)> {
     all
 }
 
+/// Name of the system call that a function of the kernel does. Compilers leave some of them without a frame: then the
+/// function that does the work has its name.
+pub(crate) fn system_call(function: &str) -> Option<&str> {
+    let prefixes = [
+        "__x64_sys_",
+        "__arm64_sys_",
+        "__ia32_sys_",
+        "__se_sys_",
+        "__do_sys_",
+        "ksys_",
+        "kernel_",
+        "do_",
+    ];
+    let name = prefixes
+        .iter()
+        .find_map(|prefix| function.strip_prefix(prefix))?;
+    Sysno::from_str(name).ok().map(|_| name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn functions_of_the_kernel_name_the_system_call_that_they_do() {
+        assert_eq!(system_call("__x64_sys_futex"), Some("futex"));
+        assert_eq!(system_call("kernel_wait4"), Some("wait4"));
+        assert_eq!(system_call("ksys_read"), Some("read"));
+        assert_eq!(system_call("do_wait"), None);
+        assert_eq!(system_call("do_syscall_64"), None);
+        assert_eq!(system_call("schedule"), None);
+    }
 
     #[test]
     fn functions_made_by_a_program_are_found_by_their_addresses() {

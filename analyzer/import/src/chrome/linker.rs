@@ -272,6 +272,7 @@ impl Linker<'_, '_> {
             start_ns: link.start_ns - self.origin_ns,
             dur_ns: link.dur_ns,
             correlation: self.correlation(),
+            stack: None,
         };
         self.collector.add(&row)?;
         // One that does not name its record is part of no edge.

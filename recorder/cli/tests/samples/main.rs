@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 
 mod program;
+mod waits;
 
 use std::collections::BTreeMap;
 use std::fs;

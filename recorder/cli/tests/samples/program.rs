@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::hint::black_box;
+use std::io::{Read, Write};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 /// Tells the test binary which program to be.
 pub const ROLE: &str = "TRUENO_TEST_SAMPLES";
@@ -29,6 +31,7 @@ fn does_its_part() {
         "threads and a child" => threads_and_a_child(),
         "child" => named("child"),
         "goes on" => goes_on(),
+        "waits" => waits(),
         #[cfg(target_arch = "x86_64")]
         "makes code" => makes_code(),
         other => panic!("{other}"),
@@ -107,6 +110,39 @@ fn threads_and_a_child() {
         .env(ROLE, "child")
         .status();
     assert_eq!(ended.unwrap().code(), Some(CODE));
+}
+
+/// Naps of the main thread, each of so long.
+pub const NAPS: usize = 5;
+pub const NAP: Duration = Duration::from_millis(20);
+
+#[inline(never)]
+fn naps() {
+    for _ in 0..NAPS {
+        thread::sleep(NAP);
+    }
+}
+
+#[inline(never)]
+fn reads(from: &mut impl Read) {
+    from.read_exact(&mut [0]).unwrap();
+}
+
+/// Says what its threads used by their own clocks: the main one, and one that waits for it.
+fn waits() {
+    let (mut from, mut to) = std::io::pipe().unwrap();
+    let reader = move || {
+        black_box(burn(50 * MS));
+        reads(&mut from);
+        used_ns()
+    };
+    let reader = thread::Builder::new()
+        .name("reader".to_owned())
+        .spawn(reader);
+    naps();
+    to.write_all(&[1]).unwrap();
+    let reader_ns = reader.unwrap().join().unwrap();
+    fs::write("used", format!("{} {reader_ns}", used_ns())).unwrap();
 }
 
 #[inline(never)]

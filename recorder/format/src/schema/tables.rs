@@ -25,6 +25,8 @@ declare::tables! {
         bytes_read: Option<u64>, Declared, "bytes read";
         bytes_written: Option<u64>, Declared, "bytes written";
         signature: Option<u64>, Key, "row of signatures: the shapes it was called with";
+        file: Option<Text>, Identity, "source file where it was begun; null: not told";
+        line: Option<u32>, Identity, "line in it";
     }
     Kernels "kernels" of KernelRow, "one row a kernel launch, on a host thread (SIMD) or a device stream",
     (lane: Some(StreamElseThread), labels: &["name"]) {
@@ -61,6 +63,8 @@ declare::tables! {
         smem: Option<u32>, Declared, "bytes of shared memory, where static and dynamic are known as a sum only";
         blocks_per_sm: Option<f64>, Declared, "blocks of the launch for each multiprocessor of the device, as the profiler says";
         occupancy_percent: Option<f64>, Declared, "of the warps that a multiprocessor can hold, as the profiler estimates it";
+        file: Option<Text>, Identity, "source file where it was launched; null: not told";
+        line: Option<u32>, Identity, "line in it";
     }
     Tiles "tiles" of TileRow, "one row a tile of a blocked algorithm",
     (lane: Some(Thread), nests: true, labels: &["level"]) {
@@ -114,7 +118,7 @@ declare::tables! {
     Syncs "syncs" of SyncRow, "waits of the host for other threads, a device, a stream or an event",
     (lane: Some(ThreadElseStream), labels: &["name", "kind"]) {
         id: u64, Key, "unique in the run";
-        kind: Text, Identity, "join, device, stream, event, stream_wait, or call: in a call of the operating system";
+        kind: Text, Identity, "join, device, stream, event, stream_wait, call: in a call of the operating system, off_cpu: not running, or runnable: not running as no processor was free";
         name: Option<Text>, Identity, "as the program gave it";
         thread: Option<u32>, Place, "host thread that waited";
         device: Option<u32>, Place, "device number";
@@ -123,6 +127,7 @@ declare::tables! {
         start_ns: i64, Time, "when it began";
         dur_ns: i64, Measured, "how long it lasted";
         correlation: Option<u64>, Key, "links a call to its work";
+        stack: Option<u64>, Key, "row of stacks: where in the program it waited; null: not known";
     }
     DeviceEvents "device_events" of DeviceEventRow, "event records on device streams",
     (lane: Some(StreamElseThread)) {

@@ -1,0 +1,173 @@
+//! The kernel's events of a process, opened for each processor.
+
+use std::io;
+
+use libc::pid_t;
+use perf_event::data::endian::Native;
+use perf_event::data::parse::ParseConfig;
+use perf_event::events::Software;
+use perf_event::{Builder, Clock, SampleFlag, Sampler};
+
+use crate::Error;
+use crate::registers;
+
+/// Room for the samples of a processor and what is copied of each stack, in bytes: the most that is allowed. Users
+/// without privileges get about half a MiB. A record is at most 64 KiB long; callers beyond the copy are not known.
+const ROOMS_BYTES: [(usize, u32); 6] = [
+    (4 << 20, 60 << 10),
+    (2 << 20, 32 << 10),
+    (1 << 20, 32 << 10),
+    (512 << 10, 16 << 10),
+    (256 << 10, 8 << 10),
+    (128 << 10, 4 << 10),
+];
+/// As it, of threads that give their processor up: there may be many thousands in a second.
+const WAITING_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 16 << 10), (1 << 20, 8 << 10)];
+
+/// An occasion at which the kernel takes a sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occasion {
+    /// So many times in a second of CPU time. These events also tell of mappings, threads and switches.
+    Runs(u32),
+    /// Each time that a thread gives its processor up.
+    Leaves,
+}
+
+/// Events of one occasion, one for each processor.
+pub(crate) struct Opened {
+    pub samplers: Vec<Sampler>,
+    pub config: ParseConfig<Native>,
+}
+
+/// Opens the events of a process, which begin when it runs another program.
+pub(crate) fn open(process: pid_t, occasion: Occasion, with_kernel: bool) -> io::Result<Opened> {
+    let mut samplers = Vec::new();
+    let mut config = None;
+    let rooms_bytes = match occasion {
+        Occasion::Runs(_) => &ROOMS_BYTES[..],
+        Occasion::Leaves => &WAITING_ROOMS_BYTES[..],
+    };
+    'processors: for processor in processors()? {
+        let mut builder = builder(process, processor, occasion, with_kernel);
+        let mut opened = Err(io::ErrorKind::OutOfMemory.into());
+        for (room_bytes, stack_bytes) in rooms_bytes {
+            builder.wakeup_watermark(room_bytes / 4);
+            builder.sample_stack_user(*stack_bytes);
+            let counter = match builder.build() {
+                Ok(counter) => counter,
+                // A processor that is switched off.
+                Err(error) if error.raw_os_error() == Some(libc::ENODEV) => continue 'processors,
+                Err(error) => return Err(error),
+            };
+            opened = counter.sampled(*room_bytes);
+            if opened.is_ok() {
+                break;
+            }
+        }
+        config.get_or_insert_with(|| ParseConfig::from(*builder.attrs()));
+        samplers.push(opened?);
+    }
+    let config = config.ok_or(io::ErrorKind::NotFound)?;
+    Ok(Opened { samplers, config })
+}
+
+fn builder(
+    process: pid_t,
+    processor: usize,
+    occasion: Occasion,
+    with_kernel: bool,
+) -> Builder<'static> {
+    let (event, period) = match occasion {
+        Occasion::Runs(hz) => (Software::CPU_CLOCK, u64::from(1_000_000_000 / hz)),
+        Occasion::Leaves => (Software::CONTEXT_SWITCHES, 1),
+    };
+    let tells_all = matches!(occasion, Occasion::Runs(_));
+    let fields = SampleFlag::TID
+        | SampleFlag::TIME
+        | SampleFlag::CPU
+        | SampleFlag::PERIOD
+        | SampleFlag::REGS_USER
+        | SampleFlag::STACK_USER
+        | SampleFlag::CALLCHAIN;
+    let mut builder = Builder::new(event);
+    builder
+        .observe_pid(process)
+        .one_cpu(processor)
+        .inherit(true)
+        .enable_on_exec(true)
+        .exclude_kernel(!with_kernel)
+        .exclude_callchain_user(true)
+        .exclude_callchain_kernel(!with_kernel)
+        .sample_period(period)
+        .sample(fields)
+        .sample_id_all(true)
+        .sample_regs_user(registers::MASK)
+        .mmap(tells_all)
+        .mmap2(tells_all)
+        .comm(tells_all)
+        .comm_exec(tells_all)
+        .task(tells_all)
+        .context_switch(tells_all)
+        .clockid(Clock::MONOTONIC);
+    // Totals are not read, and are not to be had of inherited counters on some kernels.
+    builder.attrs_mut().read_format = 0;
+    builder
+}
+
+/// Numbers of the processors.
+fn processors() -> io::Result<Vec<usize>> {
+    let text = std::fs::read_to_string("/sys/devices/system/cpu/online")
+        .or_else(|_| std::fs::read_to_string("/sys/devices/system/cpu/possible"));
+    let Ok(text) = text else {
+        let count = std::thread::available_parallelism()?;
+        return Ok((0..count.get()).collect());
+    };
+    ranges(text.trim()).ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// `0-3,8` as numbers.
+fn ranges(text: &str) -> Option<Vec<usize>> {
+    let mut all = Vec::new();
+    for part in text.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (usize, usize) = (first.parse().ok()?, last.parse().ok()?);
+        all.extend(first..=last);
+    }
+    Some(all)
+}
+
+/// True where this user may not have what was asked for.
+pub(crate) fn is_forbidden(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EACCES | libc::EPERM))
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        let hint = match error.raw_os_error() {
+            Some(libc::EACCES | libc::EPERM) => {
+                "/proc/sys/kernel/perf_event_paranoid of 2 or less allows it; a container also needs \
+                 `--cap-add PERFMON`, or a seccomp profile that lets perf_event_open pass"
+            }
+            Some(libc::ENOSYS | libc::ENOENT | libc::EOPNOTSUPP) => {
+                "this kernel has no perf events"
+            }
+            Some(libc::EMFILE) => {
+                "`ulimit -n` allows too few open files: one is needed for each processor"
+            }
+            _ => "`perf record -e cpu-clock -- true` may say more",
+        };
+        Self::Forbidden { error, hint }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_of_processors_are_read() {
+        assert_eq!(ranges("0-1"), Some(vec![0, 1]));
+        assert_eq!(ranges("0,4-6,9"), Some(vec![0, 4, 5, 6, 9]));
+        assert_eq!(ranges("x"), None);
+    }
+}
