@@ -21,6 +21,7 @@ use super::CpuCeilings;
 use rows::{CEILINGS, Old};
 use trueno_format::edit::{self, NOT_LINKED, Stage, added_rows};
 use trueno_format::live;
+use trueno_format::regular_file;
 use trueno_format::run_json::{Joined, RUN_JSON, RunJson, State, resealed};
 use trueno_format::schema::FORMAT_MAJOR;
 
@@ -77,7 +78,7 @@ impl Attachment {
             return Err(AttachError::Ranks(path.to_owned()));
         }
         let file = run.join(RUN_JSON);
-        let text = match fs::read(&file) {
+        let text = match regular_file::read(&file) {
             Ok(text) => text,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                 return Err(AttachError::NoRun(path.to_owned()));
@@ -147,7 +148,7 @@ impl Attachment {
     /// The run has changed meanwhile, or the file system refused. The run is then as it was.
     pub fn finish(self, measured: &CpuCeilings) -> Result<Attached, AttachError> {
         let file = self.run.join(RUN_JSON);
-        if fs::read(&file).ok().as_ref() != Some(&self.text) {
+        if regular_file::read(&file).ok().as_ref() != Some(&self.text) {
             return Err(AttachError::Changed(self.run));
         }
         let folder = self.stage.folder();
@@ -218,7 +219,7 @@ impl Attachment {
 
 /// A folder of runs, or one that lists them.
 fn is_of_ranks(run: &Path) -> bool {
-    let text = fs::read(run.join(RUN_JSON));
+    let text = regular_file::read(&run.join(RUN_JSON));
     match text.map(|text| serde_json::from_slice::<Value>(&text)) {
         Ok(Ok(found)) => found.get("ranks").is_some(),
         Ok(Err(_)) => false,

@@ -8,7 +8,7 @@ use std::process;
 use std::sync::Arc;
 
 use super::{CpuCeilings, Machine};
-use trueno_format::Error;
+use trueno_format::{Error, regular_file};
 
 /// File that keeps measured ceilings.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ impl CeilingCache {
     /// Nothing is, it was measured on another machine or by other code, or it cannot be read.
     pub fn load(&self, machine: &Machine) -> Result<CpuCeilings, CacheError> {
         let file = self.file.clone();
-        let text = match fs::read(&self.file) {
+        let text = match regular_file::read(&self.file) {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 return Err(CacheError::Missing { file });

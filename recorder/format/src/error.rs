@@ -63,4 +63,10 @@ impl Error {
             source: Arc::new(source),
         }
     }
+
+    /// As [`Error::io`], with the next step.
+    pub fn io_with_hint(path: &Path, action: &'static str, source: io::Error, hint: &str) -> Self {
+        let source = io::Error::new(source.kind(), format!("{source} (hint: {hint})"));
+        Self::io(path, action, source)
+    }
 }

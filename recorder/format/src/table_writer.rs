@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::file_size_signal;
 use crate::journal::{Chunk, Line};
 use crate::mapping::Mapping;
-use crate::run_files::RunFiles;
+use crate::run_files::{RunFiles, is_folder};
 use crate::run_json;
 use crate::schema::Table;
 use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_ROWS};
@@ -161,10 +161,9 @@ impl TableWriter {
         let folder = files.path().join(self.table.name);
         // Not `create_dir_all`: a run directory that vanished must not come back.
         match fs::create_dir(&folder) {
-            Err(e) if e.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Error::io(&folder, "make the table's folder", e));
-            }
-            _ => {}
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_folder(&folder) => {}
+            Err(e) => return Err(Error::io(&folder, "make the table's folder", e)),
+            Ok(()) => {}
         }
         let name = format!("{}/{:06}.arrow", self.table.name, self.next_number);
         let path = files.path().join(format!("{name}.open"));

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::names::Name;
 use trueno_format::record::Context;
+use trueno_format::regular_file;
 
 /// The format that is read; the analyzer writes it (`trueno-analyze golden save`).
 const FORMAT: &str = "trueno-golden";
@@ -40,7 +41,7 @@ pub(crate) struct Baseline {
 impl Baseline {
     /// Reads a golden file. The error says what is wrong with it, and not which it is.
     pub fn read(file: &Path) -> Result<Self, String> {
-        let text = std::fs::read_to_string(file)
+        let text = regular_file::read(file)
             .map_err(|error| format!("{}: cannot be read: {error}", file.display()))?;
         Self::parse(&text).map_err(|problem| {
             format!(
@@ -50,9 +51,9 @@ impl Baseline {
         })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(text: &[u8]) -> Result<Self, String> {
         let file: Value =
-            serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))?;
+            serde_json::from_slice(text).map_err(|error| format!("no JSON: {error}"))?;
         if file["format"]["name"] != FORMAT {
             return Err(format!("it does not say that it is a {FORMAT}"));
         }
@@ -141,7 +142,7 @@ mod tests {
     #[test]
     fn the_nth_of_a_place_is_held_against_the_nth() {
         let rows = r#"["a",0,1,null,9,"00ff"],["a",0,1,null,9,"0100"],["a",1,1,null,9,"00ff"]"#;
-        let baseline = Baseline::parse(&file(rows)).unwrap();
+        let baseline = Baseline::parse(file(rows).as_bytes()).unwrap();
         assert_eq!(baseline.tensors, 3);
         let context = |layer| Context {
             layer: Some(layer),
@@ -173,7 +174,7 @@ mod tests {
             (&good.replace("00ff", "xx"), "number 1"),
             (&good.replace("tensors", "tensor"), "tensors is missing"),
         ] {
-            let error = Baseline::parse(text).unwrap_err();
+            let error = Baseline::parse(text.as_bytes()).unwrap_err();
             assert!(error.contains(says), "{error}");
         }
     }

@@ -1,6 +1,6 @@
 //! Rows of `ceilings`: what was there, and what is there then.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use arrow_array::cast::AsArray;
@@ -10,6 +10,7 @@ use arrow_ipc::reader::FileReader;
 
 use super::AttachError;
 use crate::CpuCeilings;
+use trueno_format::regular_file;
 use trueno_format::run_json::Table;
 use trueno_format::run_writer::{Cell, RunWriter};
 use trueno_format::schema::{ColumnType, TableId};
@@ -64,7 +65,7 @@ impl Old {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let damaged =
                 |problem: String| AttachError::damaged(run, &format!("{CEILINGS}/{name}"), problem);
-            let file = File::open(path).map_err(AttachError::io(path, "open it"))?;
+            let file = regular_file::open(path).map_err(AttachError::io(path, "open it"))?;
             old.dropped.bytes += file.metadata().map_or(0, |found| found.len());
             old.dropped.segments += 1;
             let batches = FileReader::try_new(file, None).map_err(|e| damaged(e.to_string()))?;

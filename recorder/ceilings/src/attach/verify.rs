@@ -1,11 +1,12 @@
 //! Verification of a run's files against its journal.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
 use trueno_format::journal::{Chunk, JOURNAL, Line, chunk_hash};
+use trueno_format::regular_file;
 
 /// Reads every segment once and compares it with the journal.
 ///
@@ -13,7 +14,8 @@ use trueno_format::journal::{Chunk, JOURNAL, Line, chunk_hash};
 /// The first file that is not as it was written, and what was found.
 pub(super) fn check(run: &Path) -> Result<(), (String, String)> {
     let journal = |problem: String| (JOURNAL.to_owned(), problem);
-    let text = fs::read(run.join(JOURNAL)).map_err(|e| journal(format!("cannot be read: {e}")))?;
+    let text = regular_file::read(&run.join(JOURNAL))
+        .map_err(|e| journal(format!("cannot be read: {e}")))?;
     let mut segments: BTreeMap<String, Vec<Line>> = BTreeMap::new();
     for (number, line) in text.split_inclusive(|byte| *byte == b'\n').enumerate() {
         let line = Line::decode(line)
@@ -36,7 +38,7 @@ fn segment(path: &Path, lines: &[Line]) -> Result<(), String> {
         return Err("it was never sealed".to_owned());
     }
     let read = |e: io::Error| format!("cannot be read: {e}");
-    let mut file = File::open(path).map_err(read)?;
+    let mut file = regular_file::open(path).map_err(read)?;
     let length = file.metadata().map_err(read)?.len();
     let mut end = 0;
     let mut bytes = Vec::new();

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::GpuCeilings;
 use crate::CacheError;
 use crate::cache::{cache_folder, replace};
-use trueno_format::Error;
+use trueno_format::{Error, regular_file};
 
 /// Raised when the kernels or what is made of their times change.
 pub(super) const CODE_VERSION: u32 = 1;
@@ -33,7 +33,7 @@ impl GpuCeilings {
             file: file.clone(),
             problem,
         };
-        let text = match std::fs::read(&file) {
+        let text = match regular_file::read(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Err(CacheError::Missing { file });

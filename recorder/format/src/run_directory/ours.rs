@@ -1,7 +1,9 @@
 //! Entries of a run directory that are ours, and those of somebody else.
 
+use std::ffi::CString;
 use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -22,8 +24,8 @@ const MAX_NAMED: usize = 8;
 /// A larger `run.json` is none of ours.
 const MAX_RUN_JSON_BYTES: u64 = 256 << 20;
 
-/// Permits the removal of a run, or of a folder of ranks: `run.json` names our format, and every entry is one that
-/// we make.
+/// Permits the removal of a run, or of a folder of ranks: `run.json` names our format, every entry is one that we make,
+/// and none of its folders is protected, of which else a part would be removed.
 ///
 /// # Errors
 /// It holds something else, which is named; it is no run; the operating system refuses.
@@ -34,7 +36,7 @@ pub fn check_removable(path: &Path) -> Result<(), Error> {
         return Err(Error::NotARun { path: path.into() });
     }
     if foreign.is_empty() {
-        return Ok(());
+        return check_writable(path);
     }
     foreign.sort_unstable();
     let more = foreign.len().saturating_sub(MAX_NAMED);
@@ -72,7 +74,7 @@ fn look_at_run(run: &Path, prefix: &str, foreign: &mut Vec<String>) -> io::Resul
                 has_rank = true;
                 continue;
             }
-        } else if kind.is_dir() && has_run_json {
+        } else if kind.is_dir() && has_run_json && is_folder_name(name) {
             let is_ours: fn(&str) -> bool = match name {
                 LIVE => is_of_live,
                 // The table of that name lies beside them.
@@ -104,6 +106,25 @@ fn look_at_files(
     Ok(())
 }
 
+/// Refuses a folder of whose files, or of whose folders' files, none may be removed.
+fn check_writable(folder: &Path) -> Result<(), Error> {
+    let hint = "permit it, or choose another path";
+    let failed = |e| Error::io_with_hint(folder, "remove what is in it", e, hint);
+    let name = CString::new(folder.as_os_str().as_bytes()).map_err(|e| failed(e.into()))?;
+    let asked = libc::W_OK | libc::X_OK;
+    // SAFETY: the text ends with a zero and outlives the call.
+    if unsafe { libc::faccessat(libc::AT_FDCWD, name.as_ptr(), asked, libc::AT_EACCESS) } != 0 {
+        return Err(failed(io::Error::last_os_error()));
+    }
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        if entry.file_type().map_err(failed)?.is_dir() {
+            check_writable(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
 fn is_run_json(path: &Path) -> bool {
     #[derive(Deserialize)]
     struct Named {
@@ -127,6 +148,12 @@ fn is_rank(name: &str) -> bool {
 
 fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Tables, of any version of the format, and the two other folders: no name of theirs is that of a file.
+fn is_folder_name(name: &str) -> bool {
+    name.bytes()
+        .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
 }
 
 /// Segments have the same names in each table, of any version of the format.
