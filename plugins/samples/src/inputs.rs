@@ -5,7 +5,7 @@ use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// Inputs of the plugin. Texts come as numbers, with a list of the few distinct ones.
-pub const INPUTS: [Input; 14] = [
+pub const INPUTS: [Input; 17] = [
     Input::sql(
         "samples",
         "SELECT time_ns, thread, stack, event_id, period FROM samples",
@@ -36,7 +36,24 @@ pub const INPUTS: [Input; 14] = [
         "SELECT DISTINCT file_id AS id, file AS text FROM stacks WHERE file IS NOT NULL",
     )
     .optional(),
-    Input::sql("threads", "SELECT thread, name FROM threads").optional(),
+    Input::sql("threads", "SELECT thread, name, start_ns FROM threads").optional(),
+    Input::sql(
+        "waits",
+        "SELECT thread, name_id AS call_id, start_ns, dur_ns, stack, CASE WHEN kind = 'runnable' THEN 1 ELSE 0 END AS is_runnable \
+         FROM syncs WHERE kind = 'off_cpu' OR kind = 'runnable'",
+    )
+    .optional(),
+    Input::sql(
+        "wait_calls",
+        "SELECT DISTINCT name_id AS id, name AS text FROM syncs WHERE kind = 'off_cpu' AND name IS NOT NULL",
+    )
+    .optional(),
+    // Read by the sampler where all switches of the thread are known.
+    Input::sql(
+        "cpu_times",
+        "SELECT thread, time_ns FROM counters WHERE name = 'cpu_time' AND source = 'measured' AND thread IS NOT NULL",
+    )
+    .optional(),
     // Rows that only contain the work say nothing about a moment inside them.
     Input::sql(
         "bricks",

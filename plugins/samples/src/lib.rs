@@ -1,4 +1,4 @@
-//! CPU time by function, thread and brick, estimated from samples.
+//! CPU time by function, thread and brick, estimated from samples; and [waits](waits), measured.
 //!
 //! A sample is a moment at which a profiler saw a thread run, with the functions that were open there. So nothing here is
 //! measured time: shares are estimates with an [`interval`], and times are sums of the periods that samples
@@ -14,6 +14,7 @@ pub mod stacks;
 pub mod sums;
 pub mod tables;
 pub mod tree;
+pub mod waits;
 
 use serde::Deserialize;
 use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
@@ -41,7 +42,7 @@ impl Default for Options {
 
 impl Plugin for Samples {
     const ID: &'static str = "samples";
-    const SUMMARY: &'static str = "CPU time by function, thread and brick, estimated from samples; shares with 95 % intervals.";
+    const SUMMARY: &'static str = "CPU time by function, thread and brick, estimated from samples; shares with 95 % intervals. Waits of threads, measured.";
     const INPUTS: &'static [Input] = &inputs::INPUTS;
     type Options = Options;
 
@@ -71,6 +72,13 @@ impl Parts for Samples {
 
 /// Emits tables, the chart and findings; nothing where there are no samples.
 fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
+    if !sums.waits.is_empty() {
+        run.emit(waits::tables::scheduling(&sums.waits))?;
+        run.emit(waits::tables::waits(&sums.waits))?;
+        for finding in waits::findings::findings(&sums.waits) {
+            run.finding(finding)?;
+        }
+    }
     let events = sums.events_in_order();
     if events.is_empty() {
         return Ok(());

@@ -11,6 +11,7 @@ use crate::enclosing::Enclosing;
 use crate::stacks::Stacks;
 use crate::sums::{EventSum, Function, Sums, Tally};
 use crate::tree::NONE;
+use crate::waits;
 
 /// A sample of a thread: event, and number of its function.
 type Moment = (i64, (u32, u32));
@@ -41,6 +42,7 @@ pub fn load(run: &mut Run) -> Result<Sums> {
     let mut out = Sums {
         missing_stacks: stacks.missing.saturating_add(read.missing),
         circular_stacks: stacks.tree.circular,
+        waits: waits::load::load(run, &stacks, window)?,
         ..Sums::default()
     };
     let mut events: Vec<EventSum> = vec![EventSum::default(); read.events.len()];

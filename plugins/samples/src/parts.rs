@@ -3,9 +3,10 @@
 use trueno_plugin::{Error, Input, Result, Run, Table};
 
 use crate::sums::{BrickKey, EventSum, Function, FunctionSum, Line, Sums, Tally};
+use crate::waits;
 
 /// Inputs of the merging.
-pub const MERGE_INPUTS: [Input; 5] = [
+pub const MERGE_INPUTS: [Input; 7] = [
     Input::sql(
         "function_sums",
         "SELECT event, function_name, module, samples, period, without_period, inclusive FROM samples.function_sums",
@@ -26,6 +27,8 @@ pub const MERGE_INPUTS: [Input; 5] = [
         "broken_stacks",
         "SELECT missing, circular FROM samples.broken_stacks",
     ),
+    waits::parts::WAIT_SUMS,
+    waits::parts::THREAD_TIMES,
 ];
 
 /// Emits a part.
@@ -72,6 +75,7 @@ pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     )?;
     emit_threads(run, sums)?;
     emit_bricks(run, sums)?;
+    waits::parts::emit(run, &sums.waits)?;
     run.emit(
         Table::build("broken_stacks")
             .u64("missing", [sums.missing_stacks])
@@ -128,6 +132,7 @@ pub fn read(run: &mut Run) -> Result<Sums> {
     read_lines(&run.table("line_sums")?, &mut sums)?;
     read_threads(&run.table("thread_sums")?, &mut sums)?;
     read_bricks(&run.table("brick_sums")?, &mut sums)?;
+    sums.waits = waits::parts::read(run)?;
     let table = run.table("broken_stacks")?;
     let sum = |column: &str| -> Result<u64> {
         let counts = table.u64(column)?.iter().flatten();
@@ -143,7 +148,7 @@ fn required<T>(cell: Option<T>, column: &str) -> Result<T> {
 }
 
 /// Readers of columns that several tables have.
-struct Cells<'a>(&'a Table);
+pub(crate) struct Cells<'a>(pub &'a Table);
 
 impl Cells<'_> {
     fn event<'a>(&self, row: usize, sums: &'a mut Sums) -> Result<&'a mut EventSum> {
@@ -154,7 +159,7 @@ impl Cells<'_> {
         required(sums.events.get_mut(event), "event")
     }
 
-    fn function(&self, row: usize) -> Result<Function> {
+    pub fn function(&self, row: usize) -> Result<Function> {
         let text = |column: &str| -> Result<Option<String>> {
             Ok(self.0.text(column)?.get(row).map(str::to_owned))
         };
@@ -164,12 +169,16 @@ impl Cells<'_> {
         })
     }
 
+    pub fn thread(&self, row: usize) -> Result<i64> {
+        required(self.0.i64("thread")?.get(row), "thread")
+    }
+
     fn text(&self, column: &str, row: usize) -> Result<String> {
         let text = required(self.0.text(column)?.get(row), column)?;
         Ok(text.to_owned())
     }
 
-    fn count(&self, column: &str, row: usize) -> Result<u64> {
+    pub fn count(&self, column: &str, row: usize) -> Result<u64> {
         required(self.0.u64(column)?.get(row), column)
     }
 
@@ -215,7 +224,7 @@ fn read_lines(table: &Table, sums: &mut Sums) -> Result<()> {
 fn read_threads(table: &Table, sums: &mut Sums) -> Result<()> {
     let cells = Cells(table);
     for row in 0..table.rows() {
-        let thread = required(table.i64("thread")?.get(row), "thread")?;
+        let thread = cells.thread(row)?;
         if let Some(name) = table.text("name")?.get(row) {
             sums.thread_names.insert(thread, name.to_owned());
         }

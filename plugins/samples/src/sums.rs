@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::waits::Waits;
+
 /// A function, as tables tell them apart.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Function {
@@ -119,6 +121,8 @@ pub struct Sums {
     pub events: BTreeMap<String, EventSum>,
     /// Names of threads that have samples and a name.
     pub thread_names: BTreeMap<i64, String>,
+    /// Stretches in which threads did not run.
+    pub waits: Waits,
     /// References to rows of `stacks` that are not there.
     pub missing_stacks: u64,
     /// Rows of `stacks` that call themselves, near or far.

@@ -1,0 +1,88 @@
+//! Stretches in which threads did not run: measured, where the recorder saw each switch of a processor.
+
+pub mod findings;
+pub mod load;
+pub mod parts;
+pub mod tables;
+
+use std::collections::BTreeMap;
+
+use crate::sums::Function;
+
+/// A place where a thread waited.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WaitKey {
+    /// Thread.
+    pub thread: i64,
+    /// System call; `None`: none, or not known.
+    pub call: Option<String>,
+    /// Innermost function of the program's own.
+    pub function: Function,
+}
+
+/// Waits of one place.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WaitSum {
+    /// Waits.
+    pub waits: u64,
+    /// Their time, as far as it can be counted.
+    pub time_ns: u64,
+    /// The longest.
+    pub longest_ns: u64,
+}
+
+impl WaitSum {
+    /// One wait.
+    pub fn one(dur_ns: i64) -> Self {
+        let ns = u64::try_from(dur_ns).unwrap_or(0);
+        Self {
+            waits: 1,
+            time_ns: ns,
+            longest_ns: ns,
+        }
+    }
+
+    /// Adds others. A sum that stops at the largest number is the same in each grouping.
+    pub fn add(&mut self, other: Self) {
+        self.waits = self.waits.saturating_add(other.waits);
+        self.time_ns = self.time_ns.saturating_add(other.time_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
+    }
+}
+
+/// Times of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ThreadTimes {
+    /// Its name.
+    pub name: Option<String>,
+    /// From its first moment to its last; `None`: not known, or some of its switches were lost.
+    pub life_ns: Option<u64>,
+    /// Not running, though it could have.
+    pub runnable: WaitSum,
+    /// Not running: it waited.
+    pub off_cpu: WaitSum,
+}
+
+impl ThreadTimes {
+    /// Time that it ran: the rest of its life. `None`: not known.
+    pub fn on_cpu_ns(&self) -> Option<u64> {
+        let waited_ns = self.runnable.time_ns.saturating_add(self.off_cpu.time_ns);
+        self.life_ns?.checked_sub(waited_ns)
+    }
+}
+
+/// Waits of all threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits {
+    /// By place. What could have run is in none.
+    pub places: BTreeMap<WaitKey, WaitSum>,
+    /// By thread.
+    pub threads: BTreeMap<i64, ThreadTimes>,
+}
+
+impl Waits {
+    /// True where no switch was recorded.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+}

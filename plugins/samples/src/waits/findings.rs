@@ -1,0 +1,93 @@
+//! Findings on threads that did not run.
+
+use trueno_analysis::wording::{many, percent, short, time};
+use trueno_plugin::{Finding, Severity, rank};
+
+use super::{ThreadTimes, WaitKey, WaitSum, Waits};
+
+/// A smaller share of the time that threads could have run is not worth a word.
+pub const RUNNABLE_SHARE: f64 = 0.1;
+/// A smaller share of a thread's life is what programs do.
+pub const WAITING_SHARE: f64 = 0.5;
+
+fn ns(ns: u64) -> i64 {
+    i64::try_from(ns).unwrap_or(i64::MAX)
+}
+
+/// Time that no processor was free, and where the first thread waited.
+pub fn findings(waits: &Waits) -> Vec<Finding> {
+    no_processor(waits)
+        .into_iter()
+        .chain(first_thread(waits))
+        .collect()
+}
+
+fn no_processor(waits: &Waits) -> Option<Finding> {
+    let known = waits
+        .threads
+        .values()
+        .filter(|times| times.life_ns.is_some());
+    let (mut ran_ns, mut runnable_ns, mut threads) = (0_u64, 0_u64, 0);
+    for times in known {
+        ran_ns = ran_ns.saturating_add(times.on_cpu_ns().unwrap_or(0));
+        runnable_ns = runnable_ns.saturating_add(times.runnable.time_ns);
+        threads += 1;
+    }
+    let could_ns = ran_ns.saturating_add(runnable_ns);
+    let share = runnable_ns as f64 / could_ns.max(1) as f64;
+    (share >= RUNNABLE_SHARE).then(|| {
+        let title = format!(
+            "no processor was free for {} of the time that threads could have run ({} of {})",
+            percent(share),
+            time(ns(runnable_ns)),
+            time(ns(could_ns))
+        );
+        Finding::new("runnable", Severity::Warning, title)
+            .detail(format!("{} ran; other programs take processors too", many(threads, "thread")))
+            .suggestion("no more busy threads than processors, and nothing else on the machine")
+            .evidence("SELECT thread, name, on_cpu_ns, runnable_ns, off_cpu_ns FROM samples.scheduling ORDER BY runnable_ns DESC")
+    })
+}
+
+/// The first thread is the one that decides when a program ends.
+fn first_thread(waits: &Waits) -> Option<Finding> {
+    let (thread, times) = waits.threads.first_key_value()?;
+    let ThreadTimes { off_cpu, .. } = times;
+    let share = off_cpu.time_ns as f64 / times.life_ns.filter(|ns| *ns > 0)? as f64;
+    let places = waits.places.iter().filter(|(key, _)| key.thread == *thread);
+    let (key, sum) = places.max_by_key(|(_, sum)| sum.time_ns)?;
+    (share >= WAITING_SHARE).then(|| {
+        let title = format!(
+            "{} did not run for {} of its life: it waited, most {}",
+            thread_text(*thread, times.name.as_deref()),
+            percent(share),
+            place_text(key, sum)
+        );
+        Finding::new("waits", Severity::Info, title)
+            .evidence("SELECT thread, name, call, \"function\", waits, time_ns FROM samples.waits")
+    })
+}
+
+fn thread_text(thread: i64, name: Option<&str>) -> String {
+    let (rank, number) = rank::of_place(thread);
+    let of_rank = match rank {
+        0 => String::new(),
+        rank => format!(" of rank {rank}"),
+    };
+    match name {
+        Some(name) => format!("thread {number} ({}){of_rank}", short(name)),
+        None => format!("thread {number}{of_rank}"),
+    }
+}
+
+fn place_text(key: &WaitKey, sum: &WaitSum) -> String {
+    let call = key.call.as_deref();
+    let of = key.function.name.as_deref().map(short);
+    let place = match (call, of) {
+        (Some(call), Some(of)) => format!("in {call} of {of}"),
+        (Some(call), None) => format!("in {call}"),
+        (None, Some(of)) => format!("in {of}"),
+        (None, None) => "at a place that is not known".to_owned(),
+    };
+    format!("{place} ({})", time(ns(sum.time_ns)))
+}

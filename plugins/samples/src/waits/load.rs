@@ -1,0 +1,190 @@
+//! From the published tables to sums of waits.
+
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::interner::Texts;
+use trueno_analysis::window::Window;
+use trueno_plugin::{Result, Run};
+
+use super::{WaitKey, WaitSum, Waits};
+use crate::stacks::Stacks;
+use crate::sums::Function;
+use crate::tree::NONE;
+
+/// Files of the C library and its parts; a version or `.so` follows.
+const SYSTEM_LIBRARIES: [&str; 7] = [
+    "libc",
+    "ld-linux",
+    "libpthread",
+    "libm",
+    "librt",
+    "libstdc++",
+    "libgcc_s",
+];
+/// Crates of Rust's standard library.
+const STANDARD_CRATES: [&str; 3] = ["std::", "core::", "alloc::"];
+
+/// True for a function of the program: of no kernel, C library or standard library.
+fn is_own(function: &Function) -> bool {
+    let module = function.module.as_deref().unwrap_or_default();
+    let file = module.rsplit('/').next().unwrap_or_default();
+    let is_library = |name: &&str| {
+        let rest = file.strip_prefix(*name);
+        rest.is_some_and(|rest| rest.starts_with(['.', '-']))
+    };
+    let name = function.name.as_deref().unwrap_or_default();
+    let name = name.trim_start_matches('<');
+    !module.starts_with('[')
+        && !SYSTEM_LIBRARIES.iter().any(|library| is_library(&library))
+        && !STANDARD_CRATES.iter().any(|krate| name.starts_with(krate))
+}
+
+/// Functions of the program, by the node that a thread waited at: the innermost that is its own, else the outermost.
+struct Own<'a> {
+    stacks: &'a Stacks,
+    nearest: Vec<u32>,
+}
+
+impl<'a> Own<'a> {
+    fn new(stacks: &'a Stacks) -> Self {
+        let mut known: FastMap<u32, bool> = FastMap::default();
+        let nodes = 0..stacks.tree.caller.len() as u32;
+        let own: Vec<bool> = nodes
+            .map(|node| {
+                let function = stacks.function_of(node);
+                let is = || is_own(&stacks.function(function));
+                *known.entry(function).or_insert_with(is)
+            })
+            .collect();
+        Self {
+            stacks,
+            nearest: stacks.tree.nearest(|node| own[node as usize]),
+        }
+    }
+
+    fn function(&self, stack: Option<u64>) -> Function {
+        let node = stack.and_then(|id| self.stacks.node(id));
+        let node = node.map_or(NONE, |node| self.nearest[node as usize]);
+        let compiled = self.stacks.compiled(node);
+        self.stacks.function(self.stacks.function_of(compiled))
+    }
+}
+
+/// Reads waits of threads whose switches were recorded. In a part of a run, what of them lies in it.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn load(run: &mut Run, stacks: &Stacks, window: Option<Window>) -> Result<Waits> {
+    let mut out = Waits::default();
+    let clip = |start_ns: i64, end_ns: i64| match window {
+        None => Some((start_ns, end_ns)),
+        Some(window) => window.clip(start_ns, end_ns),
+    };
+    let mut texts = Texts::default();
+    let calls = texts.read_distinct(run, "wait_calls")?;
+    let own = Own::new(stacks);
+    let mut functions: FastMap<Option<u64>, Function> = FastMap::default();
+    let mut batches = run.batches("waits")?;
+    while let Some(batch) = batches.next_batch()? {
+        let (thread, call_id) = (batch.i64("thread")?, batch.i64("call_id")?);
+        let (start_ns, dur_ns) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+        let (stack, is_runnable) = (batch.u64("stack")?, batch.i64("is_runnable")?);
+        for row in 0..batch.rows() {
+            let times = start_ns.get(row).zip(dur_ns.get(row));
+            let (Some(thread), Some((start_ns, dur_ns))) = (thread.get(row), times) else {
+                continue;
+            };
+            let end_ns = start_ns.checked_add(dur_ns).filter(|_| dur_ns >= 0);
+            let Some((from_ns, until_ns)) = end_ns.and_then(|end_ns| clip(start_ns, end_ns)) else {
+                continue;
+            };
+            let wait = WaitSum::one(until_ns.saturating_sub(from_ns));
+            let times = out.threads.entry(thread).or_default();
+            if is_runnable.get(row) == Some(1) {
+                times.runnable.add(wait);
+                continue;
+            }
+            times.off_cpu.add(wait);
+            let stack = stack.get(row);
+            let function = functions
+                .entry(stack)
+                .or_insert_with(|| own.function(stack));
+            let call = call_id.get(row).and_then(|id| calls.get(&id));
+            let key = WaitKey {
+                thread,
+                call: call.map(|call| texts.text(*call).to_owned()),
+                function: function.clone(),
+            };
+            out.places.entry(key).or_default().add(wait);
+        }
+    }
+    lives(run, &mut out, clip)?;
+    Ok(out)
+}
+
+/// Lives of threads: where all their switches are known, a counter tells when they ended.
+fn lives(
+    run: &mut Run,
+    out: &mut Waits,
+    clip: impl Fn(i64, i64) -> Option<(i64, i64)>,
+) -> Result<()> {
+    let mut ends: FastMap<i64, i64> = FastMap::default();
+    let table = run.table("cpu_times")?;
+    let (thread, time_ns) = (table.i64("thread")?, table.i64("time_ns")?);
+    for (thread, time_ns) in thread.iter().zip(time_ns.iter()) {
+        if let (Some(thread), Some(time_ns)) = (thread, time_ns) {
+            ends.insert(thread, time_ns);
+        }
+    }
+    let table = run.table("threads")?;
+    let (thread, name) = (table.i64("thread")?, table.text("name")?);
+    let start_ns = table.i64("start_ns")?;
+    for row in 0..table.rows() {
+        let Some(thread) = thread.get(row) else {
+            continue;
+        };
+        let end_ns = ends.get(&thread);
+        let life = start_ns.get(row).zip(end_ns.copied());
+        let life = life.and_then(|(start_ns, end_ns)| clip(start_ns, end_ns));
+        if life.is_none() && !out.threads.contains_key(&thread) {
+            continue;
+        }
+        let times = out.threads.entry(thread).or_default();
+        times.name = name.get(row).map(str::to_owned);
+        let life_ns = life.map(|(from_ns, until_ns)| until_ns.saturating_sub(from_ns));
+        times.life_ns = life_ns.and_then(|ns| u64::try_from(ns).ok());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(name: &str, module: &str) -> Function {
+        Function {
+            name: Some(name.to_owned()),
+            module: Some(module.to_owned()),
+        }
+    }
+
+    #[test]
+    fn what_every_program_calls_is_not_its_own() {
+        for (name, module) in [
+            ("schedule", "[kernel]"),
+            ("clock_nanosleep", "/usr/lib/x86_64-linux-gnu/libc.so.6"),
+            ("futex_wait", "/lib/libpthread-2.31.so"),
+            ("std::thread::sleep", "/opt/app"),
+            ("<std::sys::pal::unix::Thread as Clone>::clone", "/opt/app"),
+        ] {
+            assert!(!is_own(&function(name, module)), "{name}");
+        }
+        for (name, module) in [
+            ("app::naps", "/opt/app"),
+            ("read_all", "/opt/libcurl.so.4"),
+            ("standard", "/opt/libc_of_ours.so"),
+        ] {
+            assert!(is_own(&function(name, module)), "{name}");
+        }
+        assert!(is_own(&Function::default()));
+    }
+}
