@@ -36,13 +36,14 @@ struct Read {
 pub fn load(run: &mut Run) -> Result<Sums> {
     let window = Window::read(run)?;
     let stacks = Stacks::read(run)?;
+    let threads = run.table("threads")?;
     let mut read = samples(run, &stacks, window)?;
     run.check_cancelled()?;
     // Counted also where no sample lies in the window: a job's count is the sum of its ranks'.
     let mut out = Sums {
         missing_stacks: stacks.missing.saturating_add(read.missing),
         circular_stacks: stacks.tree.circular,
-        waits: waits::load::load(run, &stacks, window)?,
+        waits: waits::load::load(run, &stacks, &threads, window)?,
         ..Sums::default()
     };
     let mut events: Vec<EventSum> = vec![EventSum::default(); read.events.len()];
@@ -51,8 +52,7 @@ pub fn load(run: &mut Run) -> Result<Sums> {
         events[*event as usize].threads.insert(*thread, *tally);
     }
     add_bricks(&mut events, run, &mut read.moments, &stacks)?;
-    let table = run.table("threads")?;
-    let (thread, name) = (table.i64("thread")?, table.text("name")?);
+    let (thread, name) = (threads.i64("thread")?, threads.text("name")?);
     for (thread, name) in thread.iter().zip(name.iter()) {
         if let (Some(thread), Some(name)) = (thread, name)
             && read.moments.contains_key(&thread)

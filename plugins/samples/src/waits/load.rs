@@ -3,7 +3,7 @@
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::interner::Texts;
 use trueno_analysis::window::Window;
-use trueno_plugin::{Result, Run};
+use trueno_plugin::{Result, Run, Table};
 
 use super::{WaitKey, WaitSum, Waits};
 use crate::stacks::Stacks;
@@ -73,7 +73,12 @@ impl<'a> Own<'a> {
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
-pub fn load(run: &mut Run, stacks: &Stacks, window: Option<Window>) -> Result<Waits> {
+pub fn load(
+    run: &mut Run,
+    stacks: &Stacks,
+    threads: &Table,
+    window: Option<Window>,
+) -> Result<Waits> {
     let mut out = Waits::default();
     let clip = |start_ns: i64, end_ns: i64| match window {
         None => Some((start_ns, end_ns)),
@@ -117,13 +122,14 @@ pub fn load(run: &mut Run, stacks: &Stacks, window: Option<Window>) -> Result<Wa
             out.places.entry(key).or_default().add(wait);
         }
     }
-    lives(run, &mut out, clip)?;
+    lives(run, threads, &mut out, clip)?;
     Ok(out)
 }
 
 /// Lives of threads: where all their switches are known, a counter tells when they ended.
 fn lives(
     run: &mut Run,
+    threads: &Table,
     out: &mut Waits,
     clip: impl Fn(i64, i64) -> Option<(i64, i64)>,
 ) -> Result<()> {
@@ -135,10 +141,9 @@ fn lives(
             ends.insert(thread, time_ns);
         }
     }
-    let table = run.table("threads")?;
-    let (thread, name) = (table.i64("thread")?, table.text("name")?);
-    let start_ns = table.i64("start_ns")?;
-    for row in 0..table.rows() {
+    let (thread, name) = (threads.i64("thread")?, threads.text("name")?);
+    let start_ns = threads.i64("start_ns")?;
+    for row in 0..threads.rows() {
         let Some(thread) = thread.get(row) else {
             continue;
         };

@@ -37,12 +37,26 @@ pub struct Row {
     pub dur_ns: i64,
 }
 
+/// A stretch in which a thread did not run; without a call and a place of what could have run.
+#[derive(Clone, Copy, Debug)]
+pub struct Wait {
+    pub thread: i64,
+    pub call: Option<&'static str>,
+    pub start_ns: i64,
+    pub dur_ns: i64,
+    pub stack: Option<u64>,
+    pub is_runnable: bool,
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct Fixture {
     pub samples: Vec<Sample>,
     pub stacks: Vec<Frame>,
     pub rows: Vec<Row>,
     pub thread_names: Vec<(i64, &'static str)>,
+    pub waits: Vec<Wait>,
+    /// Threads that have ended, and when. Each began at 0.
+    pub ended: Vec<(i64, i64)>,
     pub window: Option<(i64, i64)>,
 }
 
@@ -133,14 +147,35 @@ impl Fixture {
             files.table("files"),
             Table::build("threads")
                 .i64("thread", self.thread_names.iter().map(|row| row.0))
-                .text("name", self.thread_names.iter().map(|row| row.1)),
+                .text("name", self.thread_names.iter().map(|row| row.1))
+                .i64("start_ns", self.thread_names.iter().map(|_| 0)),
         ];
+        inputs.extend(self.scheduling());
         inputs.extend(self.intervals());
         if let Some((from_ns, until_ns)) = self.window {
             let window = Table::build("report_window");
             inputs.push(window.i64("from_ns", [from_ns]).i64("until_ns", [until_ns]));
         }
         inputs
+    }
+
+    fn scheduling(&self) -> [TableBuilder; 3] {
+        let mut calls = Numbers::default();
+        let waits = || self.waits.iter();
+        let call_ids: Vec<_> = waits().map(|row| calls.number(row.call)).collect();
+        [
+            Table::build("waits")
+                .i64("thread", waits().map(|row| row.thread))
+                .i64("call_id", call_ids)
+                .i64("start_ns", waits().map(|row| row.start_ns))
+                .i64("dur_ns", waits().map(|row| row.dur_ns))
+                .u64("stack", waits().map(|row| row.stack))
+                .i64("is_runnable", waits().map(|row| i64::from(row.is_runnable))),
+            calls.table("wait_calls"),
+            Table::build("cpu_times")
+                .i64("thread", self.ended.iter().map(|row| row.0))
+                .i64("time_ns", self.ended.iter().map(|row| row.1)),
+        ]
     }
 
     fn intervals(&self) -> Vec<TableBuilder> {

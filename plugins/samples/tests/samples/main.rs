@@ -7,3 +7,4 @@ mod fixture;
 mod functions;
 mod oracle;
 mod parts;
+mod waits;

@@ -4,18 +4,35 @@ use proptest::prelude::*;
 use trueno_plugin::testing::{Output, check_parts, part};
 use trueno_plugin_samples::Samples;
 
-use crate::fixture::{Fixture, Frame, Row, Sample, frame};
+use crate::fixture::{Fixture, Frame, Row, Sample, Wait, frame};
 use crate::oracle::{rows, samples, stacks};
 
-/// Samples, stacks and rows of a rank.
-type Rank = (Vec<Sample>, Vec<Frame>, Vec<Row>);
+/// Samples, stacks, rows and waits of a rank.
+type Rank = (Vec<Sample>, Vec<Frame>, Vec<Row>, Vec<Wait>);
+
+fn waits() -> impl Strategy<Value = Vec<Wait>> {
+    let call = prop::option::of(prop_oneof![Just("read"), Just("futex")]);
+    let stack = prop::option::of(0..6_u64);
+    let wait = (0..3_i64, call, -5..60_i64, -2..30_i64, stack, any::<bool>());
+    let wait = wait.prop_map(
+        |(thread, call, start_ns, dur_ns, stack, is_runnable)| Wait {
+            thread,
+            call,
+            start_ns,
+            dur_ns,
+            stack,
+            is_runnable,
+        },
+    );
+    prop::collection::vec(wait, 0..8)
+}
 
 fn ranks() -> impl Strategy<Value = Vec<Rank>> {
     let circle = Just(vec![frame(10, Some(20), "a"), frame(20, Some(10), "b")]);
     let stacks = prop_oneof![6 => stacks(), 1 => circle];
     let rank = prop_oneof![
-        1 => Just((Vec::new(), Vec::new(), Vec::new())),
-        6 => (samples(), stacks, rows()),
+        1 => Just((Vec::new(), Vec::new(), Vec::new(), Vec::new())),
+        6 => (samples(), stacks, rows(), waits()),
     ];
     prop::collection::vec(rank, 1..5)
 }
@@ -28,7 +45,7 @@ fn job(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Fixture {
         window,
         ..Fixture::default()
     };
-    for (rank, (samples, stacks, rows)) in ranks {
+    for (rank, (samples, stacks, rows, waits)) in ranks {
         let samples = samples.iter().map(|sample| Sample {
             thread: place(*rank, sample.thread),
             stack: sample.stack.map(|stack| key(*rank, stack)),
@@ -46,7 +63,14 @@ fn job(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Fixture {
             ..*row
         });
         job.rows.extend(rows);
+        let waits = waits.iter().map(|wait| Wait {
+            thread: place(*rank, wait.thread),
+            stack: wait.stack.map(|stack| key(*rank, stack)),
+            ..*wait
+        });
+        job.waits.extend(waits);
         job.thread_names.push((place(*rank, 0), "main"));
+        job.ended.push((place(*rank, 0), 90));
     }
     job
 }
