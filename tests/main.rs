@@ -37,6 +37,7 @@ mod newcomer;
 mod nsys_parquet;
 mod odd_files;
 mod operators;
+mod otlp;
 mod outputs;
 mod perfetto;
 mod plugins;

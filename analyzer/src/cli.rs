@@ -22,7 +22,7 @@ use trueno_render::{FORMS, ReportForm, form};
 
 pub use check::{CheckArgs, CheckFormat};
 pub use compare::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
-pub use export::{ExportArgs, ExportCommand, FileExport};
+pub use export::{ExportArgs, ExportCommand, FileExport, OtlpArgs, OtlpCompression};
 pub use golden::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 pub use output::{TextFormat, TextOutput};

@@ -43,4 +43,7 @@ pub enum ExportError {
     /// The run lacks what the format cannot do without.
     #[error("{0}")]
     Lacking(String),
+    /// A collector is not named as one can be, or does not take what it is sent.
+    #[error("{0}")]
+    Collector(String),
 }

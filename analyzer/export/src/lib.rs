@@ -2,7 +2,8 @@
 //!
 //! Every exporter reads tables through one reader, in order and in parts, so that
 //! memory does not grow with the file that is written. An exporter is a file that implements [`Exporter`] and a
-//! line of [`EXPORTERS`], from which the command line is made; Parquet alone writes a folder.
+//! line of [`EXPORTERS`], from which the command line is made; Parquet alone writes a folder, and [`OTLP`] alone is also
+//! sent elsewhere.
 
 mod chrome;
 mod error;
@@ -19,19 +20,22 @@ mod stacks;
 
 pub use error::ExportError;
 pub use exporter::{Exporter, Written};
+pub use otlp::{Endpoint, Pushed, push};
 pub use parquet::{Sizes as ParquetSizes, to_folder};
 pub use stacks::DEEPEST;
 
 /// The formats that are one file, in the order of help.
-pub static EXPORTERS: [&dyn Exporter; 7] = [
+pub static EXPORTERS: [&dyn Exporter; 6] = [
     &chrome::Chrome,
     &perfetto::Perfetto,
     &folded::Folded,
     &flamegraph::Flamegraph,
     &folded::FoldedSamples,
     &flamegraph::FlamegraphOfSamples,
-    &otlp::Otlp,
 ];
+
+/// OTLP as one file; [`push`] sends the same spans.
+pub static OTLP: &dyn Exporter = &otlp::Otlp;
 
 /// The exporter of that name.
 pub fn exporter(name: &str) -> Option<&'static dyn Exporter> {

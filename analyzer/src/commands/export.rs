@@ -1,35 +1,43 @@
 //! `trueno-analyze export`.
 
 use std::io::Write;
+use std::path::Path;
 
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
 use trueno_engine::run::Run;
-use trueno_export::{DEEPEST, ExportError, Exporter, Written};
+use trueno_export::{DEEPEST, ExportError, Exporter, OTLP, Written};
 use trueno_model::exit;
 use trueno_plugin::{agreeing, counted};
 
 use super::output::Files;
 use super::runs::Runs;
 use super::stderr::Stderr;
-use super::{dot, parquet};
-use crate::cli::{ExportArgs, ExportCommand, FileExport};
+use super::{dot, otlp, parquet};
+use crate::cli::{ExportCommand, FileExport};
 
 /// Writes a run in another format.
 pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
-    let FileExport { exporter, args } = match command {
-        ExportCommand::File(export) => export,
+    let (exporter, path, output) = match command {
+        ExportCommand::File(FileExport { exporter, args }) => (*exporter, &args.run, &args.output),
+        ExportCommand::Otlp(args) => match &args.output {
+            Some(output) => (OTLP, &args.run, output),
+            None => {
+                let endpoint = otlp::endpoint(args)?;
+                return otlp::push(&open(&args.run, runs, stderr)?, &endpoint, args, stderr);
+            }
+        },
         ExportCommand::Parquet(args) => {
-            return parquet::export(&open(args, runs, stderr)?, args, stderr);
+            return parquet::export(&open(&args.run, runs, stderr)?, args, stderr);
         }
         ExportCommand::Dot(args) => return dot::dot(args, runs, stderr),
     };
-    let run = open(args, runs, stderr)?;
-    let compressed = args.output.extension().is_some_and(|ending| ending == "gz");
+    let run = open(path, runs, stderr)?;
+    let compressed = output.extension().is_some_and(|ending| ending == "gz");
     let (mut failed, mut deep) = (None, 0);
-    Files::read([]).write("-o", &args.output)?.replace(|to| {
+    Files::read([]).write("-o", output)?.replace(|to| {
         let result = if compressed {
-            gzip(&run, *exporter, to)
+            gzip(&run, exporter, to)
         } else {
             exporter.write(&run, to)
         };
@@ -46,7 +54,7 @@ pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyh
         }
     })?;
     match failed {
-        Some(error) => Err(error).with_context(|| format!("{}: not exported", args.run.display())),
+        Some(error) => Err(error).with_context(|| format!("{}: not exported", path.display())),
         None => {
             if deep > 0 {
                 stderr.warn(&format!(
@@ -60,15 +68,15 @@ pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyh
     }
 }
 
-fn open(args: &ExportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
-    let run = runs.open(&args.run)?;
+fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
+    let run = runs.open(path)?;
     if run.facts().complete == Some(false) {
         stderr.warn(&format!(
             "{}: the run is not complete, and so is its export (hint: see `trueno-analyze info`)",
-            args.run.display()
+            path.display()
         ));
     }
-    stderr.doubts(&args.run, &run);
+    stderr.doubts(path, &run);
     Ok(run)
 }
 

@@ -18,6 +18,7 @@ mod interrupt;
 mod leftovers;
 mod new_plugin;
 mod options;
+mod otlp;
 mod output;
 mod parquet;
 mod plugins;

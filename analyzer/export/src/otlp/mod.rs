@@ -1,0 +1,250 @@
+//! OpenTelemetry traces as OTLP/JSON: one trace, a span for each interval.
+//!
+//! Ids come from the run's and the rows' own; times are nanoseconds since the
+//! Unix epoch; all columns are attributes `trueno.<column>`; explicit
+//! dependencies are links of the span that had to wait.
+
+mod answer;
+mod collector;
+mod document;
+mod endpoint;
+mod push;
+
+pub use endpoint::Endpoint;
+pub use push::{Pushed, push};
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::Write;
+
+use polars::prelude::{AnyValue, DataFrame};
+use serde_json::{Value, json};
+use trueno_engine::frame::{i64_at, text_at, u64_at};
+use trueno_engine::run::Run;
+use xxhash_rust::xxh3::xxh3_64;
+
+use self::document::Document;
+use super::error::ExportError;
+use super::exporter::{Exporter, Written};
+use super::json::text;
+use super::rows::{self, Source};
+
+/// OpenTelemetry traces as JSON.
+#[derive(Debug)]
+pub(super) struct Otlp;
+
+impl Exporter for Otlp {
+    fn name(&self) -> &'static str {
+        "otlp"
+    }
+
+    fn about(&self) -> &'static str {
+        "OpenTelemetry traces as OTLP/JSON, to a file or to a collector"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        let source = Source::open(run)?;
+        let spans = Spans::open(&source)?;
+        let mut document = Document::begin(to, &spans.resource())?;
+        spans.hand_to(&mut document)?;
+        document.finish()?.write_all(b"\n")?;
+        Ok(Written::default())
+    }
+}
+
+/// Takes spans as texts, in order; each belongs to the scope that was named last.
+trait Sink {
+    fn scope(&mut self, name: &str) -> Result<(), ExportError>;
+    fn span(&mut self, json: &str) -> Result<(), ExportError>;
+}
+
+/// Spans of a run, and what they have in common.
+struct Spans<'a> {
+    source: &'a Source<'a>,
+    origin_ns: i64,
+    trace: String,
+    /// Rows that each row waited for.
+    links: BTreeMap<u64, Vec<(u64, String)>>,
+}
+
+impl<'a> Spans<'a> {
+    fn open(source: &'a Source<'a>) -> Result<Self, ExportError> {
+        let facts = source.run.facts();
+        let Some(origin_ns) = facts.clock.origin_realtime_ns else {
+            let text = "the run does not say when it began, and OTLP has no other times (hint: run.json lacks clock.origin_realtime_ns)";
+            return Err(ExportError::Lacking(text.to_owned()));
+        };
+        let run_id = facts.run_id.as_deref().unwrap_or_default();
+        let trace = format!(
+            "{:016x}{:016x}",
+            u64::from_str_radix(run_id, 16).unwrap_or_else(|_| xxh3_64(b"run")),
+            xxh3_64(run_id.as_bytes())
+        );
+        let mut links: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
+        if let Some(edges) = source.table("edges") {
+            source.each(&edges, |frame| {
+                for row in 0..frame.height() {
+                    if let (Some(from), Some(to)) =
+                        (u64_at(frame, "from", row), u64_at(frame, "to", row))
+                    {
+                        let kind = text_at(frame, "kind", row).unwrap_or("?").to_owned();
+                        links.entry(to).or_default().push((from, kind));
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        Ok(Self {
+            source,
+            origin_ns,
+            trace,
+            links,
+        })
+    }
+
+    /// The program that was recorded, its run and its machine.
+    fn resource(&self) -> Value {
+        let facts = self.source.run.facts();
+        json!({"attributes": [
+            attribute("service.name", facts.label.as_deref().unwrap_or("trueno")),
+            attribute("service.instance.id", facts.run_id.as_deref().unwrap_or_default()),
+            attribute("host.name", facts.host.name.as_deref().unwrap_or_default()),
+        ]})
+    }
+
+    fn tables(&self) -> impl Iterator<Item = rows::Stored> {
+        self.source.interval_tables().filter(|t| t.rows > 0)
+    }
+
+    fn hand_to(&self, sink: &mut dyn Sink) -> Result<(), ExportError> {
+        let mut line = String::new();
+        for table in self.tables() {
+            sink.scope(&table.name)?;
+            self.source.each(&table, |frame| {
+                for row in 0..frame.height() {
+                    line.clear();
+                    self.span(&mut line, &table.name, frame, row);
+                    sink.span(&line)?;
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    fn span(&self, line: &mut String, table: &str, frame: &DataFrame, row: usize) {
+        let trace = &self.trace;
+        let id = u64_at(frame, "id", row).unwrap_or(0);
+        let parent = u64_at(frame, "parent", row).or_else(|| u64_at(frame, "brick", row));
+        let start_ns = i64_at(frame, "start_ns", row).unwrap_or(0);
+        let start_ns = self.origin_ns.saturating_add(start_ns).max(0);
+        let end_ns = start_ns.saturating_add(i64_at(frame, "dur_ns", row).unwrap_or(0).max(0));
+        let _ = write!(line, "{{\"traceId\":\"{trace}\",\"spanId\":\"{id:016x}\"");
+        if let Some(parent) = parent {
+            let _ = write!(line, ",\"parentSpanId\":\"{parent:016x}\"");
+        }
+        line.push_str(",\"name\":");
+        text(line, &rows::span_name(table, frame, row));
+        let _ = write!(
+            line,
+            ",\"kind\":1,\"startTimeUnixNano\":\"{start_ns}\",\"endTimeUnixNano\":\"{end_ns}\",\"attributes\":["
+        );
+        attributes(line, frame, row);
+        line.push(']');
+        if let Some(links) = self.links.get(&id) {
+            line.push_str(",\"links\":[");
+            for (i, (from, kind)) in links.iter().enumerate() {
+                let comma = if i == 0 { "" } else { "," };
+                let kind = attribute("trueno.kind", kind);
+                let _ = write!(
+                    line,
+                    "{comma}{{\"traceId\":\"{trace}\",\"spanId\":\"{from:016x}\",\"attributes\":[{kind}]}}"
+                );
+            }
+            line.push(']');
+        }
+        line.push('}');
+    }
+}
+
+fn attribute(key: &str, value: &str) -> Value {
+    json!({"key": key, "value": {"stringValue": value}})
+}
+
+/// All columns that the span itself does not tell; 64-bit integers are texts in OTLP/JSON.
+fn attributes(out: &mut String, frame: &DataFrame, row: usize) {
+    const TOLD: [&str; 4] = ["id", "name", "start_ns", "dur_ns"];
+    let mut comma = "";
+    for column in frame
+        .columns()
+        .iter()
+        .filter(|c| !TOLD.contains(&c.name().as_str()))
+    {
+        let value = match column.get(row) {
+            Err(_) | Ok(AnyValue::Null) => continue,
+            Ok(value) => attribute_value(&value),
+        };
+        let _ = write!(
+            out,
+            "{comma}{{\"key\":\"trueno.{}\",\"value\":{value}}}",
+            column.name()
+        );
+        comma = ",";
+    }
+}
+
+/// An `AnyValue` of OTLP: 64-bit integers with a sign are texts there, and so are doubles that are no numbers.
+fn attribute_value(value: &AnyValue<'_>) -> Value {
+    let text = |text: &str| json!({"stringValue": text});
+    if let Some(found) = value.get_str() {
+        return text(found);
+    }
+    match value {
+        AnyValue::Boolean(value) => json!({"boolValue": value}),
+        _ if value.is_integer() => match value.extract::<i64>() {
+            Some(number) => json!({"intValue": number.to_string()}),
+            None => text(&value.to_string()),
+        },
+        _ => match value.extract::<f64>() {
+            Some(number) if number.is_finite() => json!({"doubleValue": number}),
+            Some(number) if number.is_nan() => json!({"doubleValue": "NaN"}),
+            Some(number) if number > 0.0 => json!({"doubleValue": "Infinity"}),
+            Some(_) => json!({"doubleValue": "-Infinity"}),
+            None => text(&value.to_string()),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_of_the_types_that_the_protocol_has() {
+        for (value, expected) in [
+            (
+                AnyValue::StringOwned("a".into()),
+                json!({"stringValue": "a"}),
+            ),
+            (AnyValue::String("7"), json!({"stringValue": "7"})),
+            (AnyValue::Boolean(true), json!({"boolValue": true})),
+            (AnyValue::UInt32(7), json!({"intValue": "7"})),
+            (
+                AnyValue::Int64(i64::MIN),
+                json!({"intValue": i64::MIN.to_string()}),
+            ),
+            (
+                AnyValue::UInt64(u64::MAX),
+                json!({"stringValue": u64::MAX.to_string()}),
+            ),
+            (AnyValue::Float32(0.5), json!({"doubleValue": 0.5})),
+            (AnyValue::Float64(f64::NAN), json!({"doubleValue": "NaN"})),
+            (
+                AnyValue::Float64(f64::NEG_INFINITY),
+                json!({"doubleValue": "-Infinity"}),
+            ),
+        ] {
+            assert_eq!(attribute_value(&value), expected);
+        }
+    }
+}
