@@ -125,6 +125,76 @@ fn memory_of_the_process_where_the_program_read_it() {
 }
 
 #[test]
+fn memory_that_system_calls_gave_is_bounded_and_never_violates() {
+    let dir = Dir::new();
+    let body = |max: i64| format!("type = \"memory_usage\"\nmax_bytes = {max}");
+    // Name, result, bytes, file.
+    type Call = (&'static str, i64, Option<i64>, Option<&'static str>);
+    let made = |name: &str, processes: i64, calls: &[Call]| {
+        let path = dir.join(name);
+        let mut made = Made::new(&path);
+        for thread in 0..processes {
+            made.row(
+                "threads",
+                &[("thread", thread.into()), ("process", (7 + thread).into())],
+            );
+        }
+        for (at, (name, status, bytes, file)) in (0_i64..).zip(calls) {
+            let mut row: Vec<(&str, Cell<'_>)> = vec![
+                ("id", (at + 1).into()),
+                ("name", (*name).into()),
+                ("thread", (at % processes).into()),
+                ("start_ns", (at * 10).into()),
+                ("dur_ns", 5.into()),
+                ("status", (*status).into()),
+                ("kind", "syscall".into()),
+            ];
+            row.extend(bytes.map(|bytes| ("bytes", bytes.into())));
+            row.extend(file.map(|file| ("target", file.into())));
+            made.row("calls", &row);
+        }
+        made.finish(1000);
+        path.to_str().expect("a path in UTF-8").to_owned()
+    };
+    let calls: [Call; 9] = [
+        ("brk", 50_000, None, None),
+        ("execve", 0, None, Some("/bin/true")),
+        ("brk", 9_000, None, None),
+        ("mmap", 1 << 40, Some(700), Some("/lib/libc.so")),
+        ("mmap", 1 << 40, Some(400), None),
+        ("brk", 9_100, None, None),
+        ("munmap", 0, Some(400), None),
+        ("brk", 9_050, None, None),
+        ("mremap", 1 << 40, Some(500), None),
+    ];
+    // 400 mapped, 100 by brk, 500 by mremap.
+    let run = made("calls.run", 1, &calls);
+    let found = one(&dir, &run, &body(1000), &[], 0);
+    assert_eq!(
+        found["actual"],
+        "process: at most 1 kB, all that was mapped"
+    );
+    let found = one(&dir, &run, &body(999), &[], 3);
+    assert!(
+        found["actual"]
+            .as_str()
+            .unwrap()
+            .contains("were mapped in all")
+    );
+    // A child has what its parent had; calls that were not asked for are not zero.
+    one(&dir, &made("two.run", 2, &calls), &body(1 << 40), &[], 3);
+    one(
+        &dir,
+        &made("few.run", 1, &calls[3..5]),
+        &body(1 << 40),
+        &[],
+        3,
+    );
+    let place = format!("{}\nplace = \"host\"", body(1000));
+    one(&dir, &run, &place, &[], 3);
+}
+
+#[test]
 fn memory_that_grows_from_iteration_to_iteration() {
     let dir = Dir::new();
     let made = |name: &str, iterations: i64, kept: i64| {

@@ -22,6 +22,7 @@ mod first_screen;
 mod forked;
 mod format_versions;
 mod golden;
+mod golden_traces;
 mod graph;
 mod harness;
 mod hostile;

@@ -6,6 +6,7 @@ use trueno_engine::query::collect;
 use trueno_model::units;
 
 use super::loss::Tables;
+use super::mapped::mapped_bytes;
 use super::outcome::Found;
 use super::subject::Subject;
 use super::types::{Condition, Declared};
@@ -106,6 +107,12 @@ impl Condition for MemoryUsage {
             Mode::Allocations => (allocations(subject)?, "memory.places"),
             Mode::Rss => (rss(subject)?, "counters"),
         };
+        if self.tracking_mode == Mode::Allocations
+            && !uses.as_ref().is_ok_and(|uses| !uses.is_empty())
+            && let Some(found) = self.check_mapped(&expected, subject)?
+        {
+            return Ok(found);
+        }
         let uses = match uses {
             Ok(uses) => uses,
             Err(why) => return Ok(Found::not_measurable(expected, why, table)),
@@ -145,6 +152,32 @@ impl Condition for MemoryUsage {
 }
 
 impl MemoryUsage {
+    /// Of a run of system calls: whether the budget holds, or that it cannot be known.
+    fn check_mapped(&self, expected: &str, subject: &Subject<'_>) -> Result<Option<Found>, String> {
+        let (Some(max), None, None) = (self.max_bytes, self.max_growth_bytes, &self.place) else {
+            return Ok(None);
+        };
+        Ok(mapped_bytes(subject)?.map(|bytes| {
+            let most = units::scaled(bytes as f64, "B");
+            match bytes <= max {
+                true => Found::new(
+                    true,
+                    expected.to_owned(),
+                    format!("process: at most {most}, all that was mapped"),
+                    "calls",
+                ),
+                false => Found::not_measurable(
+                    expected.to_owned(),
+                    format!(
+                        "{most} were mapped in all, and what was given back is not recorded (hint: record allocations, or \
+                         tracking_mode = \"rss\")"
+                    ),
+                    "calls",
+                ),
+            }
+        }))
+    }
+
     /// Growth that chance explains is none; where the plugin cannot tell, neither can this.
     fn check_trend(&self, max: f64, subject: &Subject<'_>) -> Result<Found, String> {
         let show = |bytes: f64| units::scaled(bytes, "B");

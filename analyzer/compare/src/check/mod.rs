@@ -17,6 +17,7 @@ mod critical_path;
 mod expression;
 mod lanes;
 mod loss;
+mod mapped;
 mod memory;
 mod outcome;
 mod plugins;

@@ -1,0 +1,1 @@
+//! Nothing: the examples are what this package is for.
