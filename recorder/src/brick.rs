@@ -1,5 +1,7 @@
 //! Rows of `bricks`: guards of bricks, functions and tasks.
 
+use std::panic::Location;
+
 use crate::device::Launched;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
@@ -7,7 +9,7 @@ use crate::open_stack::Parent;
 use crate::recorder::Recorder;
 use crate::row_details::Labels;
 use crate::shapes::Signature;
-use crate::span::{OpenRow, Span, open};
+use crate::span::{NamePlace, OpenRow, Span, open_at};
 use crate::span_id::SpanId;
 use crate::task::Detached;
 use trueno_format::record::{Record, Subject, extension, kind};
@@ -33,16 +35,22 @@ pub struct BrickGuard<'r> {
 
 impl<'r> BrickGuard<'r> {
     #[inline(always)]
+    #[track_caller]
     pub(crate) fn begin(recorder: &'r Recorder, name: impl Into<Name>, kind: u8) -> Self {
         let tables = recorder.tables();
         let row = if tables.has_just(TableId::Bricks) {
-            let name = name.into();
-            let span = Span::begin_quickly(recorder, Class::Brick, TableId::Bricks);
+            let named = (name.into(), Location::caller());
+            let (span, name) = Span::begin_at(recorder, (Class::Brick, TableId::Bricks), named);
             OpenRow::new(span, kind, name.number(), [0; 4])
         } else if tables.has(TableId::Bricks) {
-            let name = name.into();
-            let span = Span::opened_last(recorder, open_asking(recorder, kind));
-            OpenRow::new(span, kind, name.number(), [0; 4])
+            let named = (name.into(), Location::caller());
+            let (lane, name) = open_asking(recorder, kind, named);
+            OpenRow::new(
+                Span::opened_last(recorder, lane),
+                kind,
+                name.number(),
+                [0; 4],
+            )
         } else {
             OpenRow::off(recorder, kind)
         };
@@ -202,11 +210,11 @@ fn close(
 /// Opens a row where a device or counters of the CPU may have to be asked. Null: it is not recorded.
 #[cold]
 #[inline(never)]
-fn open_asking(recorder: &Recorder, kind: u8) -> *mut Lane {
+fn open_asking(recorder: &Recorder, kind: u8, named: NamePlace) -> (*mut Lane, Name) {
     if recorder.tables().has_device() && kind == kind::BRICK {
         recorder.device_before_brick();
     }
-    let lane = open(recorder, Class::Brick, TableId::Bricks);
+    let (lane, name) = open_at(recorder, (Class::Brick, TableId::Bricks), named);
     // SAFETY: null, or the calling thread's own lane; no other reference to it exists now.
     #[cfg(feature = "perf")]
     if let Some(opened) = unsafe { lane.as_mut() }
@@ -216,7 +224,7 @@ fn open_asking(recorder: &Recorder, kind: u8) -> *mut Lane {
         // Again, after the counters.
         opened.now();
     }
-    lane
+    (lane, name)
 }
 
 #[cold]
@@ -252,12 +260,14 @@ impl Recorder {
     /// drop(brick); // ends here
     /// ```
     #[inline]
+    #[track_caller]
     pub fn brick(&self, name: impl Into<Name>) -> BrickGuard<'_> {
         BrickGuard::begin(self, name, kind::BRICK)
     }
 
     /// Opens a function: anything worth seeing that is not a brick, such as loading weights.
     #[inline]
+    #[track_caller]
     pub fn function(&self, name: impl Into<Name>) -> BrickGuard<'_> {
         BrickGuard::begin(self, name, kind::FUNCTION)
     }

@@ -3,7 +3,7 @@
 //!
 //! ```
 //! use trueno_recorder::Recorder;
-//! use trueno_recorder::finished::{Brick, BrickPlace, Moment};
+//! use trueno_recorder::finished::{Brick, BrickPlace, Moment, Site};
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("decode.run");
@@ -11,12 +11,14 @@
 //! let start = Moment::now(&rec);
 //! // ... the work ...
 //! if let Some(place) = BrickPlace::take(&rec) {
-//!     let mut brick = Brick::new("attention".into(), start, Moment::now(&rec));
+//!     let mut brick = Brick::new(Site::here("attention"), start, Moment::now(&rec));
 //!     brick.elements = Some(4096);
 //!     rec.finished_brick(place, &brick);
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+
+use std::panic::Location;
 
 use crate::clock::monotonic_ns;
 use crate::lane::{Class, Lane};
@@ -132,6 +134,35 @@ pub struct Enclosing {
     pub layer: Option<u32>,
 }
 
+/// A name, and the place in the program that its row tells of in columns `file` and `line`.
+#[derive(Clone, Copy, Debug)]
+pub struct Site(Name);
+
+impl Site {
+    /// A name where this is called.
+    #[track_caller]
+    pub fn here(name: impl Into<Name>) -> Self {
+        Self::at(name, Location::caller())
+    }
+
+    /// A name at a place that was kept.
+    pub fn at(name: impl Into<Name>, place: &'static Location<'static>) -> Self {
+        Self(name.into().at(place))
+    }
+
+    /// A name at a line of a file, in whatever language.
+    pub fn in_file(name: impl Into<Name>, file: &str, line: u32) -> Self {
+        Self(name.into().at_line(file, line))
+    }
+}
+
+/// Without a place.
+impl From<Name> for Site {
+    fn from(name: Name) -> Self {
+        Self(name)
+    }
+}
+
 /// The kind of a row of `bricks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names say it")]
@@ -147,7 +178,7 @@ pub enum BrickKind {
 #[expect(missing_docs, reason = "as the columns")]
 pub struct Brick {
     pub kind: BrickKind,
-    pub name: Name,
+    pub name: Site,
     pub start: Moment,
     pub end: Moment,
     pub enclosing: Enclosing,
@@ -158,10 +189,10 @@ pub struct Brick {
 
 impl Brick {
     /// A brick of which no more is known.
-    pub fn new(name: Name, start: Moment, end: Moment) -> Self {
+    pub fn new(name: impl Into<Site>, start: Moment, end: Moment) -> Self {
         Self {
             kind: BrickKind::Brick,
-            name,
+            name: name.into(),
             start,
             end,
             enclosing: Enclosing::default(),
@@ -195,7 +226,7 @@ pub struct LaunchShape {
 #[derive(Clone, Copy, Debug)]
 #[expect(missing_docs, reason = "as the columns")]
 pub struct Kernel {
-    pub name: Name,
+    pub name: Site,
     pub start: Moment,
     pub end: Moment,
     pub enclosing: Enclosing,
@@ -243,7 +274,7 @@ impl Recorder {
                 start: brick.start.ticks,
                 end: brick.end.ticks.max(brick.start.ticks),
                 seq: place.seq,
-                name: brick.name.number(),
+                name: brick.name.0.number(),
                 kind,
                 flags: work.given | 1 << 4,
                 m: work.m,
@@ -277,7 +308,7 @@ impl Recorder {
                 end: kernel.end.ticks.max(kernel.start.ticks),
                 seq,
                 parent: lane.thread().index,
-                name: kernel.name.number(),
+                name: kernel.name.0.number(),
                 kind: kind::DEVICE_WORK,
                 flags: timing & device_timing::MASK | u8::from(launch.is_some()) << 4,
                 m: [brick, 0, u64::from(reason), 0],

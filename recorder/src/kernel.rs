@@ -1,11 +1,13 @@
 //! Kernel launches on host threads.
 
+use std::panic::Location;
+
 use crate::lane::{Class, Lane};
 use crate::names::Name;
 use crate::open_stack::Parent;
 use crate::recorder::Recorder;
 use crate::row_details::Labels;
-use crate::span::{OpenRow, Span};
+use crate::span::{OpenRow, Span, open_at};
 use crate::span_id::SpanId;
 use trueno_format::record::{Record, Subject, kind};
 use trueno_format::schema::TableId;
@@ -178,17 +180,23 @@ impl Recorder {
     /// let mut kernel = rec.kernel("gemv");
     /// kernel.backend("avx512").grid(64, 1, 1).block(256, 1, 1).flops(8192).bytes(16640);
     /// ```
-    #[inline]
+    #[inline(always)]
+    #[track_caller]
     pub fn kernel(&self, name: impl Into<Name>) -> KernelGuard<'_> {
         let tables = self.tables();
         let row = if tables.has_just(TableId::Kernels) {
-            let name = name.into();
-            let span = Span::begin_quickly(self, Class::Kernel, TableId::Kernels);
+            let named = (name.into(), Location::caller());
+            let (span, name) = Span::begin_at(self, (Class::Kernel, TableId::Kernels), named);
             OpenRow::new(span, kind::KERNEL, name.number(), [0; 4])
         } else if tables.has(TableId::Kernels) {
-            let name = name.into();
-            let span = Span::begin(self, Class::Kernel, TableId::Kernels);
-            OpenRow::new(span, kind::KERNEL, name.number(), [0; 4])
+            let named = (name.into(), Location::caller());
+            let (lane, name) = open_at(self, (Class::Kernel, TableId::Kernels), named);
+            OpenRow::new(
+                Span::opened_last(self, lane),
+                kind::KERNEL,
+                name.number(),
+                [0; 4],
+            )
         } else {
             OpenRow::off(self, kind::KERNEL)
         };

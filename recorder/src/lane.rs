@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering, compiler_fence};
 use std::time::Duration;
 
 use crate::clock::{self, Clock};
+use crate::names::MetSites;
 use crate::open_stack::{OpenStack, Parent};
 use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
@@ -69,6 +70,7 @@ pub(crate) struct Lane {
     /// `None`: every tile is recorded.
     pub tile_sampling: Option<TileSampling>,
     pub met_signatures: MetSignatures,
+    pub met_sites: MetSites,
     /// Not there: no brick of the thread was counted yet.
     #[cfg(feature = "perf")]
     pub perf: Option<Box<crate::perf::Counting>>,
@@ -93,6 +95,7 @@ impl Lane {
                 .get()
                 .map(|every| TileSampling::new(*every, thread.index)),
             met_signatures: MetSignatures::default(),
+            met_sites: MetSites::default(),
             #[cfg(feature = "perf")]
             perf: None,
             open: OpenStack::new(thread),

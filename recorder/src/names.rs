@@ -4,6 +4,9 @@
 //! recorder, and looking up a text that is already there takes no lock and
 //! allocates nothing. Texts stay for the life of the process.
 
+mod numbered;
+mod sites;
+
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -12,8 +15,10 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::live::Live;
 use crate::lock::{Locked, lock};
 use crate::reentrancy::ReentrancyGuard;
+use numbered::{Key, Numbered, Published};
+pub(crate) use sites::MetSites;
 use trueno_format::live;
-use trueno_format::text::{Text, Texts};
+use trueno_format::text::{SITE, Site, Text, Texts};
 use trueno_format::{BrickId, fixed_texts};
 
 /// A text that was interned: 4 bytes, copied freely, the same in every recorder.
@@ -27,7 +32,7 @@ impl Name {
     /// Interns a text.
     pub fn new(text: &str) -> Self {
         let hash = xxh3_64(text.as_bytes());
-        match Table::current().and_then(|table| table.find(hash, text)) {
+        match Self::find(hash, text) {
             Some(name) => name,
             None => insert(hash, text),
         }
@@ -35,12 +40,28 @@ impl Name {
 
     /// The name of a text that was interned already.
     pub(crate) fn known(text: &str) -> Option<Name> {
-        Table::current()?.find(xxh3_64(text.as_bytes()), text)
+        Self::find(xxh3_64(text.as_bytes()), text)
+    }
+
+    fn find(hash: u64, text: &str) -> Option<Name> {
+        let number = TEXTS.table()?.find(hash, |other| *other == text);
+        number.map(Name)
     }
 
     /// The text behind it.
     pub fn as_str(self) -> &'static str {
-        interner().texts[self.0 as usize]
+        let interner = interner();
+        let text = match self.0 & SITE {
+            0 => self.0,
+            _ => interner.sites.keys()[(self.0 ^ SITE) as usize]
+                .name
+                .number(),
+        };
+        interner.texts.keys()[text as usize]
+    }
+
+    const fn of_site(number: u32) -> Self {
+        Self(number | SITE)
     }
 
     pub(crate) const fn from_number(number: u32) -> Self {
@@ -85,65 +106,25 @@ impl From<BrickId> for Name {
     }
 }
 
-struct Entry {
-    hash: u64,
-    name: Name,
-    text: &'static str,
-}
-
-/// Open addressing, power of two, at most half full, so that every probe ends.
-struct Table {
-    slots: Box<[OnceLock<Entry>]>,
-}
-
-/// The table in use; replaced when it is half full. Old ones stay, since a
-/// reader may still be in them: together they are no larger than the newest.
-static TABLE: AtomicPtr<Table> = AtomicPtr::new(std::ptr::null_mut());
-
-impl Table {
-    fn current() -> Option<&'static Self> {
-        // SAFETY: the pointer is null or comes from a leaked box that is never freed;
-        // Acquire pairs with the Release store in `publish`.
-        unsafe { TABLE.load(Ordering::Acquire).as_ref() }
-    }
-
-    fn publish(slots: usize, texts: &[&'static str]) -> &'static Self {
-        let table = Box::leak(Box::new(Self {
-            slots: (0..slots).map(|_| OnceLock::new()).collect(),
-        }));
-        for (number, text) in texts.iter().enumerate() {
-            table.place(xxh3_64(text.as_bytes()), Name(number as u32), text);
-        }
-        TABLE.store(table, Ordering::Release);
-        table
-    }
-
-    fn find(&self, hash: u64, text: &str) -> Option<Name> {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            let entry = self.slots[at].get()?;
-            if entry.hash == hash && entry.text == text {
-                return Some(entry.name);
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    fn place(&self, hash: u64, name: Name, text: &'static str) {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        let mut entry = Entry { hash, name, text };
-        while let Err(back) = self.slots[at].set(entry) {
-            entry = back;
-            at = (at + 1) & mask;
-        }
+impl Key for &'static str {
+    fn hash(self) -> u64 {
+        xxh3_64(self.as_bytes())
     }
 }
+
+impl Key for Site {
+    fn hash(self) -> u64 {
+        let numbers = [self.name.number(), self.file.number(), self.line];
+        xxh3_64(numbers.map(u32::to_le_bytes).as_flattened())
+    }
+}
+
+static TEXTS: Published<&'static str> = Published::nothing();
+static SITES: Published<Site> = Published::nothing();
 
 struct Interner {
-    texts: Vec<&'static str>,
-    table: &'static Table,
+    texts: Numbered<&'static str>,
+    sites: Numbered<Site>,
     /// Runs being recorded: their logs know every name before a record can have it.
     lives: Vec<Arc<Live>>,
 }
@@ -151,10 +132,11 @@ struct Interner {
 /// From now on, until [`detach`], the log of a run knows all names.
 pub(crate) fn attach(run: &Arc<Live>) {
     let mut interner = interner();
-    let entry =
-        |(number, text): (usize, &&str)| live::Entry::Name(number as u32, (*text).to_owned());
-    let entries: Vec<live::Entry> = interner.texts.iter().enumerate().map(entry).collect();
-    run.log(&entries);
+    let text = |(text, number): (&&str, u32)| live::Entry::Name(number, (*text).to_owned());
+    let site = |(site, number): (&Site, u32)| live::Entry::site(number, *site);
+    let texts = interner.texts.keys().iter().zip(0..).map(text);
+    let sites = interner.sites.keys().iter().zip(0..).map(site);
+    run.log(&texts.chain(sites).collect::<Vec<_>>());
     interner.lives.push(run.clone());
 }
 
@@ -187,9 +169,11 @@ fn interner() -> Locked<'static, Interner> {
     // SAFETY: not null; it comes from a box that is never freed, see above.
     let interning = unsafe { &*interning };
     lock(interning.get_or_init(|| {
-        Mutex::new(match Table::current() {
-            Some(table) => Interner::behind(table),
-            None => Interner::first(),
+        Mutex::new(Interner {
+            texts: Numbered::new(&TEXTS, || fixed_texts().collect()),
+            sites: Numbered::new(&SITES, Vec::new),
+            // A forked process has its parent's names; its parent's runs are not its own.
+            lives: Vec::new(),
         })
     }))
 }
@@ -200,64 +184,47 @@ pub(crate) fn forked() {
     INTERNING.store(std::ptr::null_mut(), Ordering::Release);
 }
 
-impl Interner {
-    /// Name of a process that has given none.
-    fn first() -> Self {
-        let texts: Vec<&'static str> = fixed_texts().collect();
-        Self {
-            table: Table::publish(1024, &texts),
-            texts,
-            lives: Vec::new(),
-        }
-    }
-
-    /// Of a forked process: it has its parent's names, all but one that was just being given and
-    /// whose number nobody had yet. Its parent's runs are not its own. Nor is the table: the slot
-    /// for that name may wait for a thread that is not here.
-    fn behind(parent: &Table) -> Self {
-        let mut entries: Vec<&Entry> = parent.slots.iter().filter_map(OnceLock::get).collect();
-        entries.sort_unstable_by_key(|entry| entry.name.0);
-        let texts: Vec<&'static str> = entries.iter().map(|entry| entry.text).collect();
-        Self {
-            table: Table::publish(parent.slots.len(), &texts),
-            texts,
-            lives: Vec::new(),
-        }
-    }
-}
-
 #[cold]
 fn insert(hash: u64, text: &str) -> Name {
     let mut interner = interner();
-    if let Some(name) = interner.table.find(hash, text) {
-        return name;
+    if let Some(number) = interner.texts.find(hash, |other| *other == text) {
+        return Name(number);
     }
-    let kept: &'static str = Box::leak(text.into());
-    let name = Name(interner.texts.len() as u32);
-    interner.texts.push(kept);
+    let number = interner.texts.next();
     for run in &interner.lives {
-        run.log(&[live::Entry::Name(name.0, text.to_owned())]);
+        run.log(&[live::Entry::Name(number, text.to_owned())]);
     }
-    if interner.texts.len() * 2 > interner.table.slots.len() {
-        interner.table = Table::publish(interner.table.slots.len() * 2, &interner.texts);
-    } else {
-        interner.table.place(hash, name, kept);
-    }
-    name
+    interner.texts.add(Box::leak(text.into()));
+    Name(number)
 }
 
-/// The texts of this process, by number: a copy of its list, so that it is locked only for new names.
+/// The texts and sites of this process, by number: a copy of its lists, so that they are locked only for new ones.
 #[derive(Default)]
-pub(crate) struct ProcessTexts(Vec<&'static str>);
+pub(crate) struct ProcessTexts {
+    texts: Vec<&'static str>,
+    sites: Vec<Site>,
+}
+
+/// The one at that place; `list` lacks what came to `all` since.
+fn look_up<K: Copy>(list: &mut Vec<K>, at: usize, all: impl Fn(&Interner) -> &[K]) -> Option<K> {
+    if at >= list.len() {
+        let interner = interner();
+        list.extend_from_slice(&all(&interner)[list.len()..]);
+    }
+    list.get(at).copied()
+}
 
 impl Texts for ProcessTexts {
     fn get(&mut self, text: Text) -> Option<&str> {
-        let at = text.number() as usize;
-        if at >= self.0.len() {
-            let interner = interner();
-            self.0.extend_from_slice(&interner.texts[self.0.len()..]);
-        }
-        self.0.get(at).copied()
+        look_up(&mut self.texts, text.number() as usize, |all| {
+            all.texts.keys()
+        })
+    }
+
+    fn site(&mut self, number: u32) -> Option<Site> {
+        look_up(&mut self.sites, (number ^ SITE) as usize, |all| {
+            all.sites.keys()
+        })
     }
 
     fn intern(&mut self, text: &str) -> Text {

@@ -1,5 +1,7 @@
 //! Iterations and layers: rows of `bricks` that also label what lies inside them.
 
+use std::panic::Location;
+
 use crate::lane::{Class, Scope};
 use crate::names::Name;
 use crate::recorder::Recorder;
@@ -20,6 +22,7 @@ pub struct ScopeGuard<'r> {
 }
 
 impl<'r> ScopeGuard<'r> {
+    #[track_caller]
     fn begin(recorder: &'r Recorder, text: &str, kind: u8, number: u64) -> Self {
         let off = Self {
             span: Span::off(recorder),
@@ -30,7 +33,7 @@ impl<'r> ScopeGuard<'r> {
         if recorder.is_off() {
             return off;
         }
-        let name = Name::new(text);
+        let name = Name::new(text).at(Location::caller());
         // Where bricks are left out, no row may name this one as its parent.
         let class = if recorder.records(TableId::Bricks) {
             Class::Brick
@@ -85,11 +88,13 @@ impl Drop for ScopeGuard<'_> {
 
 impl Recorder {
     /// Opens iteration `number`, such as one token of a decode.
+    #[track_caller]
     pub fn iteration(&self, number: u64) -> ScopeGuard<'_> {
         ScopeGuard::begin(self, "iteration", kind::ITERATION, number)
     }
 
     /// Opens layer `number` of a model.
+    #[track_caller]
     pub fn layer(&self, number: u32) -> ScopeGuard<'_> {
         ScopeGuard::begin(self, "layer", kind::LAYER, u64::from(number))
     }

@@ -4,6 +4,8 @@
 //! ([`Tables::has_just`](crate::recorder::Tables::has_just)); all else is out of line, and gets copies: so a guard
 //! lives in registers, and one that is off costs nothing. `benches/instructions` counts what it comes to.
 
+use std::panic::Location;
+
 use crate::lane::{Class, Lane};
 use crate::names::Name;
 use crate::open_stack::Parent;
@@ -37,6 +39,9 @@ pub(crate) type Words<'r> = (
     (u64, u64),
     (u64, u64),
 );
+
+/// A row's name, and the place in the program that begins it.
+pub(crate) type NamePlace = (Name, &'static Location<'static>);
 
 /// Bit beside a sequence number: the lane keeps details of the row.
 const HAS_DETAILS: u64 = 1 << 32;
@@ -181,21 +186,48 @@ impl<'r> Span<'r> {
     /// Opens an interval on the calling thread, where the recorder has just the table; the clock is read last.
     #[inline(always)]
     pub fn begin_quickly(recorder: &'r Recorder, class: Class, table: TableId) -> Self {
-        if let Some(mut lane) = threads::latest(recorder.number()) {
-            // SAFETY: the calling thread's own lane, valid while the recorder is borrowed (a lane is not
-            // freed while an interval is open on it); no other reference to it exists now.
-            let opened = unsafe { lane.as_mut() };
-            if let Some(seq) = opened.open_quickly(class) {
-                let start = opened.now_inline();
-                return Self {
-                    lane: lane.as_ptr(),
-                    recorder,
-                    start,
-                    place: seq.into(),
-                };
+        match Self::begin_if(recorder, class, |_| Some(())) {
+            Some((span, ())) => span,
+            None => Self::begin(recorder, class, table),
+        }
+    }
+
+    /// As [`Span::begin_quickly`], of a row with the place that begins it: gives the name at that place, too.
+    #[inline(always)]
+    pub fn begin_at(
+        recorder: &'r Recorder,
+        (class, table): (Class, TableId),
+        (name, place): NamePlace,
+    ) -> (Self, Name) {
+        match Self::begin_if(recorder, class, |lane| lane.met_sites.find(name, place)) {
+            Some(begun) => begun,
+            None => {
+                let (lane, name) = open_at(recorder, (class, table), (name, place));
+                (Self::opened_last(recorder, lane), name)
             }
         }
-        Self::begin(recorder, class, table)
+    }
+
+    /// Opens an interval if the thread's lane was used last and `first` finds there what it looks for.
+    #[inline(always)]
+    fn begin_if<T>(
+        recorder: &'r Recorder,
+        class: Class,
+        first: impl FnOnce(&Lane) -> Option<T>,
+    ) -> Option<(Self, T)> {
+        let mut lane = threads::latest(recorder.number())?;
+        // SAFETY: the calling thread's own lane, valid while the recorder is borrowed (a lane is not
+        // freed while an interval is open on it); no other reference to it exists now.
+        let opened = unsafe { lane.as_mut() };
+        let found = first(opened)?;
+        let seq = opened.open_quickly(class)?;
+        let span = Self {
+            lane: lane.as_ptr(),
+            recorder,
+            start: opened.now_inline(),
+            place: seq.into(),
+        };
+        Some((span, found))
     }
 
     /// Opens an interval on the calling thread; the clock is read last.
@@ -207,7 +239,7 @@ impl<'r> Span<'r> {
     /// The interval that was opened last on the calling thread's lane, which is null where it was not.
     #[inline(always)]
     pub fn opened_last(recorder: &'r Recorder, lane: *mut Lane) -> Self {
-        // SAFETY: null, or as in `begin_quickly`.
+        // SAFETY: null, or as in `begin_if`.
         let (start, seq) = match unsafe { lane.as_ref() } {
             Some(lane) => (lane.last_ticks(), lane.last_seq()),
             None => (0, 0),
@@ -223,7 +255,7 @@ impl<'r> Span<'r> {
     /// As [`Span::begin`], if the tile is one of those that are recorded.
     pub fn begin_sampled(recorder: &'r Recorder, level: TileLevel) -> Self {
         let lane = threads::lane(recorder.shared());
-        // SAFETY: null, or as in `begin_quickly`; the reference ends before the lane is used again.
+        // SAFETY: null, or as in `begin_if`; the reference ends before the lane is used again.
         let sampling = unsafe { lane.as_mut() }.and_then(|lane| lane.tile_sampling.as_mut());
         if sampling.is_none_or(|sampling| sampling.takes(level)) {
             Self::begin(recorder, Class::Tile, TableId::Tiles)
@@ -241,7 +273,7 @@ impl<'r> Span<'r> {
     /// The thread's lane; `None` when nothing is recorded.
     #[inline(always)]
     pub fn lane(&mut self) -> Option<&mut Lane> {
-        // SAFETY: null, or valid until this interval is closed (see `begin_quickly`); guards stay on
+        // SAFETY: null, or valid until this interval is closed (see `begin_if`); guards stay on
         // their thread, and the reference ends before any other code of the thread runs.
         unsafe { self.lane.as_mut() }
     }
@@ -278,7 +310,7 @@ impl<'r> Span<'r> {
 #[inline(never)]
 pub(crate) fn open(recorder: &Recorder, class: Class, table: TableId) -> *mut Lane {
     let lane = threads::lane(recorder.shared());
-    // SAFETY: null, or as in `Span::begin_quickly`.
+    // SAFETY: null, or as in `Span::begin_if`.
     let Some(opened) = (unsafe { lane.as_mut() }) else {
         recorder.no_ring(table);
         return lane;
@@ -288,4 +320,19 @@ pub(crate) fn open(recorder: &Recorder, class: Class, table: TableId) -> *mut La
     }
     opened.now();
     lane
+}
+
+/// As [`open`], of a row with the place that begins it: gives the name at that place, too.
+#[cold]
+#[inline(never)]
+pub(crate) fn open_at(
+    recorder: &Recorder,
+    (class, table): (Class, TableId),
+    (name, place): NamePlace,
+) -> (*mut Lane, Name) {
+    let lane = threads::lane(recorder.shared());
+    // SAFETY: null, or as in `Span::begin_if`; the reference ends before the lane is used again.
+    let sites = unsafe { lane.as_mut() }.map(|lane| &mut lane.met_sites);
+    let name = sites.map_or(name, |sites| sites.find_or_add(name, place));
+    (open(recorder, class, table), name)
 }

@@ -171,6 +171,7 @@ impl Recorder {
     ///     }
     /// });
     /// ```
+    #[track_caller]
     pub fn task(&self, name: impl Into<Name>, parent: Option<SpanId>) -> BrickGuard<'_> {
         let mut guard = BrickGuard::begin(self, name, kind::TASK);
         let seq = guard.row.span.seq();

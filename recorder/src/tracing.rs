@@ -39,6 +39,8 @@
 //! | `elements`, `flops`, `bytes_read`, `bytes_written`: numbers from 0 on | the same, *declared*; a fraction is cut off |
 //! | `backend`, `category`: text, also `%` and `?` | the same |
 //!
+//! Columns `file` and `line` are those of the place that makes the span, as its metadata says.
+//!
 //! Fields may be recorded later (`Span::record`). Each declared number goes to one row: the
 //! first that ends after it was given, so that sums over the rows of a span stay right. Other
 //! fields are not kept. Which spans there are is the business of `tracing`'s filters, on the

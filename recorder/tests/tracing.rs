@@ -61,6 +61,10 @@ fn spans_become_rows_of_their_kind_inside_one_another() {
         assert_eq!(bricks.number("iteration", row), Some(3), "{name}");
         assert_eq!(bricks.number("layer", row), layer, "{name}");
     }
+    // As the metadata says, which is the place of the macro.
+    let load = bricks.named("load");
+    assert_eq!(bricks.texts("file")[load], Some(file!()));
+    assert_eq!(bricks.number("line", load), Some((line!() - 22).into()));
     let known = bricks.named("qkv_projection");
     assert_ne!(bricks.cell("brick_id", known), &Cell::Null);
     // An iteration without a number is none, and no layer has that number.

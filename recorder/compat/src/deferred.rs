@@ -1,6 +1,8 @@
 //! Work that was launched and whose end is known only later, and only as a bound.
 
-use trueno_recorder::finished::{Enclosing, Kernel, KernelTimes, Moment};
+use std::panic::Location;
+
+use trueno_recorder::finished::{Enclosing, Kernel, KernelTimes, Moment, Site};
 use trueno_recorder::{BrickId, Name};
 
 use crate::clock;
@@ -22,6 +24,7 @@ pub(super) struct Deferred {
 struct Launch {
     known: Option<BrickId>,
     name: Name,
+    place: &'static Location<'static>,
     start: Moment,
     elements: u64,
     /// Id of the row of `bricks`; 0: no run.
@@ -31,11 +34,13 @@ struct Launch {
 impl BrickProfiler {
     /// Records that a known brick launched its work since `start_ns` (of
     /// [`BrickProfiler::elapsed_ns`]); it ends before the next [`BrickProfiler::finalize`].
+    #[track_caller]
     pub fn record_deferred(&mut self, brick: BrickId, start_ns: u64, elements: u64) {
         self.defer(Some(brick), brick.into(), start_ns, elements);
     }
 
     /// Likewise, for a brick of any name.
+    #[track_caller]
     pub fn record_deferred_dynamic(&mut self, name: &str, start_ns: u64, elements: u64) {
         if self.is_enabled() {
             let known = BrickId::from_name(name);
@@ -43,6 +48,7 @@ impl BrickProfiler {
         }
     }
 
+    #[track_caller]
     fn defer(&mut self, known: Option<BrickId>, name: Name, start_ns: u64, elements: u64) {
         if !self.is_enabled() {
             return;
@@ -52,7 +58,8 @@ impl BrickProfiler {
             self.epoch.monotonic_ns().saturating_add(start_ns),
             self.made,
         );
-        let brick = self.record_brick(name, (start, now), elements, None);
+        let place = Location::caller();
+        let brick = self.record_brick((name, place), (start, now), elements, None);
         if self.deferred.pending.len() >= MAX_PENDING {
             self.deferred.unkept += 1;
             self.stats_of(known, name).add_bound(elements);
@@ -61,6 +68,7 @@ impl BrickProfiler {
         self.deferred.pending.push(Launch {
             known,
             name,
+            place,
             start,
             elements,
             brick,
@@ -90,7 +98,7 @@ impl BrickProfiler {
                 (launch.start, KernelTimes::Launch(BEFORE_IT_BEGAN))
             };
             self.rec.finished_kernel(&Kernel {
-                name: launch.name,
+                name: Site::at(launch.name, launch.place),
                 start: launch.start,
                 end,
                 enclosing: Enclosing {

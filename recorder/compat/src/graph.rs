@@ -1,7 +1,9 @@
 //! Scopes, and the bricks and kernels in them.
 
+use std::panic::Location;
+
 use trueno_recorder::finished::{
-    Brick, BrickKind, BrickPlace, Enclosing, Kernel, KernelTimes, LaunchShape, Moment,
+    Brick, BrickKind, BrickPlace, Enclosing, Kernel, KernelTimes, LaunchShape, Moment, Site,
 };
 use trueno_recorder::{BrickId, Name};
 
@@ -25,7 +27,8 @@ pub enum TransferDirection {
 }
 
 /// A scope. Layers become rows of kind `layer`, bricks `brick`, tasks `task`, all else
-/// `function`, with the times of push and pop; times and figures given here are not recorded.
+/// `function`, with the times of push and pop; times and figures given here are not recorded,
+/// file and line are, in place of those of the push.
 #[derive(Clone, Debug)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum ExecutionNode {
@@ -84,7 +87,7 @@ impl ExecutionNode {
 struct Scope {
     node: ExecutionNodeId,
     kind: BrickKind,
-    name: Name,
+    name: Site,
     start: Moment,
     /// `None`: no run.
     place: Option<BrickPlace>,
@@ -142,6 +145,7 @@ impl BrickProfiler {
     }
 
     /// Opens a scope: bricks recorded until it is popped lie in it.
+    #[track_caller]
     pub fn graph_push_scope(&mut self, node: ExecutionNode) -> Option<ExecutionNodeId> {
         if !self.graph.enabled {
             return None;
@@ -160,13 +164,22 @@ impl BrickProfiler {
             ExecutionNode::AsyncTask { .. } => BrickKind::Task,
             _ => BrickKind::Function,
         };
+        let (name, place) = (node.name(), Location::caller());
+        let name = match &node {
+            ExecutionNode::Function {
+                file: Some(file),
+                line: Some(line),
+                ..
+            } => Site::in_file(&name, file, *line),
+            _ => Site::at(&name, place),
+        };
         let id = self.graph.node();
         self.graph.brick = None;
         self.graph.stopped = None;
         self.graph.scopes.push(Scope {
             node: id,
             kind,
-            name: Name::new(&node.name()),
+            name,
             start: clock::now(&self.rec),
             place: BrickPlace::take(&self.rec),
             elements: given,
@@ -198,6 +211,7 @@ impl BrickProfiler {
 
     /// Takes the brick that was stopped just before into the graph: kernels recorded next lie in
     /// it. It is not recorded twice. Without one, a brick that ended now after `timing_ns` is.
+    #[track_caller]
     pub fn graph_record_brick(
         &mut self,
         brick: BrickId,
@@ -209,7 +223,8 @@ impl BrickProfiler {
         }
         let known = |(name, _): &(Name, _)| BrickId::from_name(name.as_str()) == Some(brick);
         if self.graph.stopped.filter(known).is_none() {
-            self.record_brick(brick.into(), self.last(timing_ns), elements, None);
+            let (name, times) = (brick.into(), self.last(timing_ns));
+            self.record_brick((name, Location::caller()), times, elements, None);
         }
         self.graph.brick = self.graph.stopped.take().and_then(|(_, place)| place);
         Some(self.graph.node())
@@ -218,6 +233,7 @@ impl BrickProfiler {
     /// Records a kernel launch in the brick taken up last, else in the scope. It has no times:
     /// its row of `kernels` is not valid and says so. `shared_mem` is in bytes; the source is
     /// linked where [`BrickProfiler::keep_ptx`] has it.
+    #[track_caller]
     pub fn graph_record_kernel(
         &mut self,
         name: &str,
@@ -235,7 +251,7 @@ impl BrickProfiler {
         }
         let now = clock::now(&self.rec);
         self.rec.finished_kernel(&Kernel {
-            name: Name::new(name),
+            name: Site::here(name),
             start: now,
             end: now,
             enclosing,

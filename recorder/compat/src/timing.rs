@@ -1,8 +1,9 @@
 //! Bricks that are timed by the host.
 
+use std::panic::Location;
 use std::time::Duration;
 
-use trueno_recorder::finished::{Brick, BrickPlace, Moment};
+use trueno_recorder::finished::{Brick, BrickPlace, Moment, Site};
 use trueno_recorder::{BrickId, Name};
 
 use crate::clock;
@@ -15,6 +16,7 @@ use crate::stats::BrickStats;
 pub struct BrickIdTimer {
     brick: BrickId,
     start: Moment,
+    place: &'static Location<'static>,
 }
 
 /// A brick of any name that has begun. Dropping it leaves nothing behind.
@@ -23,6 +25,7 @@ pub struct BrickIdTimer {
 pub struct BrickTimer {
     name: Name,
     start: Moment,
+    place: &'static Location<'static>,
 }
 
 impl BrickProfiler {
@@ -37,26 +40,31 @@ impl BrickProfiler {
 
     /// Begins a known brick.
     #[inline]
+    #[track_caller]
     pub fn start_brick(&self, brick: BrickId) -> BrickIdTimer {
         BrickIdTimer {
             brick,
             start: self.begin(),
+            place: Location::caller(),
         }
     }
 
     /// Ends a brick. One that began or ends while the profiler is disabled is not recorded.
     pub fn stop_brick(&mut self, timer: BrickIdTimer, elements: u64) {
         let known = Some(timer.brick);
-        self.end(known, timer.brick.into(), timer.start, elements);
+        let name = timer.brick.into();
+        self.end(known, name, (timer.start, timer.place), elements);
     }
 
     /// Begins a brick of any name.
+    #[track_caller]
     pub fn start(&self, name: &str) -> BrickTimer {
         let start = self.begin();
         let name = if start.is_read() { name } else { "" };
         BrickTimer {
             name: Name::new(name),
             start,
+            place: Location::caller(),
         }
     }
 
@@ -64,21 +72,28 @@ impl BrickProfiler {
     pub fn stop(&mut self, timer: BrickTimer, elements: u64) {
         if timer.start.is_read() {
             let known = BrickId::from_name(timer.name.as_str());
-            self.end(known, timer.name, timer.start, elements);
+            self.end(known, timer.name, (timer.start, timer.place), elements);
         }
     }
 
-    fn end(&mut self, known: Option<BrickId>, name: Name, start: Moment, elements: u64) {
+    fn end(
+        &mut self,
+        known: Option<BrickId>,
+        name: Name,
+        (start, place): (Moment, &'static Location<'static>),
+        elements: u64,
+    ) {
         if !self.is_enabled() || !start.is_read() {
             return;
         }
         let end = clock::now(&self.rec);
-        self.record_brick(name, (start, end), elements, None);
+        self.record_brick((name, place), (start, end), elements, None);
         let stats = self.stats_of(known, name);
         stats.add_sample(end.ns_since(start), elements);
     }
 
     /// Records a brick that the program has timed and that ends now.
+    #[track_caller]
     pub fn record_elapsed(&mut self, name: &str, elapsed: Duration, elements: u64) {
         if let Some((known, name, elapsed_ns)) = self.ended_now(name, elapsed, elements, None) {
             let stats = self.stats_of(known, name);
@@ -87,6 +102,7 @@ impl BrickProfiler {
     }
 
     /// Likewise, with the bytes it read and wrote.
+    #[track_caller]
     pub fn record_elapsed_with_bytes(
         &mut self,
         name: &str,
@@ -102,6 +118,7 @@ impl BrickProfiler {
         }
     }
 
+    #[track_caller]
     fn ended_now(
         &mut self,
         name: &str,
@@ -114,7 +131,8 @@ impl BrickProfiler {
         }
         let elapsed_ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         let (known, name) = (BrickId::from_name(name), Name::new(name));
-        self.record_brick(name, self.last(elapsed_ns), elements, bytes);
+        let times = self.last(elapsed_ns);
+        self.record_brick((name, Location::caller()), times, elements, bytes);
         Some((known, name, elapsed_ns))
     }
 
@@ -128,24 +146,24 @@ impl BrickProfiler {
     /// Writes a row of `bricks` in the scope that is open; its id, 0 without a run.
     pub(super) fn record_brick(
         &mut self,
-        name: Name,
+        (name, place): (Name, &'static Location<'static>),
         (start, end): (Moment, Moment),
         elements: u64,
         bytes: Option<(u64, u64)>,
     ) -> u64 {
-        let place = BrickPlace::take(&self.rec);
-        if let Some(place) = place {
+        let row = BrickPlace::take(&self.rec);
+        if let Some(row) = row {
             let brick = Brick {
                 enclosing: self.graph.enclosing(),
                 elements: Some(elements),
                 read_bytes: bytes.map(|(read, _)| read),
                 written_bytes: bytes.map(|(_, written)| written),
-                ..Brick::new(name, start, end)
+                ..Brick::new(Site::at(name, place), start, end)
             };
-            self.rec.finished_brick(place, &brick);
+            self.rec.finished_brick(row, &brick);
         }
-        self.graph.stopped = Some((name, place));
-        place.map_or(0, BrickPlace::id)
+        self.graph.stopped = Some((name, row));
+        row.map_or(0, BrickPlace::id)
     }
 
     pub(super) fn stats_of(&mut self, known: Option<BrickId>, name: Name) -> &mut BrickStats {

@@ -161,8 +161,8 @@ fn a_scope_popped_on_another_thread_is_one_row() {
     profiler.enable_graph();
     let function = ExecutionNode::Function {
         name: "forward".into(),
-        file: None,
-        line: None,
+        file: Some("model.rs".into()),
+        line: Some(12),
     };
     profiler.graph_push_scope(function);
     std::thread::scope(|scope| {
@@ -172,6 +172,8 @@ fn a_scope_popped_on_another_thread_is_one_row() {
     let bricks = table(&path, "bricks");
     assert_eq!((bricks.rows, bricks.number("thread", 0)), (1, Some(0)));
     assert_eq!(bricks.cell("kind", 0), &Cell::T("function".into()));
+    assert_eq!(bricks.texts("file"), [Some("model.rs")]);
+    assert_eq!(bricks.number("line", 0), Some(12), "as the program says");
 }
 
 #[test]
@@ -180,6 +182,7 @@ fn guards_of_the_recorder_enclose_timers() {
     let rec = Recorder::create(&path).unwrap();
     let mut profiler = BrickProfiler::with_recorder(rec.clone());
     profiler.enable();
+    let line = line!() + 3;
     {
         let _layer = rec.layer(6);
         let timer = profiler.start_brick(BrickId::RmsNorm);
@@ -193,6 +196,12 @@ fn guards_of_the_recorder_enclose_timers() {
         bricks.number("id", bricks.named("layer"))
     );
     assert_eq!(bricks.number("layer", row), Some(6));
+    assert_eq!(bricks.texts("file")[row], Some(file!()));
+    assert_eq!(
+        bricks.number("line", row),
+        Some(line.into()),
+        "where it began"
+    );
 }
 
 #[test]

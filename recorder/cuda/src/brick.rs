@@ -42,6 +42,7 @@ impl<'r> DerefMut for Brick<'r> {
 
 impl Cuda {
     /// Opens a brick of that name, known ([`BrickId::name`]) or not, on the calling thread.
+    #[track_caller]
     pub fn brick<'r>(&'r self, name: &'static str) -> Brick<'r> {
         let injected = self.device.injected();
         if let Some(injected) = injected {
@@ -54,6 +55,7 @@ impl Cuda {
     }
 
     /// Opens a known brick.
+    #[track_caller]
     pub fn known_brick(&self, brick: BrickId) -> Brick<'_> {
         self.brick(brick.name())
     }

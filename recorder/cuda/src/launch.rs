@@ -93,7 +93,7 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// Launches the kernel; the row's id.
+    /// Launches the kernel, from the place that the row names; the row's id.
     ///
     /// # Safety
     /// The arguments are those that the kernel takes, in number, order and type; it stays within its memory, and writes
@@ -101,6 +101,7 @@ impl<'a> Launch<'a> {
     ///
     /// # Errors
     /// The driver's error; nothing was launched then, and there is no row.
+    #[track_caller]
     pub unsafe fn submit(mut self) -> Result<SpanId, Error> {
         let stream = self.stream;
         stream

@@ -69,6 +69,7 @@ impl Stream {
     ///
     /// # Errors
     /// Those of `submit`; there is no row then.
+    #[track_caller]
     pub fn range<T, E>(
         &self,
         name: impl Into<Name>,
@@ -89,6 +90,7 @@ impl Stream {
     }
 
     /// A row of `kernels` on this stream.
+    #[track_caller]
     pub(crate) fn open(&self, name: impl Into<Name>) -> LaunchGuard<'_> {
         let mut guard = self.cuda.rec.launch(name, self.cuda.number(), self.number);
         guard.backend("cuda");

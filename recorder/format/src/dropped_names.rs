@@ -100,13 +100,18 @@ pub fn name_of(record: &Record) -> Option<Text> {
 
 /// Those of one table for `run.json`, as texts, the most rows first; a name that is not known is left out.
 pub fn listed(sums: &NamedRows, table: usize, texts: &mut dyn Texts) -> BTreeMap<String, u64> {
-    let of_table = sums.range((table, 0)..=(table, u32::MAX));
-    let mut names: Vec<(String, u64)> = of_table
-        .filter_map(|((_, name), rows)| {
-            let text = texts.get(Text::from_number(*name))?;
-            Some((text.to_owned(), *rows))
-        })
-        .collect();
+    let mut by_text = BTreeMap::<String, u64>::new();
+    for ((_, name), rows) in sums.range((table, 0)..=(table, u32::MAX)) {
+        // One name may have several places.
+        let name = texts
+            .site_of(*name)
+            .map_or(Text::default(), |site| site.name);
+        if let Some(text) = texts.get(name).filter(|text| !text.is_empty()) {
+            let sum = by_text.entry(text.to_owned()).or_default();
+            *sum = sum.saturating_add(*rows);
+        }
+    }
+    let mut names: Vec<(String, u64)> = by_text.into_iter().collect();
     names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     names.truncate(LISTED);
     names.into_iter().collect()

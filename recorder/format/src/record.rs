@@ -18,7 +18,7 @@ pub struct Record {
     pub seq: u32,
     /// Sequence number of the enclosing row on the same thread; 0: none.
     pub parent: u32,
-    /// Number of its name.
+    /// Number of its name; of a row with a place, that of a [`Site`](crate::text::Site).
     pub name: u32,
     /// One of [`kind`] or [`extension`].
     pub kind: u8,

@@ -13,7 +13,7 @@ use crate::ring::Origin;
 use crate::schema::{
     AllocationRow, BrickRow, ChecksumRow, CounterRow, EdgeRow, KernelRow, SyncRow, TableId, TileRow,
 };
-use crate::text::{Text, Texts};
+use crate::text::{SITE, Site, Text, Texts};
 use crate::tile;
 use crate::timeline::Timeline;
 use fixed_texts::FixedTexts;
@@ -34,6 +34,18 @@ pub struct Rows {
 #[inline]
 fn on_thread(thread: u32, seq: u32) -> Option<u64> {
     (seq != 0).then(|| row_id(thread, seq))
+}
+
+/// True if the row has the place that began it.
+#[inline(always)]
+fn has_place(record: &Record) -> bool {
+    record.name & SITE != 0
+}
+
+/// Name and place of a record that makes a row with both.
+#[inline(always)]
+fn site(number: u32, texts: &mut dyn Texts) -> Site {
+    texts.site_of(number).unwrap_or_default()
 }
 
 /// The extension of that kind in a group.
@@ -147,9 +159,9 @@ impl Rows {
                 _ => {}
             }
         }
-        let name = Text::from_number(record.name);
+        let site = site(record.name, texts);
         let known = if record.kind == kind::BRICK {
-            self.texts.brick(name, texts)
+            self.texts.brick(site.name, texts)
         } else {
             None
         };
@@ -169,7 +181,7 @@ impl Rows {
             id: row_id(thread, record.seq),
             parent,
             kind: self.texts.kind(record.kind),
-            name,
+            name: site.name,
             brick_id: known.map(|(brick, _)| brick as u32),
             category,
             backend: Text::given(backend),
@@ -184,6 +196,8 @@ impl Rows {
             bytes_read: record.metric(2),
             bytes_written: record.metric(3),
             signature: signature.checked_sub(1),
+            file: has_place(record).then_some(site.file),
+            line: has_place(record).then_some(site.line),
         });
     }
 
@@ -203,11 +217,12 @@ impl Rows {
             .metric(1)
             .or(record.metric(2))
             .map(|_| self.texts.declared);
+        let site = site(record.name, texts);
         let (start_ns, dur_ns) = self.interval(record);
         to.push(&KernelRow {
             id: row_id(origin.thread, record.seq),
             brick: on_thread(origin.thread, record.parent),
-            name: Text::from_number(record.name),
+            name: site.name,
             backend: Text::given(backend),
             thread: Some(origin.thread),
             start_ns,
@@ -218,6 +233,8 @@ impl Rows {
             flops: record.metric(1),
             bytes: record.metric(2),
             work_source: declared,
+            file: has_place(record).then_some(site.file),
+            line: has_place(record).then_some(site.line),
             ..launch.row()
         });
     }

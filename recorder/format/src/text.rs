@@ -25,10 +25,27 @@ impl Text {
     }
 }
 
+/// Bit of the name in a record: the number is that of a [`Site`].
+pub const SITE: u32 = 1 << 31;
+
+/// A name at a place of the program that begins rows of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Site {
+    /// The name.
+    pub name: Text,
+    /// The source file.
+    pub file: Text,
+    /// The line in it.
+    pub line: u32,
+}
+
 /// The texts of one run, by number.
 pub trait Texts {
     /// The text, where there is one of that number.
     fn get(&mut self, text: Text) -> Option<&str>;
+
+    /// The site, where there is one of that number, which has bit [`SITE`].
+    fn site(&mut self, number: u32) -> Option<Site>;
 
     /// The number of a text, which gets one if it has none.
     fn intern(&mut self, text: &str) -> Text;
@@ -39,11 +56,34 @@ pub trait Texts {
     }
 }
 
+impl dyn Texts + '_ {
+    /// Name and place of a record's name: a site, or a name alone. `None`: a site that there is not.
+    #[inline]
+    pub fn site_of(&mut self, number: u32) -> Option<Site> {
+        if number & SITE != 0 {
+            return self.site(number);
+        }
+        let name = Text(number);
+        Some(Site {
+            name,
+            ..Site::default()
+        })
+    }
+}
+
 /// Texts in a list of their own: those of a run that is written from elsewhere, or of a process that is gone.
 #[derive(Debug)]
 pub struct TextTable {
     texts: Vec<Option<Arc<str>>>,
     numbers: HashMap<Arc<str>, u32>,
+    sites: HashMap<u32, Site>,
+}
+
+impl TextTable {
+    /// Adds sites by number, which has bit [`SITE`].
+    pub fn add_sites(&mut self, numbered: impl IntoIterator<Item = (u32, Site)>) {
+        self.sites.extend(numbered);
+    }
 }
 
 impl Default for TextTable {
@@ -57,6 +97,7 @@ impl FromIterator<(u32, String)> for TextTable {
         let mut table = Self {
             texts: Vec::new(),
             numbers: HashMap::new(),
+            sites: HashMap::new(),
         };
         for (number, text) in numbered {
             let (at, text) = (number as usize, Arc::<str>::from(text));
@@ -73,6 +114,10 @@ impl FromIterator<(u32, String)> for TextTable {
 impl Texts for TextTable {
     fn get(&mut self, text: Text) -> Option<&str> {
         self.texts.get(text.0 as usize)?.as_deref()
+    }
+
+    fn site(&mut self, number: u32) -> Option<Site> {
+        self.sites.get(&number).copied()
     }
 
     fn intern(&mut self, text: &str) -> Text {

@@ -2,6 +2,7 @@
 //!
 //! A launch has its id before its row, so that edges can name it at once; the row is written when its marks were reached.
 
+use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 use super::pending::{Marks, Piece, What};
@@ -322,6 +323,7 @@ impl Recorder {
     /// // ... the launch itself ...
     /// drop(launch);
     /// ```
+    #[track_caller]
     pub fn launch(&self, name: impl Into<Name>, device: u32, stream: u32) -> LaunchGuard<'_> {
         if !self.records(TableId::Kernels) {
             return LaunchGuard(Given::off(self));
@@ -330,7 +332,8 @@ impl Recorder {
             launch: Launch::default(),
             work: Work::default(),
         };
-        LaunchGuard(Given::new(self, what, name.into(), device, stream))
+        let name = name.into().at(Location::caller());
+        LaunchGuard(Given::new(self, what, name, device, stream))
     }
 
     /// Opens a copy or fill on a stream of a device; `direction`: `h2d`, `d2h`, `d2d`, `p2p`, `h2h` or `memset`.

@@ -1,4 +1,4 @@
-//! Meaning of span names, found out once for each place that makes spans.
+//! Meaning of span names, and the places that make such spans, found out once for each place that makes spans.
 
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
@@ -21,8 +21,12 @@ impl Callsites {
             return *found;
         }
         drop(known);
-        let name = metadata.name();
-        let meaning = (Name::new(name), BrickId::from_name(name).is_some());
+        let text = metadata.name();
+        let name = match (metadata.file(), metadata.line()) {
+            (Some(file), Some(line)) => Name::new(text).at_line(file, line),
+            _ => Name::new(text),
+        };
+        let meaning = (name, BrickId::from_name(text).is_some());
         let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
         *known.entry(callsite).or_insert(meaning)
     }

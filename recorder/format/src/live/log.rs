@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::ceiling::Ceiling;
 use crate::collective::Collective;
 use crate::journal;
+use crate::text::Site;
 use crate::timeline::{ClockReading, Knot};
 use crate::{file_size_signal, regular_file};
 
@@ -24,6 +25,17 @@ pub const LOG: &str = "log.jsonl";
 pub enum Entry {
     /// A text and its number, before any record has it.
     Name(u32, String),
+    /// A name at a place of the program, before any record has it: see [`Site`].
+    Site {
+        /// Its number, without the bit.
+        number: u32,
+        /// Number of the name.
+        name: u32,
+        /// Number of the file's text.
+        file: u32,
+        /// The line.
+        line: u32,
+    },
     /// The clocks, and how ticks become nanoseconds from then on, before any was converted so.
     Clock {
         /// The clocks at one moment.
@@ -76,6 +88,18 @@ pub enum Entry {
         /// The text.
         source: String,
     },
+}
+
+impl Entry {
+    /// The entry of a site.
+    pub fn site(number: u32, site: Site) -> Self {
+        Self::Site {
+            number,
+            name: site.name.number(),
+            file: site.file.number(),
+            line: site.line,
+        }
+    }
 }
 
 /// A thread that has ended.

@@ -1,11 +1,11 @@
 //! Bricks that come one after the other: what they share is looked at once.
 
-use super::{Rows, on_thread};
+use super::{Rows, has_place, on_thread, site};
 use crate::columns::Columns;
 use crate::record::{Record, kind, row_id};
 use crate::ring::Origin;
 use crate::schema::{TABLES, TableId};
-use crate::text::{Text, Texts};
+use crate::text::{Site, Text, Texts};
 
 /// Records taken together at most.
 const MAX_RUN: usize = 64;
@@ -17,6 +17,8 @@ mod column {
     pub const ID: usize = place("id");
     pub const PARENT: usize = place("parent");
     pub const NAME: usize = place("name");
+    pub const FILE: usize = place("file");
+    pub const LINE: usize = place("line");
     pub const BRICK_ID: usize = place("brick_id");
     pub const CATEGORY: usize = place("category");
     pub const START_NS: usize = place("start_ns");
@@ -38,6 +40,7 @@ const fn place(name: &str) -> usize {
 fn is_like(record: &Record, brick: &Record) -> bool {
     (record.kind, record.flags, record.backend) == (brick.kind, brick.flags, brick.backend)
         && (record.parent == 0) == (brick.parent == 0)
+        && has_place(record) == has_place(brick)
 }
 
 impl Rows {
@@ -81,15 +84,19 @@ impl Rows {
         texts: &mut dyn Texts,
     ) -> usize {
         let mut known = [None; MAX_RUN];
+        let mut sites = [Site::default(); MAX_RUN];
         let one_name = records.iter().all(|record| record.name == last.name);
         let mut has_number = false;
+        if !one_name {
+            for (site_of, record) in sites.iter_mut().zip(records) {
+                *site_of = site(record.name, texts);
+            }
+        }
         if !one_name && last.kind == kind::BRICK {
-            has_number = self
-                .texts
-                .brick(Text::from_number(last.name), texts)
-                .is_some();
-            for (at, record) in records.iter().enumerate() {
-                known[at] = self.texts.brick(Text::from_number(record.name), texts);
+            let name = site(last.name, texts).name;
+            has_number = self.texts.brick(name, texts).is_some();
+            for at in 0..records.len() {
+                known[at] = self.texts.brick(sites[at].name, texts);
                 if known[at].is_some() != has_number {
                     records = &records[..at];
                     break;
@@ -113,7 +120,11 @@ impl Rows {
             });
         }
         if !one_name {
-            rows.column(column::NAME, |at| records[at].name.into());
+            rows.column(column::NAME, |at| sites[at].name.number().into());
+            if has_place(last) {
+                rows.column(column::FILE, |at| sites[at].file.number().into());
+                rows.column(column::LINE, |at| sites[at].line.into());
+            }
         }
         if has_number {
             let number = |at: usize| known[at].map_or(0, |(brick, _)| brick as u64);
@@ -139,7 +150,7 @@ mod tests {
     use crate::brick::BrickId;
     use crate::record::{Context, extension};
     use crate::segment::Cells;
-    use crate::text::TextTable;
+    use crate::text::{SITE, TextTable};
     use crate::timeline::{ClockReading, Timeline};
     use crate::waiting_rows::RowOrigin;
     use proptest::prelude::*;
@@ -169,6 +180,8 @@ mod tests {
                     parent: if again { before.parent } else { parent },
                     name: if again {
                         before.name
+                    } else if choice % 2 == 0 {
+                        SITE + name
                     } else {
                         BrickId::SpMv.text().number() + 4 * name
                     },
@@ -203,6 +216,18 @@ mod tests {
             realtime_ns: 0,
         };
         let mut texts = TextTable::default();
+        texts.add_sites((0..2).map(|at| {
+            // One site lacks: others can write to the file of a ring.
+            let (name, file) = (BrickId::SpMv.text(), Text::from_number(9 + at));
+            (
+                SITE + at,
+                Site {
+                    name,
+                    file,
+                    line: at,
+                },
+            )
+        }));
         let timeline = Timeline::new(true, reading(0), reading(0));
         let mut rows = Rows::new(timeline, &mut texts);
         let mut columns = Columns::anonymous(TableId::Bricks.schema()).unwrap();

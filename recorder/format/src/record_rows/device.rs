@@ -1,6 +1,6 @@
 //! Rows about devices: their work and waits for them.
 
-use super::{Rows, find, launch};
+use super::{Rows, find, has_place, launch, site};
 use crate::columns::Columns;
 use crate::record::{Record, device_timing, extension, row_id, unpair};
 use crate::ring::Origin;
@@ -39,11 +39,12 @@ impl Rows {
             device_timing::BOUND => (self.texts.bound, true),
             _ => (self.texts.host, false),
         };
+        let site = site(record.name, texts);
         let (start_ns, dur_ns) = self.interval(record);
         to.push(&KernelRow {
             id: own_id(origin, record),
             brick: (record.m[0] != 0).then_some(record.m[0]),
-            name: Text::from_number(record.name),
+            name: site.name,
             backend: Text::given(u64::from(record.backend)),
             thread: Some(record.parent),
             device: on_device(device),
@@ -60,6 +61,8 @@ impl Rows {
             work_source: declared,
             valid,
             reason: Text::given(record.m[2]),
+            file: has_place(record).then_some(site.file),
+            line: has_place(record).then_some(site.line),
             ..launch.row()
         });
     }

@@ -19,7 +19,7 @@ use crate::mapping::Mapping;
 use crate::ring::Ring;
 use crate::row_counters::RowCounters;
 use crate::schema::{TABLES, TableId};
-use crate::text::TextTable;
+use crate::text::{SITE, Site, Text, TextTable};
 use crate::timeline::{ClockReading, Knot};
 
 /// Counts of rows above this are not believed: two months of rows at a nanosecond each.
@@ -111,13 +111,22 @@ impl LiveFolder {
         max_name: u64,
         logged: &mut HashSet<(u32, u64)>,
     ) -> u64 {
-        let (mut names, mut odd) = (Vec::new(), 0);
+        let (mut names, mut sites, mut odd) = (Vec::new(), Vec::new(), 0);
         for entry in entries {
             match entry {
                 Entry::Name(number, text) if u64::from(number) < max_name => {
                     names.push((number, text));
                 }
                 Entry::Name(..) => odd += 1,
+                Entry::Site {
+                    number,
+                    name,
+                    file,
+                    line,
+                } => {
+                    let [name, file] = [name, file].map(Text::from_number);
+                    sites.push((number | SITE, Site { name, file, line }));
+                }
                 Entry::Clock { pair, knot } => {
                     self.pairs.push(pair);
                     self.knots.extend(knot);
@@ -166,6 +175,7 @@ impl LiveFolder {
             }
         }
         self.texts = names.into_iter().collect();
+        self.texts.add_sites(sites);
         odd
     }
 
@@ -272,7 +282,7 @@ fn has_rings(live: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::live::Log;
-    use crate::text::{Text, Texts};
+    use crate::text::Texts;
 
     #[test]
     fn a_name_of_a_number_beyond_the_log_is_left_out_and_told() {

@@ -8,7 +8,7 @@ use super::table::SalvageTables;
 use crate::record::{Record, extension, kind, unpair};
 use crate::record_rows::Rows;
 use crate::ring::{Origin, Ring, RingReader};
-use crate::text::{Text, Texts};
+use crate::text::{Site, Text, Texts};
 use crate::waiting_rows::RowOrigin;
 
 /// Ids in one record of [`kind::JOINS`] at most.
@@ -62,6 +62,15 @@ fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
     if first.kind == kind::JOINS && first.rows() > MAX_JOINS {
         return false;
     }
+    let site = match first.kind {
+        // Its depth stands there.
+        kind::TILE => Some(Site::default()),
+        _ => texts.site_of(first.name),
+    };
+    let Some(Site { name, file, .. }) = site else {
+        return false;
+    };
+    let name = u64::from(name.number());
     let mut known = |number: u64| {
         u32::try_from(number).is_ok_and(|number| texts.get(Text::from_number(number)).is_some())
     };
@@ -69,17 +78,14 @@ fn is_sound(group: &[Record], texts: &mut dyn Texts) -> bool {
         kind::TILE | kind::DEPENDS | kind::JOINS => true,
         kind::CHECKSUM => {
             let (dtype, shape) = unpair(first.m[2]);
-            [first.name, dtype, shape]
-                .into_iter()
-                .all(|name| known(name.into()))
+            known(name) && known(dtype.into()) && known(shape.into())
         }
-        kind::COUNTER => known(first.name.into()) && known(first.m[1]),
-        kind::DEVICE_WORK => {
-            known(first.name.into()) && known(first.backend.into()) && known(first.m[2])
-        }
-        _ => known(first.name.into()) && known(first.backend.into()),
+        kind::COUNTER => known(name) && known(first.m[1]),
+        kind::DEVICE_WORK => known(name) && known(first.backend.into()) && known(first.m[2]),
+        _ => known(name) && known(first.backend.into()),
     };
-    of_first
+    known(file.number().into())
+        && of_first
         && group[1..].iter().all(|more| match more.kind {
             extension::LABELS => known(more.m[0]) && known(more.m[1]),
             extension::PARENT..=extension::WORK => true,

@@ -1,0 +1,114 @@
+//! Names at places of the program: file and line come to a row with its name, by one number.
+//!
+//! A record has no room for a place, and most places begin rows of one name. So a name and the place that begins rows of
+//! it get a number together, a [`Site`], when they meet for the first time, and that number goes into the record as the
+//! name's would. Each thread finds it by the address of the place, which costs a brick nine instructions.
+
+use std::panic::Location;
+use std::ptr;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use super::{Key, Name, SITES, interner};
+use trueno_format::live;
+use trueno_format::text::Site;
+
+/// Sites that a thread finds by their address, more or less; others take some twenty times as long.
+const SLOTS: usize = 512;
+/// Slots that one may lie in.
+const PROBES: usize = 8;
+
+/// Filled once, and then never changed.
+#[derive(Clone, Copy)]
+struct Slot {
+    /// Null: free. Stored last, so that a signal handler that records meets nothing half done.
+    place: *const Location<'static>,
+    name: Name,
+    /// The name at that place.
+    site: Name,
+}
+
+/// Sites that one thread has met.
+pub(crate) struct MetSites([Slot; SLOTS]);
+
+impl Default for MetSites {
+    fn default() -> Self {
+        let free = Slot {
+            place: ptr::null(),
+            name: Name(0),
+            site: Name(0),
+        };
+        Self([free; SLOTS])
+    }
+}
+
+/// Where a site is looked for first. Where the compiler knows name and place, it knows this as well.
+#[inline(always)]
+fn first_slot(name: Name, place: &Location<'_>) -> usize {
+    (place.line().wrapping_add(name.number())) as usize % SLOTS
+}
+
+impl MetSites {
+    /// The name at that place, if it lies where it is looked for first.
+    #[inline(always)]
+    pub fn find(&self, name: Name, place: &'static Location<'static>) -> Option<Name> {
+        let slot = &self.0[first_slot(name, place)];
+        slot.find(name, place)
+    }
+
+    /// The name at that place.
+    pub fn find_or_add(&mut self, name: Name, place: &'static Location<'static>) -> Name {
+        let first = first_slot(name, place);
+        let slots = || (0..PROBES).map(|step| (first + step) % SLOTS);
+        if let Some(site) = slots().find_map(|at| self.0[at].find(name, place)) {
+            return site;
+        }
+        let site = name.at(place);
+        if let Some(at) = slots().find(|at| self.0[*at].place.is_null()) {
+            let slot = &mut self.0[at];
+            (slot.name, slot.site) = (name, site);
+            compiler_fence(Ordering::Release);
+            slot.place = place;
+        }
+        site
+    }
+}
+
+impl Slot {
+    #[inline(always)]
+    fn find(&self, name: Name, place: &'static Location<'static>) -> Option<Name> {
+        (ptr::eq(self.place, place) && self.name == name).then_some(self.site)
+    }
+}
+
+impl Name {
+    /// The name at a place of the program, for a record that makes a row with file and line.
+    pub(crate) fn at(self, place: &Location<'_>) -> Self {
+        self.at_line(place.file(), place.line())
+    }
+
+    /// As [`Name::at`], of a place that is told in words.
+    pub(crate) fn at_line(self, file: &str, line: u32) -> Self {
+        let site = Site {
+            name: self.text(),
+            file: Self::new(file).text(),
+            line,
+        };
+        let (hash, is_it) = (site.hash(), |other: &Site| *other == site);
+        let known = SITES.table().and_then(|table| table.find(hash, is_it));
+        Self::of_site(known.unwrap_or_else(|| insert(hash, site)))
+    }
+}
+
+#[cold]
+fn insert(hash: u64, site: Site) -> u32 {
+    let mut interner = interner();
+    if let Some(number) = interner.sites.find(hash, |other| *other == site) {
+        return number;
+    }
+    let number = interner.sites.next();
+    for run in &interner.lives {
+        run.log(&[live::Entry::site(number, site)]);
+    }
+    interner.sites.add(site);
+    number
+}
