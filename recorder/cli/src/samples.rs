@@ -43,7 +43,8 @@ pub fn run(command: &[OsString], hz: u32, output: &Path, strict: bool) -> Result
              (hint: /proc/sys/kernel/perf_event_paranoid of 1 or less allows it)",
         );
     }
-    let is_whole = sampled.failure.is_none() && sampled.counts.lost == 0;
+    let is_whole =
+        sampled.failure.is_none() && sampled.counts.lost + sampled.counts.lost_switches == 0;
     if let Some(failure) = sampled.failure {
         say(&format!(
             "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
@@ -67,6 +68,7 @@ fn tell(counts: &Counts, output: &Path) {
         cut,
         unnamed,
         waits,
+        lost_switches,
         ..
     } = counts;
     say(&format!(
@@ -89,6 +91,11 @@ fn tell(counts: &Counts, output: &Path) {
     if *lost > 0 {
         say(&format!(
             "warning: {lost} samples found no room, and have no row (hint: fewer: --sample=99)"
+        ));
+    }
+    if *lost_switches > 0 {
+        say(&format!(
+            "warning: the kernel had no room for {lost_switches} switches of a processor: waits around them are not known"
         ));
     }
     if *throttled > 0 {

@@ -1,7 +1,7 @@
 //! What the kernel's events have to tell, in order of time.
 
 use std::collections::BTreeMap;
-use std::io::PipeReader;
+use std::io::{self, PipeReader};
 use std::os::fd::{AsRawFd, RawFd};
 
 use libc::pid_t;
@@ -12,9 +12,8 @@ use crate::opening::{Occasion, Opened, is_forbidden, open};
 
 /// Samples of a process, of its threads and of all that it begins.
 pub(crate) struct Counters {
-    runs: Opened,
-    /// Not there where this user may not sample the kernel, or is allowed too little memory.
-    leaves: Option<Opened>,
+    /// Places before what happens there: a thread is somewhere, then gives its processor up.
+    opened: Vec<(Occasion, Opened)>,
     /// False where only the program's own code may be sampled, and not the kernel's for it.
     pub sees_kernel: bool,
     /// Told, and perhaps after others that are still to be told.
@@ -28,16 +27,26 @@ pub(crate) struct Counters {
 impl Counters {
     /// Begins to count when the process runs another program.
     pub fn open(process: pid_t, hz: u32) -> Result<Self, Error> {
-        let occasion = Occasion::Runs(hz);
-        let (runs, sees_kernel) = match open(process, occasion, true) {
+        let with_kernel = || -> io::Result<Vec<(Occasion, Opened)>> {
+            let mut all = Vec::new();
+            for occasion in [Occasion::Runs(hz), Occasion::Switches] {
+                all.push((occasion, open(process, occasion, true)?));
+            }
+            if let Ok(leaves) = open(process, Occasion::Leaves, true) {
+                all.insert(0, (Occasion::Leaves, leaves));
+            }
+            Ok(all)
+        };
+        let (opened, sees_kernel) = match with_kernel() {
             Ok(opened) => (opened, true),
-            Err(error) if is_forbidden(&error) => (open(process, occasion, false)?, false),
+            Err(error) if is_forbidden(&error) => {
+                let occasion = Occasion::RunsAndSwitches(hz);
+                (vec![(occasion, open(process, occasion, false)?)], false)
+            }
             Err(error) => return Err(error.into()),
         };
-        let leaves = sees_kernel.then(|| open(process, Occasion::Leaves, true));
         Ok(Self {
-            runs,
-            leaves: leaves.and_then(Result::ok),
+            opened,
             sees_kernel,
             waiting: BTreeMap::new(),
             told: 0,
@@ -48,7 +57,8 @@ impl Counters {
 
     /// True where it is known in which call and function a thread waited.
     pub fn sees_waits(&self) -> bool {
-        self.leaves.is_some()
+        let mut all = self.opened.iter();
+        all.any(|(occasion, _)| *occasion == Occasion::Leaves)
     }
 
     /// Waits until there is much to read, for some time, or until a pipe is closed: then it gives true.
@@ -59,8 +69,7 @@ impl Counters {
             revents: 0,
         };
         let mut all = vec![poll(ended.as_raw_fd())];
-        let opened = std::iter::once(&self.runs).chain(&self.leaves);
-        let samplers = opened.flat_map(|opened| &opened.samplers);
+        let samplers = self.opened.iter().flat_map(|(_, opened)| &opened.samplers);
         all.extend(samplers.map(|sampler| poll(sampler.as_raw_fd())));
         let ready = |all: &mut [libc::pollfd]| {
             // SAFETY: the list is valid for the call, and as long as is said.
@@ -76,8 +85,7 @@ impl Counters {
     /// Reads all there is, and takes what is known to be in order: all of before the last call, at the end everything.
     pub fn take(&mut self, is_end: bool) -> Vec<(u64, Event)> {
         let now_ns = now_ns();
-        let opened = std::iter::once(&mut self.runs).map(|opened| (opened, false));
-        for (opened, leaves) in opened.chain(self.leaves.iter_mut().map(|opened| (opened, true))) {
+        for (occasion, opened) in &mut self.opened {
             for sampler in &mut opened.samplers {
                 while let Some(record) = sampler.next_record() {
                     let Some(Timed { time_ns, event }) = parse(&record, &opened.config) else {
@@ -85,10 +93,13 @@ impl Counters {
                     };
                     let event = match event {
                         Event::Other => continue,
-                        Event::Sample(raw) if leaves => Event::Leaves(raw),
-                        // Those waits have no stack.
-                        Event::Lost(_) | Event::Throttled if leaves => continue,
-                        event => event,
+                        event => match (*occasion, event) {
+                            (Occasion::Leaves, Event::Sample(raw)) => Event::Leaves(raw),
+                            // Those waits have no stack.
+                            (Occasion::Leaves, _) => continue,
+                            (Occasion::Switches, Event::Lost(count)) => Event::LostSwitches(count),
+                            (_, event) => event,
+                        },
                     };
                     self.last_ns = time_ns.unwrap_or(self.last_ns);
                     self.waiting.insert((self.last_ns, self.told), event);

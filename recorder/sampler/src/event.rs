@@ -79,6 +79,8 @@ pub(crate) enum Event {
     Ended(ThreadOf),
     /// Samples and others that found no room.
     Lost(u64),
+    /// Switches that found no room.
+    LostSwitches(u64),
     /// The kernel paused sampling, as it takes too much of the machine.
     Throttled,
     Other,

@@ -24,13 +24,20 @@ const ROOMS_BYTES: [(usize, u32); 6] = [
 /// As it, of threads that give their processor up: there may be many thousands in a second.
 const WAITING_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 16 << 10), (1 << 20, 8 << 10)];
 
+/// Room for switches, which are short.
+const SWITCHES_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 0), (1 << 20, 0)];
+
 /// An occasion at which the kernel takes a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Occasion {
-    /// So many times in a second of CPU time. These events also tell of mappings, threads and switches.
+    /// So many times in a second of CPU time. These events also tell of mappings and threads.
     Runs(u32),
+    /// As it, and these events tell of switches too, where users may not have room for more events.
+    RunsAndSwitches(u32),
     /// Each time that a thread gives its processor up.
     Leaves,
+    /// Never: these events tell of switches.
+    Switches,
 }
 
 /// Events of one occasion, one for each processor.
@@ -44,7 +51,8 @@ pub(crate) fn open(process: pid_t, occasion: Occasion, with_kernel: bool) -> io:
     let mut samplers = Vec::new();
     let mut config = None;
     let rooms_bytes = match occasion {
-        Occasion::Runs(_) => &ROOMS_BYTES[..],
+        Occasion::Runs(_) | Occasion::RunsAndSwitches(_) => &ROOMS_BYTES[..],
+        Occasion::Switches => &SWITCHES_ROOMS_BYTES[..],
         Occasion::Leaves => &WAITING_ROOMS_BYTES[..],
     };
     'processors: for processor in processors()? {
@@ -78,17 +86,21 @@ fn builder(
     with_kernel: bool,
 ) -> Builder<'static> {
     let (event, period) = match occasion {
-        Occasion::Runs(hz) => (Software::CPU_CLOCK, u64::from(1_000_000_000 / hz)),
+        Occasion::Runs(hz) | Occasion::RunsAndSwitches(hz) => {
+            (Software::CPU_CLOCK, u64::from(1_000_000_000 / hz))
+        }
         Occasion::Leaves => (Software::CONTEXT_SWITCHES, 1),
+        Occasion::Switches => (Software::DUMMY, 1),
     };
-    let tells_all = matches!(occasion, Occasion::Runs(_));
-    let fields = SampleFlag::TID
-        | SampleFlag::TIME
-        | SampleFlag::CPU
-        | SampleFlag::PERIOD
-        | SampleFlag::REGS_USER
-        | SampleFlag::STACK_USER
-        | SampleFlag::CALLCHAIN;
+    let tells_threads = matches!(occasion, Occasion::Runs(_) | Occasion::RunsAndSwitches(_));
+    let tells_switches = matches!(occasion, Occasion::RunsAndSwitches(_) | Occasion::Switches);
+    let mut fields = SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU;
+    if occasion != Occasion::Switches {
+        fields |= SampleFlag::PERIOD
+            | SampleFlag::REGS_USER
+            | SampleFlag::STACK_USER
+            | SampleFlag::CALLCHAIN;
+    }
     let mut builder = Builder::new(event);
     builder
         .observe_pid(process)
@@ -102,12 +114,12 @@ fn builder(
         .sample(fields)
         .sample_id_all(true)
         .sample_regs_user(registers::MASK)
-        .mmap(tells_all)
-        .mmap2(tells_all)
-        .comm(tells_all)
-        .comm_exec(tells_all)
-        .task(tells_all)
-        .context_switch(tells_all)
+        .mmap(tells_threads)
+        .mmap2(tells_threads)
+        .comm(tells_threads)
+        .comm_exec(tells_threads)
+        .task(tells_threads)
+        .context_switch(tells_switches)
         .clockid(Clock::MONOTONIC);
     // Totals are not read, and are not to be had of inherited counters on some kernels.
     builder.attrs_mut().read_format = 0;

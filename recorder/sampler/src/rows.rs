@@ -37,6 +37,8 @@ pub struct Counts {
     pub unnamed: u64,
     /// Stretches in which a thread did not run.
     pub waits: u64,
+    /// Switches that the kernel had no room for: what threads did around them is not known.
+    pub lost_switches: u64,
 }
 
 /// A sample, ready to be written.
@@ -328,9 +330,15 @@ impl Rows {
             self.thread_row(thread)?;
         }
         let Counts {
-            lost, throttled, ..
+            lost,
+            lost_switches,
+            throttled,
+            ..
         } = self.counts;
         self.run.drop_rows(TableId::Samples, lost);
+        // A wait lies between two.
+        self.run
+            .drop_rows(TableId::Syncs, lost_switches.div_ceil(2));
         if throttled > 0 {
             let text = format!("the kernel paused sampling {throttled} times, as it took too long");
             self.run.run().problems.push(text);

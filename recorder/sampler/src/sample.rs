@@ -51,6 +51,7 @@ enum Told {
     Wait(Wait),
     Ran(CpuTime),
     Lost(u64),
+    LostSwitches(u64),
     Throttled,
     End(u64),
 }
@@ -245,6 +246,10 @@ impl Reader {
                 self.waits.lost();
                 vec![Told::Lost(count)]
             }
+            Event::LostSwitches(count) => {
+                self.waits.lost();
+                vec![Told::LostSwitches(count)]
+            }
             Event::Throttled => vec![Told::Throttled],
             Event::Other => Vec::new(),
         }
@@ -271,6 +276,7 @@ fn write(
             Told::Wait(wait) => rows.wait(&wait, modules)?,
             Told::Ran(time) => rows.cpu_time(&time)?,
             Told::Lost(count) => rows.counts.lost += count,
+            Told::LostSwitches(count) => rows.counts.lost_switches += count,
             Told::Throttled => rows.counts.throttled += 1,
             Told::End(at_ns) => end_ns = at_ns,
         }
