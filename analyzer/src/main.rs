@@ -9,6 +9,7 @@ use clap::{CommandFactory, Parser};
 use trueno_analyze::cli::{Cli, Color};
 use trueno_analyze::commands;
 use trueno_analyze::project::with_project;
+use trueno_host::plugin::OwnOutput;
 use trueno_model::exit;
 use trueno_model::width::{is_hidden, printable};
 use trueno_render::style::Meaning;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
             let palette = commands::palette(color, std::io::stderr().is_terminal());
             let lead = palette.paint(Meaning::Error, "error:");
             // With standard error gone there is nobody left to tell.
-            let _ = writeln!(std::io::stderr(), "{lead} {}", lines(&told(&error)));
+            let _ = writeln!(OwnOutput::Stderr, "{lead} {}", lines(&told(&error)));
             ExitCode::from(exit::CANNOT_ANALYSE)
         }
     }

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use trueno_compare::check::{Outcome, Status};
+use trueno_host::plugin::OwnOutput;
 use trueno_model::{Report, Severity};
 use trueno_render::annotations::{Weight, github};
 
@@ -51,5 +52,5 @@ pub(super) fn outcomes(outcomes: &[Outcome], run: &str) {
 
 fn say(weight: Weight, title: &str, message: &str) {
     // With standard error gone there is nobody left to tell.
-    let _ = writeln!(std::io::stderr(), "{}", github(weight, title, message));
+    let _ = writeln!(OwnOutput::Stderr, "{}", github(weight, title, message));
 }

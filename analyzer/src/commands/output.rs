@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use trueno_engine::run::is_run;
+use trueno_host::plugin::OwnOutput;
 use trueno_render::style::Palette;
 
 use super::interrupt::RemovedOnInterrupt;
@@ -163,7 +164,7 @@ impl Output {
         let cannot = |path: &Path| format!("{}: cannot be written", path.display());
         match self {
             Output::Stdout => {
-                let mut to = BufWriter::new(io::stdout().lock());
+                let mut to = BufWriter::new(OwnOutput::Stdout);
                 write(&mut to).and_then(|()| to.flush())?;
                 Ok(())
             }

@@ -1,9 +1,10 @@
 //! Messages on standard error.
 
+use std::io::Write;
 use std::path::Path;
 
 use trueno_engine::run::Run;
-use trueno_host::plugin::write_to_own_stderr;
+use trueno_host::plugin::OwnOutput;
 use trueno_model::width::printable;
 use trueno_render::style::{Meaning, Palette};
 
@@ -71,6 +72,7 @@ impl Stderr {
     fn say(&self, meaning: Meaning, lead: &str, text: &str) {
         let text = printable(text);
         // With standard error gone there is nobody left to tell.
-        let _ = write_to_own_stderr(&format!("{} {text}\n", self.palette.paint(meaning, lead)));
+        let line = format!("{} {text}\n", self.palette.paint(meaning, lead));
+        let _ = OwnOutput::Stderr.write_all(line.as_bytes());
     }
 }

@@ -1,7 +1,8 @@
 //! Standard output: its colours, its width, and writing to it.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 
+use trueno_host::plugin::OwnOutput;
 use trueno_render::style::Palette;
 use trueno_render::terminal;
 
@@ -25,7 +26,7 @@ pub(super) fn is_coloured(color: Color, is_terminal: bool) -> bool {
 
 /// Tells whether a person reads standard output as it comes.
 pub(super) fn on_terminal() -> bool {
-    io::stdout().is_terminal()
+    OwnOutput::Stdout.is_terminal()
 }
 
 /// Columns of a page: as asked for, else those of the terminal, else the fewest.
@@ -33,7 +34,7 @@ pub(super) fn page_width(asked: Option<u16>) -> usize {
     let fewest = *terminal::WIDTHS.start();
     match asked {
         Some(width) => usize::from(width),
-        None if on_terminal() => terminal_size::terminal_size()
+        None if on_terminal() => terminal_size::terminal_size_of(OwnOutput::Stdout)
             .map_or(fewest, |(width, _)| usize::from(width.0))
             .max(fewest),
         None => fewest,
@@ -42,7 +43,7 @@ pub(super) fn page_width(asked: Option<u16>) -> usize {
 
 /// Standard output, all at once: a report is data, and a broken pipe is an error to be seen.
 pub(super) fn to_stdout(bytes: &[u8]) -> io::Result<()> {
-    let mut out = io::stdout().lock();
+    let mut out = OwnOutput::Stdout;
     out.write_all(bytes)?;
     out.flush()
 }

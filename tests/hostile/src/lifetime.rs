@@ -168,6 +168,18 @@ pub fn leave_a_thread(run: &mut Run) -> Result<()> {
     sin::behave(run)
 }
 
+/// A thread writes when the run is over.
+pub fn write_late(run: &mut Run) -> Result<()> {
+    sin::behave(run)?;
+    std::thread::spawn(|| {
+        loop {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+            eprint!("late{}", sin::ESCAPES);
+        }
+    });
+    Ok(())
+}
+
 /// Calls the kernel as a program of 32 bits does: a filter by numbers of 64 bits would read another name.
 pub fn call_as_32_bits() -> Result<()> {
     #[cfg(target_arch = "x86_64")]

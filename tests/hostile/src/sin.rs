@@ -197,6 +197,8 @@ pub enum Sin {
     ErrorWithEscapes,
     /// Writes such a text to standard error, then behaves.
     StderrWithEscapes,
+    /// Leaves a thread that writes such a text to standard error, once the run is over and to the end of the process.
+    WriteLate,
 }
 
 /// Behaves: hands its input on.
@@ -384,6 +386,7 @@ pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
             eprint!("{ESCAPES}");
             behave(run)
         }
+        Sin::WriteLate => lifetime::write_late(run),
     }
 }
 

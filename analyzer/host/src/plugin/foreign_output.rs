@@ -1,103 +1,105 @@
 //! Output of plugins that do not ship, from within this process: a terminal gets it line by line, marked, without what
 //! could move its cursor, change its colours or pass for a line of ours.
 //!
-//! While such a library is loaded or called, standard output and error are a pipe. Its other end is read by a process
-//! that was forked for that: so the last words of a plugin that ends the analyzer are there too.
+//! From the first such library on, standard output and error are a pipe, to the end of the process: a thread that a
+//! plugin has left behind writes whenever it likes. What the analyzer says itself goes by [`OwnOutput`]. The other end of
+//! the pipe is read by a process that was forked for that: so the last words of a plugin that ends the analyzer are there
+//! too.
 
 use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::OnceLock;
 
 use trueno_model::width::is_hidden;
 
+use super::own_output::OwnOutput;
+
 /// Begins each line that a plugin has written.
 const MARK: &[u8] = b"plugin output: ";
-/// Standard output and error.
-const REDIRECTED: [RawFd; 2] = [libc::STDOUT_FILENO, libc::STDERR_FILENO];
 /// Bytes read at once.
 const READ_BYTES: usize = 4096;
+/// Time that a line without an end is waited for: whole lines do not mix with those of the analyzer.
+const LINE_MS: libc::c_int = 200;
 
-/// The pipe, and who needs it.
+/// Standard output and error, which are a plugin's.
 struct Redirection {
-    /// Calls that go on.
-    calls: usize,
-    /// The way to the process that cleans; `None`: none was needed yet.
-    pipe: Option<OwnedFd>,
-    /// The output and error of the analyzer, while the plugins' are in their places.
-    own: Option<[File; 2]>,
+    /// The way to the process that cleans.
+    pipe: OwnedFd,
+    stdout: File,
+    stderr: File,
 }
 
-static REDIRECTION: Mutex<Redirection> = Mutex::new(Redirection {
-    calls: 0,
-    pipe: None,
-    own: None,
-});
+/// `None`: without a pipe or a process to read it all stays as it is, and a plugin runs rather unmarked than not at all.
+static REDIRECTION: OnceLock<Option<Redirection>> = OnceLock::new();
 
-fn redirection() -> MutexGuard<'static, Redirection> {
-    REDIRECTION.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// As long as one lives, what is written to standard output and error is taken for that of a plugin.
+/// As long as one lives, a library that does not ship is loaded or called.
 pub(super) struct ForeignOutput(());
 
 impl ForeignOutput {
-    /// Without a pipe or a process to read it, all stays as it is: a plugin runs rather unmarked than not at all.
+    /// Redirects standard output and error, unless they are already.
     pub(super) fn begin() -> ForeignOutput {
-        let mut redirection = redirection();
-        if redirection.calls == 0 {
-            let _ = redirection.start();
-        }
-        redirection.calls += 1;
+        REDIRECTION.get_or_init(|| Redirection::start().ok());
         ForeignOutput(())
     }
 }
 
 impl Drop for ForeignOutput {
     fn drop(&mut self) {
-        let mut redirection = redirection();
-        redirection.calls -= 1;
-        if redirection.calls == 0 {
-            redirection.stop();
-        }
+        // So that it stands where it was written.
+        flush();
     }
 }
 
 impl Redirection {
-    fn start(&mut self) -> io::Result<()> {
+    fn start() -> io::Result<Redirection> {
         flush();
-        if self.pipe.is_none() {
-            self.pipe = Some(start_cleaner()?);
-        }
-        let own = [duplicate(REDIRECTED[0])?, duplicate(REDIRECTED[1])?];
-        if let Some(pipe) = &self.pipe {
-            for place in REDIRECTED {
-                replace(place, pipe.as_raw_fd())?;
-            }
-        }
-        self.own = Some(own.map(File::from));
-        Ok(())
+        let redirection = Redirection {
+            pipe: start_cleaner()?,
+            stdout: duplicate(libc::STDOUT_FILENO)?.into(),
+            stderr: duplicate(libc::STDERR_FILENO)?.into(),
+        };
+        redirection.to_pipe()?;
+        Ok(redirection)
     }
 
-    fn stop(&mut self) {
-        flush();
-        if let Some(own) = self.own.take() {
-            for (place, own) in REDIRECTED.into_iter().zip(&own) {
-                // It was there before: there is nothing that could refuse it.
-                let _ = replace(place, own.as_raw_fd());
-            }
-        }
+    fn to_pipe(&self) -> io::Result<()> {
+        replace(libc::STDOUT_FILENO, self.pipe.as_raw_fd())?;
+        replace(libc::STDERR_FILENO, self.pipe.as_raw_fd())
     }
 }
 
-/// Writes to the analyzer's own standard error, wherever a plugin's goes now.
-///
-/// # Errors
-/// It cannot be written to.
-pub fn write_to_own_stderr(text: &str) -> io::Result<()> {
-    match &redirection().own {
-        Some([_, own]) => (&*own).write_all(text.as_bytes()),
-        None => io::stderr().write_all(text.as_bytes()),
+/// The analyzer's own output, where its descriptor is that of plugins.
+pub(super) fn own(output: OwnOutput) -> Option<&'static File> {
+    let redirection = REDIRECTION.get()?.as_ref()?;
+    Some(match output {
+        OwnOutput::Stdout => &redirection.stdout,
+        OwnOutput::Stderr => &redirection.stderr,
+    })
+}
+
+/// As long as it lives, standard output and error are the analyzer's own again: for a screen that is drawn by others.
+pub struct OwnScreen(());
+
+impl OwnScreen {
+    /// Takes them back, if plugins have them.
+    pub fn take() -> OwnScreen {
+        if let Some(Some(redirection)) = REDIRECTION.get() {
+            flush();
+            // They were there before: there is nothing that could refuse it.
+            let _ = replace(libc::STDOUT_FILENO, redirection.stdout.as_raw_fd());
+            let _ = replace(libc::STDERR_FILENO, redirection.stderr.as_raw_fd());
+        }
+        OwnScreen(())
+    }
+}
+
+impl Drop for OwnScreen {
+    fn drop(&mut self) {
+        if let Some(Some(redirection)) = REDIRECTION.get() {
+            flush();
+            let _ = redirection.to_pipe();
+        }
     }
 }
 
@@ -155,6 +157,10 @@ fn clean_to_the_end(read: RawFd) -> ! {
     let mut held = 0;
     let mut out = Marked::default();
     loop {
+        if out.is_in_line && !is_readable_soon() {
+            out.end_line();
+            out.flush();
+        }
         // SAFETY: room for so many bytes behind those that are held.
         let got = unsafe {
             let to = bytes.as_mut_ptr().add(held).cast();
@@ -179,7 +185,18 @@ fn clean_to_the_end(read: RawFd) -> ! {
     }
 }
 
-/// Marked lines on their way out.
+/// False where nothing comes within [`LINE_MS`].
+fn is_readable_soon() -> bool {
+    let mut input = libc::pollfd {
+        fd: libc::STDIN_FILENO,
+        events: libc::POLLIN,
+        revents: 0,
+    };
+    // SAFETY: one entry, which lives for the call.
+    unsafe { libc::poll(&mut input, 1, LINE_MS) != 0 }
+}
+
+/// Marked lines on their way out, which they go whole.
 struct Marked {
     bytes: [u8; 2 * READ_BYTES],
     length: usize,
@@ -224,7 +241,7 @@ impl Marked {
             }
         }
         if is_end && self.is_in_line {
-            self.put_text("\n");
+            self.end_line();
         }
         0
     }
@@ -239,8 +256,7 @@ impl Marked {
             // A number is written without asking for memory.
             let _ = match c {
                 '\n' => {
-                    self.is_in_line = false;
-                    self.add(b"\n");
+                    self.end_line();
                     Ok(())
                 }
                 '\t' => self.write_char(' '),
@@ -253,18 +269,41 @@ impl Marked {
         }
     }
 
+    /// Adds to a line, one byte less than there is room for.
     fn add(&mut self, bytes: &[u8]) {
-        if self.length + bytes.len() > self.bytes.len() {
+        let is_full = |out: &Self| out.length + bytes.len() >= out.bytes.len();
+        if is_full(self) {
             self.flush();
         }
+        if is_full(self) {
+            // All of it is one line: it goes on as another.
+            self.end_line();
+            self.flush();
+            self.push(MARK);
+            self.is_in_line = true;
+        }
+        self.push(bytes);
+    }
+
+    /// There is always room for it.
+    fn end_line(&mut self) {
+        self.push(b"\n");
+        self.is_in_line = false;
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
         if let Some(place) = self.bytes.get_mut(self.length..self.length + bytes.len()) {
             place.copy_from_slice(bytes);
             self.length += bytes.len();
         }
     }
 
+    /// Writes the lines that have an end.
     fn flush(&mut self) {
-        let mut rest = self.bytes.get(..self.length).unwrap_or_default();
+        let all = self.bytes.get(..self.length).unwrap_or_default();
+        let end = all.iter().rposition(|byte| *byte == b'\n');
+        let end = end.map_or(0, |at| at + 1);
+        let mut rest = self.bytes.get(..end).unwrap_or_default();
         #[cfg(test)]
         if let Some(into) = &mut self.into {
             into.extend_from_slice(rest);
@@ -281,7 +320,8 @@ impl Marked {
                 Err(_) => break,
             }
         }
-        self.length = 0;
+        self.bytes.copy_within(end..self.length, 0);
+        self.length -= end;
     }
 }
 
@@ -328,7 +368,34 @@ mod tests {
             marked(&[b"\xff\xc3", b"x\xe7"]),
             "plugin output: \u{fffd}\u{fffd}x\u{fffd}\n"
         );
-        let long = vec![b'x'; 3 * READ_BYTES];
-        assert_eq!(marked(&[&long]).len(), MARK.len() + long.len() + 1);
+    }
+
+    #[test]
+    fn lines_go_out_whole_or_as_several() {
+        let mut out = Marked {
+            into: Some(Vec::new()),
+            ..Marked::default()
+        };
+        out.put(b"one\ntw", false);
+        out.flush();
+        assert_eq!(out.into.as_deref().unwrap(), b"plugin output: one\n");
+        out.put(b"o\n", false);
+        out.flush();
+        let both = b"plugin output: one\nplugin output: two\n";
+        assert_eq!(out.into.as_deref().unwrap(), both);
+
+        for length in 2 * READ_BYTES - 40..2 * READ_BYTES + 40 {
+            for end in ["", "\n", "\u{202e}\n"] {
+                let long = "x".repeat(length) + end;
+                let shown = marked(&[long.as_bytes()]);
+                let lines: Vec<_> = shown.lines().collect();
+                assert!(lines.len() <= 2, "{length}");
+                let parts = lines
+                    .iter()
+                    .map(|line| line.strip_prefix("plugin output: "));
+                let whole: String = parts.map(|part| part.expect("a mark")).collect();
+                assert_eq!(whole, long.trim_end().replace('\u{202e}', "\\u{202e}"));
+            }
+        }
     }
 }

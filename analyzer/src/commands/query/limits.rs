@@ -1,8 +1,10 @@
 //! Limits of a query: a text of a line can ask for more time and memory than there is.
 
-use std::io::{self, Write};
+use std::io::Write;
+use std::os::fd::AsRawFd;
 use std::time::Duration;
 
+use trueno_host::plugin::OwnOutput;
 use trueno_host::plugin::isolate::memory_of_this_machine;
 use trueno_model::exit;
 
@@ -14,7 +16,7 @@ pub(super) fn end_after(time: Duration) {
     let wait = move || {
         std::thread::sleep(time);
         let _ = writeln!(
-            io::stderr(),
+            OwnOutput::Stderr,
             "error: the query was stopped after {time:?}, its time limit (hint: --timeout TIME)"
         );
         std::process::exit(exit::CANNOT_ANALYSE.into());
@@ -39,7 +41,11 @@ pub(super) fn limit_memory(bytes: Option<u64>) {
     let end = || {
         // SAFETY: both calls are allowed in signal handlers, and the text lives for ever.
         unsafe {
-            libc::write(libc::STDERR_FILENO, WORDS.as_ptr().cast(), WORDS.len());
+            libc::write(
+                OwnOutput::Stderr.as_raw_fd(),
+                WORDS.as_ptr().cast(),
+                WORDS.len(),
+            );
             libc::_exit(i32::from(exit::CANNOT_ANALYSE));
         }
     };

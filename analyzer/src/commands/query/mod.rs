@@ -31,7 +31,7 @@ use super::output::Output;
 use super::runs::Runs;
 use super::search::gather;
 use super::stderr::Stderr;
-use super::stdout::page_width;
+use super::stdout::{on_terminal, page_width};
 use crate::cli::{NamedRun, QueryArgs, QueryFormat};
 
 /// Tables that are computed when a query names them stand behind it.
@@ -39,7 +39,7 @@ const COMPUTED: &str = "timeline";
 
 /// Runs one query and prints its rows; without one on a terminal, those that are typed there.
 pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
-    if args.sql.is_none() && io::stdin().is_terminal() && io::stdout().is_terminal() {
+    if args.sql.is_none() && io::stdin().is_terminal() && on_terminal() {
         let source = Source::open(args, None, runs, stderr)?;
         return session(source, args.top, stderr);
     }

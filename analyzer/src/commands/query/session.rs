@@ -7,12 +7,13 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use trueno_engine::query::output;
+use trueno_host::plugin::OwnOutput;
 use trueno_model::{exit, width};
 
 use super::Source;
 use super::line::{Line, Pressed};
 use crate::commands::stderr::Stderr;
-use crate::commands::stdout::page_width;
+use crate::commands::stdout::{page_width, to_stdout};
 use crate::commands::terminal_modes;
 use crate::commands::tui::keys::{Key, keys};
 
@@ -37,7 +38,8 @@ pub(super) fn session(mut source: Source<'_>, top: usize, stderr: &Stderr) -> an
     let history = history.unwrap_or_default();
     let mut line = Line::new(history.lines().map(str::to_owned).collect());
     let words = words(&source);
-    eprintln!("SQL over {}; .help tells more", source.shown());
+    let about = format!("SQL over {}; .help tells more\n", source.shown());
+    OwnOutput::Stderr.write_all(about.as_bytes())?;
     let mut typed = VecDeque::new();
     let mut statement = String::new();
     loop {
@@ -52,10 +54,10 @@ pub(super) fn session(mut source: Source<'_>, top: usize, stderr: &Stderr) -> an
         match (statement.is_empty(), text.trim()) {
             (true, "") => continue,
             (true, ".quit" | ".exit") => break,
-            (true, ".help") => println!("{HELP}"),
+            (true, ".help") => say(&format!("{HELP}\n"))?,
             (true, ".tables") => {
                 let tables: Vec<&str> = source.database.table_names().collect();
-                println!("{}", tables.join("\n"));
+                say(&format!("{}\n", tables.join("\n")))?;
             }
             (true, command) if command.starts_with('.') => match command.split_once(' ') {
                 Some((".columns", table)) => {
@@ -63,7 +65,7 @@ pub(super) fn session(mut source: Source<'_>, top: usize, stderr: &Stderr) -> an
                     match source.collect(&sql) {
                         Ok(frame) => {
                             for column in frame.columns() {
-                                println!("{}  {}", column.name(), column.dtype());
+                                say(&format!("{}  {}\n", column.name(), column.dtype()))?;
                             }
                         }
                         Err(why) => stderr.fail(&format!("{why:#}")),
@@ -78,7 +80,7 @@ pub(super) fn session(mut source: Source<'_>, top: usize, stderr: &Stderr) -> an
                     let sql = std::mem::take(&mut statement);
                     let sql = sql.trim().trim_end_matches(';');
                     match source.collect(sql) {
-                        Ok(frame) => print!("{}", output::table(&frame, page_width(None), top)),
+                        Ok(frame) => say(&output::table(&frame, page_width(None), top))?,
                         Err(why) => stderr.fail(&format!("{why:#}")),
                     }
                 }
@@ -108,11 +110,6 @@ fn read(
 ) -> io::Result<Read> {
     let prompt = if is_new { "sql> " } else { "...> " };
     let _raw = Raw(terminal_modes::raw()?);
-    let say = |text: &str| -> io::Result<()> {
-        let mut out = io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
-    };
     loop {
         show(prompt, line)?;
         let key = match typed.pop_front() {
@@ -153,6 +150,10 @@ impl Drop for Raw {
     }
 }
 
+fn say(text: &str) -> io::Result<()> {
+    to_stdout(text.as_bytes())
+}
+
 /// Draws the line, of a long one the part around the cursor.
 fn show(prompt: &str, line: &Line) -> io::Result<()> {
     let (letters, at) = line.shown();
@@ -162,13 +163,10 @@ fn show(prompt: &str, line: &Line) -> io::Result<()> {
     let part: String = part.iter().collect();
     let before: String = letters[from..at].iter().collect();
     let column = prompt.len() + width::measure(&before);
-    let mut out = io::stdout().lock();
-    write!(
-        out,
+    say(&format!(
         "\r\x1b[K{prompt}{}\r\x1b[{column}C",
         width::printable(&part)
-    )?;
-    out.flush()
+    ))
 }
 
 /// Words that a tab completes: tables, their columns, and words of SQL.

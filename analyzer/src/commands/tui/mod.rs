@@ -27,7 +27,7 @@ use trueno_plugin::agreeing;
 use super::graph_input::{GraphInput, Want};
 use super::runs::Runs;
 use super::stderr::Stderr;
-use super::stdout::is_coloured;
+use super::stdout::{is_coloured, on_terminal};
 use crate::cli::{Color, TuiArgs};
 
 const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from (hint: `trueno-analyze tree RUN` prints the same, `dot` draws it)";
@@ -35,7 +35,7 @@ const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from
 /// Shows the graph until the user has seen enough. No row at all is exit code 3.
 pub fn tui(args: &TuiArgs, color: Color, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    if dumb || !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+    if dumb || !io::stdin().is_terminal() || !on_terminal() {
         bail!(NO_TERMINAL);
     }
     let look = GraphInput::open(
@@ -79,6 +79,9 @@ pub fn tui(args: &TuiArgs, color: Color, runs: &Runs<'_>, stderr: &Stderr) -> an
 
 #[cfg(unix)]
 fn run(model: &Model<'_>, looks: Looks) -> anyhow::Result<u8> {
+    // Who draws it asks the descriptor of standard output.
+    #[cfg(target_os = "linux")]
+    let _screen = trueno_host::plugin::OwnScreen::take();
     if terminal::show(model, looks)? {
         bail!("stopped by a signal");
     }

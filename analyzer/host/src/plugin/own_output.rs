@@ -1,0 +1,72 @@
+//! The analyzer's own output: standard output and error, also where plugins that were loaded into this process have
+//! theirs redirected.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+
+/// Standard output or error of the analyzer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OwnOutput {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+impl OwnOutput {
+    /// Its file, once the descriptor is that of plugins.
+    fn file(self) -> Option<&'static File> {
+        #[cfg(target_os = "linux")]
+        return super::foreign_output::own(self);
+        #[cfg(not(target_os = "linux"))]
+        None
+    }
+
+    /// Tells whether it is a terminal.
+    pub fn is_terminal(self) -> bool {
+        self.as_fd().is_terminal()
+    }
+
+    /// Its number in every process.
+    pub(super) fn descriptor(self) -> RawFd {
+        match self {
+            OwnOutput::Stdout => libc::STDOUT_FILENO,
+            OwnOutput::Stderr => libc::STDERR_FILENO,
+        }
+    }
+}
+
+impl AsFd for OwnOutput {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self.file() {
+            Some(file) => file.as_fd(),
+            // SAFETY: nobody closes it.
+            None => unsafe { BorrowedFd::borrow_raw(self.descriptor()) },
+        }
+    }
+}
+
+impl AsRawFd for OwnOutput {
+    fn as_raw_fd(&self) -> RawFd {
+        self.as_fd().as_raw_fd()
+    }
+}
+
+impl Write for OwnOutput {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match (self.file(), self) {
+            (Some(mut file), _) => file.write(bytes),
+            (None, OwnOutput::Stdout) => io::stdout().write(bytes),
+            (None, OwnOutput::Stderr) => io::stderr().write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match (self.file(), self) {
+            (Some(mut file), _) => file.flush(),
+            (None, OwnOutput::Stdout) => io::stdout().flush(),
+            (None, OwnOutput::Stderr) => io::stderr().flush(),
+        }
+    }
+}
