@@ -1,6 +1,7 @@
 //! Findings on a page for a terminal: in its head, and below the tables of a section of a full one.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use trueno_model::{Finding, Level, Report, Section, width};
 
@@ -179,18 +180,23 @@ fn chosen<'a>(findings: &[Kind<'a>]) -> Vec<Kind<'a>> {
         .copied()
         .partition(|kind| kind.finding.severity == Level::Info);
     chosen.truncate(MAX_WARNINGS);
-    let nth = |at: usize| {
-        let before = &notes[..at];
-        before
-            .iter()
-            .filter(|kind| kind.plugin == notes[at].plugin)
-            .count()
-    };
+    let turns = turns(notes.iter().map(|kind| kind.plugin));
     let mut order: Vec<usize> = (0..notes.len()).collect();
-    order.sort_by_key(|at| nth(*at));
+    order.sort_by_key(|at| turns[*at]);
     order.truncate(OF_BRIEF.saturating_sub(chosen.len()));
     chosen.extend(order.into_iter().map(|at| notes[at]));
     chosen
+}
+
+/// Of each key the number of those before it that equal it.
+fn turns<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> Vec<usize> {
+    let mut seen = HashMap::new();
+    let turn = |key| {
+        let next: &mut usize = seen.entry(key).or_default();
+        *next += 1;
+        *next - 1
+    };
+    keys.map(turn).collect()
 }
 
 /// Padded to one width, so that titles stand under each other.
@@ -211,6 +217,55 @@ pub fn write_section(section: &Section, out: &mut Out) {
         let under = INDENT + lead.len() + 1;
         for text in finding.detail.iter().chain(&finding.suggestion) {
             out.hanging(under, ("", Meaning::Faint), text, None);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::hash::Hasher;
+
+    use super::*;
+
+    /// A key that counts how often it is looked at.
+    struct Counted<'a>(&'a str, &'a Cell<usize>);
+
+    impl PartialEq for Counted<'_> {
+        fn eq(&self, other: &Self) -> bool {
+            self.1.set(self.1.get() + 1);
+            self.0 == other.0
+        }
+    }
+
+    impl Eq for Counted<'_> {}
+
+    impl Hash for Counted<'_> {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            self.1.set(self.1.get() + 1);
+            self.0.hash(state);
+        }
+    }
+
+    #[test]
+    fn each_plugin_has_its_first_turn_before_a_second_of_any() {
+        assert_eq!(turns("aababcb".chars()), [0, 1, 0, 2, 1, 0, 2]);
+        assert!(turns("".chars()).is_empty());
+    }
+
+    #[test]
+    fn the_work_of_many_findings_grows_as_their_number() {
+        let looks = |findings: usize| {
+            let looks = Cell::new(0);
+            let plugins = ["sanity", "memory", "category"].into_iter().cycle();
+            let keys = plugins.map(|plugin| Counted(plugin, &looks));
+            assert_eq!(turns(keys.take(findings)).len(), findings);
+            looks.get()
+        };
+        // A table may ask about one a few times, as where it grows.
+        for findings in [1_000, 10_000, 100_000] {
+            let looks = looks(findings);
+            assert!(looks <= 4 * findings, "{findings}: {looks} looks");
         }
     }
 }
