@@ -45,6 +45,13 @@ mod sampler;
 
 use std::alloc::{GlobalAlloc, Layout};
 
+/// For other allocators than Rust's: the draw of samples, their weight, and their addresses.
+#[doc(hidden)]
+pub mod sampling {
+    pub use super::addresses::{clear, insert, may_hold, remove};
+    pub use super::sampler::{Sampler, weight};
+}
+
 pub(crate) use active::{check, forked, start, stop};
 
 /// Choice of the program's allocations that are recorded.

@@ -49,6 +49,10 @@ enum Need {
     Calls,
     /// Functions of any program that ran.
     Samples,
+    /// Calls of BLAS and LAPACK of any program.
+    Libs,
+    /// Allocations of any program.
+    Allocations,
     /// NVTX ranges of any program.
     Ranges,
     /// Kernels, transfers, calls of any CUDA program.
@@ -80,6 +84,10 @@ struct Findings {
     calls: Verdict,
     /// Functions of any program that ran.
     samples: Verdict,
+    /// Calls of BLAS and LAPACK of any program.
+    libs: Verdict,
+    /// Allocations of any program.
+    allocations: Verdict,
     ranges: Verdict,
     cuda: Verdict,
     /// Hardware counters, by Nsight Compute.
@@ -111,6 +119,8 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         None => true,
         Some(Need::Calls) => findings.calls.possible,
         Some(Need::Samples) => findings.samples.possible,
+        Some(Need::Libs) => findings.libs.possible,
+        Some(Need::Allocations) => findings.allocations.possible,
         Some(Need::Ranges) => findings.ranges.possible,
         Some(Need::Cuda) => findings.cuda.possible,
     };
@@ -128,6 +138,14 @@ fn look(args: &Args) -> Findings {
         .flat_map(|sizes| sizes.iter())
         .map(|(number, bytes)| (kind::name(number), bytes))
         .collect();
+    let no_interposing = libraries::interpose()
+        .err()
+        .or_else(|| {
+            trueno_interposed::check()
+                .err()
+                .map(|error| error.to_string())
+        })
+        .or_else(|| trueno_interposed::problem(args.program.as_deref()?));
     let no_inject = inject.as_ref().err().cloned();
     let taken = environment.first().cloned();
     let no_ranges = no_inject.or(taken);
@@ -144,6 +162,8 @@ fn look(args: &Args) -> Findings {
         spans: Verdict::new(None),
         calls: Verdict::new(trueno_tracer::check().err().map(|error| error.to_string())),
         samples: Verdict::new(trueno_sampler::check().err().map(|error| error.to_string())),
+        libs: Verdict::new(no_interposing.clone()),
+        allocations: Verdict::new(no_interposing),
         gpu_counters: Verdict::new(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
         ranges: Verdict::new(no_ranges),
         cuda: Verdict::new(no_cuda),
@@ -204,6 +224,11 @@ fn in_words(findings: &Findings) -> String {
         "functions of any program that ran (samples)",
         &findings.samples,
     );
+    line(
+        "linear algebra of any program (BLAS, LAPACK)",
+        &findings.libs,
+    );
+    line("allocations of any program", &findings.allocations);
     line("NVTX ranges of any program", &findings.ranges);
     line("kernels, transfers, calls of CUDA programs", &findings.cuda);
     line("hardware counters of a GPU, by ncu", &findings.gpu_counters);

@@ -9,15 +9,39 @@ use std::process::{Command, Stdio};
 
 use trueno_cupti::library::{Cupti, Places, Usable, candidates, first_usable};
 
-/// Our library.
-const INJECT: &str = "libtrueno_inject.so";
-/// Variable that names it.
-const INJECT_VARIABLE: &str = "TRUENO_INJECT";
-
-/// Our library: as given, as the environment says, else beside this command.
+/// The library that CUDA and NVTX load.
 pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
+    ours(
+        given,
+        "TRUENO_INJECT",
+        "inject",
+        ", or give it with --inject",
+    )
+}
+
+/// The library that the loader puts before others.
+pub fn interpose() -> Result<PathBuf, String> {
+    ours(
+        None,
+        INTERPOSE_VARIABLE,
+        "interpose",
+        ", or name it in TRUENO_INTERPOSE_LIBRARY",
+    )
+}
+
+/// Variable that names it.
+const INTERPOSE_VARIABLE: &str = "TRUENO_INTERPOSE_LIBRARY";
+
+/// A library of ours: as given, as the environment says, else beside this command.
+fn ours(
+    given: Option<&Path>,
+    variable: &str,
+    name: &str,
+    otherwise: &str,
+) -> Result<PathBuf, String> {
+    let file = format!("libtrueno_{name}.so");
     let chosen = given.map(Path::to_owned).or_else(|| {
-        env::var_os(INJECT_VARIABLE)
+        env::var_os(variable)
             .filter(|p| !p.is_empty())
             .map(PathBuf::from)
     });
@@ -29,7 +53,7 @@ pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
             let folder = exe.parent().unwrap_or(Path::new("/"));
             ["", "deps", "../lib", "../lib/trueno"]
                 .iter()
-                .map(|part| folder.join(part).join(INJECT))
+                .map(|part| folder.join(part).join(&file))
                 .collect()
         }
     };
@@ -39,7 +63,7 @@ pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
     found.ok_or_else(|| {
         let all: Vec<String> = tried.iter().map(|path| path.display().to_string()).collect();
         format!(
-            "the library to inject was not found, tried {} (hint: build it with `cargo build -p trueno-inject`, or give it with --inject)",
+            "the library to {name} was not found, tried {} (hint: build it with `cargo build -p trueno-{name}`{otherwise})",
             all.join(", ")
         )
     })

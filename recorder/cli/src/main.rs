@@ -10,6 +10,7 @@ mod compare;
 mod doctor;
 mod driver;
 mod head;
+mod interposed;
 mod interrupted;
 mod libraries;
 mod peaks;
@@ -34,7 +35,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a program and record its CUDA work and its NVTX ranges, its system calls, or the functions that ran, without a change to it.
+    /// Run a program and record its CUDA work and its NVTX ranges, its system calls, the functions that ran, its linear algebra, or its allocations, without a change to it.
     Run(run::Args),
     /// Record two programs in turn, and say which is slower and by how much.
     Compare(compare::Args),

@@ -17,7 +17,7 @@ use trueno_format::run_json::RUN_JSON;
 use trueno_import::cuda::spool::{Summary, collect};
 use trueno_tracer::Calls;
 
-use crate::{Failure, calls, libraries, samples, say, signals};
+use crate::{Failure, calls, interposed, libraries, samples, say, signals};
 
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
@@ -67,6 +67,25 @@ pub struct Args {
         conflicts_with_all = ["calls", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
     )]
     sample: Option<u32>,
+    /// Record calls of BLAS and LAPACK instead of CUDA, as kernels with FLOPs and bytes from their sizes: of any program
+    /// that finds them in shared libraries, its threads and processes.
+    #[arg(
+        long,
+        conflicts_with_all = ["calls", "sample", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+    )]
+    libs: bool,
+    /// Record samples of allocations instead of CUDA, one in so many bytes on average: of any program that allocates by
+    /// `malloc`, its threads and processes. Also with --libs.
+    #[arg(
+        long,
+        value_name = "BYTES",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "524288",
+        value_parser = clap::value_parser!(u64).range(1..=1 << 40),
+        conflicts_with_all = ["calls", "sample", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+    )]
+    alloc: Option<u64>,
     /// Milliseconds between deliveries: what a program that is killed may lose.
     #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
     flush_ms: u32,
@@ -116,6 +135,11 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(hz) = args.sample {
         make_way(args, &output)?;
         return samples::run(&args.command, hz, &output, args.strict);
+    }
+    if args.libs || args.alloc.is_some() {
+        make_way(args, &output)?;
+        let wanted = (args.libs, args.alloc.unwrap_or(0));
+        return interposed::run(&args.command, wanted, &output, args.strict);
     }
     let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
     if let Some((name, value)) = INJECTIONS
@@ -185,7 +209,7 @@ fn output(args: &Args) -> PathBuf {
 fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
     if let Err(problem) = Driver::find() {
         return Err(Failure::NotMeasurable(format!(
-            "{problem}; nothing was started (`trueno-record doctor` says more; --ranges-only records NVTX ranges, --calls system calls and --sample the functions of any program)"
+            "{problem}; nothing was started (`trueno-record doctor` says more; --ranges-only records NVTX ranges, --calls system calls, --sample the functions, --libs the linear algebra and --alloc the allocations of any program)"
         )));
     }
     let (search, _) = libraries::cupti(

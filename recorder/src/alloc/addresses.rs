@@ -10,14 +10,17 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU64, Ordering};
 
 const WAYS: usize = 8;
-/// A million addresses, 8 MiB, of which only what is used becomes memory.
+/// A million addresses, 16 MiB, of which only what is used becomes memory.
 const BUCKETS: usize = 1 << 17;
-const BYTES: usize = BUCKETS * size_of::<Bucket>();
+const TABLE_BYTES: usize = BUCKETS * size_of::<Bucket>();
 const FILTER_BITS: u32 = 16;
 
-/// Addresses; 0: free.
+/// Addresses, 0: free; and the bytes of their blocks, on a line of their own.
 #[repr(C, align(64))]
-struct Bucket([AtomicU64; WAYS]);
+struct Bucket {
+    addresses: [AtomicU64; WAYS],
+    bytes: [AtomicU64; WAYS],
+}
 
 /// Mapped once and for all: threads may look into it at any time.
 static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
@@ -25,14 +28,14 @@ static TABLE: AtomicPtr<Bucket> = AtomicPtr::new(ptr::null_mut());
 static FILTER: [AtomicU8; 1 << FILTER_BITS] = [const { AtomicU8::new(0) }; 1 << FILTER_BITS];
 
 /// Forgets all addresses. False: there is no memory.
-pub(super) fn clear() -> bool {
+pub fn clear() -> bool {
     let table = TABLE.load(Ordering::Acquire);
     if table.is_null() {
         // SAFETY: a fresh private mapping, of zeros.
         let memory = unsafe {
             libc::mmap(
                 ptr::null_mut(),
-                BYTES,
+                TABLE_BYTES,
                 libc::PROT_READ | libc::PROT_WRITE,
                 libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
                 -1,
@@ -45,7 +48,7 @@ pub(super) fn clear() -> bool {
         TABLE.store(memory.cast(), Ordering::Release);
     } else {
         // SAFETY: our own mapping, private and anonymous: its pages are zeros again.
-        let gone = unsafe { libc::madvise(table.cast(), BYTES, libc::MADV_DONTNEED) };
+        let gone = unsafe { libc::madvise(table.cast(), TABLE_BYTES, libc::MADV_DONTNEED) };
         if gone != 0 {
             return false;
         }
@@ -87,31 +90,38 @@ fn homes(address: u64) -> impl Iterator<Item = &'static Bucket> {
 
 /// Returns whether it may be there; false is certain.
 #[inline(always)]
-pub(super) fn may_hold(address: u64) -> bool {
+pub fn may_hold(address: u64) -> bool {
     filter(address).load(Ordering::Relaxed) != 0
 }
 
-/// Puts an address in; false: there is no room.
-pub(super) fn insert(address: u64) -> bool {
-    let free = |slot: &&AtomicU64| {
-        slot.load(Ordering::Relaxed) == 0
-            && slot
-                .compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed)
-                .is_ok()
+/// Puts an address in, with the bytes of its block; false: there is no room.
+pub fn insert(address: u64, bytes: u64) -> bool {
+    let put = |bucket: &Bucket| {
+        let mut ways = bucket.addresses.iter().zip(&bucket.bytes);
+        ways.any(|(slot, of_slot)| {
+            let is_taken = slot.load(Ordering::Relaxed) != 0
+                || slot
+                    .compare_exchange(0, address, Ordering::Relaxed, Ordering::Relaxed)
+                    .is_err();
+            if !is_taken {
+                of_slot.store(bytes, Ordering::Relaxed);
+            }
+            !is_taken
+        })
     };
-    let put = homes(address).any(|bucket| bucket.0.iter().any(|slot| free(&slot)));
-    if put {
+    let is_put = homes(address).any(put);
+    if is_put {
         change(address, |count| count.checked_add(1));
     }
-    put
+    is_put
 }
 
-/// Takes an address out; false: it is not there.
-pub(super) fn remove(address: u64) -> bool {
-    let found = homes(address)
-        .flat_map(|bucket| &bucket.0)
-        .find(|slot| slot.load(Ordering::Relaxed) == address);
-    let Some(slot) = found else { return false };
+/// Takes an address out, and gives the bytes of its block; `None`: it is not there.
+pub fn remove(address: u64) -> Option<u64> {
+    let (slot, bytes) = homes(address)
+        .flat_map(|bucket| bucket.addresses.iter().zip(&bucket.bytes))
+        .find(|(slot, _)| slot.load(Ordering::Relaxed) == address)?;
+    let bytes = bytes.load(Ordering::Relaxed);
     // Nobody else has this address; a slot is refilled only once it is 0.
     slot.store(0, Ordering::Relaxed);
     change(address, |count| {
@@ -121,7 +131,7 @@ pub(super) fn remove(address: u64) -> bool {
             count.checked_sub(1)
         }
     });
-    true
+    Some(bytes)
 }
 
 fn change(address: u64, next: impl Fn(u8) -> Option<u8>) {
@@ -148,11 +158,11 @@ mod tests {
                         // Few and of one thread only: they come back, and often.
                         let address = thread << 32 | (x >> 50 & 0x3ff) << 4;
                         if known.contains(&address) {
-                            assert!(may_hold(address) && remove(address));
+                            assert!(may_hold(address) && remove(address) == Some(address ^ 5));
                             known.remove(&address);
                         } else {
-                            assert!(!remove(address));
-                            assert!(insert(address));
+                            assert_eq!(remove(address), None);
+                            assert!(insert(address, address ^ 5));
                             known.insert(address);
                         }
                     }
@@ -162,13 +172,13 @@ mod tests {
         // More than there is room for: what was refused is not there, the rest is.
         assert!(clear());
         let many = (1..=3 * (BUCKETS * WAYS) as u64 / 2).map(|n| n << 4);
-        let (kept, refused): (Vec<u64>, Vec<u64>) = many.partition(|address| insert(*address));
+        let (kept, refused): (Vec<u64>, Vec<u64>) = many.partition(|address| insert(*address, 1));
         assert!(kept.len() > BUCKETS * WAYS / 2 && !refused.is_empty());
         assert!(
             kept.iter()
-                .all(|address| may_hold(*address) && remove(*address))
+                .all(|address| may_hold(*address) && remove(*address).is_some())
         );
-        assert!(!refused.iter().any(|address| remove(*address)));
+        assert!(refused.iter().all(|address| remove(*address).is_none()));
         assert!(clear());
     }
 }

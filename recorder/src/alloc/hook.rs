@@ -73,7 +73,7 @@ fn record_taken(number: u64, mean_bytes: u64, address: u64, size: usize) {
     }
     if mean_bytes == 0 {
         record(number, 0, address, size as i64);
-    } else if !addresses::insert(address) {
+    } else if !addresses::insert(address, size as u64) {
         // Its release could not be told from others.
         LOST.fetch_add(1, Ordering::Relaxed);
     } else if !record(number, mean_bytes, address, size as i64) {
@@ -83,7 +83,7 @@ fn record_taken(number: u64, mean_bytes: u64, address: u64, size: usize) {
 
 #[inline(never)]
 fn record_given_back(number: u64, mean_bytes: u64, address: u64, size: usize) -> bool {
-    if mean_bytes > 0 && !addresses::remove(address) {
+    if mean_bytes > 0 && addresses::remove(address).is_none() {
         return false;
     }
     if ReentrancyGuard::is_held() {

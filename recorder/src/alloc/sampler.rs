@@ -2,8 +2,8 @@
 
 use std::cell::Cell;
 
-/// A thread's place in its stream of bytes.
-struct State {
+/// A thread's place in its stream of bytes. Zeros are its beginning.
+pub struct Sampler {
     /// The recorder it holds for.
     number: Cell<u64>,
     /// Bytes to the next point, at least 1.
@@ -13,8 +13,8 @@ struct State {
 
 thread_local! {
     // Without a destructor: it can be used as long as the thread runs.
-    static STATE: State = const {
-        State {
+    static SAMPLER: Sampler = const {
+        Sampler {
             number: Cell::new(0),
             until: Cell::new(0),
             random: Cell::new(0),
@@ -25,37 +25,44 @@ thread_local! {
 /// Returns whether an allocation of the calling thread is a sample.
 #[inline(always)]
 pub(super) fn draws(number: u64, mean_bytes: u64, size: usize) -> bool {
-    STATE.with(|state| {
-        if state.number.get() != number {
-            begin(state, number, mean_bytes);
+    SAMPLER.with(|sampler| sampler.draws(number, mean_bytes, size))
+}
+
+impl Sampler {
+    /// Returns whether the thread's next allocation is a sample. For another recorder, which has another number, it
+    /// begins anew.
+    #[inline(always)]
+    pub fn draws(&self, number: u64, mean_bytes: u64, size: usize) -> bool {
+        if self.number.get() != number {
+            self.begin(number, mean_bytes);
         }
-        let until = state.until.get();
+        let until = self.until.get();
         if (size as u64) < until {
-            state.until.set(until - size as u64);
+            self.until.set(until - size as u64);
             return false;
         }
         // What is left of a distance has the same distribution as a whole one: so the next
         // allocation begins anew, and all are drawn independently.
-        next(state, mean_bytes);
+        self.next(mean_bytes);
         true
-    })
-}
+    }
 
-#[cold]
-fn begin(state: &State, number: u64, mean_bytes: u64) {
-    let place = std::ptr::from_ref(state).addr() as u64;
-    let time = crate::clock::monotonic_ns();
-    // Zero is the one state that stays what it is.
-    state.random.set(mix(place ^ mix(time) ^ number).max(1));
-    state.number.set(number);
-    next(state, mean_bytes);
-}
+    #[cold]
+    fn begin(&self, number: u64, mean_bytes: u64) {
+        let place = std::ptr::from_ref(self).addr() as u64;
+        let time = crate::clock::monotonic_ns();
+        // Zero is the one state that stays what it is.
+        self.random.set(mix(place ^ mix(time) ^ number).max(1));
+        self.number.set(number);
+        self.next(mean_bytes);
+    }
 
-#[cold]
-fn next(state: &State, mean_bytes: u64) {
-    let (random, until) = distance(state.random.get(), mean_bytes);
-    state.random.set(random);
-    state.until.set(until);
+    #[cold]
+    fn next(&self, mean_bytes: u64) {
+        let (random, until) = distance(self.random.get(), mean_bytes);
+        self.random.set(random);
+        self.until.set(until);
+    }
 }
 
 /// The next random state, and the whole bytes to the next point: exponential, rounded up, so
@@ -82,7 +89,7 @@ fn mix(mut x: u64) -> u64 {
 }
 
 /// Gives the number of allocations of that size a sample stands for: 1 / (1 − exp(−bytes / mean)).
-pub(super) fn weight(bytes: u64, mean_bytes: u64) -> f64 {
+pub fn weight(bytes: u64, mean_bytes: u64) -> f64 {
     -1.0 / (-(bytes as f64) / mean_bytes as f64).exp_m1()
 }
 

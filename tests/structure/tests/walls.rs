@@ -5,13 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 25] = [
+const MAY_USE: [(&str, &[&str]); 27] = [
     ("trueno-format", &[]),
     ("trueno-recorder", &["trueno-format"]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
     ("trueno-brick-profiler", &["trueno-recorder"]),
     ("trueno-cupti", &[]),
     ("trueno-inject", &["trueno-cupti"]),
+    (
+        "trueno-interpose",
+        &["trueno-interposed", "trueno-recorder"],
+    ),
+    ("trueno-interposed", &["trueno-format", "trueno-recorder"]),
     ("trueno-sampler", &["trueno-format"]),
     ("trueno-tracer", &["trueno-format"]),
     ("trueno-recorder-cuda", &["trueno-recorder", "trueno-cupti"]),
@@ -23,6 +28,7 @@ const MAY_USE: [(&str, &[&str]); 25] = [
             "trueno-ceilings",
             "trueno-import",
             "trueno-cupti",
+            "trueno-interposed",
             "trueno-sampler",
             "trueno-tracer",
         ],

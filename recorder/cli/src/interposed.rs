@@ -1,0 +1,98 @@
+//! `trueno-record run --libs` and `--alloc`.
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_interposed::{Counts, Error, Options, record};
+
+use crate::head::{head, not_begun, remove_empty};
+use crate::{Failure, libraries, say, signals};
+
+/// Runs a program and records calls of BLAS and LAPACK, and one in so many bytes of allocations (0: none). Gives the
+/// exit code.
+pub fn run(
+    command: &[OsString],
+    (calls, mean_bytes): (bool, u64),
+    output: &Path,
+    strict: bool,
+) -> Result<u8, Failure> {
+    let (program, rest) = command
+        .split_first()
+        .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
+    let options = Options {
+        library: libraries::interpose().map_err(Failure::NotStarted)?,
+        calls,
+        mean_bytes,
+    };
+    signals::prepare();
+    let create = || RunWriter::create_surviving(output, head(command, -1)).map_err(Error::Run);
+    let mut watch = |process: i32| signals::child(process.unsigned_abs());
+    let mut started = Command::new(program);
+    started.args(rest);
+    let recorded = match record(started, &options, create, &mut watch) {
+        Ok(recorded) => recorded,
+        Err(Error::NotStarted { program, error }) => {
+            remove_empty(output);
+            return Err(not_begun(&program, &error));
+        }
+        Err(error @ (Error::NotLoadable { .. } | Error::NoMemory(_))) => {
+            return Err(Failure::NotMeasurable(error.to_string()));
+        }
+        Err(error) => return Err(Failure::NotStarted(error.to_string())),
+    };
+    let counts = &recorded.counts;
+    tell(counts, &options, output);
+    let is_whole = recorded.failure.is_none() && counts.lost == 0 && counts.images > 0;
+    if let Some(failure) = recorded.failure {
+        say(&format!(
+            "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
+            output.display()
+        ));
+    }
+    if strict && recorded.status.success() && !is_whole {
+        say("the recording is not whole (--strict)");
+        return Ok(1);
+    }
+    Ok(signals::end_as(recorded.status))
+}
+
+fn tell(counts: &Counts, options: &Options, output: &Path) {
+    let calls = options
+        .calls
+        .then(|| format!("{} calls of BLAS and LAPACK", counts.calls));
+    let samples = (options.mean_bytes > 0).then(|| {
+        format!(
+            "{} samples of {} allocations ({} bytes)",
+            counts.samples, counts.allocations, counts.allocated_bytes
+        )
+    });
+    let recorded: Vec<String> = calls.into_iter().chain(samples).collect();
+    say(&format!(
+        "recorded {} in {} programs -> {}",
+        recorded.join(" and "),
+        counts.images,
+        output.display()
+    ));
+    if counts.images == 0 {
+        say("warning: nothing was recorded: the library was not loaded into the program");
+        return;
+    }
+    if options.calls && counts.calls == 0 {
+        say(
+            "warning: no routine of BLAS or LAPACK was called by a name that is known (hint: those that are linked statically, or looked up by `dlsym`, cannot be seen)",
+        );
+    }
+    if options.mean_bytes > 0 && counts.allocations == 0 {
+        say(
+            "warning: nothing was allocated by `malloc`: the program brings an allocator of its own",
+        );
+    }
+    if counts.lost > 0 {
+        say(&format!(
+            "warning: {} calls and samples found no room, and have no row",
+            counts.lost
+        ));
+    }
+}

@@ -1,0 +1,61 @@
+//! Calls of BLAS and LAPACK, and allocations, of any dynamically linked Linux program, without a change to it.
+//!
+//! A library (`trueno-interpose`) is loaded into the program before all others and has functions of the same names. It
+//! stores events in [shared memory](channel), from which [`record`] makes rows of a [run](trueno_format) while the program
+//! runs: of `kernels`, with FLOPs and bytes from the arguments ([`work`]), and of `allocations`, sampled as the recorder
+//! samples them. Threads and processes that the program begins are recorded as well.
+
+pub mod channel;
+pub mod event;
+mod loadable;
+mod record;
+pub mod routines;
+mod rows;
+pub mod work;
+
+use std::ffi::OsString;
+use std::io;
+
+pub use loadable::problem;
+pub use record::{Options, Recorded, check, record};
+pub use rows::Counts;
+
+/// Reason why a program was not recorded, or not to its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program did not begin.
+    #[error("{}: cannot be started: {error}", program.display())]
+    NotStarted {
+        /// Its name, as it was given.
+        program: OsString,
+        /// The system's reason.
+        error: io::Error,
+    },
+    /// No library can be loaded into it.
+    #[error(
+        "{}: {problem}, so that nothing can be recorded in it and nothing was started (hint: --calls and --sample record any program)",
+        program.display()
+    )]
+    NotLoadable {
+        /// Its name, as it was given.
+        program: OsString,
+        /// Property that keeps the library out.
+        problem: String,
+    },
+    /// The system gives no memory to share.
+    #[error("no memory can be shared with a program, and nothing was started: {0}")]
+    NoMemory(io::Error),
+    /// The library's own path is none for the loader.
+    #[error(
+        "{}: the loader cannot be given this path, as it has a space or a colon, and nothing was started (hint: install it elsewhere)",
+        .0.display()
+    )]
+    LibraryPath(std::path::PathBuf),
+    /// The system refused something while the program ran.
+    #[error("waiting for the program failed: {0}")]
+    Wait(io::Error),
+    /// The run cannot be written.
+    #[error(transparent)]
+    Run(#[from] trueno_format::Error),
+}

@@ -1,0 +1,143 @@
+//! A program recorded from its start to its end.
+
+use std::ffi::OsString;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+use std::process::{Command, ExitStatus};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use trueno_format::run_writer::RunWriter;
+
+use crate::channel::{CHANNEL_VARIABLE, Channel};
+use crate::rows::{Counts, Rows};
+use crate::{Error, loadable};
+
+/// Between two looks at the lanes, unless there is much to read.
+const NAP: Duration = Duration::from_millis(2);
+/// Between two looks for threads that were killed.
+const CARE: Duration = Duration::from_millis(250);
+/// Variable of libraries that the loader puts before others.
+const PRELOAD: &str = "LD_PRELOAD";
+
+/// What is recorded.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The library that is loaded.
+    pub library: PathBuf,
+    /// Calls of BLAS and LAPACK.
+    pub calls: bool,
+    /// Distance of sample points in bytes; 0: no allocations.
+    pub mean_bytes: u64,
+}
+
+/// Recorded program, when it has ended.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// End of the program itself.
+    pub status: ExitStatus,
+    /// Rows of the run.
+    pub counts: Counts,
+    /// Reason why nothing is recorded from some time on, while the program went on.
+    pub failure: Option<Error>,
+}
+
+/// Finds out if memory can be shared with programs here.
+///
+/// # Errors
+/// [`Error::NoMemory`]: it cannot.
+pub fn check() -> Result<(), Error> {
+    Channel::create().map(drop).map_err(Error::NoMemory)
+}
+
+/// Runs a program and writes rows to the run that `create` makes. `watch` is told its process number. Ends with the
+/// program: what its children still do then is not recorded.
+///
+/// # Errors
+/// The program did not begin. What fails later is in [`Recorded::failure`]: the program goes on.
+pub fn record(
+    mut command: Command,
+    options: &Options,
+    create: impl FnOnce() -> Result<RunWriter, Error>,
+    watch: &mut dyn FnMut(i32),
+) -> Result<Recorded, Error> {
+    let program = command.get_program().to_owned();
+    if let Some(problem) = loadable::problem(&program) {
+        return Err(Error::NotLoadable { program, problem });
+    }
+    let (channel, file) = Channel::create().map_err(Error::NoMemory)?;
+    load(&mut command, options, &file)?;
+    channel
+        .header
+        .calls
+        .store(options.calls.into(), Ordering::Relaxed);
+    channel
+        .header
+        .mean_bytes
+        .store(options.mean_bytes, Ordering::Relaxed);
+    let mut rows = Rows::new(create()?, options);
+    let started = command.spawn();
+    let mut child = started.map_err(|error| Error::NotStarted { program, error })?;
+    watch(child.id().cast_signed());
+    rows.begins(child.id());
+    let mut failure = None;
+    let mut next_care = Instant::now() + CARE;
+    let status = loop {
+        let ended = child.try_wait().map_err(Error::Wait)?;
+        if ended.is_some() || failure.is_some() {
+            stop(channel);
+        }
+        let mut is_much = false;
+        if failure.is_none() {
+            let cares = Instant::now() >= next_care;
+            if cares {
+                next_care = Instant::now() + CARE;
+            }
+            match rows.read(channel, cares) {
+                Ok(much) => is_much = much,
+                Err(error) => failure = Some(error),
+            }
+        }
+        if let Some(status) = ended {
+            break status;
+        }
+        if !is_much {
+            thread::sleep(NAP);
+        }
+    };
+    watch(0);
+    let (counts, finished) = rows.finish(channel, failure.is_none());
+    failure = failure.or(finished.err());
+    Ok(Recorded {
+        status,
+        counts,
+        failure,
+    })
+}
+
+/// Has the loader put the library before all others, and tells it where the memory is.
+fn load(command: &mut Command, options: &Options, file: &OwnedFd) -> Result<(), Error> {
+    let library = options.library.as_os_str();
+    let separates = |byte: &u8| matches!(byte, b' ' | b':');
+    if library.as_bytes().iter().any(separates) {
+        return Err(Error::LibraryPath(options.library.clone()));
+    }
+    let mut libraries = OsString::from(library);
+    if let Some(others) = std::env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+        libraries.push(":");
+        libraries.push(others);
+    }
+    let memory = format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd());
+    command.env(PRELOAD, libraries);
+    command.env(CHANNEL_VARIABLE.to_str().unwrap_or_default(), memory);
+    Ok(())
+}
+
+/// Nothing is told any more.
+fn stop(channel: &Channel) {
+    channel.header.calls.store(0, Ordering::Relaxed);
+    channel.header.mean_bytes.store(0, Ordering::Relaxed);
+}
