@@ -50,6 +50,7 @@ mod open_intervals;
 mod orphans;
 mod profiler_ranges;
 mod profiler_rows;
+mod python;
 mod record;
 mod reimport;
 mod row_texts;

@@ -1,8 +1,8 @@
 //! OpenTelemetry traces as OTLP/JSON: one trace, a span for each interval.
 //!
 //! Ids come from the run's and the rows' own; times are nanoseconds since the
-//! Unix epoch; all columns are attributes `trueno.<column>`; explicit
-//! dependencies are links of the span that had to wait.
+//! Unix epoch; all columns are attributes `trueno.<column>`, but file and line those that the semantic conventions
+//! name; explicit dependencies are links of the span that had to wait.
 
 mod answer;
 mod collector;
@@ -186,10 +186,19 @@ fn attributes(out: &mut String, frame: &DataFrame, row: usize) {
         };
         let _ = write!(
             out,
-            "{comma}{{\"key\":\"trueno.{}\",\"value\":{value}}}",
-            column.name()
+            "{comma}{{\"key\":\"{}\",\"value\":{value}}}",
+            attribute_name(column.name())
         );
         comma = ",";
+    }
+}
+
+/// The attribute that a column becomes: by the semantic conventions, where they name it.
+fn attribute_name(column: &str) -> String {
+    match column {
+        "file" => "code.file.path".to_owned(),
+        "line" => "code.line.number".to_owned(),
+        column => format!("trueno.{column}"),
     }
 }
 

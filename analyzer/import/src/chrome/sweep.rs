@@ -1,5 +1,6 @@
 //! From records to rows, lane by lane: what lies in what is seen from the times.
 
+use trueno_format::run_writer::Text;
 use trueno_format::schema::{
     AllocationRow, AnnotationRow, BrickRow, CallRow, CollectiveRow, CounterRow, ThreadRow,
 };
@@ -7,6 +8,7 @@ use trueno_format::schema::{
 use super::autograd;
 use super::collector::{Collector, Step};
 use super::profiler_ranges::Launch;
+use super::python::python_place;
 use super::record::{
     Host, Link, NO_ID, NO_LANE, NODE_WORDS, NONE, OF_ANNOTATION, Operator, Part, What, pair, rising,
 };
@@ -49,6 +51,8 @@ struct Sweep<'g, 'a> {
     flows: Sorter<FLOW_WORDS>,
     nodes: Sorter<NODE_WORDS>,
     has_backward_flows: bool,
+    /// Recorded `with_stack=True`: names of functions may tell where they are defined.
+    has_python: bool,
     thread: Option<Thread>,
     lane: Option<u32>,
     threads: u32,
@@ -72,6 +76,7 @@ pub(super) fn sweep(
     let has_backward_flows = autograd::FLOWS
         .iter()
         .any(|category| collector.categories.has(category));
+    let has_python = collector.categories.has("python_function");
     let mut sweep = Sweep {
         collector,
         texts,
@@ -79,6 +84,7 @@ pub(super) fn sweep(
         flows,
         nodes,
         has_backward_flows,
+        has_python,
         thread: None,
         lane: None,
         threads: 0,
@@ -203,6 +209,10 @@ impl Sweep<'_, '_> {
             _ => self.texts.function,
         };
         let flops = (record.what == What::Operator && record.a != NO_ID).then_some(record.a);
+        let (file, line) = match record.what {
+            What::Function if self.has_python => self.python_place(record.name).unzip(),
+            _ => (None, None),
+        };
         let row = BrickRow {
             id,
             parent: parent.map(|parent| parent.id),
@@ -215,6 +225,8 @@ impl Sweep<'_, '_> {
             iteration,
             flops,
             signature: self.collector.signature(record.name),
+            file,
+            line,
             ..BrickRow::default()
         };
         self.collector.add(&row)?;
@@ -256,6 +268,14 @@ impl Sweep<'_, '_> {
         }
         self.open.push(open);
         Ok(())
+    }
+
+    /// File and line in the name of a Python function, such as `model.py(12): forward`.
+    fn python_place(&mut self, name: u32) -> Option<(Text, u32)> {
+        let name = self.collector.texts[name as usize];
+        let (file, line) = python_place(self.collector.into.str(name))?;
+        let file = file.to_owned();
+        Some((self.collector.into.text(&file), line))
     }
 
     /// The iteration of this lane's process at a time, for threads that have none of their own.

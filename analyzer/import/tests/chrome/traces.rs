@@ -682,3 +682,25 @@ fn times_at_the_ends_of_their_range_are_no_trouble() {
     assert_eq!(run.left_out("end out of range"), 2);
     assert_eq!(rows(&run, "kernels", &["valid"]), ["false"]);
 }
+
+#[test]
+fn python_functions_tell_where_they_are_defined() {
+    let run = import(trace(&[
+        slice("train.py(12): step", "python_function", "1000", "100", ""),
+        slice("<built-in method mm>", "python_function", "1001", "90", ""),
+        slice("aten::mm", "cpu_op", "1005", "20", ""),
+        slice("note (3): mine", "user_annotation", "1030", "5", ""),
+    ]));
+    let bricks = rows(&run.unwrap(), "bricks", &["name", "file", "line"]);
+    let expected = [
+        "train.py(12): step train.py 12",
+        "<built-in method mm> - -",
+        "aten::mm - -",
+        "note (3): mine - -",
+    ];
+    assert_eq!(bricks, expected);
+    // A file without such functions has names that only look like theirs.
+    let run = import(trace(&[slice("f.rs(3): f", "", "1000", "100", "")]));
+    let bricks = rows(&run.unwrap(), "bricks", &["name", "line"]);
+    assert_eq!(bricks, ["f.rs(3): f -"]);
+}
