@@ -295,7 +295,7 @@ fn made(path: &Path) {
         (7, 15, "bound", true),
         (8, -3, "device", false),
     ] {
-        let mut cells = [Cell::Null; 33];
+        let mut cells = [Cell::Null; 35];
         (cells[0], cells[2]) = (Cell::U64(id), text(&mut run, "gemm"));
         (cells[5], cells[6]) = (Cell::U64(1), Cell::U64(7));
         (cells[8], cells[9]) = (Cell::I64(100), Cell::I64(dur_ns));

@@ -3,8 +3,9 @@
 use trueno_analysis::wording::{count, many, percent, short, time};
 use trueno_plugin::{Finding, Severity};
 
+use crate::function::Function;
 use crate::interval::Share;
-use crate::sums::{EventSum, Function, FunctionSum, Sums};
+use crate::sums::{EventSum, FunctionSum, Sums};
 use crate::tables::{NOT_KNOWN, estimated_ns};
 
 /// Fewer samples tell no share.

@@ -4,8 +4,10 @@
 //! measured time: shares are estimates with an [`interval`], and times are sums of the periods that samples
 //! stand for. Samples of several events are never added up.
 
+mod cells;
 pub mod enclosing;
 pub mod findings;
+pub mod function;
 pub mod inputs;
 pub mod interval;
 pub mod load;

@@ -8,8 +8,9 @@ use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run};
 
 use crate::enclosing::Enclosing;
+use crate::function::Function;
 use crate::stacks::Stacks;
-use crate::sums::{EventSum, Function, Sums, Tally};
+use crate::sums::{EventSum, Sums, Tally};
 use crate::tree::NONE;
 use crate::waits;
 

@@ -1,8 +1,10 @@
 //! Tables of parts.
 
-use trueno_plugin::{Error, Input, Result, Run, Table};
+use trueno_plugin::{Input, Result, Run, Table};
 
-use crate::sums::{BrickKey, EventSum, Function, FunctionSum, Line, Sums, Tally};
+use crate::cells::{Cells, required};
+use crate::function::Function;
+use crate::sums::{BrickKey, EventSum, FunctionSum, Line, Sums};
 use crate::waits;
 
 /// Inputs of the merging.
@@ -143,13 +145,6 @@ pub fn read(run: &mut Run) -> Result<Sums> {
     Ok(sums)
 }
 
-fn required<T>(cell: Option<T>, column: &str) -> Result<T> {
-    cell.ok_or_else(|| Error::bad_input(format!("column `{column}` of a part is null")))
-}
-
-/// Readers of columns that several tables have.
-pub(crate) struct Cells<'a>(pub &'a Table);
-
 impl Cells<'_> {
     fn event<'a>(&self, row: usize, sums: &'a mut Sums) -> Result<&'a mut EventSum> {
         let event = required(self.0.text("event")?.get(row), "event")?;
@@ -157,37 +152,6 @@ impl Cells<'_> {
             sums.events.insert(event.to_owned(), EventSum::default());
         }
         required(sums.events.get_mut(event), "event")
-    }
-
-    pub fn function(&self, row: usize) -> Result<Function> {
-        let text = |column: &str| -> Result<Option<String>> {
-            Ok(self.0.text(column)?.get(row).map(str::to_owned))
-        };
-        Ok(Function {
-            name: text("function_name")?,
-            module: text("module")?,
-        })
-    }
-
-    pub fn thread(&self, row: usize) -> Result<i64> {
-        required(self.0.i64("thread")?.get(row), "thread")
-    }
-
-    fn text(&self, column: &str, row: usize) -> Result<String> {
-        let text = required(self.0.text(column)?.get(row), column)?;
-        Ok(text.to_owned())
-    }
-
-    pub fn count(&self, column: &str, row: usize) -> Result<u64> {
-        required(self.0.u64(column)?.get(row), column)
-    }
-
-    fn tally(&self, row: usize) -> Result<Tally> {
-        Ok(Tally {
-            samples: self.count("samples", row)?,
-            period: self.count("period", row)?,
-            without_period: self.count("without_period", row)?,
-        })
     }
 }
 

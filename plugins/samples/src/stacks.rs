@@ -5,7 +5,8 @@ use trueno_analysis::id_index::IdIndex;
 use trueno_analysis::interner::{Interner, Texts};
 use trueno_plugin::{Result, Run};
 
-use crate::sums::{Function, Line};
+use crate::function::Function;
+use crate::sums::Line;
 use crate::tree::{NONE, Tree};
 
 /// The tree of functions, as numbers.

@@ -3,16 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use crate::function::Function;
 use crate::waits::Waits;
-
-/// A function, as tables tell them apart.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Function {
-    /// Its name; `None`: not known.
-    pub name: Option<String>,
-    /// Program or library that it is in; `None`: not known.
-    pub module: Option<String>,
-}
 
 /// A line of source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

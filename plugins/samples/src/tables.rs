@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Table, TableBuilder};
 
+use crate::function::Function;
 use crate::interval::Share;
-use crate::sums::{BrickKey, EventSum, Function, FunctionSum, Tally, counts_time};
+use crate::sums::{BrickKey, EventSum, FunctionSum, Tally, counts_time};
 
 /// Name of a function of which none is known.
 pub const NOT_KNOWN: &str = "not known";

@@ -7,7 +7,7 @@ pub mod tables;
 
 use std::collections::BTreeMap;
 
-use crate::sums::Function;
+use crate::function::Function;
 
 /// A place where a thread waited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]

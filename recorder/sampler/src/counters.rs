@@ -1,4 +1,4 @@
-//! What the kernel's events have to tell, in order of time.
+//! Records of the kernel's events, in order of time.
 
 use std::collections::BTreeMap;
 use std::io::{self, PipeReader};

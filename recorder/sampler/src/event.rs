@@ -63,7 +63,7 @@ pub(crate) struct Mapped {
 #[derive(Debug)]
 pub(crate) enum Event {
     Sample(Box<Raw>),
-    /// Where a thread is that gives its processor up next.
+    /// Place of a thread that gives its processor up next.
     Leaves(Box<Raw>),
     /// A thread runs no more: it waits, or (true) could run if a processor were free.
     Off(ThreadOf, bool),

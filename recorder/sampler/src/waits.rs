@@ -43,7 +43,7 @@ struct Thread {
     state: State,
     /// Not known once a switch was lost.
     cpu_ns: Option<u64>,
-    /// Where it gives its processor up.
+    /// Place where it gives its processor up.
     leaving: Option<Box<Raw>>,
 }
 
@@ -71,7 +71,7 @@ impl Waits {
         self.0.insert(of.thread, thread);
     }
 
-    /// Where a thread is that gives its processor up next.
+    /// Takes the place of a thread that gives its processor up next.
     pub fn leaves(&mut self, raw: Box<Raw>) {
         if let Some(thread) = self.0.get_mut(&raw.of.thread) {
             thread.leaving = Some(raw);

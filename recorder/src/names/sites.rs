@@ -41,7 +41,7 @@ impl Default for MetSites {
     }
 }
 
-/// Where a site is looked for first. Where the compiler knows name and place, it knows this as well.
+/// First place that a site is looked for in. Where the compiler knows name and place, it knows this as well.
 #[inline(always)]
 fn first_slot(name: Name, place: &Location<'_>) -> usize {
     (place.line().wrapping_add(name.number())) as usize % SLOTS

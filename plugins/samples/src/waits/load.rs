@@ -6,8 +6,8 @@ use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table};
 
 use super::{WaitKey, WaitSum, Waits};
+use crate::function::Function;
 use crate::stacks::Stacks;
-use crate::sums::Function;
 use crate::tree::NONE;
 
 /// Files of the C library and its parts; a version or `.so` follows.
@@ -34,7 +34,7 @@ fn is_own(function: &Function) -> bool {
     let name = function.name.as_deref().unwrap_or_default();
     let name = name.trim_start_matches('<');
     !module.starts_with('[')
-        && !SYSTEM_LIBRARIES.iter().any(|library| is_library(&library))
+        && !SYSTEM_LIBRARIES.iter().any(is_library)
         && !STANDARD_CRATES.iter().any(|krate| name.starts_with(krate))
 }
 

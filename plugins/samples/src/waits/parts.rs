@@ -3,7 +3,7 @@
 use trueno_plugin::{Input, Result, Run, Table};
 
 use super::{WaitKey, WaitSum, Waits};
-use crate::parts::Cells;
+use crate::cells::Cells;
 
 /// Input of the merging: places.
 pub const WAIT_SUMS: Input = Input::sql(

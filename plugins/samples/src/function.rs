@@ -1,0 +1,10 @@
+//! Functions by name and place.
+
+/// A function, as tables tell them apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Function {
+    /// Its name; `None`: not known.
+    pub name: Option<String>,
+    /// Program or library that it is in; `None`: not known.
+    pub module: Option<String>,
+}
