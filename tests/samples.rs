@@ -42,6 +42,14 @@ fn recorded(dir: &Dir) -> String {
         ("name", "main".into()),
     ];
     made.row("threads", &thread);
+    let wait = [
+        ("id", 9.into()),
+        ("kind", "join".into()),
+        ("thread", 0.into()),
+        ("start_ns", MS.into()),
+        ("dur_ns", MS.into()),
+    ];
+    made.row("syncs", &wait);
     made.finish(30 * MS);
     path.to_str().unwrap().to_owned()
 }
@@ -91,6 +99,24 @@ fn sampled(dir: &Dir) -> String {
             ];
             made.row("samples", &row);
         }
+        // Before the recording, across its beginning, in the brick, and across its end.
+        for (id, kind, at_ms) in [
+            (1, "off_cpu", 1),
+            (2, "off_cpu", 4),
+            (3, "runnable", 17),
+            (4, "off_cpu", 34),
+        ] {
+            let row = [
+                ("id", (10 * thread + id).into()),
+                ("kind", kind.into()),
+                ("name", "futex".into()),
+                ("thread", thread.into()),
+                ("start_ns", (at_ms * MS).into()),
+                ("dur_ns", (2 * MS).into()),
+                ("stack", 3.into()),
+            ];
+            made.row("syncs", &row);
+        }
     }
     made.finish(40 * MS);
     path.to_str().unwrap().to_owned()
@@ -102,10 +128,12 @@ fn samples_join_the_run_of_their_program_by_thread_and_time() {
     let (own, sampled) = (recorded(&dir), sampled(&dir));
     dir.command(&["import", &sampled, "--into", &own, "-o", "both.run"])
         .exits(0)
-        .stdout_has("60 samples")
+        .stdout_has("60 samples and 2 waits")
         .stdout_has("1 threads that recorded nothing")
         .stdout_has("40 × sample of another process")
-        .stdout_has("20 × sample before the recording began, or after it ended");
+        .stdout_has("20 × sample before the recording began, or after it ended")
+        .stdout_has("6 × wait before the recording began, or after it ended")
+        .stdout_has("4 × wait of another process");
     let sql = "SELECT s.thread, t.name, COUNT(*) AS n, MIN(s.time_ns) AS first_ns FROM samples s \
                JOIN threads t ON t.thread = s.thread GROUP BY s.thread, t.name ORDER BY s.thread";
     let rows = dir
@@ -115,6 +143,16 @@ fn samples_join_the_run_of_their_program_by_thread_and_time() {
     assert_eq!(
         rows.replace('\r', ""),
         "thread,name,n,first_ns\n0,main,30,500000\n1,helper,30,500000\n"
+    );
+    let sql = "SELECT id, kind, name, thread, start_ns, dur_ns, stack FROM syncs ORDER BY id";
+    let rows = dir
+        .command(&["query", "both.run", sql, "--format", "csv"])
+        .exits(0)
+        .stdout;
+    assert_eq!(
+        rows.replace('\r', ""),
+        "id,kind,name,thread,start_ns,dur_ns,stack\n9,join,,0,1000000,1000000,\n\
+         10,runnable,futex,0,12000000,2000000,3\n11,runnable,futex,1,12000000,2000000,3\n"
     );
     // Its own run is as it was.
     let info = dir.command(&["info", &own]).exits(0).stdout;

@@ -1,21 +1,24 @@
 //! Samples of a program join the run that the program itself recorded at the same time.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod rows;
+mod threads;
+
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use polars::prelude::DataFrame;
 use serde::Serialize;
-use trueno_engine::frame::{Rows, bool_at, i64_at, text_at, u64_at};
+use trueno_engine::frame::u64_at;
 use trueno_engine::query::collect;
 use trueno_engine::run::{Adding, Run};
 use trueno_format::run_json::Joined;
-use trueno_format::run_writer::RunWriter;
-use trueno_format::schema::{SampleRow, StackRow, ThreadRow};
+use trueno_format::schema::{TABLES, TableId};
 use trueno_model::exit;
 use trueno_model::width::printable;
 use xxhash_rust::xxh3::xxh3_64;
 
+use self::rows::Joining;
+use self::threads::Threads;
 use crate::cli::ImportArgs;
 use crate::commands::runs::Runs;
 use crate::commands::staging::Staging;
@@ -24,12 +27,10 @@ use crate::commands::stdout::to_stdout;
 
 const SAMPLES: &str =
     "SELECT time_ns, thread, stack, event, period, cpu FROM samples ORDER BY time_ns, thread";
+const WAITS: &str = "SELECT thread, kind, name, start_ns, dur_ns, stack FROM syncs WHERE kind = 'off_cpu' OR kind = 'runnable' ORDER BY start_ns, thread";
 const STACKS: &str =
     "SELECT id, caller, function, module, address, file, line, inlined FROM stacks ORDER BY id";
 const THREADS: &str = "SELECT thread, name, os_id, process FROM threads ORDER BY thread";
-/// Reasons why a sample is in no row.
-const OTHER_PROCESS: &str = "sample of another process";
-const NOT_RECORDED_THEN: &str = "sample before the recording began, or after it ended";
 
 #[derive(Serialize)]
 struct Summary {
@@ -37,6 +38,8 @@ struct Summary {
     into: String,
     run: String,
     samples: u64,
+    /// Stretches in which a thread did not run.
+    waits: u64,
     /// Threads that did not record themselves.
     threads_added: u64,
     left_out: BTreeMap<String, u64>,
@@ -70,24 +73,27 @@ pub(super) fn join(
     };
     let mut threads = Threads::new(&ask(&run, THREADS, into)?, run.facts().program.pid);
     threads.of_samples(&ask(&sampled, THREADS, file)?);
-    let (samples, stacks) = (ask(&sampled, SAMPLES, file)?, ask(&sampled, STACKS, file)?);
+    let [samples, waits, stacks] = [SAMPLES, WAITS, STACKS].map(|sql| ask(&sampled, sql, file));
+    let (samples, waits, stacks) = (samples?, waits?, stacks?);
+    let first_id = free_id(&run, into)?;
     let about = file.join("run.json");
     let about =
         std::fs::read(&about).with_context(|| format!("{}: cannot be read", about.display()))?;
     let mut adding = Adding::begin(&base, output.work())?;
-    let wall_ns = run.facts().wall_ns.unwrap_or(i64::MAX);
-    let mut left_out = BTreeMap::new();
-    let kept = add_samples(
-        adding.rows(),
-        &samples,
+    let mut joining = Joining {
+        rows: adding.rows(),
+        threads: &mut threads,
         shift_ns,
-        wall_ns,
-        &mut threads,
-        &mut left_out,
-    )?;
-    add_stacks(adding.rows(), &stacks)?;
+        wall_ns: run.facts().wall_ns.unwrap_or(i64::MAX),
+        left_out: BTreeMap::new(),
+    };
+    let kept = joining.samples(&samples)?;
+    let kept_waits = joining.waits(&waits, first_id)?;
+    joining.stacks(&stacks)?;
+    let left_out = joining.left_out;
     let threads_added = threads.add(adding.rows())?;
-    if kept > 0 {
+    let is_joined = kept > 0 || kept_waits > 0;
+    if is_joined {
         adding.finish(Joined {
             tool: "trueno-record run --sample".to_owned(),
             file: file
@@ -97,7 +103,13 @@ pub(super) fn join(
                 .into_owned(),
             xxh3: format!("{:016x}", xxh3_64(&about)),
             segments: Vec::new(),
-            matched: [("samples".to_owned(), kept)].into(),
+            matched: [
+                ("samples".to_owned(), kept),
+                ("syncs".to_owned(), kept_waits),
+            ]
+            .into_iter()
+            .filter(|(_, kept)| *kept > 0)
+            .collect(),
             left_out: left_out.clone(),
         })?;
         output.keep()?;
@@ -109,6 +121,7 @@ pub(super) fn join(
         into: into.display().to_string(),
         run: args.output.display().to_string(),
         samples: kept,
+        waits: kept_waits,
         threads_added,
         left_out,
     };
@@ -117,10 +130,33 @@ pub(super) fn join(
         false => text(&summary),
     };
     to_stdout(text.as_bytes())?;
-    Ok(match kept {
-        0 => exit::NOT_MEASURABLE,
-        _ => exit::FINE,
+    Ok(match is_joined {
+        false => exit::NOT_MEASURABLE,
+        true => exit::FINE,
     })
+}
+
+/// An id that no row has, nor one after it.
+fn free_id(run: &Run, path: &Path) -> anyhow::Result<u64> {
+    let context = run.sql_context()?;
+    let mut free = 1;
+    for table in TABLES
+        .iter()
+        .filter(|table| table.name != TableId::Stacks.schema().name && table.column("id").is_some())
+    {
+        let sql = format!("SELECT MAX(id) AS id FROM {}", table.name);
+        let last = collect(&context, &sql)
+            .with_context(|| format!("{}: cannot be read", path.display()))?;
+        let next = u64_at(&last, "id", 0).unwrap_or(0).checked_add(1);
+        free = free.max(next.with_context(|| {
+            format!(
+                "{}: {} has ids up to the last that there is",
+                path.display(),
+                table.name
+            )
+        })?);
+    }
+    Ok(free)
 }
 
 /// Checks that both are of one machine, and gives the time to be added to those of samples.
@@ -167,157 +203,17 @@ fn check((run, into): (&Run, &Path), (sampled, file): (&Run, &Path)) -> anyhow::
         .with_context(|| format!("{}: began at a time that cannot be", file.display()))
 }
 
-/// A thread that is in the samples.
-struct Sampled {
-    name: Option<String>,
-    os_id: u64,
-    /// Its row in the new run; `None`: of another process.
-    row: Option<u32>,
-    is_used: bool,
-}
-
-/// Threads by their numbers in the operating system.
-struct Threads {
-    process: Option<u64>,
-    recorded: BTreeMap<u64, u32>,
-    /// Behind the numbers of those that recorded themselves.
-    first_new: u32,
-    next: u32,
-    sampled: BTreeMap<u32, Sampled>,
-}
-
-impl Threads {
-    fn new(recorded: &DataFrame, process: Option<u32>) -> Self {
-        let number = |row| u64_at(recorded, "thread", row).and_then(|n| u32::try_from(n).ok());
-        let rows = 0..recorded.height();
-        let numbers: BTreeSet<u32> = rows.clone().filter_map(number).collect();
-        let by_id = rows.filter_map(|row| Some((u64_at(recorded, "os_id", row)?, number(row)?)));
-        let first_new = numbers.last().map_or(0, |last| last.saturating_add(1));
-        Self {
-            process: process.map(u64::from),
-            recorded: by_id.collect(),
-            first_new,
-            next: first_new,
-            sampled: BTreeMap::new(),
-        }
-    }
-
-    fn of_samples(&mut self, threads: &DataFrame) {
-        for row in 0..threads.height() {
-            let number = u64_at(threads, "thread", row).and_then(|n| u32::try_from(n).ok());
-            let (Some(number), Some(os_id)) = (number, u64_at(threads, "os_id", row)) else {
-                continue;
-            };
-            let is_own = self.process.is_some() && u64_at(threads, "process", row) == self.process;
-            let row_of_it = is_own.then(|| {
-                *self.recorded.entry(os_id).or_insert_with(|| {
-                    self.next += 1;
-                    self.next - 1
-                })
-            });
-            let thread = Sampled {
-                name: text_at(threads, "name", row).map(str::to_owned),
-                os_id,
-                row: row_of_it,
-                is_used: false,
-            };
-            self.sampled.insert(number, thread);
-        }
-    }
-
-    /// Writes those that samples lie on and that did not record themselves: their numbers are behind the others.
-    fn add(&self, rows: &mut RunWriter) -> anyhow::Result<u64> {
-        let mut added = BTreeMap::new();
-        for thread in self.sampled.values().filter(|thread| thread.is_used) {
-            if let Some(row) = thread.row.filter(|row| *row >= self.first_new) {
-                added.insert(row, thread);
-            }
-        }
-        for (row, thread) in &added {
-            let name = thread.name.as_ref().map(|name| rows.text(name));
-            rows.add(&ThreadRow {
-                thread: *row,
-                name,
-                os_id: Some(thread.os_id),
-                process: self.process,
-                ..ThreadRow::default()
-            })?;
-        }
-        Ok(added.len() as u64)
-    }
-}
-
-fn add_samples(
-    rows: &mut RunWriter,
-    samples: &DataFrame,
-    shift_ns: i64,
-    wall_ns: i64,
-    threads: &mut Threads,
-    left_out: &mut BTreeMap<String, u64>,
-) -> anyhow::Result<u64> {
-    let columns = Rows::new(samples);
-    let (times, numbers) = (columns.i64("time_ns")?, columns.u64("thread")?);
-    let (stacks, events) = (columns.u64("stack")?, columns.text("event")?);
-    let (periods, processors) = (columns.u64("period")?, columns.u64("cpu")?);
-    let mut kept = 0;
-    for row in 0..samples.height() {
-        let number = numbers
-            .get(row)
-            .and_then(|number| u32::try_from(number).ok());
-        let thread = number.and_then(|number| threads.sampled.get_mut(&number));
-        let Some((number, thread)) = thread.and_then(|thread| Some((thread.row?, thread))) else {
-            *left_out.entry(OTHER_PROCESS.to_owned()).or_default() += 1;
-            continue;
-        };
-        let time_ns = times
-            .get(row)
-            .and_then(|time_ns| time_ns.checked_add(shift_ns));
-        let Some(time_ns) = time_ns.filter(|time_ns| (0..=wall_ns).contains(time_ns)) else {
-            *left_out.entry(NOT_RECORDED_THEN.to_owned()).or_default() += 1;
-            continue;
-        };
-        thread.is_used = true;
-        let event = rows.text(events.get(row).unwrap_or_default());
-        rows.add(&SampleRow {
-            time_ns,
-            thread: number,
-            stack: stacks.get(row),
-            event,
-            period: periods.get(row),
-            cpu: processors.get(row).and_then(|cpu| u32::try_from(cpu).ok()),
-        })?;
-        kept += 1;
-    }
-    Ok(kept)
-}
-
-fn add_stacks(rows: &mut RunWriter, stacks: &DataFrame) -> anyhow::Result<()> {
-    for row in 0..stacks.height() {
-        let Some(id) = u64_at(stacks, "id", row) else {
-            continue;
-        };
-        let mut text = |column| text_at(stacks, column, row).map(|text| rows.text(text));
-        let (function, module, file) = (text("function"), text("module"), text("file"));
-        rows.add(&StackRow {
-            id,
-            caller: u64_at(stacks, "caller", row),
-            function,
-            module,
-            address: u64_at(stacks, "address", row),
-            file,
-            line: i64_at(stacks, "line", row).and_then(|line| u32::try_from(line).ok()),
-            inlined: bool_at(stacks, "inlined", row),
-        })?;
-    }
-    Ok(())
-}
-
 fn text(summary: &Summary) -> String {
     let [file, into, run] =
         [&summary.file, &summary.into, &summary.run].map(|name| printable(name).into_owned());
-    let mut lines = vec![match summary.samples {
-        0 => format!("nothing of {file} could be joined to the run {into}"),
-        samples => format!("{run} is now the run {into} with {samples} samples of {file}"),
+    let mut lines = vec![match (summary.samples, summary.waits) {
+        (0, 0) => format!("nothing of {file} could be joined to the run {into}"),
+        (samples, 0) => format!("{run} is now the run {into} with {samples} samples of {file}"),
+        (samples, waits) => {
+            format!(
+                "{run} is now the run {into} with {samples} samples and {waits} waits of {file}"
+            )
+        }
     }];
     if summary.threads_added > 0 {
         lines.push(format!(
