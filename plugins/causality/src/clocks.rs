@@ -1,0 +1,168 @@
+//! Lamport clocks (L. Lamport, "Time, Clocks, and the Ordering of Events in a Distributed System", CACM 21, 1978).
+//!
+//! One pass along predecessors (R. Tarjan, "Depth-First Search and Linear Graph Algorithms", SIAM J. Comput. 1, 1972)
+//! meets every event after all those before it, and finds those that come before themselves: these have no clock. For
+//! the events after them such a circle counts as one event, so that their clocks keep all other order.
+
+use crate::event_graph::EventGraph;
+use crate::events::Event;
+
+/// Mark of a node whose clock is known.
+const KNOWN: u32 = 1 << 31;
+
+/// Clocks of all events.
+#[derive(Debug)]
+pub struct Clocks {
+    /// By node.
+    values: Vec<u32>,
+    /// Nodes of each circle, sorted; circles in the order of their first node.
+    pub circles: Vec<Vec<u32>>,
+    /// All nodes of circles, sorted.
+    without: Vec<u32>,
+    /// The greatest clock: events of the longest chain.
+    pub max: u32,
+}
+
+impl Clocks {
+    /// Computes them.
+    pub fn new(graph: &EventGraph) -> Self {
+        let mut pass = Pass {
+            graph,
+            states: vec![0; graph.nodes() as usize],
+            last_index: 0,
+            frames: Vec::new(),
+            stack: Vec::new(),
+            circles: Vec::new(),
+        };
+        for node in 0..graph.nodes() {
+            pass.visit(node);
+        }
+        let Pass {
+            mut states,
+            mut circles,
+            ..
+        } = pass;
+        states.iter_mut().for_each(|state| *state &= !KNOWN);
+        circles.sort_unstable();
+        let mut without = circles.concat();
+        without.sort_unstable();
+        Self {
+            max: states.iter().copied().max().unwrap_or(0),
+            values: states,
+            circles,
+            without,
+        }
+    }
+
+    /// The clock of an event; `None`: it comes before itself.
+    #[inline]
+    pub fn get(&self, event: Event) -> Option<u32> {
+        let is_known = self.without.is_empty() || self.without.binary_search(&event).is_err();
+        is_known.then(|| self.values[event as usize])
+    }
+}
+
+/// A node on the way from the root of the pass.
+struct Frame {
+    node: u32,
+    /// Predecessors that were looked at.
+    looked_at: u32,
+    /// Least index that the node leads back to.
+    low: u32,
+    /// Latest clock of all before it.
+    latest: u32,
+    is_before_itself: bool,
+}
+
+struct Pass<'a> {
+    graph: &'a EventGraph,
+    /// By node: 0 where the pass has not been; an index, from 1 on, while it is open; its clock with [`KNOWN`].
+    states: Vec<u32>,
+    last_index: u32,
+    frames: Vec<Frame>,
+    /// Open nodes.
+    stack: Vec<u32>,
+    circles: Vec<Vec<u32>>,
+}
+
+impl Pass<'_> {
+    fn visit(&mut self, root: u32) {
+        if self.states[root as usize] != 0 || self.settle(root) {
+            return;
+        }
+        self.open(root);
+        while let Some(frame) = self.frames.last_mut() {
+            let (node, looked_at) = (frame.node, frame.looked_at as usize);
+            frame.looked_at += 1;
+            let [in_order, by_edges] = self.graph.predecessors(node);
+            let behind = looked_at.wrapping_sub(in_order.len());
+            let next = in_order.get(looked_at).or_else(|| by_edges.get(behind));
+            match next {
+                None => self.close(),
+                Some(&next) => match self.states[next as usize] {
+                    0 => self.open(next),
+                    state if state & KNOWN != 0 => {
+                        frame.latest = frame.latest.max(state & !KNOWN);
+                    }
+                    index => {
+                        frame.low = frame.low.min(index);
+                        frame.is_before_itself |= next == node;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Gives a node its clock at once, if those of all before it are known.
+    fn settle(&mut self, node: u32) -> bool {
+        let mut latest = 0;
+        for before in self.graph.predecessors(node).into_iter().flatten() {
+            let state = self.states[*before as usize];
+            if state & KNOWN == 0 {
+                return false;
+            }
+            latest = latest.max(state & !KNOWN);
+        }
+        self.states[node as usize] = (latest + u32::from(!self.graph.is_gate(node))) | KNOWN;
+        true
+    }
+
+    fn open(&mut self, node: u32) {
+        self.last_index += 1;
+        self.states[node as usize] = self.last_index;
+        self.stack.push(node);
+        self.frames.push(Frame {
+            node,
+            looked_at: 0,
+            low: self.last_index,
+            latest: 0,
+            is_before_itself: false,
+        });
+    }
+
+    /// All before the innermost node has been looked at.
+    fn close(&mut self) {
+        let Some(frame) = self.frames.pop() else {
+            return;
+        };
+        let mut latest = frame.latest;
+        if frame.low == self.states[frame.node as usize] {
+            let from = self.stack.iter().rposition(|node| *node == frame.node);
+            let nodes = self.stack.split_off(from.unwrap_or(0));
+            let is_circle = nodes.len() > 1 || frame.is_before_itself;
+            latest += u32::from(is_circle || !self.graph.is_gate(frame.node));
+            for node in &nodes {
+                self.states[*node as usize] = latest | KNOWN;
+            }
+            if is_circle {
+                let mut nodes = nodes;
+                nodes.sort_unstable();
+                self.circles.push(nodes);
+            }
+        }
+        if let Some(parent) = self.frames.last_mut() {
+            parent.latest = parent.latest.max(latest);
+            parent.low = parent.low.min(frame.low);
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Edges between rows: recorded, or implied by a parent or a correlation.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::id_index::IdIndex;
+use trueno_analysis::lanes::{Class, LaneKind};
+use trueno_plugin::{Batch, Input, Result, Run};
+
+use crate::events::{Event, Events, begin, end};
+use crate::inputs::{EDGES, KERNEL_LAUNCHES, TASKS, TRANSFER_LAUNCHES};
+
+/// The meaning of an edge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EdgeKind {
+    /// `to` could not begin before `from` had ended.
+    DependsOn,
+    /// The wait `to` could not end before `from` had ended.
+    Joins,
+    /// The call `from` put `to` on its stream.
+    Launches,
+    /// `from` began `to`, while it was open or after.
+    Spawns,
+}
+
+impl EdgeKind {
+    /// All variants.
+    pub const ALL: [Self; 4] = [Self::DependsOn, Self::Joins, Self::Launches, Self::Spawns];
+
+    /// As in table `edges`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::DependsOn => "depends_on",
+            Self::Joins => "joins",
+            Self::Launches => "launches",
+            Self::Spawns => "spawns",
+        }
+    }
+
+    /// The variant with a [`name`](Self::name).
+    pub fn parse(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The event of `from` that happened before that of `to`, in words.
+    pub fn relation(self) -> &'static str {
+        match self {
+            Self::DependsOn => "end before begin",
+            Self::Joins => "end before end",
+            Self::Launches | Self::Spawns => "begin before begin",
+        }
+    }
+}
+
+/// An edge between two rows, by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    /// The row that comes after.
+    pub to: u32,
+    /// The row that comes first.
+    pub from: u32,
+    /// Its meaning.
+    pub kind: EdgeKind,
+    /// Follows from a parent or a correlation, and is no row of `edges`.
+    pub is_implied: bool,
+}
+
+impl Edge {
+    /// The two events: the first happened before the second.
+    #[inline]
+    pub fn events(&self) -> (Event, Event) {
+        match self.kind {
+            EdgeKind::DependsOn => (end(self.from), begin(self.to)),
+            EdgeKind::Joins => (end(self.from), end(self.to)),
+            EdgeKind::Launches | EdgeKind::Spawns => (begin(self.from), begin(self.to)),
+        }
+    }
+}
+
+/// Edges as read.
+#[derive(Debug, Default)]
+pub struct Edges {
+    /// Those that order events, by target, each once.
+    pub used: Vec<Edge>,
+    /// Rows of `edges` that order nothing here, by kind: an end is no row with events, `joins` leads to no wait, or
+    /// the kind is not known.
+    pub unused: BTreeMap<String, u64>,
+}
+
+/// Reads all edges.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn read(run: &mut Run, events: &Events<'_>) -> Result<Edges> {
+    let mut reader = Reader {
+        events,
+        rows: rows_by_id(events),
+        edges: Edges::default(),
+    };
+    let mut batches = run.batches(EDGES.name())?;
+    if !batches.is_missing() {
+        while let Some(batch) = batches.next_batch()? {
+            reader.recorded(&batch)?;
+        }
+    }
+    // What no row can belong to is not asked for: a query reads whole tables to find nothing.
+    let labels = events.lanes.labels.all();
+    let has_class = |class: Class| labels.iter().any(|label| label.class == class);
+    let lanes = events.lanes.lanes.iter();
+    let has_calls = has_class(Class::Call);
+    let launches = has_calls && lanes.clone().any(|lane| lane.kind == LaneKind::Device);
+    for (input, kind, is_there) in [
+        (TASKS, EdgeKind::Spawns, has_class(Class::Task)),
+        (
+            KERNEL_LAUNCHES,
+            EdgeKind::Launches,
+            launches && has_class(Class::Kernel),
+        ),
+        (
+            TRANSFER_LAUNCHES,
+            EdgeKind::Launches,
+            launches && has_class(Class::Transfer),
+        ),
+    ] {
+        if is_there {
+            reader.implied(run, input, kind)?;
+        }
+    }
+    let mut edges = reader.edges;
+    // Recorded comes before implied.
+    edges.used.sort_unstable();
+    edges
+        .used
+        .dedup_by_key(|edge| (edge.to, edge.from, edge.kind));
+    Ok(edges)
+}
+
+/// Rows by their ids. Of two with one id the first counts.
+fn rows_by_id(events: &Events<'_>) -> IdIndex<u32> {
+    // From the back, since of one id the last value counts.
+    IdIndex::new(|| {
+        let lanes = events.lanes.lanes.iter().rev();
+        let ids = lanes.flat_map(|lane| lane.spans.iter().rev().map(|span| span.id));
+        ids.zip((0..events.rows() as u32).rev())
+    })
+}
+
+struct Reader<'a> {
+    events: &'a Events<'a>,
+    rows: IdIndex<u32>,
+    edges: Edges,
+}
+
+impl Reader<'_> {
+    fn recorded(&mut self, batch: &Batch<'_>) -> Result<()> {
+        let (from, to) = (batch.u64("from_id")?, batch.u64("to_id")?);
+        let kinds = batch.text("kind")?;
+        for row in 0..batch.rows() {
+            let name = kinds.get(row).unwrap_or_default();
+            let kind = EdgeKind::parse(name);
+            let edge = kind.and_then(|kind| self.edge(from.get(row)?, to.get(row)?, kind, false));
+            match edge {
+                Some(edge) => self.edges.used.push(edge),
+                None => match self.edges.unused.get_mut(name) {
+                    Some(count) => *count += 1,
+                    None => _ = self.edges.unused.insert(name.to_owned(), 1),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn implied(&mut self, run: &mut Run, input: Input, kind: EdgeKind) -> Result<()> {
+        let mut batches = run.batches(input.name())?;
+        if batches.is_missing() {
+            return Ok(());
+        }
+        while let Some(batch) = batches.next_batch()? {
+            let (from, to) = (batch.u64("from_id")?, batch.u64("to_id")?);
+            for row in 0..batch.rows() {
+                let ends = from.get(row).zip(to.get(row));
+                let edge = ends.and_then(|(from, to)| self.edge(from, to, kind, true));
+                // On one lane nesting says it.
+                let lane = |row| self.events.lane(row);
+                let edge = edge.filter(|edge| lane(edge.from) != lane(edge.to));
+                self.edges.used.extend(edge);
+            }
+        }
+        Ok(())
+    }
+
+    fn edge(&self, from: u64, to: u64, kind: EdgeKind, is_implied: bool) -> Option<Edge> {
+        let (from, to) = (self.rows.get(from)?, self.rows.get(to)?);
+        if kind == EdgeKind::Joins {
+            let label = self.events.span(to).label;
+            let class = self.events.lanes.labels.get(label).class;
+            (class == Class::Wait).then_some(())?;
+        }
+        Some(Edge {
+            to,
+            from,
+            kind,
+            is_implied,
+        })
+    }
+}

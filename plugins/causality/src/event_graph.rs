@@ -1,0 +1,62 @@
+//! The graph of events: who comes directly before whom, by program order and by edges.
+
+use crate::edges::Edge;
+use crate::events::{Event, Events};
+use crate::program_order::ProgramOrder;
+
+/// Direct predecessors of events, and of the gates of the program order.
+pub struct EventGraph {
+    order: ProgramOrder,
+    /// By node: where its part of `sources` begins; one more at the end.
+    starts: Vec<u32>,
+    /// Events that edges come from, by the event that they lead to.
+    sources: Vec<Event>,
+}
+
+impl EventGraph {
+    /// The graph of the program order and these edges.
+    pub fn new(events: &Events<'_>, edges: &[Edge]) -> Self {
+        let order = ProgramOrder::new(events);
+        let mut starts = vec![0; order.nodes() as usize + 1];
+        for edge in edges {
+            starts[edge.events().1 as usize] += 1;
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        // Each part is filled from its end, so the last edges go first.
+        let mut sources = vec![0; edges.len()];
+        for edge in edges.iter().rev() {
+            let (from, to) = edge.events();
+            let start = &mut starts[to as usize];
+            *start -= 1;
+            sources[*start as usize] = from;
+        }
+        Self {
+            order,
+            starts,
+            sources,
+        }
+    }
+
+    /// Number of events and gates.
+    pub fn nodes(&self) -> u32 {
+        self.order.nodes()
+    }
+
+    /// True for a gate: it is as late as the latest before it, not one later.
+    #[inline]
+    pub fn is_gate(&self, node: u32) -> bool {
+        self.order.is_gate(node)
+    }
+
+    /// Predecessors by program order, and by edges.
+    #[inline]
+    pub fn predecessors(&self, node: u32) -> [&[u32]; 2] {
+        let node_at = node as usize;
+        let part = self.starts[node_at] as usize..self.starts[node_at + 1] as usize;
+        [self.order.of(node), &self.sources[part]]
+    }
+}

@@ -1,0 +1,183 @@
+//! Findings: edges that the times contradict, events without a clock, and order that is not measurable.
+
+use std::collections::VecDeque;
+
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::wording::{count, many, short, time};
+use trueno_plugin::{Finding, Severity, agreeing};
+
+use crate::clocks::Clocks;
+use crate::contradictions::Contradictions;
+use crate::edges::Edges;
+use crate::event_graph::EventGraph;
+use crate::events::Events;
+use crate::lane_groups::LaneGroups;
+
+/// More circles than this are counted, not named.
+const MAX_CIRCLES: usize = 10;
+/// More rows of a circle are cut short in a text.
+const MAX_NAMES: usize = 8;
+
+/// Facts that findings are made of.
+pub struct Facts<'a> {
+    /// Rows by number.
+    pub events: &'a Events<'a>,
+    /// Edges.
+    pub edges: &'a Edges,
+    /// Predecessors of events.
+    pub graph: &'a EventGraph,
+    /// Lamport clocks.
+    pub clocks: &'a Clocks,
+    /// Lanes that edges tie together.
+    pub groups: &'a LaneGroups,
+    /// Edges that the times contradict.
+    pub contradictions: &'a Contradictions,
+    /// Rows up to which table `events` is made.
+    pub event_rows: usize,
+}
+
+/// All findings.
+pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
+    let circles = &facts.clocks.circles;
+    let named = circles.iter().take(MAX_CIRCLES);
+    let mut out: Vec<Finding> = named.map(|circle| of_circle(facts, circle)).collect();
+    if circles.len() > MAX_CIRCLES {
+        let more = many((circles.len() - MAX_CIRCLES) as u64, "more circle");
+        let title = format!("{more} of rows that come before themselves");
+        out.push(Finding::new("cycles", Severity::Warning, title));
+    }
+    out.extend(contradictions(facts));
+    out.extend(not_measurable(facts));
+    out.extend(without_events(facts));
+    out
+}
+
+fn contradictions(facts: &Facts<'_>) -> Option<Finding> {
+    let first = facts.contradictions.by_lanes.first()?;
+    let late = |ns: u64| i64::try_from(ns).map_or("more than 292 years".to_owned(), time);
+    let contradicted = facts.contradictions.all.len() as u64;
+    let title = format!(
+        "recorded times contradict {} of {}, by up to {}",
+        count(contradicted),
+        many(facts.edges.used.len() as u64, "edge"),
+        late(first.max_late_ns)
+    );
+    let lane = |lane: usize| facts.events.lanes.lanes[lane].name.as_str();
+    let (from, to) = (lane(first.from), lane(first.to));
+    let cause = match first.from == first.to {
+        true => "these edges are wrong, or the times of that lane are".to_owned(),
+        false => format!(
+            "the clock of {from} is ahead of that of {to} by at least that much there, or these edges are wrong"
+        ),
+    };
+    let detail = format!(
+        "the largest in {} from {from} to {to}: what came first is recorded as the later event; {cause}; Lamport clocks follow the edges",
+        first.kind.name()
+    );
+    Some(
+        Finding::new("contradictions", Severity::Warning, title)
+            .detail(detail)
+            .suggestion("do not compare times of these lanes any closer than that")
+            .evidence("SELECT * FROM causality.contradictions_by_lanes ORDER BY max_late_ns DESC"),
+    )
+}
+
+fn not_measurable(facts: &Facts<'_>) -> Option<Finding> {
+    let lanes = facts.events.lanes.lanes.len() as u64;
+    if lanes < 2 || facts.groups.groups > 0 {
+        return None;
+    }
+    let title = format!(
+        "no edge leads from one of {} to another: the order of events across them is not measurable",
+        many(lanes, "lane")
+    );
+    Some(
+        Finding::new("not_measurable", Severity::Info, title)
+            .detail("Lamport clocks hold within each lane; those of two lanes say nothing about each other")
+            .suggestion("record what waits for what: Recorder::wait and task, launches with their calls, or system calls of all processes")
+            .evidence("SELECT * FROM causality.lanes"),
+    )
+}
+
+fn without_events(facts: &Facts<'_>) -> Option<Finding> {
+    let rows = facts.events.rows();
+    (rows > facts.event_rows).then(|| {
+        let title = format!(
+            "the clocks of {} are computed, and not listed in a table `events`",
+            many(rows as u64, "row")
+        );
+        Finding::new("events_not_listed", Severity::Info, title)
+            .suggestion(format!("--set causality.event_rows={rows} lists them"))
+    })
+}
+
+/// A circle of events, sorted by number: the shortest way from its first event back to itself.
+fn of_circle(facts: &Facts<'_>, circle: &[u32]) -> Finding {
+    let way = shortest(facts.graph, circle);
+    let mut rows: Vec<u32> = Vec::new();
+    for node in way.into_iter().filter(|node| !facts.graph.is_gate(*node)) {
+        if rows.last() != Some(&(node / 2)) {
+            rows.push(node / 2);
+        }
+    }
+    if rows.len() > 1 && rows.first() == rows.last() {
+        rows.pop();
+    }
+    let id = |row: u32| facts.events.span(row).id;
+    let named = rows.iter().take(MAX_NAMES);
+    let named = named.map(|row| format!("{} ({})", short(facts.events.name(*row)), id(*row)));
+    let mut names: Vec<String> = named.collect();
+    if rows.len() > MAX_NAMES {
+        names.push(format!("{} more", rows.len() - MAX_NAMES));
+    }
+    names.extend(names.first().cloned());
+    let events = circle.iter().filter(|node| !facts.graph.is_gate(**node));
+    let events = events.count() as u64;
+    let title = format!(
+        "{} {} before {}: {}",
+        many(events, "event"),
+        agreeing(events, "comes", "come"),
+        agreeing(events, "itself", "themselves"),
+        names.join(" → ")
+    );
+    let ids: Vec<u64> = rows.iter().map(|row| id(*row)).collect();
+    Finding::new("cycle", Severity::Warning, title)
+        .detail("edges and the order of lanes lead from each of these rows to the next; the events of the circle have no Lamport clock, those after it count it as one event")
+        .suggestion("look at where the program records these edges: one of them points the wrong way")
+        .evidence(ids)
+}
+
+/// The shortest way from the first node of a circle back to it, in the order of cause.
+fn shortest(graph: &EventGraph, circle: &[u32]) -> Vec<u32> {
+    let Some(&start) = circle.first() else {
+        return Vec::new();
+    };
+    let is_of_circle = |node: u32| circle.binary_search(&node).is_ok();
+    let mut after: FastMap<u32, u32> = FastMap::default();
+    let mut next = VecDeque::from([start]);
+    while let Some(node) = next.pop_front() {
+        for before in graph
+            .predecessors(node)
+            .into_iter()
+            .flatten()
+            .copied()
+            .filter(|before| is_of_circle(*before))
+        {
+            if before == start {
+                let mut way = vec![start];
+                let mut at = node;
+                while at != start {
+                    way.push(at);
+                    at = after[&at];
+                }
+                way.push(start);
+                return way;
+            }
+            if let std::collections::hash_map::Entry::Vacant(vacant) = after.entry(before) {
+                vacant.insert(node);
+                next.push_back(before);
+            }
+        }
+    }
+    circle.to_vec()
+}
