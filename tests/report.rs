@@ -94,6 +94,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         plugins,
         [
             "category",
+            "causality",
             "collectives",
             "lateness",
             "device",
@@ -266,6 +267,7 @@ fn only_and_skip_choose_sections() {
         plugins(&["--skip", "sanity,tiles"]),
         [
             "category",
+            "causality",
             "collectives",
             "lateness",
             "device",

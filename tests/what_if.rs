@@ -70,6 +70,7 @@ fn one_iteration_is_looked_at_alone() {
         window["plugins"],
         serde_json::json!([
             "category",
+            "causality",
             "collectives",
             "lateness",
             "device",
