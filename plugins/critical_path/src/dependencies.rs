@@ -41,7 +41,7 @@ pub struct Dependencies {
     pub unknown: Vec<Edge>,
     /// Edges that the measured times contradict.
     pub contradicted: Vec<Edge>,
-    /// Edges of kind `joins` to a row that is no wait.
+    /// Edges of kind `joins` or `wakes` to a row that is no wait.
     pub not_waits: Vec<Edge>,
     /// Ids that wait for each other in a circle, each sorted.
     pub cycles: Vec<Vec<u64>>,
@@ -112,7 +112,7 @@ enum Found {
     Dependency(Dependency, bool),
     /// An end is not there.
     Unknown,
-    /// The target of `joins` is no wait.
+    /// The target of `joins` or `wakes` is no wait.
     NoWait,
     /// A parent on the same lane: nesting is not an edge.
     Nesting,
@@ -127,7 +127,8 @@ fn look_up(run: &Lanes, rows: &RowIndex, edge: &Edge) -> Found {
         return Found::Nesting;
     }
     let wait = || run.labels.get(span(run, to).label).class == Class::Wait;
-    if edge.kind == DependencyKind::Joins && !wait() {
+    let is_for_waits = matches!(edge.kind, DependencyKind::Joins | DependencyKind::Wakes);
+    if is_for_waits && !wait() {
         return Found::NoWait;
     }
     let dependency = Dependency {
@@ -168,8 +169,8 @@ fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
     match kind {
         DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
         DependencyKind::Joins => from.end_ns <= to.end_ns,
-        // The call may return while the last of the copy still goes on.
-        DependencyKind::Awaits => from.end_ns <= to.end_ns || from.start_ns < to.end_ns,
+        // The call may return while the last of the copy still goes on, and what was woken before its waker has returned.
+        DependencyKind::Awaits | DependencyKind::Wakes => from.end_ns <= to.end_ns || from.start_ns < to.end_ns,
         DependencyKind::Blocks => {
             to.start_ns <= from.start_ns && (from.end_ns <= to.end_ns || from.start_ns < to.end_ns)
         }

@@ -23,6 +23,8 @@ pub enum DependencyKind {
     /// The host call `to` did nothing but wait until `from` had ended, or all but the last of it. Where it launched that itself, it had done so
     /// when it began to wait for what was before it on its stream.
     Awaits,
+    /// `from` did something, while it was open, that ended the wait `to`: it may have returned only after that.
+    Wakes,
 }
 
 impl DependencyKind {
@@ -33,6 +35,7 @@ impl DependencyKind {
             "joins" => Some(Self::Joins),
             "launches" => Some(Self::Launches),
             "spawns" => Some(Self::Spawns),
+            "wakes" => Some(Self::Wakes),
             _ => None,
         }
     }

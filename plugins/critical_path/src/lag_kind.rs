@@ -22,7 +22,10 @@ pub fn lag_kind(
         Link::Lane => PieceKind::Gap,
         Link::Dependency(DependencyKind::Launches) => PieceKind::LaunchDelay,
         Link::Dependency(
-            DependencyKind::Joins | DependencyKind::Blocks | DependencyKind::Awaits,
+            DependencyKind::Joins
+            | DependencyKind::Blocks
+            | DependencyKind::Awaits
+            | DependencyKind::Wakes,
         ) => PieceKind::SyncWait,
         Link::Dependency(
             DependencyKind::DependsOn | DependencyKind::Spawns | DependencyKind::Follows,

@@ -257,18 +257,22 @@ pub(crate) struct Mark {
 /// From when on the target of a dependency did nothing but wait for its source.
 pub(crate) fn waits_since(run: &Lanes, dependency: &Dependency) -> Option<i64> {
     match dependency.kind {
-        DependencyKind::Joins | DependencyKind::Awaits => Some(span(run, dependency.to).start_ns),
+        DependencyKind::Joins | DependencyKind::Awaits | DependencyKind::Wakes => {
+            Some(span(run, dependency.to).start_ns)
+        }
         // A call works until what it launched begins.
         DependencyKind::Blocks => Some(span(run, dependency.from).start_ns),
         _ => None,
     }
 }
 
-/// Time at which the source of a dependency released its target: its end, but for a call that returned before.
+/// Time at which the source of a dependency released its target: its end, but for a target that ended before.
 fn lets_go_ns(run: &Lanes, dependency: &Dependency) -> i64 {
     let (from, to) = (span(run, dependency.from), span(run, dependency.to));
     match dependency.kind {
-        DependencyKind::Blocks | DependencyKind::Awaits => from.end_ns.min(to.end_ns),
+        DependencyKind::Blocks | DependencyKind::Awaits | DependencyKind::Wakes => {
+            from.end_ns.min(to.end_ns)
+        }
         _ => from.end_ns,
     }
 }
@@ -332,7 +336,9 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
                 want: Want::Resumed,
                 dependency,
             });
-        } else if d.kind == DependencyKind::Joins && to.dur_ns() > 0 {
+        } else if matches!(d.kind, DependencyKind::Joins | DependencyKind::Wakes)
+            && to.dur_ns() > 0
+        {
             cuts.push(Cut {
                 span: d.to,
                 time_ns: to.end_ns,

@@ -1,17 +1,44 @@
 //! Files behind the descriptors of traced processes.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use libc::pid_t;
 use syscalls::Sysno;
 use trueno_format::run_writer::Text;
 
+/// What one thread or process gives through and another takes from. Descriptors of several processes may be of one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Object {
+    /// A pipe without a name.
+    Pipe(u64),
+    /// A pipe with a name: device and number.
+    Fifo(u64, u64),
+    /// A socket: one of two ends.
+    Socket(u64),
+    /// An event counter.
+    Event(u64),
+    /// Signals of the process that reads.
+    Signals,
+}
+
+/// What a descriptor has open.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    name: Text,
+    object: Option<Object>,
+}
+
 /// Names of open files.
 #[derive(Default)]
 pub(crate) struct Descriptors {
     /// Those asked for before. Used only while every call that changes a descriptor is seen.
-    known: Option<HashMap<(pid_t, i32), Text>>,
+    known: Option<HashMap<(pid_t, i32), Open>>,
+    /// What was asked for last, for another question about the same call.
+    last: Option<((pid_t, i32), Open)>,
+    /// Threads of each process that is there.
+    processes: HashMap<pid_t, u32>,
 }
 
 impl Descriptors {
@@ -19,7 +46,49 @@ impl Descriptors {
     pub(crate) fn new(sees_all_calls: bool) -> Self {
         Self {
             known: sees_all_calls.then(HashMap::new),
+            ..Self::default()
         }
+    }
+
+    /// A process has one thread more.
+    pub(crate) fn thread_begins(&mut self, process: pid_t) {
+        *self.processes.entry(process).or_default() += 1;
+    }
+
+    /// A process has one thread less.
+    pub(crate) fn thread_ends(&mut self, process: pid_t) {
+        if let Some(threads) = self.processes.get_mut(&process) {
+            *threads -= 1;
+            if *threads == 0 {
+                self.processes.remove(&process);
+            }
+        }
+    }
+
+    /// All that the traced processes have open. `None`: it cannot be read.
+    pub(crate) fn objects(&self) -> Option<HashSet<Object>> {
+        let of_each = self.processes.keys().map(|process| objects(*process));
+        let of_each = of_each.collect::<Option<Vec<_>>>()?;
+        Some(of_each.into_iter().flatten().collect())
+    }
+
+    /// What a descriptor has open that others can give to or take from.
+    pub(crate) fn object(&mut self, process: pid_t, descriptor: i32) -> Option<Object> {
+        let place = (process, descriptor);
+        let known = self.known.as_ref().and_then(|known| known.get(&place));
+        if let Some(open) = known {
+            return open.object;
+        }
+        if let Some((_, open)) = self.last.filter(|(last, _)| *last == place) {
+            return open.object;
+        }
+        let link = fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok()?;
+        object(process, descriptor, &link.to_string_lossy())
+    }
+
+    /// A call begins: what was asked for the one before may have changed.
+    pub(crate) fn call_begins(&mut self) {
+        self.last = None;
     }
 
     /// The file behind a descriptor. `None`: there is none.
@@ -34,14 +103,19 @@ impl Descriptors {
         }
         let place = (process, descriptor);
         if let Some(text) = self.known.as_ref().and_then(|known| known.get(&place)) {
-            return Some(*text);
+            return Some(text.name);
         }
         let link = fs::read_link(format!("/proc/{process}/fd/{descriptor}")).ok()?;
-        let text = intern(kind(&link.to_string_lossy()));
+        let link = link.to_string_lossy();
+        let open = Open {
+            name: intern(kind(&link)),
+            object: object(process, descriptor, &link),
+        };
+        self.last = Some((place, open));
         if let Some(known) = &mut self.known {
-            known.insert(place, text);
+            known.insert(place, open);
         }
-        Some(text)
+        Some(open.name)
     }
 
     /// Forgets what a call changes.
@@ -65,6 +139,40 @@ impl Descriptors {
         if let Some(known) = &mut self.known {
             known.retain(|(of, _), _| *of != process);
         }
+    }
+}
+
+/// What the descriptors of a process have open. `None`: they cannot be read.
+pub(crate) fn objects(process: pid_t) -> Option<HashSet<Object>> {
+    let folder = format!("/proc/{process}/fd");
+    let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);
+    let objects = entries.filter_map(|entry| {
+        let descriptor = entry.file_name().to_str()?.parse().ok()?;
+        let link = fs::read_link(entry.path()).ok()?;
+        object(process, descriptor, &link.to_string_lossy())
+    });
+    Some(objects.collect())
+}
+
+fn object(process: pid_t, descriptor: i32, link: &str) -> Option<Object> {
+    if link.starts_with('/') {
+        let file = fs::metadata(format!("/proc/{process}/fd/{descriptor}")).ok()?;
+        let is_pipe = file.file_type().is_fifo();
+        return is_pipe.then(|| Object::Fifo(file.dev(), file.ino()));
+    }
+    let (kind, number) = link.split_once(':')?;
+    let number = number.trim_matches(['[', ']']);
+    match (kind, number) {
+        ("pipe", number) => number.parse().ok().map(Object::Pipe),
+        ("socket", number) => number.parse().ok().map(Object::Socket),
+        ("anon_inode", "signalfd") => Some(Object::Signals),
+        ("anon_inode", "eventfd") => {
+            let path = format!("/proc/{process}/fdinfo/{descriptor}");
+            let facts = fs::read_to_string(path).ok()?;
+            let number = trueno_format::host::field(&facts, "eventfd-id")?;
+            number.parse().ok().map(Object::Event)
+        }
+        _ => None,
     }
 }
 

@@ -10,6 +10,7 @@ mod classes;
 mod descriptors;
 mod filter;
 mod memory;
+mod order;
 mod ptrace;
 mod rows;
 mod start;

@@ -1,5 +1,6 @@
 //! Memory of a traced process.
 
+use std::fs;
 use std::io;
 
 use libc::{c_void, iovec, pid_t};
@@ -34,6 +35,58 @@ pub(crate) fn text(process: pid_t, address: u64) -> Option<String> {
     None
 }
 
+/// A number of 64 bits. `None`: it cannot be read.
+pub(crate) fn number(process: pid_t, address: u64) -> Option<u64> {
+    let mut bytes = [0; 8];
+    let got = read(process, address, &mut bytes).ok()?;
+    (got == bytes.len()).then(|| u64::from_ne_bytes(bytes))
+}
+
+/// Place of a byte of memory, for those who want to know if two are one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Of this memory alone.
+    Own,
+    /// In a file, or memory without a name, that several can map.
+    Shared {
+        /// Device of the file.
+        device: u64,
+        /// Its number there.
+        number: u64,
+        /// Distance from its begin.
+        offset: u64,
+    },
+}
+
+/// The place of an address. `None`: nothing is there, or it is not known.
+pub(crate) fn place(process: pid_t, address: u64) -> Option<Place> {
+    let text = fs::read_to_string(format!("/proc/{process}/maps")).ok()?;
+    text.lines().find_map(|line| place_in(line, address))
+}
+
+fn place_in(line: &str, address: u64) -> Option<Place> {
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let mut words = line.split_ascii_whitespace();
+    let (from, to) = words.next()?.split_once('-')?;
+    let (from, to) = (number(from)?, number(to)?);
+    if !(from..to).contains(&address) {
+        return None;
+    }
+    let is_shared = words.next()?.ends_with('s');
+    let offset = number(words.next()?)?;
+    let (major, minor) = words.next()?.split_once(':')?;
+    let (major, minor) = (number(major)?, number(minor)?);
+    let file: u64 = words.next()?.parse().ok()?;
+    Some(match is_shared {
+        true => Place::Shared {
+            device: major << 32 | minor,
+            number: file,
+            offset: offset + (address - from),
+        },
+        false => Place::Own,
+    })
+}
+
 fn read(process: pid_t, address: u64, into: &mut [u8]) -> io::Result<usize> {
     let local = iovec {
         iov_base: into.as_mut_ptr().cast::<c_void>(),
@@ -46,4 +99,24 @@ fn read(process: pid_t, address: u64, into: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the local part is memory of this slice; the other process's is only read, by the kernel.
     let got = unsafe { libc::process_vm_readv(process, &local, 1, &remote, 1, 0) };
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mapping_of_an_address_says_whose_it_is() {
+        let line = "7f0000001000-7f0000003000 rw-s 00001000 00:01 4711   /dev/shm/x";
+        let shared = |offset| Place::Shared {
+            device: 1,
+            number: 4711,
+            offset,
+        };
+        assert_eq!(place_in(line, 0x7f00_0000_1008), Some(shared(0x1008)));
+        assert_eq!(place_in(line, 0x7f00_0000_2000), Some(shared(0x2000)));
+        assert_eq!(place_in(line, 0x7f00_0000_3000), None);
+        let own = "7f0000001000-7f0000003000 rw-p 00000000 00:00 0 ";
+        assert_eq!(place_in(own, 0x7f00_0000_1000), Some(Place::Own));
+    }
 }

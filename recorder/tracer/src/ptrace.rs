@@ -6,6 +6,8 @@ use std::ptr;
 
 use libc::{c_int, c_long, c_uint, c_void, pid_t};
 
+use crate::order::Told;
+
 /// Reason for a stop of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
@@ -154,6 +156,22 @@ pub(crate) fn event_message(thread: pid_t) -> io::Result<u64> {
     // SAFETY: the request writes one number, which is there.
     let done = unsafe { libc::ptrace(libc::PTRACE_GETEVENTMSG, thread, 0_usize, &raw mut message) };
     check(done).map(|()| message)
+}
+
+/// The signal that is about to reach a thread. `None`: there is none.
+pub(crate) fn signal(thread: pid_t) -> Option<Told> {
+    // SAFETY: all zeros is a valid value of it.
+    let mut told: libc::siginfo_t = unsafe { mem::zeroed() };
+    // SAFETY: the request writes one of these, which is there.
+    let done = unsafe { libc::ptrace(libc::PTRACE_GETSIGINFO, thread, 0_usize, &raw mut told) };
+    check(done).ok()?;
+    // SAFETY: numbers, zero in those that have no process.
+    let process = unsafe { told.si_pid() };
+    Some(Told {
+        signal: told.si_signo,
+        code: told.si_code,
+        process,
+    })
 }
 
 /// A thread at a system call.

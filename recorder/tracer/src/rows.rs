@@ -11,8 +11,9 @@ use trueno_format::schema::{CallRow, EdgeRow, SyncRow, ThreadRow};
 
 use crate::Error;
 use crate::argument::{self, Bytes, Target};
-use crate::descriptors::{Descriptors, is_given};
+use crate::descriptors::{self, Descriptors, Object, is_given};
 use crate::memory;
+use crate::order::{Caller, CauseKind, Order, Part, Told};
 
 /// A call that has begun.
 pub(crate) struct Begun {
@@ -24,7 +25,41 @@ pub(crate) struct Begun {
     waits: bool,
     /// It returns the number of a process that has ended.
     joins: bool,
+    /// What it begins, if that is a thread or a process.
+    pub begins: Option<Begins>,
+    part: Part,
     pub start_ns: i64,
+}
+
+/// A thread or process that a call begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Begins {
+    /// Address that it clears when it ends, for those who wait for that.
+    pub clears: Option<u64>,
+    /// It has the memory of who begins it, though it is a process of its own.
+    pub shares_memory: bool,
+}
+
+impl Begins {
+    fn new(process: pid_t, call: Sysno, arguments: &[u64; 6]) -> Option<Self> {
+        let child_at = if cfg!(target_arch = "x86_64") { 3 } else { 4 };
+        let (flags, clears) = match call {
+            Sysno::clone => (arguments[0], Some(arguments[child_at])),
+            // A struct: the flags, and the address behind another one.
+            Sysno::clone3 => (
+                memory::number(process, arguments[0])?,
+                memory::number(process, arguments[0] + 16),
+            ),
+            #[cfg(target_arch = "x86_64")]
+            Sysno::vfork => (libc::CLONE_VM as u64, None),
+            _ => return None,
+        };
+        let has = |flag: i32| flags & flag as u64 != 0;
+        Some(Self {
+            clears: clears.filter(|_| has(libc::CLONE_CHILD_CLEARTID)),
+            shares_memory: has(libc::CLONE_VM) && !has(libc::CLONE_THREAD),
+        })
+    }
 }
 
 /// A traced thread.
@@ -37,8 +72,22 @@ pub(crate) struct Thread {
     pub call: Option<Begun>,
     /// The call that began it, until it has a row of its own.
     pub begun_by: Option<u64>,
+    /// Processes that share their memory share this number.
+    pub memory: pid_t,
+    /// Address that it clears when it ends.
+    pub clears: Option<u64>,
     /// Its last row.
     last: Option<u64>,
+}
+
+impl Thread {
+    fn caller(&self) -> Caller {
+        Caller {
+            thread: self.id,
+            process: self.process,
+            memory: self.memory,
+        }
+    }
 }
 
 /// The run being written.
@@ -52,6 +101,8 @@ pub(crate) struct Rows {
     spawns: Text,
     join: Text,
     joins: Text,
+    wakes: Text,
+    order: Order,
     /// Last rows of processes that have ended and that nobody has waited for yet.
     ended: HashMap<pid_t, u64>,
     next_id: u64,
@@ -79,8 +130,8 @@ pub struct Counts {
 
 impl Rows {
     pub fn new(mut run: RunWriter, sees_all_calls: bool) -> Self {
-        let texts = ["syscall", "call", "spawns", "join", "joins"];
-        let [syscall, call, spawns, join, joins] = texts.map(|text| run.text(text));
+        let texts = ["syscall", "call", "spawns", "join", "joins", "wakes"];
+        let [syscall, call, spawns, join, joins, wakes] = texts.map(|text| run.text(text));
         Self {
             run,
             descriptors: Descriptors::new(sees_all_calls),
@@ -90,6 +141,8 @@ impl Rows {
             spawns,
             join,
             joins,
+            wakes,
+            order: Order::new(sees_all_calls),
             ended: HashMap::new(),
             next_id: 1,
             next_thread: 0,
@@ -99,7 +152,8 @@ impl Rows {
     }
 
     /// The first program began at this time, some time before `now_ns`: rows count from there.
-    pub fn begin(&mut self, at_ns: i64, now_ns: i64) {
+    pub fn begin(&mut self, process: pid_t, at_ns: i64, now_ns: i64) {
+        self.order.begin(descriptors::objects(process).unwrap_or_default());
         let realtime = SystemTime::now().duration_since(UNIX_EPOCH);
         let realtime_ns = realtime.map_or(0, |since| since.as_nanos() as i64);
         self.origin_ns = Some(at_ns);
@@ -113,6 +167,7 @@ impl Rows {
     /// A thread that is seen for the first time.
     pub fn thread(&mut self, id: pid_t, now_ns: i64) -> Thread {
         let process = process_of(id).unwrap_or(id);
+        self.descriptors.thread_begins(process);
         self.counts.threads += 1;
         self.counts.processes += u64::from(process == id);
         self.next_thread += 1;
@@ -123,6 +178,8 @@ impl Rows {
             start_ns: now_ns,
             call: None,
             begun_by: None,
+            memory: process,
+            clears: None,
             last: None,
         }
     }
@@ -130,6 +187,7 @@ impl Rows {
     /// A call that begins. Its time is set by the caller, as late as can be.
     pub fn call_begins(&mut self, thread: &mut Thread, number: u64, arguments: &[u64; 6]) {
         let call = usize::try_from(number).ok().and_then(Sysno::new);
+        self.descriptors.call_begins();
         let (run, descriptors) = (&mut self.run, &mut self.descriptors);
         let name = *self.names.entry(number).or_insert_with(|| match call {
             Some(call) => run.text(call.name()),
@@ -154,19 +212,33 @@ impl Rows {
             Bytes::Result | Bytes::None => None,
         };
         let takes = call.is_some_and(argument::takes);
+        let mut is_pipe = || {
+            let object = descriptors.object(thread.process, arguments[0] as i32);
+            matches!(object, Some(Object::Fifo(..)))
+        };
         let waits = call.is_some_and(|call| argument::waits(call, arguments))
-            || takes && target.is_some_and(|target| is_given(run.str(target)));
+            || takes && target.is_some_and(|target| is_given(run.str(target)) || is_pipe());
+        let id = self.next_id;
+        self.next_id += 1;
+        let mut part = Part::default();
         if let Some(call) = call {
+            let caller = thread.caller();
+            part = self.order.call_begins(caller, id, (call, arguments), descriptors);
             descriptors.forget(thread.process, call, arguments);
+            if call == Sysno::set_tid_address {
+                thread.clears = Some(arguments[0]);
+            }
         }
         thread.call = Some(Begun {
-            id: self.id(),
+            id,
             name,
             target,
             bytes,
             bytes_in_result: of_bytes == Bytes::Result,
             waits,
             joins: call == Some(Sysno::wait4),
+            begins: call.and_then(|call| Begins::new(thread.process, call, arguments)),
+            part,
             start_ns: 0,
         });
     }
@@ -207,8 +279,8 @@ impl Rows {
         self.run.add(&row)?;
         self.counts.calls += 1;
         thread.last = Some(begun.id);
-        if begun.waits {
-            let id = self.id();
+        let wait = begun.waits.then(|| self.id());
+        if let Some(id) = wait {
             let ended = (begun.joins && result > 0).then(|| self.ended.remove(&(result as pid_t)));
             let ended = ended.flatten();
             if let Some(from) = ended {
@@ -232,6 +304,11 @@ impl Rows {
                 ..SyncRow::default()
             })?;
         }
+        let ids = (begun.id, wait);
+        let (caller, descriptors) = (thread.caller(), &mut self.descriptors);
+        self.order
+            .call_ends(caller, ids, begun.part, result, descriptors);
+        self.add_causes()?;
         if let Some(from) = thread.begun_by.take() {
             self.run.add(&EdgeRow {
                 from,
@@ -242,9 +319,42 @@ impl Rows {
         Ok(())
     }
 
+    fn add_causes(&mut self) -> Result<(), Error> {
+        for cause in self.order.found() {
+            let kind = match cause.kind {
+                CauseKind::Wakes => self.wakes,
+                CauseKind::Joins => self.joins,
+            };
+            self.run.add(&EdgeRow {
+                from: cause.from,
+                to: cause.to,
+                kind,
+            })?;
+        }
+        Ok(())
+    }
+
+    /// A signal is about to reach a thread.
+    pub fn signal(&mut self, thread: &Thread, told: &Told) {
+        let ended = &self.ended;
+        let last_of = |process: pid_t| ended.get(&process).copied();
+        self.order.signal(thread.caller(), told, last_of);
+    }
+
+    /// A thread is gone.
+    pub fn thread_is_gone(&mut self, thread: pid_t) {
+        self.order.thread_is_gone(thread);
+    }
+
     /// A thread is about to end: the last time that its name can be read.
     pub fn thread_ends(&mut self, mut thread: Thread) -> Result<(), Error> {
-        self.counts.not_ended += u64::from(thread.call.take().is_some());
+        let caller = thread.caller();
+        let open = thread.call.take();
+        self.counts.not_ended += u64::from(open.is_some());
+        let open = open.map(|open| (open.id, open.part));
+        self.order.thread_ends(caller, open, (thread.clears, thread.last));
+        self.add_causes()?;
+        self.descriptors.thread_ends(thread.process);
         if thread.id == thread.process {
             self.descriptors.forget_all(thread.process);
             if let Some(last) = thread.last {

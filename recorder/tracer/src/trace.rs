@@ -102,12 +102,30 @@ pub fn trace(
     })
 }
 
+/// What is known of a thread from the call that began it.
+#[derive(Clone, Copy)]
+struct Born {
+    by: u64,
+    clears: Option<u64>,
+    /// Memory that it shares with another process.
+    memory: Option<pid_t>,
+}
+
+impl Born {
+    fn tell(self, thread: &mut Thread) {
+        thread.begun_by = Some(self.by);
+        // It may have said otherwise since.
+        thread.clears = thread.clears.or(self.clears);
+        thread.memory = self.memory.unwrap_or(thread.memory);
+    }
+}
+
 struct Trace {
     root: pid_t,
     sees_all_calls: bool,
     threads: HashMap<pid_t, Thread>,
     /// Calls that began threads which are not seen yet.
-    children: HashMap<pid_t, u64>,
+    children: HashMap<pid_t, Born>,
     rows: Rows,
     status: Option<ExitStatus>,
     failure: Option<Error>,
@@ -124,6 +142,10 @@ impl Trace {
             Event::Signal(number) => {
                 self.rows.counts.signals += u64::from(self.rows.has_begun());
                 signal = number;
+                let told = ptrace::signal(thread);
+                if let (Some(told), Some(thread)) = (told, self.threads.get(&thread)) {
+                    self.rows.signal(thread, &told);
+                }
             }
             Event::Attached => {}
             Event::Began => self.began(thread),
@@ -168,7 +190,9 @@ impl Trace {
         let (rows, children) = (&mut self.rows, &mut self.children);
         let thread = self.threads.entry(id).or_insert_with(|| {
             let mut thread = rows.thread(id, now_ns);
-            thread.begun_by = children.remove(&id);
+            if let Some(born) = children.remove(&id) {
+                born.tell(&mut thread);
+            }
             thread
         });
         let done = match call {
@@ -196,18 +220,23 @@ impl Trace {
 
     /// A thread has begun another one.
     fn began(&mut self, thread: pid_t) {
-        let call = self
-            .threads
-            .get(&thread)
-            .and_then(|thread| thread.call.as_ref());
-        let (Some(by), Ok(child)) = (call.map(|call| call.id), ptrace::event_message(thread))
-        else {
+        let parent = self.threads.get(&thread);
+        let call = parent.and_then(|parent| Some((parent.memory, parent.call.as_ref()?)));
+        let (Some((memory, call)), Ok(child)) = (call, ptrace::event_message(thread)) else {
             return;
         };
+        let born = Born {
+            by: call.id,
+            clears: call.begins.and_then(|begins| begins.clears),
+            memory: call
+                .begins
+                .filter(|begins| begins.shares_memory)
+                .map(|_| memory),
+        };
         match self.threads.get_mut(&(child as pid_t)) {
-            Some(seen) => seen.begun_by = Some(by),
+            Some(seen) => born.tell(seen),
             None => {
-                self.children.insert(child as pid_t, by);
+                self.children.insert(child as pid_t, born);
             }
         }
     }
@@ -225,13 +254,18 @@ impl Trace {
                 self.threads.insert(process, caller);
             }
         }
+        if let Some(caller) = self.threads.get_mut(&process) {
+            // The memory is new, and so are the words in it.
+            caller.memory = process;
+            caller.clears = None;
+        }
         if process == self.root && !self.rows.has_begun() {
             let call = self
                 .threads
                 .get(&process)
                 .and_then(|thread| thread.call.as_ref());
             let at_ns = call.map_or(self.last_ns, |call| call.start_ns);
-            self.rows.begin(at_ns, now_ns());
+            self.rows.begin(process, at_ns, now_ns());
         }
     }
 
@@ -240,6 +274,7 @@ impl Trace {
             let done = self.rows.thread_ends(gone);
             self.note(done);
         }
+        self.rows.thread_is_gone(thread);
         self.children.remove(&thread);
         if thread == self.root {
             self.status = Some(ExitStatus::from_raw(status));

@@ -45,7 +45,7 @@ pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
             "dependency contradicts the measured times and is left out",
             "dependencies contradict the measured times and are left out",
         ),
-        "the later of the two began before the earlier had ended (spawns, launches: before it had begun; joins: the wait ended first)",
+        "the later of the two began before the earlier had ended (spawns, launches: before it had begun; joins: the wait ended first; wakes: it ended before the other began)",
     ));
     if facts.is_part && !dependencies.unknown.is_empty() {
         let title = format!(
@@ -72,10 +72,10 @@ pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
         "join_of_no_wait",
         &dependencies.not_waits,
         (
-            "dependency of kind joins leads to a row that is no wait, and is left out",
-            "dependencies of kind joins lead to a row that is no wait, and are left out",
+            "dependency of kind joins or wakes leads to a row that is no wait, and is left out",
+            "dependencies of kind joins or wakes lead to a row that is no wait, and are left out",
         ),
-        "joins leads to a row of syncs",
+        "joins and wakes lead to a row of syncs",
     ));
     if unknown_kinds > 0 {
         out.push(
@@ -88,7 +88,7 @@ pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
                     "edges have a kind not used here",
                 ),
             )
-            .detail("used are depends_on, joins, launches and spawns")
+            .detail("used are depends_on, joins, launches, spawns and wakes")
             .evidence("SELECT kind, COUNT(*) AS edges FROM edges GROUP BY kind ORDER BY kind"),
         );
     }

@@ -21,7 +21,7 @@ use trueno_plugin_critical_path::window::cut;
 
 const WALL_NS: i64 = 40;
 const CLASSES: [Class; 4] = [Class::Brick, Class::Task, Class::Wait, Class::Wait];
-const KINDS: [DependencyKind; 7] = [
+const KINDS: [DependencyKind; 8] = [
     DependencyKind::DependsOn,
     DependencyKind::Joins,
     DependencyKind::Launches,
@@ -29,6 +29,7 @@ const KINDS: [DependencyKind; 7] = [
     DependencyKind::Follows,
     DependencyKind::Blocks,
     DependencyKind::Awaits,
+    DependencyKind::Wakes,
 ];
 
 /// Lane, class, start and duration of a row; from, to and kind of an edge.
@@ -37,7 +38,7 @@ pub type Raw = (Vec<(usize, usize, i64, i64)>, Vec<(u64, u64, usize)>);
 /// Three lanes with intervals that nest or not, and edges of any kind between any two.
 pub fn runs() -> impl Strategy<Value = Raw> {
     let rows = prop::collection::vec((0..3_usize, 0..4_usize, -3..42_i64, 0..20_i64), 1..12);
-    let edges = prop::collection::vec((0..12_u64, 0..12_u64, 0..7_usize), 0..14);
+    let edges = prop::collection::vec((0..12_u64, 0..12_u64, 0..8_usize), 0..14);
     (rows, edges)
 }
 
@@ -297,7 +298,7 @@ proptest! {
             }
             if target == NONE {
                 // Only a wait that did not go on after what it waited for, at the end of its lane.
-                prop_assert!(matches!(dependency.kind, DependencyKind::Joins | DependencyKind::Blocks | DependencyKind::Awaits));
+                prop_assert!(matches!(dependency.kind, DependencyKind::Joins | DependencyKind::Blocks | DependencyKind::Awaits | DependencyKind::Wakes));
                 // Of a wait for what had ended before, the dependency leads to what comes after it.
                 let held_up_ns = if from.end_ns > to.start_ns { from.end_ns.min(to.end_ns) } else { to.end_ns };
                 let lane = dependency.to.lane as usize;
@@ -332,7 +333,7 @@ proptest! {
                     prop_assert_eq!(segments.end_ns(source as usize), from.end_ns);
                     prop_assert!(segments.start_ns(target as usize) >= from.end_ns.max(to.start_ns));
                 }
-                DependencyKind::Blocks | DependencyKind::Awaits => {
+                DependencyKind::Blocks | DependencyKind::Awaits | DependencyKind::Wakes => {
                     let until_ns = from.end_ns.min(to.end_ns);
                     prop_assert_eq!(segments.end_ns(source as usize), until_ns);
                     prop_assert!(segments.start_ns(target as usize) >= until_ns.max(to.start_ns));
@@ -360,7 +361,7 @@ proptest! {
             let fits = match edge.kind {
                 DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
                 DependencyKind::Joins => from.end_ns <= to.end_ns,
-                DependencyKind::Awaits => from.end_ns <= to.end_ns || from.start_ns < to.end_ns,
+                DependencyKind::Awaits | DependencyKind::Wakes => from.end_ns <= to.end_ns || from.start_ns < to.end_ns,
                 DependencyKind::Blocks => to.start_ns <= from.start_ns && (from.end_ns <= to.end_ns || from.start_ns < to.end_ns),
                 DependencyKind::Launches | DependencyKind::Spawns => from.start_ns <= to.start_ns,
             };

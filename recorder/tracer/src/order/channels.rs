@@ -1,0 +1,334 @@
+//! Pipes, sockets and event counters: who wrote what another read.
+//!
+//! Bytes come out in the order in which they went in, so the first byte that a read got tells whose write it waited for,
+//! as long as all writes and reads are seen. Where it is not certain whose byte that was, no write is told: writes that
+//! were open at the same time count as one, and so do those left when several reads are open. A read of more than all
+//! seen writes gave shows that somebody else writes there: then nothing is told any more.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use libc::pid_t;
+use syscalls::Sysno;
+
+use super::Moment;
+use super::sockets::{self, Connection, Ends};
+use crate::descriptors::Object;
+
+/// Most writes of a channel that are told apart; older ones count as one.
+const MAX_WRITES: usize = 4096;
+/// Channels after which those that nobody has open are looked for.
+const MIN_CHANNELS: usize = 4096;
+
+/// One way from those who give to those who take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Channel {
+    /// A pipe or an event counter.
+    Of(Object),
+    /// To the socket of this number.
+    To(u64),
+    /// Of a connection of TCP.
+    Tcp(Connection),
+}
+
+/// Descriptors that a call gives to and takes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Flow {
+    pub gives: Option<i32>,
+    pub takes: Option<i32>,
+    /// It leaves what it takes.
+    pub peeks: bool,
+}
+
+/// What a call moves.
+pub(crate) fn flow(call: Sysno, arguments: &[u64; 6]) -> Flow {
+    let descriptor = |at: usize| Some(arguments[at] as i32);
+    let flags = |at: usize| arguments[at] as i32;
+    match call {
+        Sysno::read | Sysno::readv | Sysno::preadv2 => Flow {
+            takes: descriptor(0),
+            ..Flow::default()
+        },
+        Sysno::recvfrom => Flow {
+            takes: descriptor(0),
+            peeks: flags(3) & libc::MSG_PEEK != 0,
+            ..Flow::default()
+        },
+        Sysno::recvmsg => Flow {
+            takes: descriptor(0),
+            peeks: flags(2) & libc::MSG_PEEK != 0,
+            ..Flow::default()
+        },
+        Sysno::write
+        | Sysno::writev
+        | Sysno::pwritev2
+        | Sysno::sendto
+        | Sysno::sendmsg
+        | Sysno::sendfile => Flow {
+            gives: descriptor(0),
+            ..Flow::default()
+        },
+        Sysno::splice => Flow {
+            takes: descriptor(0),
+            gives: descriptor(2),
+            ..Flow::default()
+        },
+        Sysno::tee => Flow {
+            takes: descriptor(0),
+            gives: descriptor(1),
+            peeks: true,
+        },
+        _ => Flow::default(),
+    }
+}
+
+/// Writes, as far as they are told apart.
+struct Writes {
+    /// Row of the first of them.
+    id: u64,
+    count: u32,
+    open: u32,
+    /// What those that have returned gave, less what was taken.
+    units: i64,
+}
+
+#[derive(Default)]
+struct State {
+    writes: VecDeque<Writes>,
+    /// Reads that are open.
+    reads: u32,
+    /// Reads that were open then do not know their place among others.
+    mixed_at: Moment,
+    taken_at: Moment,
+    /// Others give or take here who are not seen.
+    is_broken: bool,
+    /// The socket that gives, of a connection: another one is another connection.
+    giver: Option<u64>,
+}
+
+/// All channels that are in use.
+pub(crate) struct Channels {
+    states: HashMap<Channel, State>,
+    /// Ends of sockets.
+    sockets: HashMap<u64, Ends>,
+    inherited: HashSet<Object>,
+    max: usize,
+}
+
+impl Default for Channels {
+    fn default() -> Self {
+        Self {
+            states: HashMap::new(),
+            sockets: HashMap::new(),
+            inherited: HashSet::new(),
+            max: MIN_CHANNELS,
+        }
+    }
+}
+
+impl Channels {
+    /// Others may give to these and take from them.
+    pub fn leave_out(&mut self, inherited: HashSet<Object>) {
+        self.inherited = inherited;
+    }
+
+    /// Two sockets are the ends of one pair.
+    pub fn are_a_pair(&mut self, one: u64, other: u64) {
+        self.sockets.insert(one, Ends::Pair(other));
+        self.sockets.insert(other, Ends::Pair(one));
+    }
+
+    /// The channel into which a call on this object gives.
+    pub fn of_giver(&mut self, process: pid_t, object: Object) -> Option<Channel> {
+        let Object::Socket(number) = object else {
+            return self.of(object);
+        };
+        let channel = match self.ends(process, number)? {
+            Ends::Pair(other) => Channel::To(other),
+            Ends::Tcp(connection) => Channel::Tcp(connection),
+            Ends::Unknown => return None,
+        };
+        if let Channel::Tcp(_) = channel {
+            let state = self.states.entry(channel).or_default();
+            if state.giver.is_some_and(|giver| giver != number) {
+                *state = State::default();
+            }
+            state.giver = Some(number);
+        }
+        Some(channel)
+    }
+
+    /// The channel from which a call on this object takes.
+    pub fn of_taker(&mut self, process: pid_t, object: Object) -> Option<Channel> {
+        let Object::Socket(number) = object else {
+            return self.of(object);
+        };
+        match self.ends(process, number)? {
+            Ends::Pair(_) => Some(Channel::To(number)),
+            Ends::Tcp(connection) => Some(Channel::Tcp(connection.reversed())),
+            Ends::Unknown => None,
+        }
+    }
+
+    fn of(&self, object: Object) -> Option<Channel> {
+        let is_known = object != Object::Signals && !self.inherited.contains(&object);
+        is_known.then_some(Channel::Of(object))
+    }
+
+    fn ends(&mut self, process: pid_t, socket: u64) -> Option<Ends> {
+        if self.inherited.contains(&Object::Socket(socket)) {
+            return None;
+        }
+        let ends = self.sockets.entry(socket);
+        Some(*ends.or_insert_with(|| sockets::ends(process, socket)))
+    }
+
+    /// A call that gives begins.
+    pub fn gives(&mut self, channel: Channel, id: u64) {
+        let state = self.states.entry(channel).or_default();
+        match state.writes.back_mut().filter(|last| last.open > 0) {
+            Some(last) => {
+                last.count += 1;
+                last.open += 1;
+            }
+            None => state.writes.push_back(Writes {
+                id,
+                count: 1,
+                open: 1,
+                units: 0,
+            }),
+        }
+        if state.writes.len() > MAX_WRITES
+            && let Some(oldest) = state.writes.pop_front()
+            && let Some(first) = state.writes.front_mut()
+        {
+            first.count = first.count.saturating_add(oldest.count);
+            first.units += oldest.units;
+        }
+    }
+
+    /// A call that gives has returned.
+    pub fn given(&mut self, channel: Channel, id: u64, units: u64) {
+        let Some(state) = self.states.get_mut(&channel) else {
+            return;
+        };
+        // Only the last ones can be open.
+        let Some(last) = state.writes.back_mut().filter(|last| last.open > 0) else {
+            return;
+        };
+        last.open -= 1;
+        last.units += units as i64;
+        let is_empty = last.open == 0 && last.units == 0;
+        let took_too_much = last.open == 0 && last.units < 0;
+        if is_empty || last.count == 1 && last.id == id && units == 0 {
+            state.writes.pop_back();
+        }
+        state.is_broken |= took_too_much;
+    }
+
+    /// A call that takes begins.
+    pub fn takes(&mut self, channel: Channel) {
+        self.states.entry(channel).or_default().reads += 1;
+    }
+
+    /// A call that takes has returned. Gives the call that it waited for.
+    pub fn taken(
+        &mut self,
+        channel: Channel,
+        units: u64,
+        (since, now): (Moment, Moment),
+        peeks: bool,
+    ) -> Option<u64> {
+        let state = self.states.get_mut(&channel)?;
+        state.reads = state.reads.saturating_sub(1);
+        if units == 0 || state.is_broken {
+            return None;
+        }
+        let has_all = || {
+            let there: i64 = state.writes.iter().map(|writes| writes.units.max(0)).sum();
+            there >= units as i64 || state.writes.back().is_some_and(|last| last.open > 0)
+        };
+        let is_alone = state.reads == 0 && since > state.mixed_at;
+        let is_certain = is_alone || state.writes.len() == 1;
+        let from = state.first().filter(|_| is_certain);
+        // The sum is asked for only where the first ones do not have enough.
+        let has_enough = state.writes.front().is_some_and(|first| first.units >= units as i64);
+        if !has_enough && !has_all() {
+            state.is_broken = true;
+            state.writes.clear();
+            return None;
+        }
+        if !peeks {
+            state.taken_at = now;
+            state.take(units as i64);
+        }
+        if !is_certain {
+            state.mixed_at = now;
+        }
+        from
+    }
+
+    /// The call that made something ready that nobody has taken since.
+    pub fn first(&self, channel: Channel, since: Moment) -> Option<u64> {
+        let state = self.states.get(&channel)?;
+        let is_certain = state.taken_at < since && (state.reads == 0 || state.writes.len() == 1);
+        state.first().filter(|_| is_certain && !state.is_broken)
+    }
+
+    /// A call on it has never returned: what it moved is not known.
+    pub fn lose(&mut self, channel: Channel) {
+        if let Some(state) = self.states.get_mut(&channel) {
+            state.is_broken = true;
+            state.writes.clear();
+        }
+    }
+
+    pub fn are_many(&self) -> bool {
+        self.states.len() + self.sockets.len() > self.max
+    }
+
+    /// Forgets all but what somebody has open. `None`: that is not known.
+    pub fn keep(&mut self, open: &Option<HashSet<Object>>) {
+        if let Some(open) = open {
+            self.sockets.retain(|number, _| open.contains(&Object::Socket(*number)));
+            let sockets = &self.sockets;
+            let connections: HashSet<Connection> = sockets
+                .values()
+                .filter_map(|ends| match ends {
+                    Ends::Tcp(connection) => Some([*connection, connection.reversed()]),
+                    _ => None,
+                })
+                .flatten()
+                .collect();
+            self.states.retain(|channel, _| match channel {
+                Channel::Of(object) => open.contains(object),
+                Channel::To(number) => open.contains(&Object::Socket(*number)),
+                Channel::Tcp(connection) => connections.contains(connection),
+            });
+        }
+        self.max = MIN_CHANNELS.max(2 * (self.states.len() + self.sockets.len()));
+    }
+}
+
+impl State {
+    /// The first write that has something left, if it is told apart from others.
+    fn first(&self) -> Option<u64> {
+        let first = self.writes.front().filter(|first| first.count == 1)?;
+        Some(first.id)
+    }
+
+    fn take(&mut self, mut units: i64) {
+        while let Some(first) = self.writes.front_mut() {
+            if first.open > 0 {
+                first.units -= units;
+                return;
+            }
+            let taken = units.min(first.units);
+            first.units -= taken;
+            units -= taken;
+            if first.units > 0 {
+                return;
+            }
+            self.writes.pop_front();
+        }
+    }
+}

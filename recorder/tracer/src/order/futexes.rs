@@ -1,0 +1,371 @@
+//! Futexes: who woke whom. (`man 2 futex`)
+//!
+//! A wait that returns 0 was ended by a wake of the same word. Each wake says how many it has ended, so a wake is used
+//! up after as many waits. Where several that are not used up could have ended a wait, nobody knows which did; they are
+//! counted as one from then on.
+
+use std::collections::HashMap;
+
+use libc::{c_int, pid_t};
+
+use super::{Caller, Cause, CauseKind, Moment, Role};
+use crate::memory::{self, Place};
+
+/// Most words that are taken for one another, and most wakes of a word that are told apart.
+const MAX_ALIASES: usize = 4096;
+const MAX_WAKES: usize = 64;
+/// Most places of shared words that are kept.
+const MAX_PLACES: usize = 1024;
+
+/// A word of memory as the kernel tells words apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Word {
+    /// Of one process's memory. Waits that say so are not ended by wakes that do not.
+    Private(pid_t, u64),
+    /// The same, said to be shared where it is not.
+    Own(pid_t, u64),
+    /// Of a file or memory that several processes can map: device, number and place.
+    Shared(u64, u64, u64),
+}
+
+/// A word that a call is about, and which of its waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    word: Word,
+    mask: u32,
+    /// Most waits that it ends, of all that it says it did something to.
+    most: u64,
+}
+
+struct Wake {
+    /// Row of the call, or the last one of a thread that has ended.
+    id: u64,
+    kind: CauseKind,
+    mask: u32,
+    begun: Moment,
+    ended: Moment,
+    /// Waits that it ended and that have not been seen to end. `None`: it has not returned.
+    left: Option<u64>,
+    /// It stands for several.
+    is_mixed: bool,
+}
+
+/// A wait that somebody has ended.
+struct Woken {
+    to: u64,
+    mask: u32,
+    begun: Moment,
+    ended: Moment,
+}
+
+#[derive(Default)]
+struct Waits {
+    /// Those that are open.
+    open: usize,
+    wakes: Vec<Wake>,
+    /// Those that ended while a wake had not returned that may have ended them.
+    woken: Vec<Woken>,
+}
+
+/// All words that are waited for, or woken at, now.
+pub(crate) struct Futexes {
+    words: HashMap<Word, Waits>,
+    /// Words whose waits may have been moved to others: they count as one.
+    aliases: HashMap<Word, Word>,
+    /// Places of shared words, while every call that moves memory is seen.
+    places: Option<HashMap<(pid_t, u64), Word>>,
+}
+
+impl Futexes {
+    pub fn new(sees_all_calls: bool) -> Self {
+        Self {
+            words: HashMap::new(),
+            aliases: HashMap::new(),
+            places: sees_all_calls.then(HashMap::new),
+        }
+    }
+
+    /// A call begins.
+    pub fn begins(&mut self, caller: Caller, (id, now): (u64, Moment), arguments: &[u64; 6]) -> Role {
+        let [at, operation, value, _, other, mask] = *arguments;
+        let is_private = operation as c_int & libc::FUTEX_PRIVATE_FLAG != 0;
+        let mask = mask as u32;
+        match operation as c_int & 0x7f {
+            libc::FUTEX_WAIT => self.waits(caller, (at, is_private), u32::MAX),
+            libc::FUTEX_WAIT_BITSET => self.waits(caller, (at, is_private), mask),
+            libc::FUTEX_WAKE => {
+                let asked = self.asked(caller, (at, is_private), u32::MAX);
+                self.wakes(asked, id, now)
+            }
+            libc::FUTEX_WAKE_BITSET => {
+                let asked = self.asked(caller, (at, is_private), mask);
+                self.wakes(asked, id, now)
+            }
+            operation @ (libc::FUTEX_WAKE_OP | libc::FUTEX_REQUEUE | libc::FUTEX_CMP_REQUEUE) => {
+                let asked = self.asked(caller, (at, is_private), u32::MAX);
+                let other = self.asked(caller, (other, is_private), u32::MAX);
+                let (Some(asked), Some(other)) = (asked, other) else {
+                    return Role::None;
+                };
+                self.count_as_one(other.word, asked.word);
+                // What it returns counts those that were moved as well.
+                let most = match operation {
+                    libc::FUTEX_WAKE_OP => u64::MAX,
+                    _ => u64::try_from(value as c_int).unwrap_or(0),
+                };
+                match most {
+                    0 => Role::None,
+                    most => self.wakes(Some(Asked { most, ..asked }), id, now),
+                }
+            }
+            _ => Role::None,
+        }
+    }
+
+    fn waits(&mut self, caller: Caller, at: (u64, bool), mask: u32) -> Role {
+        let Some(asked) = self.asked(caller, at, mask) else {
+            return Role::None;
+        };
+        self.words.entry(asked.word).or_default().open += 1;
+        Role::WaitsForFutex(asked)
+    }
+
+    fn wakes(&mut self, asked: Option<Asked>, id: u64, now: Moment) -> Role {
+        let Some(asked) = asked else {
+            return Role::None;
+        };
+        let wake = Wake {
+            id,
+            kind: CauseKind::Wakes,
+            mask: asked.mask,
+            begun: now,
+            ended: Moment::MAX,
+            left: None,
+            is_mixed: false,
+        };
+        self.words.entry(asked.word).or_default().add(wake);
+        Role::WakesFutex(asked)
+    }
+
+    /// A wait has returned; `woken` is its row, if another has ended it.
+    pub fn wait_ends(
+        &mut self,
+        asked: Asked,
+        (begun, ended): (Moment, Moment),
+        woken: Option<u64>,
+        found: &mut Vec<Cause>,
+    ) {
+        let word = self.first_of(asked.word);
+        let Some(waits) = self.words.get_mut(&word) else {
+            return;
+        };
+        waits.open = waits.open.saturating_sub(1);
+        waits.woken.extend(woken.map(|to| Woken {
+            to,
+            mask: asked.mask,
+            begun,
+            ended,
+        }));
+        self.settle(word, found);
+    }
+
+    /// A wake has returned, and says how many waits it has ended; `None`: it never said.
+    pub fn wake_ends(
+        &mut self,
+        asked: Asked,
+        (id, now): (u64, Moment),
+        woken: Option<u64>,
+        found: &mut Vec<Cause>,
+    ) {
+        let word = self.first_of(asked.word);
+        let Some(waits) = self.words.get_mut(&word) else {
+            return;
+        };
+        let open = waits.wakes.iter_mut();
+        for wake in open.filter(|wake| wake.id == id && wake.left.is_none()) {
+            wake.left = Some(woken.map_or(u64::MAX, |woken| woken.min(asked.most)));
+            wake.is_mixed |= woken.is_none();
+            wake.ended = now;
+        }
+        self.settle(word, found);
+    }
+
+    /// A thread is about to end: then it clears a word and ends one wait for it.
+    pub fn thread_ends(
+        &mut self,
+        caller: Caller,
+        at: u64,
+        (last, now): (u64, Moment),
+    ) -> Option<Word> {
+        let asked = self.asked(caller, (at, false), u32::MAX)?;
+        let wake = Wake {
+            id: last,
+            kind: CauseKind::Joins,
+            mask: u32::MAX,
+            begun: now,
+            ended: Moment::MAX,
+            left: Some(1),
+            is_mixed: false,
+        };
+        self.words.entry(asked.word).or_default().add(wake);
+        Some(asked.word)
+    }
+
+    /// A thread is gone: it has cleared its word.
+    pub fn thread_is_gone(&mut self, word: Word, now: Moment) {
+        let word = self.first_of(word);
+        if let Some(waits) = self.words.get_mut(&word) {
+            let open = waits.wakes.iter_mut();
+            for wake in open.filter(|wake| wake.kind == CauseKind::Joins) {
+                wake.ended = wake.ended.min(now);
+            }
+            self.settle(word, &mut Vec::new());
+        }
+    }
+
+    /// Places of shared words may be others now.
+    pub fn forget_places(&mut self, memory: pid_t) {
+        if let Some(places) = &mut self.places {
+            places.retain(|(of, _), _| *of != memory);
+        }
+    }
+
+    fn settle(&mut self, word: Word, found: &mut Vec<Cause>) {
+        if let Some(waits) = self.words.get_mut(&word) {
+            waits.settle(found);
+            if waits.open == 0 && waits.wakes.is_empty() && waits.woken.is_empty() {
+                self.words.remove(&word);
+            }
+        }
+    }
+
+    fn asked(&mut self, caller: Caller, (at, is_private): (u64, bool), mask: u32) -> Option<Asked> {
+        let word = match is_private {
+            true => Word::Private(caller.memory, at),
+            false => self.shared(caller, at)?,
+        };
+        let word = self.first_of(word);
+        Some(Asked {
+            word,
+            mask,
+            most: u64::MAX,
+        })
+    }
+
+    /// A word that is not said to be private: what is mapped there decides.
+    fn shared(&mut self, caller: Caller, at: u64) -> Option<Word> {
+        let known = self.places.as_ref();
+        if let Some(word) = known.and_then(|places| places.get(&(caller.memory, at))) {
+            return Some(*word);
+        }
+        let word = match memory::place(caller.thread, at)? {
+            Place::Own => Word::Own(caller.memory, at),
+            Place::Shared {
+                device,
+                number,
+                offset,
+            } => Word::Shared(device, number, offset),
+        };
+        if let Some(places) = &mut self.places {
+            if places.len() >= MAX_PLACES {
+                places.clear();
+            }
+            places.insert((caller.memory, at), word);
+        }
+        Some(word)
+    }
+
+    /// The word that stands for all that count as one with this.
+    fn first_of(&self, mut word: Word) -> Word {
+        // Names point to those that were first then, so the way is short and has an end.
+        while let Some(other) = self.aliases.get(&word) {
+            word = *other;
+        }
+        word
+    }
+
+    /// Counts two words as one: waits at the one may be moved to the other.
+    fn count_as_one(&mut self, word: Word, with: Word) {
+        if word == with {
+            return;
+        }
+        if self.aliases.len() >= MAX_ALIASES {
+            self.aliases.clear();
+        }
+        self.aliases.insert(word, with);
+        if let Some(mut waits) = self.words.remove(&word) {
+            let all = self.words.entry(with).or_default();
+            all.open += waits.open;
+            all.wakes.append(&mut waits.wakes);
+            all.woken.append(&mut waits.woken);
+        }
+    }
+}
+
+impl Waits {
+    fn add(&mut self, wake: Wake) {
+        if self.wakes.len() >= MAX_WAKES {
+            let closed = |wake: &Wake| wake.left.is_some() && wake.kind == CauseKind::Wakes;
+            self.mix(closed);
+        }
+        self.wakes.push(wake);
+    }
+
+    /// Finds causes, and forgets what is used up or can end no wait any more.
+    fn settle(&mut self, found: &mut Vec<Cause>) {
+        let woken = std::mem::take(&mut self.woken);
+        for woken in woken {
+            let can = |wake: &Wake| {
+                wake.begun < woken.ended
+                    && wake.ended > woken.begun
+                    && wake.mask & woken.mask != 0
+                    && wake.left != Some(0)
+            };
+            if self.wakes.iter().any(|wake| can(wake) && wake.left.is_none()) {
+                self.woken.push(woken);
+                continue;
+            }
+            let several = self.wakes.iter().filter(|wake| can(wake)).count() > 1;
+            if several {
+                self.mix(can);
+            }
+            let Some(wake) = self.wakes.iter_mut().find(|wake| can(wake)) else {
+                continue;
+            };
+            wake.left = wake.left.map(|left| left.saturating_sub(1));
+            if !wake.is_mixed {
+                found.push(Cause {
+                    from: wake.id,
+                    to: woken.to,
+                    kind: wake.kind,
+                });
+            }
+        }
+        let is_waited_for = self.open > 0 || !self.woken.is_empty();
+        self.wakes.retain(|wake| match wake.left {
+            None => true,
+            Some(0) => false,
+            // A thread that is not gone may still end a wait that begins now.
+            Some(_) => is_waited_for || wake.ended == Moment::MAX,
+        });
+    }
+
+    /// Makes one of wakes that cannot be told apart.
+    fn mix(&mut self, which: impl Fn(&Wake) -> bool) {
+        let mut all: Option<Wake> = None;
+        for wake in self.wakes.extract_if(.., |wake| which(wake)) {
+            all = Some(match all {
+                None => wake,
+                Some(all) => Wake {
+                    mask: all.mask | wake.mask,
+                    begun: all.begun.min(wake.begun),
+                    ended: all.ended.max(wake.ended),
+                    left: Some(all.left.unwrap_or(0).saturating_add(wake.left.unwrap_or(0))),
+                    is_mixed: true,
+                    ..all
+                },
+            });
+        }
+        self.wakes.extend(all);
+    }
+}

@@ -1,0 +1,147 @@
+//! Signals: who sent the one that ended a wait.
+//!
+//! The system says which process has sent a signal, not which call: that is told where only one call of that process
+//! can have sent it.
+
+use std::collections::VecDeque;
+
+use libc::{c_int, pid_t};
+use syscalls::Sysno;
+
+use super::Caller;
+use crate::memory;
+
+/// Most calls that are remembered: a signal reaches its target soon, or is held back.
+const MAX_SENT: usize = 256;
+
+/// A call that sends a signal.
+struct Sent {
+    id: u64,
+    from: pid_t,
+    to: Target,
+    signal: c_int,
+}
+
+/// Whom a signal was sent to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Target {
+    Process(pid_t),
+    Thread(pid_t),
+    /// One of several, or not known.
+    Some,
+}
+
+/// A signal as the system tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub signal: c_int,
+    /// Kind of its cause.
+    pub code: c_int,
+    /// Process that sent it, or that has ended.
+    pub process: pid_t,
+}
+
+impl Told {
+    /// The child that has ended, if that is the cause.
+    pub fn ended_child(&self) -> Option<pid_t> {
+        let codes = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
+        (self.signal == libc::SIGCHLD && codes.contains(&self.code)).then_some(self.process)
+    }
+
+    /// True if a call has sent it.
+    fn is_sent(&self) -> bool {
+        [libc::SI_USER, libc::SI_TKILL, libc::SI_QUEUE].contains(&self.code)
+    }
+}
+
+/// True of calls that send a signal.
+pub(crate) fn sends(call: Sysno) -> bool {
+    matches!(
+        call,
+        Sysno::kill
+            | Sysno::tkill
+            | Sysno::tgkill
+            | Sysno::rt_sigqueueinfo
+            | Sysno::rt_tgsigqueueinfo
+            | Sysno::pidfd_send_signal
+    )
+}
+
+/// What a call that takes a signal was told of it.
+pub(crate) fn told(process: pid_t, at: u64, is_file: bool) -> Option<Told> {
+    // Both begin with the signal, an error and the code; the process stands behind them, at 12 or, aligned, at 16.
+    let first = memory::number(process, at)?;
+    let second = memory::number(process, at + 8)?;
+    let code = second as c_int;
+    let sender = match is_file {
+        true => (second >> 32) as pid_t,
+        false => memory::number(process, at + 16)? as pid_t,
+    };
+    Some(Told {
+        signal: first as c_int,
+        code,
+        process: sender,
+    })
+}
+
+/// Signals that were sent and have not been seen to arrive.
+#[derive(Default)]
+pub(crate) struct Signals {
+    sent: VecDeque<Sent>,
+}
+
+impl Signals {
+    /// A call that sends one begins.
+    pub fn begins(&mut self, caller: Caller, id: u64, call: Sysno, arguments: &[u64; 6]) {
+        let number = |at: usize| arguments[at] as c_int;
+        let process = |at: usize| match number(at) {
+            process if process > 0 => Target::Process(process),
+            _ => Target::Some,
+        };
+        let (to, signal) = match call {
+            Sysno::kill | Sysno::rt_sigqueueinfo => (process(0), number(1)),
+            Sysno::tkill => (Target::Thread(number(0)), number(1)),
+            Sysno::tgkill | Sysno::rt_tgsigqueueinfo => (Target::Thread(number(1)), number(2)),
+            _ => (Target::Some, number(1)),
+        };
+        if signal == 0 {
+            return;
+        }
+        if self.sent.len() >= MAX_SENT {
+            self.sent.pop_front();
+        }
+        self.sent.push_back(Sent {
+            id,
+            from: caller.process,
+            to,
+            signal,
+        });
+    }
+
+    /// A call has sent none.
+    pub fn fails(&mut self, id: u64) {
+        self.sent.retain(|sent| sent.id != id);
+    }
+
+    /// A signal has reached a thread. Gives the call that sent it.
+    pub fn taken(&mut self, caller: Caller, told: &Told) -> Option<u64> {
+        if !told.is_sent() {
+            return None;
+        }
+        let is_it = |sent: &Sent| {
+            let reaches = match sent.to {
+                Target::Process(process) => process == caller.process,
+                Target::Thread(thread) => thread == caller.thread,
+                Target::Some => true,
+            };
+            reaches && sent.signal == told.signal && sent.from == told.process
+        };
+        let mut all = self.sent.iter().filter(|sent| is_it(sent));
+        let found = all.next().map(|sent| sent.id);
+        let is_only = all.next().is_none();
+        // Of several that had not arrived, one stands for all.
+        let goes_on = |sent: &Sent| sent.to == Target::Some && !is_only;
+        self.sent.retain(|sent| !is_it(sent) || goes_on(sent));
+        found.filter(|_| is_only)
+    }
+}
