@@ -227,3 +227,37 @@ fn a_thread_that_only_follows_pins_no_prediction() {
         assert_eq!(predicted, predicted_ns, "{rule}");
     }
 }
+
+/// A call that ended a wait may be seen to return only after that: it ended the wait while it was open.
+#[test]
+fn the_path_goes_on_in_the_thread_whose_call_ended_the_wait() {
+    for waker_end_ns in [38, 40, 55] {
+        let call = |id, name, start_ns, end_ns| interval(id, "", name, start_ns, end_ns);
+        let mut run = Linked {
+            fixture: RunFixture {
+                wall_ns: Some(70),
+                bricks: vec![
+                    interval(1, "brick", "computes", 0, 35).thread(1),
+                    interval(2, "brick", "goes on", 40, 70),
+                ],
+                calls: vec![call(3, "wake", 35, waker_end_ns).thread(1)],
+                syncs: vec![call(4, "futex", 2, 40)],
+                ..RunFixture::default()
+            },
+            edges: vec![(3, 4, "wakes")],
+            ..Linked::default()
+        };
+        let out = run.analyse();
+        assert_eq!(codes(&out), [""; 0]);
+        let of_waker = waker_end_ns.min(40);
+        let mut expected = vec!["work computes 0-35".to_owned(), format!("work wake 35-{of_waker}")];
+        if of_waker < 40 {
+            expected.push("sync_wait futex 38-40".to_owned());
+        }
+        expected.push("work goes on 40-70".to_owned());
+        assert_eq!(path(&out), expected);
+        // One that began only after the wait has not ended it.
+        run.fixture.calls[0].start_ns = 41;
+        assert_eq!(codes(&run.analyse()), ["edge_contradicts_times"]);
+    }
+}

@@ -4,7 +4,9 @@
 
 mod exact;
 mod kills;
+mod order;
 mod program;
+mod turns;
 mod unchanged;
 
 use std::path::{Path, PathBuf};

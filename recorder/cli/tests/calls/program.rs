@@ -7,12 +7,16 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
+use crate::turns;
+
 /// Tells the test binary which program to be.
 pub const ROLE: &str = "TRUENO_TEST_CALLS";
 /// Threads that write, and writes of each.
 pub const THREADS: usize = 4;
 pub const WRITES: usize = 500;
 pub const BYTES: usize = 10;
+/// Turns of each of two that wait for each other.
+pub const TURNS: usize = 100;
 /// Exit code of programs that end by themselves.
 pub const CODE: i32 = 7;
 
@@ -34,6 +38,12 @@ fn does_its_part() {
         "is killed" => raise(libc::SIGTERM),
         "job control" => job_control(),
         "goes on" => goes_on(),
+        "takes turns" => turns::locks(),
+        "joins" => turns::joins(),
+        "plays ball" => turns::pipes(),
+        "speaks" => turns::sockets(),
+        "sends signals" => turns::signals(),
+        "waits in vain" => turns::waits_in_vain(),
         other => panic!("{other}"),
     }
     std::process::exit(CODE);

@@ -89,6 +89,10 @@ struct Writes {
     open: u32,
     /// What those that have returned gave, less what was taken.
     units: i64,
+    /// Something of it was taken.
+    is_taken: bool,
+    /// When the last of them returned.
+    ended: Moment,
 }
 
 #[derive(Default)]
@@ -195,6 +199,8 @@ impl Channels {
                 count: 1,
                 open: 1,
                 units: 0,
+                is_taken: false,
+                ended: Moment::MAX,
             }),
         }
         if state.writes.len() > MAX_WRITES
@@ -207,7 +213,7 @@ impl Channels {
     }
 
     /// A call that gives has returned.
-    pub fn given(&mut self, channel: Channel, id: u64, units: u64) {
+    pub fn given(&mut self, channel: Channel, (id, now): (u64, Moment), units: u64) {
         let Some(state) = self.states.get_mut(&channel) else {
             return;
         };
@@ -216,6 +222,9 @@ impl Channels {
             return;
         };
         last.open -= 1;
+        if last.open == 0 {
+            last.ended = now;
+        }
         last.units += units as i64;
         let is_empty = last.open == 0 && last.units == 0;
         let took_too_much = last.open == 0 && last.units < 0;
@@ -249,7 +258,7 @@ impl Channels {
         };
         let is_alone = state.reads == 0 && since > state.mixed_at;
         let is_certain = is_alone || state.writes.len() == 1;
-        let from = state.first().filter(|_| is_certain);
+        let from = state.first(since).filter(|_| is_certain);
         // The sum is asked for only where the first ones do not have enough.
         let has_enough = state.writes.front().is_some_and(|first| first.units >= units as i64);
         if !has_enough && !has_all() {
@@ -271,7 +280,7 @@ impl Channels {
     pub fn first(&self, channel: Channel, since: Moment) -> Option<u64> {
         let state = self.states.get(&channel)?;
         let is_certain = state.taken_at < since && (state.reads == 0 || state.writes.len() == 1);
-        state.first().filter(|_| is_certain && !state.is_broken)
+        state.first(since).filter(|_| is_certain && !state.is_broken)
     }
 
     /// A call on it has never returned: what it moved is not known.
@@ -310,14 +319,16 @@ impl Channels {
 }
 
 impl State {
-    /// The first write that has something left, if it is told apart from others.
-    fn first(&self) -> Option<u64> {
+    /// The first write that has something left, if it is told apart from others. What was left of one that had returned
+    /// before is waited for by nobody.
+    fn first(&self, since: Moment) -> Option<u64> {
         let first = self.writes.front().filter(|first| first.count == 1)?;
-        Some(first.id)
+        (!first.is_taken || first.ended > since).then_some(first.id)
     }
 
     fn take(&mut self, mut units: i64) {
-        while let Some(first) = self.writes.front_mut() {
+        while let Some(first) = self.writes.front_mut().filter(|_| units > 0) {
+            first.is_taken = true;
             if first.open > 0 {
                 first.units -= units;
                 return;

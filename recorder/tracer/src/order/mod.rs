@@ -260,7 +260,7 @@ impl Order {
                     self.wakes(from, wait);
                 }
                 if let Some(channel) = gives {
-                    self.channels.given(channel, id, units);
+                    self.channels.given(channel, (id, now), units);
                 }
                 if self.channels.are_many() {
                     self.channels.keep(&descriptors.objects());
