@@ -50,6 +50,10 @@ fn not_started(error: Error, output: &Path) -> Failure {
             remove_empty(output);
             not_begun(&program, &error)
         }
+        Error::NoFilter(_) => {
+            remove_empty(output);
+            Failure::NotMeasurable(error.to_string())
+        }
         Error::Forbidden(_) => Failure::NotMeasurable(error.to_string()),
         error => Failure::NotStarted(error.to_string()),
     }

@@ -39,6 +39,13 @@ pub enum Error {
         /// The system's reason.
         error: io::Error,
     },
+    /// This system takes no filter of calls.
+    #[error(
+        "the system refused the filter (seccomp) that lets all other calls pass, and nothing was started: {0} (hint: \
+         `--calls` without a list needs no filter, and stops the program at every call; a container that forbids \
+         seccomp allows it with `--security-opt seccomp=unconfined`)"
+    )]
+    NoFilter(io::Error),
     /// This system lets nobody trace.
     #[error(
         "programs cannot be traced here, and nothing was started: {0} (hint: is another tracer at work? A container \

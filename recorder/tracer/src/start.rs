@@ -27,9 +27,10 @@ pub(crate) fn start(command: &[OsString], calls: Option<&[u32]>) -> Result<Start
     let process = match unsafe { libc::fork() } {
         -1 => return Err(Error::Trace(io::Error::last_os_error())),
         0 => {
-            let error = child(&arguments, program_of_filter.as_deref());
-            let number = error.raw_os_error().unwrap_or(libc::EIO).to_ne_bytes();
-            let _ = (&child_reason).write_all(&number);
+            let (error, step) = child(&arguments, program_of_filter.as_deref());
+            let number = error.raw_os_error().unwrap_or(libc::EIO);
+            let told = [number, step as i32].map(i32::to_ne_bytes);
+            let _ = (&child_reason).write_all(told.as_flattened());
             // SAFETY: ends the child without what the parent has left to do.
             unsafe { libc::_exit(127) }
         }
@@ -49,10 +50,16 @@ pub(crate) fn start(command: &[OsString], calls: Option<&[u32]>) -> Result<Start
     // SAFETY: takes numbers.
     unsafe { libc::kill(process, libc::SIGCONT) };
     set_nonblocking(&reason);
+    let program = program.clone();
     let why = move || {
-        let mut number = [0; 4];
-        reason.read_exact(&mut number).ok()?;
-        Some(io::Error::from_raw_os_error(i32::from_ne_bytes(number)))
+        let mut told = [[0; 4]; 2];
+        reason.read_exact(told.as_flattened_mut()).ok()?;
+        let [number, step] = told.map(i32::from_ne_bytes);
+        let error = io::Error::from_raw_os_error(number);
+        Some(match step == Step::Filter as i32 {
+            true => Error::NoFilter(error),
+            false => not_started(&program, error),
+        })
     };
     Ok(Started {
         process,
@@ -90,26 +97,33 @@ pub(crate) struct Started {
     /// Its number.
     pub process: pid_t,
     /// The reason why it did not begin, once it has ended.
-    pub why: Box<dyn FnMut() -> Option<io::Error>>,
+    pub why: Box<dyn FnMut() -> Option<Error>>,
 }
 
-pub(crate) fn not_started(program: &OsStr, error: io::Error) -> Error {
+fn not_started(program: &OsStr, error: io::Error) -> Error {
     Error::NotStarted {
         program: program.to_owned(),
         error,
     }
 }
 
+/// Step of a start that can fail.
+#[derive(Clone, Copy)]
+enum Step {
+    Filter,
+    Program,
+}
+
 /// In the child. Gives the reason why the program did not begin.
-fn child(arguments: &[*const c_char], filter: Option<&[sock_filter]>) -> io::Error {
+fn child(arguments: &[*const c_char], filter: Option<&[sock_filter]>) -> (io::Error, Step) {
     // SAFETY: takes numbers; the parent lets it go on.
     unsafe { libc::raise(libc::SIGSTOP) };
     if let Some(Err(error)) = filter.map(filter::install) {
-        return error;
+        return (error, Step::Filter);
     }
     // SAFETY: texts and the list end with zeros.
     unsafe { libc::execvp(arguments[0], arguments.as_ptr()) };
-    io::Error::last_os_error()
+    (io::Error::last_os_error(), Step::Program)
 }
 
 fn set_nonblocking(pipe: &io::PipeReader) {

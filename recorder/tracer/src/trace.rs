@@ -10,7 +10,7 @@ use trueno_format::run_writer::RunWriter;
 
 use crate::ptrace::{self, Call, Event, Resume};
 use crate::rows::{Counts, Rows, Thread};
-use crate::start::{not_started, start};
+use crate::start::start;
 use crate::{Calls, Error};
 
 /// Traced program, when all of it has ended.
@@ -82,7 +82,7 @@ pub fn trace(
     if !trace.rows.has_begun()
         && let Some(error) = (started.why)()
     {
-        return Err(not_started(&command[0], error));
+        return Err(error);
     }
     let Trace {
         rows,

@@ -128,8 +128,10 @@ pub fn sockets() {
             take(there);
             add(back);
         }
-        thread::sleep(Duration::from_millis(20));
-        write_one(ready[1]);
+        for _ in 0..2 {
+            thread::sleep(Duration::from_millis(20));
+            write_one(ready[1]);
+        }
     });
     here();
     play(near, false);
@@ -139,6 +141,8 @@ pub fn sockets() {
         take(back);
     }
     poll([ready[0], there], -1);
+    read_one(ready[0]);
+    epoll([ready[0], there]);
     read_one(ready[0]);
     other.join().unwrap();
 }
@@ -151,6 +155,23 @@ fn poll(descriptors: [i32; 2], timeout_ms: i32) {
     });
     // SAFETY: there are two of them.
     unsafe { libc::poll(entries.as_mut_ptr(), 2, timeout_ms) };
+}
+
+fn epoll(descriptors: [i32; 2]) {
+    // SAFETY: takes a number.
+    let epoll = unsafe { libc::epoll_create1(0) };
+    for descriptor in descriptors {
+        let mut event = libc::epoll_event {
+            events: libc::EPOLLIN as u32,
+            u64: 1_000_000 + descriptor as u64,
+        };
+        // SAFETY: the event is there.
+        let done = unsafe { libc::epoll_ctl(epoll, libc::EPOLL_CTL_ADD, descriptor, &mut event) };
+        assert_eq!(done, 0);
+    }
+    let mut event = libc::epoll_event { events: 0, u64: 0 };
+    // SAFETY: there is room for one.
+    assert_eq!(unsafe { libc::epoll_wait(epoll, &mut event, 1, -1) }, 1);
 }
 
 extern "C" fn nothing(_: i32) {}

@@ -1,6 +1,7 @@
 //! The program ends as it would have, says what it would have said, and is told of what hinders its recording.
 
-use std::os::unix::process::ExitStatusExt;
+use std::io;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 
 use crate::{Place, can_trace, exists, program, text};
 
@@ -126,4 +127,65 @@ fn where_tracing_is_forbidden_nothing_is_started_and_the_doctor_says_so() {
     let done = done.unwrap();
     assert!(line(&done).ends_with("yes"), "{}", line(&done));
     assert_eq!(done.status.code(), Some(0));
+}
+
+/// Makes the system refuse filters to this process, and to all that it begins.
+fn refuse_filters() -> io::Result<()> {
+    let statement = |code: u32, k: u32| libc::sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: 0,
+        k,
+    };
+    let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
+    let unless = |value: u32, skipped: u8| libc::sock_filter {
+        jf: skipped,
+        ..statement(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, value)
+    };
+    let program = [
+        statement(load, 0),
+        unless(libc::SYS_prctl as u32, 3),
+        // The lower half of the first argument.
+        statement(load, 16),
+        unless(libc::PR_SET_SECCOMP as u32, 1),
+        statement(libc::BPF_RET, libc::SECCOMP_RET_ERRNO | libc::EACCES as u32),
+        statement(libc::BPF_RET, libc::SECCOMP_RET_ALLOW),
+    ];
+    let filter = libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_ptr().cast_mut(),
+    };
+    // SAFETY: the kernel reads the program, which is there.
+    let done = unsafe {
+        libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter)
+    };
+    match done {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[test]
+fn where_the_system_takes_no_filter_it_says_so_and_what_to_do() {
+    if !can_trace() {
+        return;
+    }
+    let place = Place::new();
+    let mut command = place.command(&["--calls=openat"], &["touch", "sign"]);
+    // SAFETY: calls nothing but system calls.
+    unsafe { command.pre_exec(refuse_filters) };
+    let done = command.output().unwrap();
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(3), "{said}");
+    assert!(said.contains("error: the system refused the filter (seccomp)"), "{said}");
+    assert!(said.contains("Permission denied (os error 13)"), "{said}");
+    assert!(said.contains("`--calls` without a list"), "{said}");
+    assert!(!exists(&place.0.path().join("sign")) && !exists(&place.run()));
+    let mut command = place.command(&["--calls"], &["touch", "sign"]);
+    // SAFETY: as above.
+    unsafe { command.pre_exec(refuse_filters) };
+    let done = command.output().unwrap();
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    assert!(exists(&place.0.path().join("sign")));
 }

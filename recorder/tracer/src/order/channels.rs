@@ -276,11 +276,19 @@ impl Channels {
         from
     }
 
-    /// The call that made something ready that nobody has taken since.
-    pub fn first(&self, channel: Channel, since: Moment) -> Option<u64> {
+    /// The call that made something ready that nobody has taken since. `is_edge`: what was there before does not count.
+    pub fn made_ready(&self, channel: Channel, since: Moment, is_edge: bool) -> Option<u64> {
         let state = self.states.get(&channel)?;
         let is_certain = state.taken_at < since && (state.reads == 0 || state.writes.len() == 1);
-        state.first(since).filter(|_| is_certain && !state.is_broken)
+        if state.is_broken || !is_certain {
+            return None;
+        }
+        if !is_edge {
+            return state.first(since);
+        }
+        let mut new = state.writes.iter().rev().take_while(|of| of.ended > since);
+        let only = new.next().filter(|only| only.count == 1)?;
+        new.next().is_none().then_some(only.id)
     }
 
     /// A call on it has never returned: what it moved is not known.

@@ -162,9 +162,6 @@ impl Order {
             Sysno::socketpair if arguments[1] as i32 & 0xf == libc::SOCK_STREAM => {
                 Role::MakesPair(arguments[3])
             }
-            #[cfg(target_arch = "x86_64")]
-            Sysno::poll => ready::poll(arguments),
-            Sysno::ppoll => ready::poll(arguments),
             _ if signals::sends(call) => {
                 self.signals.begins(caller, id, call, arguments);
                 Role::SendsSignal
@@ -173,7 +170,10 @@ impl Order {
                 told_at: arguments[1],
                 is_file: false,
             },
-            _ => self.moves(caller, id, (call, arguments), descriptors),
+            _ => match ready::poll(call, arguments) {
+                Some(poll) => Role::Polls(poll),
+                None => self.moves(caller, id, (call, arguments), descriptors),
+            },
         };
         if let Sysno::mmap | Sysno::munmap | Sysno::mremap | Sysno::shmat | Sysno::shmdt = call {
             self.futexes.forget_places(caller.memory);
@@ -277,10 +277,11 @@ impl Order {
             Role::TakesSignal { .. } => {}
             Role::Polls(poll) => {
                 let ready = ready::only_ready(caller.process, &poll, result);
-                let object = ready.and_then(|number| descriptors.object(caller.process, number));
-                let channel =
-                    object.and_then(|object| self.channels.of_taker(caller.process, object));
-                let from = channel.and_then(|channel| self.channels.first(channel, since));
+                let from = ready.and_then(|ready| {
+                    let object = descriptors.object(caller.process, ready.descriptor)?;
+                    let channel = self.channels.of_taker(caller.process, object)?;
+                    self.channels.made_ready(channel, since, ready.is_edge)
+                });
                 self.wakes(from, wait);
             }
             Role::MakesPair(at) if result == 0 => {
