@@ -170,7 +170,9 @@ fn fits(from: &Span, to: &Span, kind: DependencyKind) -> bool {
         DependencyKind::DependsOn | DependencyKind::Follows => from.end_ns <= to.start_ns,
         DependencyKind::Joins => from.end_ns <= to.end_ns,
         // The call may return while the last of the copy still goes on, and what was woken before its waker has returned.
-        DependencyKind::Awaits | DependencyKind::Wakes => from.end_ns <= to.end_ns || from.start_ns < to.end_ns,
+        DependencyKind::Awaits | DependencyKind::Wakes => {
+            from.end_ns <= to.end_ns || from.start_ns < to.end_ns
+        }
         DependencyKind::Blocks => {
             to.start_ns <= from.start_ns && (from.end_ns <= to.end_ns || from.start_ns < to.end_ns)
         }

@@ -336,8 +336,7 @@ fn requests(run: &Lanes, dependencies: &[Dependency]) -> (Vec<Cut>, Vec<Mark>) {
                 want: Want::Resumed,
                 dependency,
             });
-        } else if matches!(d.kind, DependencyKind::Joins | DependencyKind::Wakes)
-            && to.dur_ns() > 0
+        } else if matches!(d.kind, DependencyKind::Joins | DependencyKind::Wakes) && to.dur_ns() > 0
         {
             cuts.push(Cut {
                 span: d.to,

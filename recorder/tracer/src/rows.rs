@@ -153,7 +153,8 @@ impl Rows {
 
     /// The first program began at this time, some time before `now_ns`: rows count from there.
     pub fn begin(&mut self, process: pid_t, at_ns: i64, now_ns: i64) {
-        self.order.begin(descriptors::objects(process).unwrap_or_default());
+        self.order
+            .begin(descriptors::objects(process).unwrap_or_default());
         let realtime = SystemTime::now().duration_since(UNIX_EPOCH);
         let realtime_ns = realtime.map_or(0, |since| since.as_nanos() as i64);
         self.origin_ns = Some(at_ns);
@@ -223,7 +224,9 @@ impl Rows {
         let mut part = Part::default();
         if let Some(call) = call {
             let caller = thread.caller();
-            part = self.order.call_begins(caller, id, (call, arguments), descriptors);
+            part = self
+                .order
+                .call_begins(caller, id, (call, arguments), descriptors);
             descriptors.forget(thread.process, call, arguments);
             if call == Sysno::set_tid_address {
                 thread.clears = Some(arguments[0]);
@@ -352,7 +355,8 @@ impl Rows {
         let open = thread.call.take();
         self.counts.not_ended += u64::from(open.is_some());
         let open = open.map(|open| (open.id, open.part));
-        self.order.thread_ends(caller, open, (thread.clears, thread.last));
+        self.order
+            .thread_ends(caller, open, (thread.clears, thread.last));
         self.add_causes()?;
         self.descriptors.thread_ends(thread.process);
         if thread.id == thread.process {

@@ -248,6 +248,7 @@ impl Trace {
             if let Some(gone) = self.threads.remove(&process) {
                 let done = self.rows.thread_ends(gone);
                 self.note(done);
+                self.rows.thread_is_gone(process);
             }
             if let Some(mut caller) = self.threads.remove(&former) {
                 caller.id = process;

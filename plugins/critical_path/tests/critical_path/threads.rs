@@ -250,7 +250,10 @@ fn the_path_goes_on_in_the_thread_whose_call_ended_the_wait() {
         let out = run.analyse();
         assert_eq!(codes(&out), [""; 0]);
         let of_waker = waker_end_ns.min(40);
-        let mut expected = vec!["work computes 0-35".to_owned(), format!("work wake 35-{of_waker}")];
+        let mut expected = vec![
+            "work computes 0-35".to_owned(),
+            format!("work wake 35-{of_waker}"),
+        ];
         if of_waker < 40 {
             expected.push("sync_wait futex 38-40".to_owned());
         }

@@ -181,7 +181,10 @@ fn each_read_from_a_pipe_has_the_write_that_it_waited_for() {
         assert_eq!(threads.len(), 2, "{flags}");
         for (reader, writer) in [(threads[0], threads[1]), (threads[1], threads[0])] {
             let reads = run.waits_of("read", reader);
-            let reads: Vec<usize> = reads.into_iter().filter(|row| run.status(*row) == 1).collect();
+            let reads: Vec<usize> = reads
+                .into_iter()
+                .filter(|row| run.status(*row) == 1)
+                .collect();
             let writes = run.calls_of("write", "pipe", writer);
             let writes: Vec<usize> = writes.into_iter().collect();
             assert_eq!((reads.len(), writes.len()), (TURNS, TURNS), "{flags}");
@@ -220,7 +223,10 @@ fn sockets_and_event_counters_are_followed_too() {
     }
     for name in ["poll", "epoll_wait"] {
         let polls = run.waits_of(name, threads[0]);
-        let polls: Vec<usize> = polls.into_iter().filter(|row| run.status(*row) == 1).collect();
+        let polls: Vec<usize> = polls
+            .into_iter()
+            .filter(|row| run.status(*row) == 1)
+            .collect();
         assert_eq!(polls.len(), 1, "{name}");
         let (kind, from) = run.only_cause(polls[0]);
         assert_eq!((kind, run.name(from)), ("wakes", "write"), "{name}");
@@ -274,8 +280,17 @@ fn a_wait_that_time_or_somebody_else_ended_has_no_cause() {
     assert_eq!(unsafe { libc::mkfifo(path.as_ptr(), 0o600) }, 0);
     let script = "read one; echo $one; read two < fifo; echo $two | { read three; }";
     let mut command = place.command(&["--calls"], &["sh", "-c", script]);
-    let mut recorder = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
-    recorder.stdin.take().unwrap().write_all(b"given\n").unwrap();
+    let mut recorder = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    recorder
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(b"given\n")
+        .unwrap();
     fs::write(&fifo, "named\n").unwrap();
     assert!(recorder.wait().unwrap().success());
     let run = Recorded::new(&place);

@@ -32,7 +32,9 @@ pub fn locks() {
             }
         })
     });
-    players.into_iter().for_each(|player| player.join().unwrap());
+    players
+        .into_iter()
+        .for_each(|player| player.join().unwrap());
 }
 
 pub fn joins() {
@@ -53,12 +55,18 @@ fn pipe() -> [i32; 2] {
 fn read_one(descriptor: i32) {
     let mut byte = 0_u8;
     // SAFETY: there is room for a byte.
-    assert_eq!(unsafe { libc::read(descriptor, (&raw mut byte).cast(), 1) }, 1);
+    assert_eq!(
+        unsafe { libc::read(descriptor, (&raw mut byte).cast(), 1) },
+        1
+    );
 }
 
 fn write_one(descriptor: i32) {
     // SAFETY: the byte is there.
-    assert_eq!(unsafe { libc::write(descriptor, b"x".as_ptr().cast(), 1) }, 1);
+    assert_eq!(
+        unsafe { libc::write(descriptor, b"x".as_ptr().cast(), 1) },
+        1
+    );
 }
 
 pub fn pipes() {
@@ -80,7 +88,10 @@ pub fn pipes() {
         read_one(back[0]);
     }
     // SAFETY: it is this process's child.
-    assert_eq!(unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) }, child);
+    assert_eq!(
+        unsafe { libc::waitpid(child, std::ptr::null_mut(), 0) },
+        child
+    );
 }
 
 fn play(mut stream: impl Read + Write, is_first: bool) {
@@ -204,7 +215,10 @@ pub fn waits_in_vain() {
     here();
     let never = (Mutex::new(()), Condvar::new());
     let guard = never.0.lock().unwrap();
-    let (_guard, over) = never.1.wait_timeout(guard, Duration::from_millis(20)).unwrap();
+    let (_guard, over) = never
+        .1
+        .wait_timeout(guard, Duration::from_millis(20))
+        .unwrap();
     assert!(over.timed_out());
     let ends = pipe();
     poll([ends[0], ends[0]], 20);

@@ -158,7 +158,11 @@ fn refuse_filters() -> io::Result<()> {
     // SAFETY: the kernel reads the program, which is there.
     let done = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-        libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const filter)
+        libc::prctl(
+            libc::PR_SET_SECCOMP,
+            libc::SECCOMP_MODE_FILTER,
+            &raw const filter,
+        )
     };
     match done {
         0 => Ok(()),
@@ -178,7 +182,10 @@ fn where_the_system_takes_no_filter_it_says_so_and_what_to_do() {
     let done = command.output().unwrap();
     let said = text(&done.stderr);
     assert_eq!(done.status.code(), Some(3), "{said}");
-    assert!(said.contains("error: the system refused the filter (seccomp)"), "{said}");
+    assert!(
+        said.contains("error: the system refused the filter (seccomp)"),
+        "{said}"
+    );
     assert!(said.contains("Permission denied (os error 13)"), "{said}");
     assert!(said.contains("`--calls` without a list"), "{said}");
     assert!(!exists(&place.0.path().join("sign")) && !exists(&place.run()));

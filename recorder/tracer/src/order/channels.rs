@@ -81,10 +81,16 @@ pub(crate) fn flow(call: Sysno, arguments: &[u64; 6]) -> Flow {
     }
 }
 
+/// True of calls that move more than they say, or say it elsewhere.
+pub(crate) fn hides(call: Sysno) -> bool {
+    matches!(call, Sysno::sendmmsg | Sysno::recvmmsg | Sysno::vmsplice)
+}
+
 /// Writes, as far as they are told apart.
 struct Writes {
-    /// Row of the first of them.
+    /// Row of the first of them, and its thread.
     id: u64,
+    thread: pid_t,
     count: u32,
     open: u32,
     /// What those that have returned gave, less what was taken.
@@ -115,6 +121,8 @@ pub(crate) struct Channels {
     /// Ends of sockets.
     sockets: HashMap<u64, Ends>,
     inherited: HashSet<Object>,
+    /// Calls are made that nobody sees.
+    is_blind: bool,
     max: usize,
 }
 
@@ -124,6 +132,7 @@ impl Default for Channels {
             states: HashMap::new(),
             sockets: HashMap::new(),
             inherited: HashSet::new(),
+            is_blind: false,
             max: MIN_CHANNELS,
         }
     }
@@ -133,6 +142,12 @@ impl Channels {
     /// Others may give to these and take from them.
     pub fn leave_out(&mut self, inherited: HashSet<Object>) {
         self.inherited = inherited;
+    }
+
+    /// From now on what is moved may be moved unseen.
+    pub fn are_hidden(&mut self) {
+        self.is_blind = true;
+        self.states.clear();
     }
 
     /// Two sockets are the ends of one pair.
@@ -174,12 +189,13 @@ impl Channels {
     }
 
     fn of(&self, object: Object) -> Option<Channel> {
-        let is_known = object != Object::Signals && !self.inherited.contains(&object);
+        let is_known =
+            !self.is_blind && object != Object::Signals && !self.inherited.contains(&object);
         is_known.then_some(Channel::Of(object))
     }
 
     fn ends(&mut self, process: pid_t, socket: u64) -> Option<Ends> {
-        if self.inherited.contains(&Object::Socket(socket)) {
+        if self.is_blind || self.inherited.contains(&Object::Socket(socket)) {
             return None;
         }
         let ends = self.sockets.entry(socket);
@@ -187,7 +203,7 @@ impl Channels {
     }
 
     /// A call that gives begins.
-    pub fn gives(&mut self, channel: Channel, id: u64) {
+    pub fn gives(&mut self, channel: Channel, (id, thread): (u64, pid_t)) {
         let state = self.states.entry(channel).or_default();
         match state.writes.back_mut().filter(|last| last.open > 0) {
             Some(last) => {
@@ -196,6 +212,7 @@ impl Channels {
             }
             None => state.writes.push_back(Writes {
                 id,
+                thread,
                 count: 1,
                 open: 1,
                 units: 0,
@@ -239,10 +256,10 @@ impl Channels {
         self.states.entry(channel).or_default().reads += 1;
     }
 
-    /// A call that takes has returned. Gives the call that it waited for.
+    /// A call of a thread that takes has returned. Gives the call that it waited for.
     pub fn taken(
         &mut self,
-        channel: Channel,
+        (channel, thread): (Channel, pid_t),
         units: u64,
         (since, now): (Moment, Moment),
         peeks: bool,
@@ -256,11 +273,14 @@ impl Channels {
             let there: i64 = state.writes.iter().map(|writes| writes.units.max(0)).sum();
             there >= units as i64 || state.writes.back().is_some_and(|last| last.open > 0)
         };
-        let is_alone = state.reads == 0 && since > state.mixed_at;
-        let is_certain = is_alone || state.writes.len() == 1;
-        let from = state.first(since).filter(|_| is_certain);
+        let is_alone = state.reads == 0 || state.writes.len() == 1;
+        let is_certain = is_alone && since > state.mixed_at;
+        let from = state.first(thread, since).filter(|_| is_certain);
         // The sum is asked for only where the first ones do not have enough.
-        let has_enough = state.writes.front().is_some_and(|first| first.units >= units as i64);
+        let has_enough = state
+            .writes
+            .front()
+            .is_some_and(|first| first.units >= units as i64);
         if !has_enough && !has_all() {
             state.is_broken = true;
             state.writes.clear();
@@ -277,26 +297,31 @@ impl Channels {
     }
 
     /// The call that made something ready that nobody has taken since. `is_edge`: what was there before does not count.
-    pub fn made_ready(&self, channel: Channel, since: Moment, is_edge: bool) -> Option<u64> {
+    pub fn made_ready(
+        &self,
+        (channel, thread): (Channel, pid_t),
+        since: Moment,
+        is_edge: bool,
+    ) -> Option<u64> {
         let state = self.states.get(&channel)?;
         let is_certain = state.taken_at < since && (state.reads == 0 || state.writes.len() == 1);
         if state.is_broken || !is_certain {
             return None;
         }
         if !is_edge {
-            return state.first(since);
+            return state.first(thread, since);
         }
         let mut new = state.writes.iter().rev().take_while(|of| of.ended > since);
-        let only = new.next().filter(|only| only.count == 1)?;
-        new.next().is_none().then_some(only.id)
+        let only = new.next()?;
+        let is_certain = new.next().is_none() && only.count == 1 && only.thread != thread;
+        is_certain.then_some(only.id)
     }
 
     /// A call on it has never returned: what it moved is not known.
     pub fn lose(&mut self, channel: Channel) {
-        if let Some(state) = self.states.get_mut(&channel) {
-            state.is_broken = true;
-            state.writes.clear();
-        }
+        let state = self.states.entry(channel).or_default();
+        state.is_broken = true;
+        state.writes.clear();
     }
 
     pub fn are_many(&self) -> bool {
@@ -306,7 +331,8 @@ impl Channels {
     /// Forgets all but what somebody has open. `None`: that is not known.
     pub fn keep(&mut self, open: &Option<HashSet<Object>>) {
         if let Some(open) = open {
-            self.sockets.retain(|number, _| open.contains(&Object::Socket(*number)));
+            self.sockets
+                .retain(|number, _| open.contains(&Object::Socket(*number)));
             let sockets = &self.sockets;
             let connections: HashSet<Connection> = sockets
                 .values()
@@ -328,10 +354,11 @@ impl Channels {
 
 impl State {
     /// The first write that has something left, if it is told apart from others. What was left of one that had returned
-    /// before is waited for by nobody.
-    fn first(&self, since: Moment) -> Option<u64> {
-        let first = self.writes.front().filter(|first| first.count == 1)?;
-        (!first.is_taken || first.ended > since).then_some(first.id)
+    /// before is waited for by nobody, and nobody waits for himself.
+    fn first(&self, thread: pid_t, since: Moment) -> Option<u64> {
+        let first = self.writes.front()?;
+        let is_new = !first.is_taken || first.ended > since;
+        (first.count == 1 && is_new && first.thread != thread).then_some(first.id)
     }
 
     fn take(&mut self, mut units: i64) {
@@ -349,5 +376,99 @@ impl State {
             }
             self.writes.pop_front();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PIPE: Channel = Channel::Of(Object::Pipe(1));
+    const WRITER: pid_t = 1;
+    const READER: pid_t = 2;
+
+    /// A pipe, and how much has been seen.
+    #[derive(Default)]
+    struct Pipe(Channels, Moment);
+
+    impl Pipe {
+        fn begin(&mut self, id: u64) {
+            self.1 += 1;
+            self.0.gives(PIPE, (id, WRITER));
+        }
+
+        fn end(&mut self, id: u64, bytes: u64) {
+            self.1 += 1;
+            self.0.given(PIPE, (id, self.1), bytes);
+        }
+
+        fn write(&mut self, id: u64, bytes: u64) {
+            self.begin(id);
+            self.end(id, bytes);
+        }
+
+        fn begin_read(&mut self) -> Moment {
+            self.1 += 1;
+            self.0.takes(PIPE);
+            self.1
+        }
+
+        fn end_read(&mut self, since: Moment, bytes: u64) -> Option<u64> {
+            self.1 += 1;
+            self.0.taken((PIPE, READER), bytes, (since, self.1), false)
+        }
+
+        fn read(&mut self, bytes: u64) -> Option<u64> {
+            let since = self.begin_read();
+            self.end_read(since, bytes)
+        }
+    }
+
+    #[test]
+    fn a_read_waited_for_the_write_of_its_first_byte() {
+        let mut pipe = Pipe::default();
+        pipe.write(1, 3);
+        pipe.write(2, 3);
+        pipe.write(3, 1);
+        assert_eq!(pipe.read(2), Some(1));
+        assert_eq!(pipe.read(2), None, "the rest of the first was there");
+        assert_eq!(pipe.read(3), None, "the second had begun to be read");
+        let since = pipe.begin_read();
+        pipe.begin(4);
+        assert_eq!(pipe.end_read(since, 7), Some(4));
+        let since = pipe.begin_read();
+        assert_eq!(pipe.end_read(since, 7), Some(4), "it still writes");
+        pipe.end(4, 14);
+        pipe.write(5, 1);
+        assert_eq!(pipe.read(1), Some(5));
+    }
+
+    #[test]
+    fn what_cannot_be_told_apart_has_no_cause_and_what_follows_has() {
+        let mut pipe = Pipe::default();
+        pipe.begin(1);
+        pipe.begin(2);
+        pipe.end(2, 1);
+        pipe.end(1, 1);
+        assert_eq!((pipe.read(1), pipe.read(1)), (None, None));
+        pipe.write(3, 1);
+        assert_eq!(pipe.read(1), Some(3));
+        // Of two reads nobody knows which was first.
+        let (one, other) = (pipe.begin_read(), pipe.begin_read());
+        pipe.write(4, 1);
+        pipe.write(5, 1);
+        assert_eq!(pipe.end_read(one, 1), None);
+        assert_eq!(pipe.end_read(other, 1), None);
+        pipe.write(6, 1);
+        assert_eq!(pipe.read(1), Some(6));
+    }
+
+    #[test]
+    fn who_writes_unseen_ends_what_can_be_told() {
+        let mut pipe = Pipe::default();
+        pipe.write(1, 1);
+        assert_eq!(pipe.read(5), None);
+        pipe.write(2, 1);
+        assert_eq!(pipe.read(1), None);
     }
 }

@@ -86,7 +86,12 @@ impl Futexes {
     }
 
     /// A call begins.
-    pub fn begins(&mut self, caller: Caller, (id, now): (u64, Moment), arguments: &[u64; 6]) -> Role {
+    pub fn begins(
+        &mut self,
+        caller: Caller,
+        (id, now): (u64, Moment),
+        arguments: &[u64; 6],
+    ) -> Role {
         let [at, operation, value, _, other, mask] = *arguments;
         let is_private = operation as c_int & libc::FUTEX_PRIVATE_FLAG != 0;
         let mask = mask as u32;
@@ -321,7 +326,11 @@ impl Waits {
                     && wake.mask & woken.mask != 0
                     && wake.left != Some(0)
             };
-            if self.wakes.iter().any(|wake| can(wake) && wake.left.is_none()) {
+            if self
+                .wakes
+                .iter()
+                .any(|wake| can(wake) && wake.left.is_none())
+            {
                 self.woken.push(woken);
                 continue;
             }
@@ -367,5 +376,121 @@ impl Waits {
             });
         }
         self.wakes.extend(all);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALLER: Caller = Caller {
+        thread: 1,
+        process: 1,
+        memory: 1,
+    };
+
+    /// Futexes, and how much has been seen.
+    struct Seen(Futexes, Moment, Vec<(u64, u64)>);
+
+    impl Seen {
+        fn new() -> Self {
+            Self(Futexes::new(true), 0, Vec::new())
+        }
+
+        fn begin(&mut self, operation: c_int, id: u64, (at, other): (u64, u64)) -> (Asked, Moment) {
+            self.1 += 1;
+            let operation = (operation | libc::FUTEX_PRIVATE_FLAG) as u64;
+            let arguments = [at, operation, 1, 9, other, u64::MAX];
+            match self.0.begins(CALLER, (id, self.1), &arguments) {
+                Role::WaitsForFutex(asked) | Role::WakesFutex(asked) => (asked, self.1),
+                _ => panic!("it neither waits nor wakes"),
+            }
+        }
+
+        fn wait(&mut self, at: u64) -> (Asked, Moment) {
+            self.begin(libc::FUTEX_WAIT, 0, (at, 0))
+        }
+
+        fn wake(&mut self, id: u64, at: u64, woken: u64) {
+            let (asked, _) = self.begin(libc::FUTEX_WAKE, id, (at, 0));
+            self.wake_ends(asked, id, woken);
+        }
+
+        fn wake_ends(&mut self, asked: Asked, id: u64, woken: u64) {
+            self.1 += 1;
+            let mut found = Vec::new();
+            self.0
+                .wake_ends(asked, (id, self.1), Some(woken), &mut found);
+            self.2
+                .extend(found.iter().map(|cause| (cause.from, cause.to)));
+        }
+
+        fn wait_ends(&mut self, (asked, since): (Asked, Moment), to: Option<u64>) {
+            self.1 += 1;
+            let mut found = Vec::new();
+            self.0.wait_ends(asked, (since, self.1), to, &mut found);
+            self.2
+                .extend(found.iter().map(|cause| (cause.from, cause.to)));
+        }
+    }
+
+    #[test]
+    fn a_wake_is_used_up_by_as_many_waits_as_it_says() {
+        let mut seen = Seen::new();
+        let waits = [seen.wait(8), seen.wait(8), seen.wait(8)];
+        seen.wake(1, 8, 2);
+        seen.wake(2, 16, 0);
+        seen.wait_ends(waits[1], Some(11));
+        seen.wait_ends(waits[0], Some(10));
+        seen.wake(3, 8, 1);
+        seen.wait_ends(waits[2], Some(12));
+        assert_eq!(seen.2, [(1, 11), (1, 10), (3, 12)]);
+        assert!(seen.0.words.is_empty());
+    }
+
+    #[test]
+    fn a_wait_may_be_seen_to_end_before_its_wake() {
+        let mut seen = Seen::new();
+        let wait = seen.wait(8);
+        let (asked, _) = seen.begin(libc::FUTEX_WAKE, 1, (8, 0));
+        seen.wait_ends(wait, Some(10));
+        assert_eq!(seen.2, []);
+        seen.wake_ends(asked, 1, 1);
+        assert_eq!(seen.2, [(1, 10)]);
+        assert!(seen.0.words.is_empty());
+    }
+
+    #[test]
+    fn of_two_wakes_that_may_have_ended_it_none_is_told() {
+        let mut seen = Seen::new();
+        let waits = [seen.wait(8), seen.wait(8), seen.wait(8)];
+        seen.wake(1, 8, 1);
+        seen.wake(2, 8, 1);
+        seen.wait_ends(waits[0], Some(10));
+        seen.wait_ends(waits[1], Some(11));
+        assert_eq!(seen.2, []);
+        // Both are used up.
+        seen.wake(3, 8, 1);
+        seen.wait_ends(waits[2], Some(12));
+        assert_eq!(seen.2, [(3, 12)]);
+    }
+
+    #[test]
+    fn what_nobody_woke_has_no_cause_and_what_was_moved_has() {
+        let mut seen = Seen::new();
+        let wait = seen.wait(8);
+        seen.wake(1, 8, 0);
+        seen.wait_ends(wait, Some(10));
+        let wait = seen.wait(8);
+        seen.wait_ends(wait, None);
+        assert_eq!(seen.2, []);
+        let waits = [seen.wait(8), seen.wait(8)];
+        // One is woken, and one is moved to another word.
+        let (asked, _) = seen.begin(libc::FUTEX_CMP_REQUEUE, 2, (8, 16));
+        seen.wake_ends(asked, 2, 2);
+        seen.wait_ends(waits[0], Some(10));
+        seen.wake(3, 16, 1);
+        seen.wait_ends(waits[1], Some(11));
+        assert_eq!(seen.2, [(2, 10), (3, 11)]);
     }
 }

@@ -84,6 +84,8 @@ pub(crate) enum Role {
     },
     Polls(ready::Poll),
     MakesPair(u64),
+    /// Calls may follow that are made in shared memory, unseen.
+    Hides,
 }
 
 impl Role {
@@ -166,6 +168,17 @@ impl Order {
                 self.signals.begins(caller, id, call, arguments);
                 Role::SendsSignal
             }
+            Sysno::io_uring_setup => Role::Hides,
+            _ if channels::hides(call) => {
+                let object = descriptors.object(caller.process, arguments[0] as i32);
+                let of_giver =
+                    object.and_then(|object| self.channels.of_giver(caller.process, object));
+                let of_taker =
+                    object.and_then(|object| self.channels.of_taker(caller.process, object));
+                let lost = [of_giver, of_taker].into_iter().flatten();
+                lost.for_each(|channel| self.channels.lose(channel));
+                Role::None
+            }
             Sysno::rt_sigtimedwait => Role::TakesSignal {
                 told_at: arguments[1],
                 is_file: false,
@@ -210,7 +223,7 @@ impl Order {
         }
         let is_event = |object| matches!(object, Some(Object::Event(_)));
         if let Some(channel) = gives {
-            self.channels.gives(channel, id);
+            self.channels.gives(channel, (id, caller.thread));
         }
         if let Some(channel) = takes {
             self.channels.takes(channel);
@@ -238,11 +251,13 @@ impl Order {
             Role::None => {}
             Role::WaitsForFutex(asked) => {
                 let woken = wait.filter(|_| result == 0);
-                self.futexes.wait_ends(asked, (since, now), woken, &mut self.found);
+                self.futexes
+                    .wait_ends(asked, (since, now), woken, &mut self.found);
             }
             Role::WakesFutex(asked) => {
                 let woken = Some(u64::try_from(result).unwrap_or(0));
-                self.futexes.wake_ends(asked, (id, now), woken, &mut self.found);
+                self.futexes
+                    .wake_ends(asked, (id, now), woken, &mut self.found);
             }
             Role::Moves {
                 gives,
@@ -256,7 +271,9 @@ impl Order {
                 };
                 let units = units.unwrap_or(0);
                 if let Some(channel) = takes {
-                    let from = self.channels.taken(channel, units, (since, now), peeks);
+                    let from =
+                        self.channels
+                            .taken((channel, caller.thread), units, (since, now), peeks);
                     self.wakes(from, wait);
                 }
                 if let Some(channel) = gives {
@@ -280,7 +297,8 @@ impl Order {
                 let from = ready.and_then(|ready| {
                     let object = descriptors.object(caller.process, ready.descriptor)?;
                     let channel = self.channels.of_taker(caller.process, object)?;
-                    self.channels.made_ready(channel, since, ready.is_edge)
+                    let taker = (channel, caller.thread);
+                    self.channels.made_ready(taker, since, ready.is_edge)
                 });
                 self.wakes(from, wait);
             }
@@ -292,7 +310,8 @@ impl Order {
                     self.channels.are_a_pair(one, other);
                 }
             }
-            Role::MakesPair(_) => {}
+            Role::Hides if result >= 0 => self.channels.are_hidden(),
+            Role::MakesPair(_) | Role::Hides => {}
         }
         if let Some(wait) = wait.filter(|_| is_interrupted(result)) {
             let interrupted = Interrupted {
@@ -303,7 +322,8 @@ impl Order {
             self.interrupted.insert(caller.thread, interrupted);
         }
         // It has a row now.
-        self.found.extend(self.open.remove(&id).into_iter().flatten());
+        self.found
+            .extend(self.open.remove(&id).into_iter().flatten());
     }
 
     /// A call that has no row yet, or has one, ended a wait.
@@ -369,15 +389,19 @@ impl Order {
             match part.role {
                 Role::WaitsForFutex(asked) => {
                     let moments = (part.since, self.now);
-                    self.futexes.wait_ends(asked, moments, None, &mut self.found);
+                    self.futexes
+                        .wait_ends(asked, moments, None, &mut self.found);
                 }
                 // Whether it has woken anybody nobody tells.
                 Role::WakesFutex(asked) => {
-                    self.futexes.wake_ends(asked, (id, self.now), None, &mut self.found);
+                    self.futexes
+                        .wake_ends(asked, (id, self.now), None, &mut self.found);
                 }
                 Role::Moves { gives, takes, .. } => {
                     let lost = [gives, takes];
-                    lost.into_iter().flatten().for_each(|of| self.channels.lose(of));
+                    lost.into_iter()
+                        .flatten()
+                        .for_each(|of| self.channels.lose(of));
                 }
                 Role::SendsSignal => self.signals.fails(id),
                 _ => {}

@@ -57,7 +57,9 @@ pub(crate) fn ends(process: pid_t, socket: u64) -> Ends {
         let mut text = String::new();
         let file = File::open(list).ok()?;
         file.take(MAX_LIST_BYTES).read_to_string(&mut text).ok()?;
-        text.lines().skip(1).find_map(|line| connection(line, socket))
+        text.lines()
+            .skip(1)
+            .find_map(|line| connection(line, socket))
     });
     match found {
         Some(connection) if connection.is_local() => Ends::Tcp(connection),
@@ -89,7 +91,9 @@ fn address(text: &str) -> Option<Address> {
     let words: Vec<u32> = words.collect::<Option<_>>()?;
     let address = match words[..] {
         [word] => 0xffff_0000_0000 | u128::from(word),
-        [_, _, _, _] => words.iter().fold(0, |all, word| all << 32 | u128::from(*word)),
+        [_, _, _, _] => words
+            .iter()
+            .fold(0, |all, word| all << 32 | u128::from(*word)),
         _ => return None,
     };
     Some((address, u16::from_str_radix(port, 16).ok()?))
