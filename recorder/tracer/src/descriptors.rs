@@ -8,7 +8,7 @@ use libc::pid_t;
 use syscalls::Sysno;
 use trueno_format::run_writer::Text;
 
-/// What one thread or process gives through and another takes from. Descriptors of several processes may be of one.
+/// Object that one thread or process gives through and another takes from. Descriptors of several processes may be of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Object {
     /// A pipe without a name.
@@ -23,7 +23,7 @@ pub(crate) enum Object {
     Signals,
 }
 
-/// What a descriptor has open.
+/// An open descriptor.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     name: Text,
@@ -35,7 +35,7 @@ struct Open {
 pub(crate) struct Descriptors {
     /// Those asked for before. Used only while every call that changes a descriptor is seen.
     known: Option<HashMap<(pid_t, i32), Open>>,
-    /// What was asked for last, for another question about the same call.
+    /// The one asked for last, for another question about the same call.
     last: Option<((pid_t, i32), Open)>,
     /// Threads of each process that is there.
     processes: HashMap<pid_t, u32>,
@@ -72,7 +72,7 @@ impl Descriptors {
         Some(of_each.into_iter().flatten().collect())
     }
 
-    /// What a descriptor has open that others can give to or take from.
+    /// The object that a descriptor has open, if others can give to it or take from it.
     pub(crate) fn object(&mut self, process: pid_t, descriptor: i32) -> Option<Object> {
         let place = (process, descriptor);
         let known = self.known.as_ref().and_then(|known| known.get(&place));
@@ -142,7 +142,7 @@ impl Descriptors {
     }
 }
 
-/// What the descriptors of a process have open. `None`: they cannot be read.
+/// Objects that the descriptors of a process have open. `None`: they cannot be read.
 pub(crate) fn objects(process: pid_t) -> Option<HashSet<Object>> {
     let folder = format!("/proc/{process}/fd");
     let entries = fs::read_dir(folder).ok()?.filter_map(Result::ok);

@@ -25,7 +25,7 @@ pub(crate) struct Begun {
     waits: bool,
     /// It returns the number of a process that has ended.
     joins: bool,
-    /// What it begins, if that is a thread or a process.
+    /// Thread or process that it begins.
     pub begins: Option<Begins>,
     part: Part,
     pub start_ns: i64,

@@ -102,7 +102,7 @@ pub fn trace(
     })
 }
 
-/// What is known of a thread from the call that began it.
+/// Facts of a thread from the call that began it.
 #[derive(Clone, Copy)]
 struct Born {
     by: u64,

@@ -10,7 +10,7 @@ use trueno_testing::{Table, table};
 use crate::program::{CODE, TURNS};
 use crate::{Calls, Place, can_trace, text};
 
-/// What was recorded of waits and of what ended them.
+/// Recorded waits, and the calls that ended them.
 struct Recorded {
     calls: Calls,
     waits: Table,

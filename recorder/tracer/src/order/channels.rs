@@ -39,7 +39,7 @@ pub(crate) struct Flow {
     pub peeks: bool,
 }
 
-/// What a call moves.
+/// Descriptors between which a call moves bytes.
 pub(crate) fn flow(call: Sysno, arguments: &[u64; 6]) -> Flow {
     let descriptor = |at: usize| Some(arguments[at] as i32);
     let flags = |at: usize| arguments[at] as i32;
@@ -93,11 +93,11 @@ struct Writes {
     thread: pid_t,
     count: u32,
     open: u32,
-    /// What those that have returned gave, less what was taken.
+    /// Bytes that those that have returned gave, less those taken.
     units: i64,
     /// Something of it was taken.
     is_taken: bool,
-    /// When the last of them returned.
+    /// Moment at which the last of them returned.
     ended: Moment,
 }
 

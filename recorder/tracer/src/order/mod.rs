@@ -1,8 +1,8 @@
 //! The causal order of calls: from what a thread did to the wait of another thread that it ended.
 //!
 //! Nothing is guessed. A cause is told only where it is the only possible one among what was seen: one that began before
-//! the end of the wait was seen, had not ended before the wait began, and is not used up by other waits. Calls that
-//! several could have ended, or that nothing seen ended, have none.
+//! the end of the wait was seen, and is not used up by other waits. Waits that several calls could have ended, or none
+//! that was seen, have none.
 //!
 //! A call may return later than the wait that it ended, or be seen to. It ended the wait while it was open: that is what
 //! `wakes` says. A thread that ends has made its last call before: its end is waited for by `joins`.
@@ -113,7 +113,7 @@ struct Interrupted {
     signals: u32,
 }
 
-/// What is known of everything that is waited for.
+/// All that is waited for, and all that may end waits.
 pub(crate) struct Order {
     now: Moment,
     futexes: Futexes,
@@ -142,7 +142,7 @@ impl Order {
         }
     }
 
-    /// What the first program has open may be given and taken by others, who are not traced.
+    /// Others, who are not traced, may give to and take from what the first program has open.
     pub fn begin(&mut self, inherited: HashSet<Object>) {
         self.channels.leave_out(inherited);
     }

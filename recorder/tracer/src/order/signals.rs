@@ -67,7 +67,7 @@ pub(crate) fn sends(call: Sysno) -> bool {
     )
 }
 
-/// What a call that takes a signal was told of it.
+/// A signal as a call that takes it is told of it.
 pub(crate) fn told(process: pid_t, at: u64, is_file: bool) -> Option<Told> {
     // Both begin with the signal, an error and the code; the process stands behind them, at 12 or, aligned, at 16.
     let first = memory::number(process, at)?;
