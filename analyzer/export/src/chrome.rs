@@ -302,7 +302,7 @@ impl Events<'_> {
                 self.begin("s", "edges", kind, self.place(from.0), Some(from.1));
                 let _ = write!(self.line, ",\"id\":{number}");
                 self.end("args", frame, row, &[])?;
-                let at_ns = if kind == "joins" {
+                let at_ns = if matches!(kind, "joins" | "wakes") {
                     to.1 + (to.2 - 1).max(0)
                 } else {
                     to.1

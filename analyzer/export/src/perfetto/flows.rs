@@ -32,7 +32,7 @@ pub(super) fn flows(source: &Source<'_>) -> Result<HashMap<u64, Vec<(u64, Touch)
                 continue;
             };
             let touch = match text_at(frame, "kind", row) {
-                Some("joins") => Touch::ToEnd,
+                Some("joins" | "wakes") => Touch::ToEnd,
                 _ => Touch::To,
             };
             number += 1;

@@ -108,6 +108,7 @@ fn is_interrupted(result: i64) -> bool {
 /// A wait that has ended for a signal which is still to be told.
 struct Interrupted {
     wait: u64,
+    ended: Moment,
     /// Row of the call that is the cause of the signal.
     cause: Option<(u64, CauseKind)>,
     signals: u32,
@@ -165,7 +166,7 @@ impl Order {
                 Role::MakesPair(arguments[3])
             }
             _ if signals::sends(call) => {
-                self.signals.begins(caller, id, call, arguments);
+                self.signals.begins(caller, (id, now), call, arguments);
                 Role::SendsSignal
             }
             Sysno::io_uring_setup => Role::Hides,
@@ -287,7 +288,7 @@ impl Order {
             Role::SendsSignal => {}
             Role::TakesSignal { told_at, is_file } if result > 0 => {
                 if let Some(told) = signals::told(caller.process, told_at, is_file) {
-                    let from = self.signals.taken(caller, &told);
+                    let from = self.signals.taken(caller, &told, now);
                     self.wakes(from, wait);
                 }
             }
@@ -316,6 +317,7 @@ impl Order {
         if let Some(wait) = wait.filter(|_| is_interrupted(result)) {
             let interrupted = Interrupted {
                 wait,
+                ended: now,
                 cause: None,
                 signals: 0,
             };
@@ -350,14 +352,16 @@ impl Order {
         last_of: impl FnOnce(pid_t) -> Option<u64>,
     ) {
         self.now += 1;
+        let interrupted = self.interrupted.get_mut(&caller.thread);
+        let ended = interrupted.as_ref().map_or(0, |wait| wait.ended);
         let cause = match told.ended_child() {
             Some(child) => last_of(child).map(|last| (last, CauseKind::Joins)),
             None => {
-                let sent = self.signals.taken(caller, told);
+                let sent = self.signals.taken(caller, told, ended);
                 sent.map(|sent| (sent, CauseKind::Wakes))
             }
         };
-        if let Some(interrupted) = self.interrupted.get_mut(&caller.thread) {
+        if let Some(interrupted) = interrupted {
             interrupted.signals += 1;
             interrupted.cause = cause;
         }

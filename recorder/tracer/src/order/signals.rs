@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use libc::{c_int, pid_t};
 use syscalls::Sysno;
 
-use super::Caller;
+use super::{Caller, Moment};
 use crate::memory;
 
 /// Most calls that are remembered: a signal reaches its target soon, or is held back.
@@ -17,6 +17,7 @@ const MAX_SENT: usize = 256;
 /// A call that sends a signal.
 struct Sent {
     id: u64,
+    begun: Moment,
     from: pid_t,
     to: Target,
     signal: c_int,
@@ -92,7 +93,13 @@ pub(crate) struct Signals {
 
 impl Signals {
     /// A call that sends one begins.
-    pub fn begins(&mut self, caller: Caller, id: u64, call: Sysno, arguments: &[u64; 6]) {
+    pub fn begins(
+        &mut self,
+        caller: Caller,
+        (id, begun): (u64, Moment),
+        call: Sysno,
+        arguments: &[u64; 6],
+    ) {
         let number = |at: usize| arguments[at] as c_int;
         let process = |at: usize| match number(at) {
             process if process > 0 => Target::Process(process),
@@ -112,6 +119,7 @@ impl Signals {
         }
         self.sent.push_back(Sent {
             id,
+            begun,
             from: caller.process,
             to,
             signal,
@@ -123,8 +131,8 @@ impl Signals {
         self.sent.retain(|sent| sent.id != id);
     }
 
-    /// A signal has reached a thread. Gives the call that sent it.
-    pub fn taken(&mut self, caller: Caller, told: &Told) -> Option<u64> {
+    /// A signal has reached a thread. Gives the call that sent it, if that had begun before something else.
+    pub fn taken(&mut self, caller: Caller, told: &Told, before: Moment) -> Option<u64> {
         if !told.is_sent() {
             return None;
         }
@@ -137,11 +145,12 @@ impl Signals {
             reaches && sent.signal == told.signal && sent.from == told.process
         };
         let mut all = self.sent.iter().filter(|sent| is_it(sent));
-        let found = all.next().map(|sent| sent.id);
+        let found = all.next().map(|sent| (sent.id, sent.begun));
         let is_only = all.next().is_none();
         // Of several that had not arrived, one stands for all.
         let goes_on = |sent: &Sent| sent.to == Target::Some && !is_only;
         self.sent.retain(|sent| !is_it(sent) || goes_on(sent));
-        found.filter(|_| is_only)
+        let (id, begun) = found.filter(|_| is_only)?;
+        (begun < before).then_some(id)
     }
 }
