@@ -94,6 +94,8 @@ pub fn name_of(record: &Record) -> Option<Text> {
             | kind::CHECKSUM
             | kind::COUNTER
             | kind::DEVICE_WORK
+            | kind::ATTRIBUTE
+            | kind::INSTANT
     );
     (is_named && record.name != 0).then(|| Text::from_number(record.name))
 }

@@ -128,6 +128,11 @@ pub mod kind {
     pub const DEVICE_WAIT: u8 = 17;
     /// A copy or fill of device memory: as [`DEVICE_WORK`], `name` the direction, `m[2]` the bytes.
     pub const TRANSFER: u8 = 18;
+    /// An attribute: `name` the key, `m` the full id of the row it is said of, and the value; low half of `flags`: its
+    /// type, of [`super::attribute_type`].
+    pub const ATTRIBUTE: u8 = 19;
+    /// An instant: `start` when, `m[0]` its arguments as JSON (name; given: bit 0 of `flags`).
+    pub const INSTANT: u8 = 20;
     /// The thread's iteration and layer from here on; flags as [`super::Context`].
     pub const CONTEXT: u8 = 32;
 }
@@ -144,6 +149,20 @@ pub mod device_timing {
     pub const MASK: u8 = 3;
     /// Bit: device and stream are known.
     pub const ON_DEVICE: u8 = 4;
+}
+
+/// Types of the value of [`kind::ATTRIBUTE`].
+pub mod attribute_type {
+    /// An i64.
+    pub const INTEGER: u8 = 0;
+    /// A u64 that is no i64.
+    pub const UNSIGNED: u8 = 1;
+    /// Bits of an f64.
+    pub const NUMBER: u8 = 2;
+    /// 0 or 1.
+    pub const TRUTH: u8 = 3;
+    /// The number of a text.
+    pub const TEXT: u8 = 4;
 }
 
 /// Kinds of extension records.
@@ -246,6 +265,8 @@ impl Record {
             kind::CHECKSUM => TableId::Checksums,
             kind::ALLOCATION => TableId::Allocations,
             kind::COUNTER => TableId::Counters,
+            kind::ATTRIBUTE => TableId::Attributes,
+            kind::INSTANT => TableId::Annotations,
             _ => return None,
         })
     }

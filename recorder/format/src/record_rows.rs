@@ -8,10 +8,11 @@ pub mod run_facts;
 use crate::columns::Columns;
 use crate::kernel_source::PtxHash;
 use crate::launch::Launch;
-use crate::record::{Context, Record, extension, kind, row_id, unpair};
+use crate::record::{Context, Record, attribute_type, extension, kind, row_id, unpair};
 use crate::ring::Origin;
 use crate::schema::{
-    AllocationRow, BrickRow, ChecksumRow, CounterRow, EdgeRow, KernelRow, SyncRow, TableId, TileRow,
+    AllocationRow, AnnotationRow, AttributeRow, BrickRow, ChecksumRow, CounterRow, EdgeRow,
+    KernelRow, SyncRow, TableId, TileRow,
 };
 use crate::text::{SITE, Site, Text, Texts};
 use crate::tile;
@@ -114,6 +115,8 @@ impl Rows {
             TableId::Checksums => self.checksum(origin, group, to),
             TableId::Allocations => self.allocation(origin, &group[0], to),
             TableId::Counters => self.counter(origin, &group[0], to),
+            TableId::Attributes => self.attribute(&group[0], to),
+            TableId::Annotations => self.instant(origin, &group[0], to),
             // Above; or their rows do not come through rings.
             TableId::Bricks
             | TableId::Calls
@@ -124,7 +127,6 @@ impl Rows {
             | TableId::ClockPairs
             | TableId::Diagnostics
             | TableId::Streams
-            | TableId::Annotations
             | TableId::Signatures
             | TableId::Devices
             | TableId::Collectives
@@ -388,6 +390,32 @@ impl Rows {
             value: f64::from_bits(record.m[0]),
             unit: Text::given(record.m[1]),
             source: self.texts.sources[(record.m[2] & 3) as usize],
+        });
+    }
+
+    fn attribute(&mut self, record: &Record, to: &mut Columns) {
+        let [span, word, ..] = record.m;
+        let of_type = |ty: u8| (record.flags & 15 == ty).then_some(word);
+        to.push(&AttributeRow {
+            span,
+            name: Text::from_number(record.name),
+            integer: of_type(attribute_type::INTEGER).map(u64::cast_signed),
+            unsigned: of_type(attribute_type::UNSIGNED),
+            number: of_type(attribute_type::NUMBER).map(f64::from_bits),
+            truth: of_type(attribute_type::TRUTH).map(|word| word != 0),
+            text: of_type(attribute_type::TEXT).map(|word| Text::from_number(word as u32)),
+        });
+    }
+
+    fn instant(&mut self, origin: &Origin, record: &Record, to: &mut Columns) {
+        to.push(&AnnotationRow {
+            kind: self.texts.instant,
+            name: Text::from_number(record.name),
+            thread: Some(origin.thread),
+            brick: on_thread(origin.thread, record.parent),
+            time_ns: self.timeline.ns(record.start),
+            arguments: record.metric(0).map(|text| Text::from_number(text as u32)),
+            ..AnnotationRow::default()
         });
     }
 }

@@ -48,8 +48,14 @@ pub fn dropped_text(rows: u64, table: &str) -> String {
             "{rows} bricks lack their shapes: longer than 64 KiB, or more than 64 MiB of different ones"
         );
     }
+    let too_long = match table {
+        "attributes" | "annotations" => {
+            ", or a text of theirs longer than 64 KiB, or beyond 64 MiB of different ones"
+        }
+        _ => "",
+    };
     format!(
-        "{rows} rows of {table} were dropped: their thread's ring was full (hint: more \
+        "{rows} rows of {table} were dropped: their thread's ring was full{too_long} (hint: more \
          `growth_bytes` or `ring_records`, or overflow `Block`)"
     )
 }

@@ -326,6 +326,16 @@ declare::tables! {
         line: Option<u32>, Identity, "line in it";
         inlined: Option<bool>, Identity, "whether the compiler put it into its caller; null: not known";
     }
+    Attributes "attributes" of AttributeRow, "what the program says of a row beside its columns: a key and a value, of one type",
+    (labels: &["name"]) {
+        span: u64, Key, "the row it is said of, of any table that has ids; of a key that comes again in a row, the last one holds";
+        name: Text, Identity, "key";
+        integer: Option<i64>, Declared, "whole number";
+        unsigned: Option<u64>, Declared, "whole number of 2^63 and more, which `integer` has no room for";
+        number: Option<f64>, Declared, "floating-point number";
+        truth: Option<bool>, Declared, "true or false";
+        text: Option<Text>, Declared, "text";
+    }
 }
 
 impl TableId {
