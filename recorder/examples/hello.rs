@@ -1,4 +1,4 @@
-//! The shortest recording: two layers of two bricks, one of them with a kernel.
+//! The shortest recording: two layers of two bricks, one of them with attributes and a kernel.
 //!
 //! `cargo run -p trueno-recorder --example hello -- hello.run`
 
@@ -11,7 +11,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let rec = Recorder::create(path)?;
     let input = vec![0.5f32; 4096];
     for token in 0..3 {
-        let _iteration = rec.iteration(token);
+        let mut iteration = rec.iteration(token);
+        iteration.set("seed", u64::MAX - token);
+        rec.instant_with("token asked for", &[("token", token.into())]);
         for number in 0..2 {
             let _layer = rec.layer(number);
             let norm = {
@@ -21,6 +23,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             };
             let mut brick = rec.brick("scale");
             brick.elements(4096).flops(4096);
+            brick.set("norm", norm).set("input", "all halves");
+            brick.set("last", number == 1).set("shift", -1);
             let output: Vec<f32> = {
                 let mut kernel = rec.kernel("scale_f32");
                 kernel.backend("scalar").flops(4096).bytes(8 * 4096);

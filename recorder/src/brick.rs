@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use crate::attributes::AttributeValue;
 use crate::device::Launched;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
@@ -139,6 +140,24 @@ impl<'r> BrickGuard<'r> {
                 .recorder
                 .device_stream(self.row.span.id(), stream);
         }
+        self
+    }
+
+    /// Says something of the row beside its columns: a row of `attributes`, kept from now on. Of a key that is set again
+    /// both rows are kept, and the later one holds.
+    ///
+    /// ```
+    /// # let rec = trueno_recorder::Recorder::disabled();
+    /// let mut brick = rec.brick("prefill");
+    /// brick.set("batch", 32).set("model", "tiny").set("cached", false);
+    /// ```
+    #[inline]
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        self.row.span.set(key, value);
         self
     }
 

@@ -4,6 +4,7 @@ use trueno_format::Collective;
 use trueno_format::record::kind;
 use trueno_format::schema::TableId;
 
+use crate::attributes::AttributeValue;
 use crate::brick::BrickGuard;
 use crate::names::Name;
 use crate::recorder::Recorder;
@@ -25,7 +26,7 @@ pub struct CollectiveGuard<'r> {
 }
 
 impl CollectiveGuard<'_> {
-    fn set(&mut self, change: impl FnOnce(&mut Collective)) -> &mut Self {
+    fn state(&mut self, change: impl FnOnce(&mut Collective)) -> &mut Self {
         if let Some(stated) = &mut self.stated {
             change(stated);
         }
@@ -34,12 +35,12 @@ impl CollectiveGuard<'_> {
 
     /// Its number in the communicator, where the program counts; else the order tells which calls of ranks are one.
     pub fn sequence(&mut self, sequence: u64) -> &mut Self {
-        self.set(|stated| stated.sequence = Some(sequence))
+        self.state(|stated| stated.sequence = Some(sequence))
     }
 
     /// Elements that this rank gives and gets, and their type: `f32`, `bf16`, ...
     pub fn elements(&mut self, given: u64, got: u64, element_type: &str) -> &mut Self {
-        self.set(|stated| {
+        self.state(|stated| {
             (stated.elements_in, stated.elements_out) = (Some(given), Some(got));
             stated.element_type = Some(element_type.to_owned());
         })
@@ -47,17 +48,29 @@ impl CollectiveGuard<'_> {
 
     /// Ranks of the communicator, as numbers in the job.
     pub fn ranks(&mut self, ranks: &[u32]) -> &mut Self {
-        self.set(|stated| ranks.clone_into(&mut stated.ranks))
+        self.state(|stated| ranks.clone_into(&mut stated.ranks))
     }
 
     /// The algorithm: `ring`, `tree`, ...
     pub fn algorithm(&mut self, algorithm: &str) -> &mut Self {
-        self.set(|stated| stated.algorithm = Some(algorithm.to_owned()))
+        self.state(|stated| stated.algorithm = Some(algorithm.to_owned()))
     }
 
     /// Of a send or receive: the other rank, in the job.
     pub fn peer(&mut self, rank: u32) -> &mut Self {
-        self.set(|stated| stated.peer = Some(rank))
+        self.state(|stated| stated.peer = Some(rank))
+    }
+
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        if let Some(brick) = &mut self.brick {
+            brick.set(key, value);
+        }
+        self
     }
 
     /// Names the row of `bricks`; [`SpanId::NONE`] when nothing is recorded.

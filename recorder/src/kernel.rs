@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use crate::attributes::AttributeValue;
 use crate::lane::{Class, Lane};
 use crate::names::Name;
 use crate::open_stack::Parent;
@@ -81,6 +82,17 @@ impl KernelGuard<'_> {
     fn launch(&mut self) -> Option<&mut Launch> {
         let details = self.row.details()?;
         Some(&mut details.launch)
+    }
+
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    #[inline]
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        self.row.span.set(key, value);
+        self
     }
 
     /// Names the row; [`SpanId::NONE`] when nothing is recorded.

@@ -36,7 +36,8 @@
 //! - **Between threads:** a [`SpanId`] names an open row. [`Recorder::task`] starts work on
 //!   another thread under it, [`Recorder::wait`] waits for such work, [`Recorder::depends`]
 //!   states an order, [`BrickGuard::detach`] lets an interval end elsewhere.
-//! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`].
+//! - **Moments:** [`Recorder::checksum`], [`Recorder::allocation`], [`Recorder::counter`], [`Recorder::instant`].
+//! - **Attributes** are keys and values of a row beside its columns: [`BrickGuard::set`], and so of every guard.
 //! - **Collectives** of several ranks: [`Recorder::collective`].
 //! - **Facts:** [`Recorder::ceiling`], [`Recorder::ptx`], [`Recorder::value`].
 //! - **Ceilings of the machine** are measured by the crate `trueno_ceilings` ([`Builder::ceilings`]) and by the
@@ -77,6 +78,7 @@
 
 #[cfg(feature = "alloc")]
 pub mod alloc;
+mod attributes;
 mod brick;
 #[cfg(feature = "perf")]
 mod brick_counters;
@@ -90,6 +92,7 @@ mod device;
 mod error;
 pub mod finished;
 mod fork;
+mod instant;
 mod kernel;
 mod lane;
 mod live;
@@ -123,6 +126,7 @@ pub mod tracing;
 mod wait;
 mod writer;
 
+pub use attributes::AttributeValue;
 pub use brick::BrickGuard;
 pub use builder::Builder;
 pub use checksum::{

@@ -4,6 +4,7 @@
 //! recorder, and looking up a text that is already there takes no lock and
 //! allocates nothing. Texts stay for the life of the process.
 
+mod limited;
 mod numbered;
 mod sites;
 
@@ -15,6 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::live::Live;
 use crate::lock::{Locked, lock};
 use crate::reentrancy::ReentrancyGuard;
+pub(crate) use limited::{LimitedTexts, MAX_TEXT_BYTES};
 use numbered::{Key, Numbered, Published};
 pub(crate) use sites::MetSites;
 use trueno_format::live;

@@ -2,6 +2,7 @@
 
 use std::panic::Location;
 
+use crate::attributes::AttributeValue;
 use crate::lane::{Class, Scope};
 use crate::names::Name;
 use crate::recorder::Recorder;
@@ -50,6 +51,19 @@ impl<'r> ScopeGuard<'r> {
             lane.enter(seq, scope);
         }
         Self { span, name, ..off }
+    }
+
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        // Where bricks are left out there is no such row.
+        if self.span.recorder.records(TableId::Bricks) {
+            self.span.set(key, value);
+        }
+        self
     }
 
     /// Names the row; [`SpanId::NONE`] when nothing is recorded.

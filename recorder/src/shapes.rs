@@ -4,20 +4,17 @@
 //! on its way before a brick names it.
 
 use std::fmt::Write;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use trueno_format::schema::TableId;
 
 use crate::lane::Lane;
 use crate::lock::lock;
-use crate::names::Name;
+use crate::names::{LimitedTexts, MAX_TEXT_BYTES};
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::{Request, SessionState};
 
-/// Bytes of one signature at most.
-const MAX_SIGNATURE_BYTES: usize = 1 << 16;
-/// Bytes of all that a process interns, since texts stay for its life.
-const MAX_BYTES: usize = 64 << 20;
+/// Texts of all signatures.
+static TEXTS: LimitedTexts = LimitedTexts::new();
 /// Signatures that a thread remembers having met.
 const REMEMBERED: usize = 64;
 
@@ -63,17 +60,10 @@ impl Signature {
     /// Interns operands. Lists longer than 64 KiB of text are not kept, nor is anything beyond 64 MiB in a process:
     /// each brick that names such ones counts as a dropped row of `signatures`.
     pub fn new(operands: &[Operand<'_>]) -> Self {
-        static BYTES: AtomicUsize = AtomicUsize::new(0);
         let _reentrancy = ReentrancyGuard::enter();
-        let number = text(operands).and_then(|text| match Name::known(&text) {
-            Some(name) => Some(name.number()),
-            None => {
-                let before = BYTES.fetch_add(text.len(), Ordering::Relaxed);
-                (before + text.len() <= MAX_BYTES).then(|| Name::new(&text).number())
-            }
-        });
+        let name = text(operands).and_then(|text| TEXTS.intern(&text));
         Self {
-            number: number.unwrap_or(0),
+            number: name.map_or(0, |name| name.number()),
         }
     }
 }
@@ -120,14 +110,14 @@ fn text(operands: &[Operand<'_>]) -> Option<String> {
             });
         });
     }
-    (text.len() <= MAX_SIGNATURE_BYTES).then_some(text)
+    (text.len() <= MAX_TEXT_BYTES).then_some(text)
 }
 
 /// Adds a list; once the text is too long, nothing.
 fn list<T>(text: &mut String, of: &[T], mut put: impl FnMut(&mut String, &T)) {
     text.push('[');
     for (at, one) in of.iter().enumerate() {
-        if text.len() > MAX_SIGNATURE_BYTES {
+        if text.len() > MAX_TEXT_BYTES {
             return;
         }
         if at > 0 {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::attributes::AttributeValue;
 use crate::brick::BrickGuard;
 use crate::device::Launched;
 use crate::lane::Scope;
@@ -90,6 +91,18 @@ impl Detached {
     pub fn bytes(&mut self, read: u64, written: u64) -> &mut Self {
         self.work.set(2, read);
         self.work.set(3, written);
+        self
+    }
+
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        if let Some(recorder) = &self.recorder {
+            recorder.attribute(self.id, key, value);
+        }
         self
     }
 

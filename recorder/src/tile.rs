@@ -1,6 +1,8 @@
 //! Tiles of blocked algorithms.
 
+use crate::attributes::AttributeValue;
 use crate::lane::{Class, Lane};
+use crate::names::Name;
 use crate::open_stack::Parent;
 use crate::recorder::Recorder;
 use crate::span::{OpenRow, Span};
@@ -43,6 +45,17 @@ impl TileGuard<'_> {
     #[inline(always)]
     pub fn bytes(&mut self, bytes: u64) -> &mut Self {
         self.row.set(2, bytes);
+        self
+    }
+
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    #[inline]
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        self.row.span.set(key, value);
         self
     }
 

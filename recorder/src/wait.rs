@@ -1,5 +1,6 @@
 //! Dependencies between rows, and waits for other threads.
 
+use crate::attributes::AttributeValue;
 use crate::lane::Class;
 use crate::names::Name;
 use crate::recorder::Recorder;
@@ -19,6 +20,17 @@ pub struct WaitGuard<'r> {
 }
 
 impl WaitGuard<'_> {
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    #[inline]
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        self.span.set(key, value);
+        self
+    }
+
     /// Names the row; [`SpanId::NONE`] when nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.span.id()

@@ -45,6 +45,17 @@ fn script(name: &str, path: &Path) -> Recorder {
             }
             rec
         }
+        "open" => {
+            // Said of rows that are open still, and whose records never come.
+            let rec = builder.create().unwrap();
+            let mut brick = rec.brick("open");
+            brick.set("first", 1).set("second", "two");
+            let mut detached = rec.brick("detached").detach();
+            detached.set("third", 3.0);
+            rec.instant_with("last", &[("a", true.into())]);
+            std::mem::forget((brick, detached));
+            rec
+        }
         "dropped" => {
             let builder = builder.ring_records(64).overflow(Overflow::Drop);
             let rec = builder.create().unwrap();
@@ -90,6 +101,13 @@ fn everything(rec: &Recorder) {
         let mut brick = rec.brick(format!("brick {token}"));
         brick.elements(token).category("mine");
         brick.shapes(&[Operand::new(&[token as usize, 4], "f32")]);
+        brick.set("token", token).set("half", token as f64 / 2.0);
+        brick
+            .set("even", token % 2 == 0)
+            .set("large", u64::MAX - token);
+        brick.set("text", &format!("token {token}")).set("text", "");
+        rec.instant("plain");
+        rec.instant_with("told", &[("token", token.into())]);
         let parent = brick.id();
         rec.kernel("gemv")
             .grid(1, 2, 3)
@@ -114,7 +132,7 @@ fn everything(rec: &Recorder) {
             .unwrap()
             .join()
             .unwrap();
-        drop(rec.wait("join", &[task]));
+        rec.wait("join", &[task]).set("tasks", 1);
         drop(brick.detach());
     }
 }
@@ -264,6 +282,8 @@ fn every_kind_of_event() {
         "ceilings",
         "ptx",
         "threads",
+        "attributes",
+        "annotations",
     ];
     let rest = killed_beside_finished("everything", &tables);
     assert_eq!(rest.values["model"], "tiny");
@@ -272,6 +292,12 @@ fn every_kind_of_event() {
         [".version 8.0\n"]
     );
     assert_eq!(rest_table(&rest, "counters").rows, 0, "not recorded");
+}
+
+#[test]
+fn attributes_of_rows_that_never_ended() {
+    let rest = killed_beside_finished("open", &["bricks", "attributes", "annotations"]);
+    assert_eq!(rest_table(&rest, "bricks").rows, 0);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 
 use super::pending::{Marks, Piece, What};
 use super::rows::When;
+use crate::attributes::AttributeValue;
 use crate::lane::Class;
 use crate::names::Name;
 use crate::recorder::Recorder;
@@ -250,6 +251,16 @@ impl LaunchGuard<'_> {
         self
     }
 
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        self.0.recorder.attribute(self.0.id, key, value);
+        self
+    }
+
     /// Names the row; [`SpanId::NONE`] when nothing is recorded.
     pub fn id(&self) -> SpanId {
         self.0.id
@@ -287,6 +298,16 @@ impl TransferGuard<'_> {
         {
             *memory = [from.into().number(), to.into().number()];
         }
+        self
+    }
+
+    /// As [`BrickGuard::set`](crate::BrickGuard::set).
+    pub fn set<'a>(
+        &mut self,
+        key: impl Into<Name>,
+        value: impl Into<AttributeValue<'a>>,
+    ) -> &mut Self {
+        self.0.recorder.attribute(self.0.id, key, value);
         self
     }
 
