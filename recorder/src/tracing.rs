@@ -42,15 +42,17 @@
 //! Columns `file` and `line` are those of the place that makes the span, as its metadata says.
 //!
 //! Fields may be recorded later (`Span::record`). Each declared number goes to one row: the
-//! first that ends after it was given, so that sums over the rows of a span stay right. Other
-//! fields are not kept. Which spans there are is the business of `tracing`'s filters, on the
+//! first that ends after it was given, so that sums over the rows of a span stay right. All other
+//! fields are [attributes](crate::AttributeValue) of each row of the span, with their types; those shown by `%` and `?`
+//! are texts. Which spans there are is the business of `tracing`'s filters, on the
 //! subscriber or on the layer.
 //!
 //! # Events
 //!
 //! A field `gauge.NAME = number` of an event is a [counter reading](Recorder::counter)
-//! `NAME`, *declared*, without a unit. Other events are not recorded: a log line's numbers
-//! are seldom readings of anything.
+//! `NAME`, *declared*, without a unit. An event that says anything else, and that is as severe as
+//! [`RecorderLayer::events`] asks, is an [instant](Recorder::instant), with its message for a name and
+//! its fields as arguments.
 //!
 //! # Cost
 //!
@@ -62,26 +64,30 @@ mod entered;
 mod fields;
 
 use tracing_core::span::{Attributes, Id, Record};
-use tracing_core::{Event, Subscriber};
+use tracing_core::{Event, LevelFilter, Subscriber};
 use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::{LookupSpan, SpanRef};
 
+use crate::attributes::{self, StoredValue};
+use crate::names::Name;
 use crate::owned_span::OwnedSpan;
 use crate::recorder::Recorder;
 use crate::span_id::SpanId;
 use callsites::Callsites;
 use described::{Described, Plan};
 use entered::Entered;
-use fields::{Fields, Gauges};
+use fields::{Fields, Gauges, Words};
 
 #[cfg(doc)]
 use trueno_format::BrickId;
+use trueno_format::schema::TableId;
 
 /// A layer for `tracing-subscriber` that records spans; see [the module](self).
 #[derive(Debug)]
 pub struct RecorderLayer {
     recorder: Recorder,
     callsites: Callsites,
+    events: LevelFilter,
 }
 
 impl RecorderLayer {
@@ -90,7 +96,17 @@ impl RecorderLayer {
         Self {
             recorder,
             callsites: Callsites::default(),
+            events: LevelFilter::INFO,
         }
+    }
+
+    /// Events as severe as this are instants; at first `INFO` and above. `OFF`: none.
+    ///
+    /// A message stays for the life of the process, so one that is another each time is no good event: what is beyond
+    /// 64 MiB of different ones counts as dropped.
+    pub fn events(mut self, least_severe: LevelFilter) -> Self {
+        self.events = least_severe;
+        self
     }
 
     fn number(&self) -> u64 {
@@ -122,6 +138,32 @@ impl RecorderLayer {
         OwnedSpan::begin(&self.recorder, plan.name, plan.kind, plan.number, parent)
     }
 
+    /// An event without a message, or with one that is not kept, has the name of its place.
+    fn instant(&self, place: &'static str, mut words: Words) {
+        let message = words.message.filter(|message| !message.is_empty());
+        let name = message
+            .as_deref()
+            .and_then(|text| attributes::TEXTS.intern(text));
+        if let (Some(message), None) = (&message, name) {
+            words.arguments.add("message", message.as_str().into());
+        }
+        let name = name.unwrap_or_else(|| Name::new(place));
+        self.recorder.instant_of(name, words.arguments);
+    }
+
+    fn fields(&self) -> Fields {
+        Fields::new(self.recorder.records(TableId::Attributes))
+    }
+
+    fn set(&self, row: SpanId, attributes: &[(Name, StoredValue)]) {
+        // Where bricks are left out there is no such row.
+        if self.recorder.records(TableId::Bricks) {
+            for (key, value) in attributes {
+                self.recorder.stored_attribute(row, *key, *value);
+            }
+        }
+    }
+
     /// Runs `with` on what is known of a span, which is locked meanwhile.
     fn with_described<S>(
         &self,
@@ -150,7 +192,7 @@ where
         }
         let Some(span) = context.span(id) else { return };
         // Outside of the lock: showing a value is the program's code.
-        let mut fields = Fields::default();
+        let mut fields = self.fields();
         attributes.record(&mut fields);
         let (name, brick) = self.callsites.get(attributes.metadata());
         let mut described = Described {
@@ -178,9 +220,14 @@ where
             return;
         }
         // Outside of the lock, as above.
-        let mut later = Fields::default();
+        let mut later = self.fields();
         values.record(&mut later);
-        self.with_described(id, &context, |described| described.fields.merge(&later));
+        self.with_described(id, &context, |described| {
+            described.fields.merge(&later);
+            if let Some(row) = described.open {
+                self.set(row, later.attributes());
+            }
+        });
     }
 
     fn on_enter(&self, id: &Id, context: Context<'_, S>) {
@@ -195,7 +242,10 @@ where
         let Some(row) = self.open(&span, &plan) else {
             return;
         };
-        self.with_described(id, &context, |described| described.open = Some(row.id()));
+        self.with_described(id, &context, |described| {
+            described.open = Some(row.id());
+            self.set(row.id(), described.fields.attributes());
+        });
         entered::push(Entered {
             recorder: self.number(),
             span: id.clone(),
@@ -211,8 +261,15 @@ where
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        if !self.recorder.is_off() && fields::has_gauge(event.metadata()) {
+        let metadata = event.metadata();
+        if !self.recorder.is_off() && fields::has_gauge(metadata) {
             event.record(&mut Gauges(&self.recorder));
+        }
+        let is_instant = *metadata.level() <= self.events && fields::has_words(metadata);
+        if is_instant && self.recorder.records(TableId::Annotations) {
+            let mut words = Words::default();
+            event.record(&mut words);
+            self.instant(metadata.name(), words);
         }
     }
 }

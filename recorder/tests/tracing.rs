@@ -243,20 +243,145 @@ fn a_thread_may_end_inside_of_spans() {
 }
 
 #[test]
-fn gauges_are_counters_and_other_events_are_not() {
+fn gauges_are_counters_and_what_else_events_say_are_instants() {
     let (_folder, path) = folder();
     let bricks = recorded(&path, || {
         let _brick = info_span!("RmsNorm").entered();
         info!(gauge.queue_depth = 3, gauge.load = 0.5, bytes = 9, "read");
-        info!(bytes = 9, "sent");
+        info!(gauge.alone = 1);
+        tracing::warn!(ratio = 1.5, of = %"it", to = ?Some("me"), ok = true, "sent {}", 2);
+        tracing::error!(code = u64::MAX);
+        tracing::debug!("not severe");
     });
     let counters = table(&path, "counters");
-    assert_eq!(counters.texts("name"), [Some("queue_depth"), Some("load")]);
-    assert_eq!(counters.columns["value"], [Cell::F(3.0), Cell::F(0.5)]);
-    assert_eq!(counters.texts("unit"), [None; 2]);
-    assert_eq!(counters.texts("source"), [Some("declared"); 2]);
+    let names = ["queue_depth", "load", "alone"].map(Some);
+    assert_eq!(counters.texts("name"), names);
+    let values = [3.0, 0.5, 1.0].map(Cell::F);
+    assert_eq!(counters.columns["value"], values);
+    assert_eq!(counters.texts("unit"), [None; 3]);
+    assert_eq!(counters.texts("source"), [Some("declared"); 3]);
     let inside = bricks.number("id", bricks.named("RmsNorm"));
-    assert_eq!(counters.numbers("span"), [inside; 2]);
+    assert_eq!(counters.numbers("span"), [inside; 3]);
+
+    let instants = table(&path, "annotations");
+    assert_eq!(instants.texts("name")[..2], [Some("read"), Some("sent 2")]);
+    let place = instants.texts("name")[2].unwrap();
+    assert!(
+        place.starts_with("event ") && place.contains("tracing.rs:"),
+        "{place}"
+    );
+    assert_eq!(instants.numbers("brick"), [inside; 3]);
+    let arguments = [
+        r#"{"bytes":9}"#,
+        r#"{"ratio":1.5,"of":"it","to":"Some(\"me\")","ok":true}"#,
+        r#"{"code":18446744073709551615}"#,
+    ];
+    assert_eq!(instants.texts("arguments"), arguments.map(Some));
+}
+
+#[test]
+fn events_are_as_severe_as_asked() {
+    for (least, expected) in [
+        (LevelFilter::OFF, vec![]),
+        (LevelFilter::DEBUG, vec![Some("i"), Some("d")]),
+    ] {
+        let (_folder, path) = folder();
+        let rec = Recorder::create(&path).unwrap();
+        let layer = RecorderLayer::new(rec.clone()).events(least);
+        let subscriber = tracing_subscriber::registry().with(layer);
+        tracing::subscriber::with_default(subscriber, || {
+            info!("i");
+            tracing::debug!("d");
+            tracing::trace!("t");
+        });
+        rec.finish().unwrap();
+        assert_eq!(table(&path, "annotations").texts("name"), expected);
+    }
+}
+
+/// Rows of `attributes` of a brick: key, and the value as it is.
+fn attributes_of(path: &Path, bricks: &Table, row: usize) -> Vec<(String, Cell)> {
+    let attributes = table(path, "attributes");
+    let of = (0..attributes.rows)
+        .filter(|at| attributes.number("span", *at) == bricks.number("id", row));
+    let cell = |at: usize| {
+        let columns = ["integer", "unsigned", "number", "truth", "text"];
+        let cells = columns.map(|column| attributes.cell(column, at).clone());
+        let value = cells.into_iter().find(|cell| *cell != Cell::Null);
+        (
+            attributes.texts("name")[at].unwrap().to_owned(),
+            value.unwrap(),
+        )
+    };
+    of.map(cell).collect()
+}
+
+#[test]
+fn fields_without_a_column_are_attributes() {
+    let (_folder, path) = folder();
+    let bricks = recorded(&path, || {
+        let span = info_span!(
+            "polled",
+            elements = 10,
+            kind = "server",
+            batch = 32,
+            below = -1,
+            large = u64::MAX,
+            huge = i128::MIN,
+            ratio = 0.5,
+            cached = true,
+            model = "tiny",
+            shown = ?Some(1),
+            later = tracing::field::Empty,
+        );
+        let inside = span.enter();
+        span.record("later", "now");
+        span.record("batch", 33);
+        drop(inside);
+        span.in_scope(|| ());
+    });
+    let own = |key: &str, value: Cell| (key.to_owned(), value);
+    let text = |text: &str| Cell::T(text.into());
+    let mut expected = vec![
+        own("kind", text("server")),
+        own("batch", Cell::I(32)),
+        own("below", Cell::I(-1)),
+        own("large", Cell::U(u64::MAX)),
+        own("huge", text(&i128::MIN.to_string())),
+        own("ratio", Cell::F(0.5)),
+        own("cached", Cell::B(true)),
+        own("model", text("tiny")),
+        own("shown", text("Some(1)")),
+        own("later", text("now")),
+        own("batch", Cell::I(33)),
+    ];
+    assert_eq!(attributes_of(&path, &bricks, 0), expected);
+    // The next stay has each key once.
+    expected.pop();
+    expected[1].1 = Cell::I(33);
+    assert_eq!(attributes_of(&path, &bricks, 1), expected);
+    assert_eq!(bricks.numbers("elements"), [Some(10), None]);
+}
+
+#[test]
+fn fields_are_not_shown_for_a_recorder_that_keeps_none() {
+    struct Never;
+    impl std::fmt::Debug for Never {
+        fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+            panic!("shown")
+        }
+    }
+    let (_folder, path) = folder();
+    let rec = Recorder::builder(&path)
+        .without_table("attributes")
+        .create()
+        .unwrap();
+    dispatcher::with_default(&subscriber(&rec), || {
+        info_span!("a", never = ?Never).in_scope(|| ());
+    });
+    let tables = rec.finish().unwrap().tables;
+    assert_eq!(tables["bricks"].rows, 1);
+    assert!(!tables.contains_key("attributes"));
 }
 
 #[test]

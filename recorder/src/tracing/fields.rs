@@ -1,11 +1,13 @@
 //! Fields of spans and events.
 
-use std::fmt::Debug;
+use std::fmt::{self, Debug, Write as _};
 
 use tracing_core::field::{Field, Visit};
 use tracing_core::{Metadata, field};
 
-use crate::names::Name;
+use crate::attributes::{AttributeValue, StoredValue};
+use crate::instant::Arguments;
+use crate::names::{MAX_TEXT_BYTES, Name};
 use crate::recorder::Recorder;
 use crate::row_details::{Labels, Work};
 use trueno_format::Source;
@@ -15,8 +17,7 @@ const WORK: [&str; 4] = ["elements", "flops", "bytes_read", "bytes_written"];
 /// Fields of events with this prefix are counter readings.
 const GAUGE: &str = "gauge.";
 
-/// The fields of a span that mean something.
-#[derive(Clone, Copy)]
+/// The fields of a span.
 pub(super) struct Fields {
     pub work: Work,
     pub labels: Labels,
@@ -26,11 +27,15 @@ pub(super) struct Fields {
     number: Option<u64>,
     /// The first other whole number.
     first: Option<u64>,
+    /// What no column has; `None`: the recorder keeps none.
+    attributes: Option<Vec<(Name, StoredValue)>>,
 }
 
-impl Default for Fields {
-    fn default() -> Self {
+impl Fields {
+    /// Without fields so far, for a recorder that keeps attributes or does not.
+    pub fn new(keeps_attributes: bool) -> Self {
         Self {
+            attributes: keeps_attributes.then(Vec::new),
             work: Work::default(),
             labels: Labels::NONE,
             brick: None,
@@ -38,9 +43,12 @@ impl Default for Fields {
             first: None,
         }
     }
-}
 
-impl Fields {
+    /// Keys and values of what no column has.
+    pub fn attributes(&self) -> &[(Name, StoredValue)] {
+        self.attributes.as_deref().unwrap_or(&[])
+    }
+
     /// The number of an iteration or layer.
     pub fn number(&self) -> Option<u64> {
         self.number.or(self.first)
@@ -63,6 +71,20 @@ impl Fields {
         self.brick = later.brick.or(self.brick);
         self.number = later.number.or(self.number);
         self.first = self.first.or(later.first);
+        if let Some(attributes) = &mut self.attributes {
+            for (key, value) in later.attributes() {
+                match attributes.iter_mut().find(|(known, _)| known == key) {
+                    Some((_, known)) => *known = *value,
+                    None => attributes.push((*key, *value)),
+                }
+            }
+        }
+    }
+
+    fn attribute<'a>(&mut self, field: &Field, value: impl Into<AttributeValue<'a>>) {
+        if let Some(attributes) = &mut self.attributes {
+            attributes.push((Name::new(field.name()), value.into().store()));
+        }
     }
 
     /// A number of one of the work columns, or one that may be an iteration's.
@@ -74,51 +96,68 @@ impl Fields {
         }
     }
 
+    /// A whole number of any width.
+    fn wide<T: TryInto<u64> + TryInto<i64> + Copy + fmt::Display>(
+        &mut self,
+        field: &Field,
+        value: T,
+    ) {
+        let unsigned = value.try_into().ok();
+        if let Some(value) = unsigned {
+            self.whole(field, value);
+        }
+        if WORK.contains(&field.name()) {
+            return;
+        }
+        match (value.try_into(), unsigned) {
+            (Ok::<i64, _>(value), _) => self.attribute(field, value),
+            (_, Some::<u64>(value)) => self.attribute(field, value),
+            _ => self.attribute(field, &value.to_string()),
+        }
+    }
+
     fn text(&mut self, field: &Field, text: &str) {
         match (field.name(), text) {
             ("backend", text) => self.labels.backend = Name::new(text),
             ("category", text) => self.labels.category = Name::new(text),
             ("kind", "brick") => self.brick = Some(true),
             ("kind", "function") => self.brick = Some(false),
-            _ => {}
+            _ => self.attribute(field, text),
         }
     }
 }
 
 impl Visit for Fields {
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.whole(field, value);
+        self.wide(field, value);
     }
 
     fn record_i64(&mut self, field: &Field, value: i64) {
-        if let Ok(value) = u64::try_from(value) {
-            self.whole(field, value);
-        }
+        self.wide(field, value);
     }
 
     fn record_u128(&mut self, field: &Field, value: u128) {
-        if let Ok(value) = u64::try_from(value) {
-            self.whole(field, value);
-        }
+        self.wide(field, value);
     }
 
     fn record_i128(&mut self, field: &Field, value: i128) {
-        if let Ok(value) = u64::try_from(value) {
-            self.whole(field, value);
-        }
+        self.wide(field, value);
     }
 
     /// FLOPs are often computed as such.
     fn record_f64(&mut self, field: &Field, value: f64) {
         let fits = value >= 0.0 && value < u64::MAX as f64;
-        if fits && WORK.contains(&field.name()) {
-            self.whole(field, value as u64);
+        match WORK.contains(&field.name()) {
+            true if fits => self.whole(field, value as u64),
+            true => {}
+            false => self.attribute(field, value),
         }
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        if field.name() == "brick" {
-            self.brick = Some(value);
+        match field.name() {
+            "brick" => self.brick = Some(value),
+            _ => self.attribute(field, value),
         }
     }
 
@@ -128,16 +167,91 @@ impl Visit for Fields {
 
     /// Only what is kept is shown: that may cost anything.
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        if matches!(field.name(), "backend" | "category" | "kind") {
-            self.text(field, &format!("{value:?}"));
+        let is_known = matches!(field.name(), "backend" | "category" | "kind");
+        if is_known || self.attributes.is_some() {
+            self.text(field, &shown(value));
         }
     }
+}
+
+/// A value as it shows itself: to the end, or until it is longer than any text that is kept.
+fn shown(value: &dyn Debug) -> String {
+    struct Shown(String);
+
+    impl fmt::Write for Shown {
+        fn write_str(&mut self, part: &str) -> fmt::Result {
+            self.0.push_str(part);
+            match self.0.len() <= MAX_TEXT_BYTES {
+                true => Ok(()),
+                false => Err(fmt::Error),
+            }
+        }
+    }
+
+    let mut shown = Shown(String::new());
+    // What there is of it is the text.
+    let _ = write!(shown, "{value:?}");
+    shown.0
 }
 
 /// Returns whether an event holds readings.
 pub(super) fn has_gauge(metadata: &Metadata<'_>) -> bool {
     let mut fields = metadata.fields().iter();
     fields.any(|field: field::Field| field.name().starts_with(GAUGE))
+}
+
+/// Returns whether an event says anything but readings.
+pub(super) fn has_words(metadata: &Metadata<'_>) -> bool {
+    let mut fields = metadata.fields().iter();
+    fields.any(|field: field::Field| !field.name().starts_with(GAUGE))
+}
+
+/// The message of an event, and its other fields but readings.
+#[derive(Default)]
+pub(super) struct Words {
+    pub message: Option<String>,
+    pub arguments: Arguments,
+}
+
+impl Words {
+    fn word<'a>(&mut self, field: &Field, value: impl Into<AttributeValue<'a>>) {
+        if !field.name().starts_with(GAUGE) {
+            self.arguments.add(field.name(), value.into());
+        }
+    }
+
+    fn text(&mut self, field: &Field, text: &str) {
+        match field.name() {
+            "message" => self.message = Some(text.to_owned()),
+            _ => self.word(field, text),
+        }
+    }
+}
+
+impl Visit for Words {
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.word(field, value);
+    }
+
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.word(field, value);
+    }
+
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.word(field, value);
+    }
+
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.word(field, value);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.text(field, value);
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        self.text(field, &shown(value));
+    }
 }
 
 /// Records the readings of an event.
