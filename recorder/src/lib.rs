@@ -48,6 +48,7 @@
 //! - **Counters of the CPU** around bricks: [`perf`], with the feature `perf`.
 //! - **Memory of the whole program** is recorded by a global allocator: `alloc`, with the feature
 //!   `alloc`; memory of devices by [`Recorder::device_allocation`].
+//! - **Functions** become rows by one line each: `instrument`, with the feature `macros`.
 //! - **Spans of the crate `tracing`** become rows by one line: `tracing::RecorderLayer`, with
 //!   the feature `tracing`.
 //!
@@ -93,6 +94,8 @@ mod error;
 pub mod finished;
 mod fork;
 mod instant;
+#[cfg(feature = "macros")]
+mod instrument;
 mod kernel;
 mod lane;
 mod live;
@@ -135,8 +138,12 @@ pub use checksum::{
 pub use collective::CollectiveGuard;
 pub use device::{Device, LaunchGuard, TransferGuard};
 pub use error::Error;
+#[cfg(feature = "macros")]
+pub use instrument::instrument;
 pub use kernel::KernelGuard;
 pub use names::Name;
+#[doc(hidden)]
+pub use names::StaticName;
 pub use overflow::Overflow;
 pub use perf::PerfEvent;
 pub use recorder::Recorder;

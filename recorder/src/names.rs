@@ -108,6 +108,30 @@ impl From<BrickId> for Name {
     }
 }
 
+/// A text at one place of the program, interned when it is asked for first.
+#[derive(Debug)]
+pub struct StaticName {
+    text: &'static str,
+    name: OnceLock<Name>,
+}
+
+impl StaticName {
+    /// The text, not interned yet.
+    pub const fn new(text: &'static str) -> Self {
+        Self {
+            text,
+            name: OnceLock::new(),
+        }
+    }
+}
+
+impl From<&StaticName> for Name {
+    #[inline]
+    fn from(of: &StaticName) -> Self {
+        *of.name.get_or_init(|| Name::new(of.text))
+    }
+}
+
 impl Key for &'static str {
     fn hash(self) -> u64 {
         xxh3_64(self.as_bytes())

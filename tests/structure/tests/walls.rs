@@ -5,9 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 27] = [
+const MAY_USE: [(&str, &[&str]); 28] = [
     ("trueno-format", &[]),
-    ("trueno-recorder", &["trueno-format"]),
+    (
+        "trueno-recorder",
+        &["trueno-format", "trueno-recorder-macros"],
+    ),
+    ("trueno-recorder-macros", &[]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
     ("trueno-brick-profiler", &["trueno-recorder"]),
     ("trueno-cupti", &[]),
