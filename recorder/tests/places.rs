@@ -95,7 +95,7 @@ fn names_and_places_are_told_apart() {
             // Three places in turn.
             drop(rec.brick(BrickId::RmsNorm));
             drop(rec.brick(BrickId::RmsNorm));
-            drop(rec.brick(&name(i)));
+            drop(rec.brick(name(i)));
         }
     }
     rec.finish().unwrap();
