@@ -61,9 +61,9 @@ trait Shape {
 impl Shape for () {}
 
 #[instrument(rec)]
-fn generic<T: Display + 'static, const N: usize>(rec: &Recorder, of: [T; N]) -> String
+fn generic<T, const N: usize>(rec: &Recorder, of: [T; N]) -> String
 where
-    T: Clone,
+    T: Display + 'static,
 {
     of.iter().map(T::to_string).collect()
 }

@@ -10,9 +10,11 @@ fn calls_stay_and_nothing_is_recorded() {
     assert!(!rec.is_enabled());
     let _layer = rec.layer(1);
     let mut brick = rec.brick(BrickId::RmsNorm);
-    brick.elements(7).backend("scalar");
+    brick.elements(7).backend("scalar").set("batch", 7);
     assert!(brick.id().is_none());
     drop(brick);
+    rec.instant("never");
+    assert_eq!(rec.time("closure", || 7), 7);
     rec.checksum("out", None, &[1.0f32], &[1]);
     let summary = rec.finish().unwrap();
     assert_eq!((summary.rows, summary.tables.len()), (0, 0));

@@ -7,7 +7,7 @@ use syn::{Error, Expr, LitStr, Result, Token, parenthesized};
 
 /// `recorder, name = "…", kind = "…", attributes(key = value, …)`.
 pub struct Arguments {
-    /// What gives the recorder.
+    /// An expression for the recorder.
     pub recorder: Expr,
     /// The row's name; `None`: the function's.
     pub name: Option<LitStr>,

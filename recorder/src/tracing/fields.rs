@@ -27,7 +27,7 @@ pub(super) struct Fields {
     number: Option<u64>,
     /// The first other whole number.
     first: Option<u64>,
-    /// What no column has; `None`: the recorder keeps none.
+    /// Fields without a column; `None`: the recorder keeps none.
     attributes: Option<Vec<(Name, StoredValue)>>,
 }
 
@@ -44,7 +44,7 @@ impl Fields {
         }
     }
 
-    /// Keys and values of what no column has.
+    /// Keys and values of fields without a column.
     pub fn attributes(&self) -> &[(Name, StoredValue)] {
         self.attributes.as_deref().unwrap_or(&[])
     }
