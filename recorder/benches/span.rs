@@ -83,6 +83,30 @@ fn main() {
             }),
         ),
         (
+            "brick with an attribute, a number",
+            Box::new(|n| {
+                for i in 0..u64::from(n) {
+                    rec.brick(BrickId::QkvProjection).set(gemv, i);
+                }
+            }),
+        ),
+        (
+            "brick with an attribute, a text looked up",
+            Box::new(|n| {
+                for _ in 0..n {
+                    rec.brick(BrickId::QkvProjection).set("model", "tiny");
+                }
+            }),
+        ),
+        (
+            "instant",
+            Box::new(|n| {
+                for _ in 0..n {
+                    rec.instant(gemv);
+                }
+            }),
+        ),
+        (
             "brick with metrics, recorder disabled",
             Box::new(|n| {
                 for i in 0..u64::from(n) {

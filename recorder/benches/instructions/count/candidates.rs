@@ -12,7 +12,7 @@ use trueno_recorder::{BrickId, Name, Operand, Recorder, Signature, TileLevel};
 use super::writer::Writer;
 
 /// In the order of the table.
-pub const NAMES: [&str; 23] = [
+pub const NAMES: [&str; 28] = [
     "the loop alone",
     "floor: two clock readings, 64 bytes stored",
     "bare span: thread-local, parent, head",
@@ -32,6 +32,11 @@ pub const NAMES: [&str; 23] = [
     "tile, all kept, those of another level sampled",
     "brick with a signature",
     "brick with shapes, looked up",
+    "brick with an attribute, a number",
+    "brick with an attribute, a text looked up",
+    "brick with an attribute, key and text interned",
+    "brick with an attribute, recorder disabled",
+    "instant",
     "writer: records to rows, one by one",
     "writer: records to rows, together",
     "writer: likewise, and rows to a batch",
@@ -119,9 +124,30 @@ pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn
                     .shapes(&black_box([OPERAND; 2]));
             });
         }),
+        19 => measure(&|spans| {
+            each(spans, |i| {
+                on.brick(BrickId::QkvProjection).set(gemv, i);
+            });
+        }),
+        20 => measure(&|spans| {
+            each(spans, |_| {
+                on.brick(BrickId::QkvProjection).set("batch", "tiny");
+            });
+        }),
+        21 => measure(&|spans| {
+            each(spans, |_| {
+                on.brick(BrickId::QkvProjection).set(gemv, gemv);
+            });
+        }),
+        22 => measure(&|spans| {
+            each(spans, |i| {
+                off.brick(BrickId::QkvProjection).set("batch", i);
+            });
+        }),
+        23 => measure(&|spans| each(spans, |_| on.instant(gemv))),
         step => {
             let writer = RefCell::new(Writer::new());
-            measure(&|spans| write(&mut writer.borrow_mut(), spans, step - 19));
+            measure(&|spans| write(&mut writer.borrow_mut(), spans, step - 24));
         }
     }
     drop(on);
