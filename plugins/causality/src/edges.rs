@@ -20,11 +20,19 @@ pub enum EdgeKind {
     Launches,
     /// `from` began `to`, while it was open or after.
     Spawns,
+    /// `from` ended the wait `to` while `from` was open.
+    Wakes,
 }
 
 impl EdgeKind {
     /// All variants.
-    pub const ALL: [Self; 4] = [Self::DependsOn, Self::Joins, Self::Launches, Self::Spawns];
+    pub const ALL: [Self; 5] = [
+        Self::DependsOn,
+        Self::Joins,
+        Self::Launches,
+        Self::Spawns,
+        Self::Wakes,
+    ];
 
     /// As in table `edges`.
     pub fn name(self) -> &'static str {
@@ -33,6 +41,7 @@ impl EdgeKind {
             Self::Joins => "joins",
             Self::Launches => "launches",
             Self::Spawns => "spawns",
+            Self::Wakes => "wakes",
         }
     }
 
@@ -47,6 +56,7 @@ impl EdgeKind {
             Self::DependsOn => "end before begin",
             Self::Joins => "end before end",
             Self::Launches | Self::Spawns => "begin before begin",
+            Self::Wakes => "begin before end",
         }
     }
 }
@@ -72,6 +82,7 @@ impl Edge {
             EdgeKind::DependsOn => (end(self.from), begin(self.to)),
             EdgeKind::Joins => (end(self.from), end(self.to)),
             EdgeKind::Launches | EdgeKind::Spawns => (begin(self.from), begin(self.to)),
+            EdgeKind::Wakes => (begin(self.from), end(self.to)),
         }
     }
 }
@@ -81,7 +92,7 @@ impl Edge {
 pub struct Edges {
     /// Those that order events, by target, each once.
     pub used: Vec<Edge>,
-    /// Rows of `edges` that order nothing here, by kind: an end is no row with events, `joins` leads to no wait, or
+    /// Rows of `edges` that order nothing here, by kind: an end is no row with events, `joins` or `wakes` leads to no wait, or
     /// the kind is not known.
     pub unused: BTreeMap<String, u64>,
 }
@@ -190,7 +201,7 @@ impl Reader<'_> {
 
     fn edge(&self, from: u64, to: u64, kind: EdgeKind, is_implied: bool) -> Option<Edge> {
         let (from, to) = (self.rows.get(from)?, self.rows.get(to)?);
-        if kind == EdgeKind::Joins {
+        if matches!(kind, EdgeKind::Joins | EdgeKind::Wakes) {
             let label = self.events.span(to).label;
             let class = self.events.lanes.labels.get(label).class;
             (class == Class::Wait).then_some(())?;

@@ -64,6 +64,7 @@ impl Oracle {
         match kind {
             "depends_on" => Some((2 * from + 1, 2 * to)),
             "joins" if self.rows[to].is_wait => Some((2 * from + 1, 2 * to + 1)),
+            "wakes" if self.rows[to].is_wait => Some((2 * from, 2 * to + 1)),
             "launches" | "spawns" => Some((2 * from, 2 * to)),
             _ => None,
         }
