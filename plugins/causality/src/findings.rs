@@ -1,4 +1,4 @@
-//! Findings: edges that the times contradict, events without a clock, and order that is not measurable.
+//! Findings: edges that the times contradict, and events without a clock.
 
 use std::collections::VecDeque;
 
@@ -11,7 +11,6 @@ use crate::contradictions::Contradictions;
 use crate::edges::Edges;
 use crate::event_graph::EventGraph;
 use crate::events::Events;
-use crate::lane_groups::LaneGroups;
 
 /// More circles than this are counted, not named.
 const MAX_CIRCLES: usize = 10;
@@ -28,12 +27,8 @@ pub struct Facts<'a> {
     pub graph: &'a EventGraph,
     /// Lamport clocks.
     pub clocks: &'a Clocks,
-    /// Lanes that edges tie together.
-    pub groups: &'a LaneGroups,
     /// Edges that the times contradict.
     pub contradictions: &'a Contradictions,
-    /// Rows up to which table `events` is made.
-    pub event_rows: usize,
 }
 
 /// All findings.
@@ -47,8 +42,6 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
         out.push(Finding::new("cycles", Severity::Warning, title));
     }
     out.extend(contradictions(facts));
-    out.extend(not_measurable(facts));
-    out.extend(without_events(facts));
     out
 }
 
@@ -80,35 +73,6 @@ fn contradictions(facts: &Facts<'_>) -> Option<Finding> {
             .suggestion("do not compare times of these lanes any closer than that")
             .evidence("SELECT * FROM causality.contradictions_by_lanes ORDER BY max_late_ns DESC"),
     )
-}
-
-fn not_measurable(facts: &Facts<'_>) -> Option<Finding> {
-    let lanes = facts.events.lanes.lanes.len() as u64;
-    if lanes < 2 || facts.groups.groups > 0 {
-        return None;
-    }
-    let title = format!(
-        "no edge leads from one of {} to another: the order of events across them is not measurable",
-        many(lanes, "lane")
-    );
-    Some(
-        Finding::new("not_measurable", Severity::Info, title)
-            .detail("Lamport clocks hold within each lane; those of two lanes say nothing about each other")
-            .suggestion("record what waits for what: Recorder::wait and task, launches with their calls, or system calls of all processes")
-            .evidence("SELECT * FROM causality.lanes"),
-    )
-}
-
-fn without_events(facts: &Facts<'_>) -> Option<Finding> {
-    let rows = facts.events.rows();
-    (rows > facts.event_rows).then(|| {
-        let title = format!(
-            "the clocks of {} are computed, and not listed in a table `events`",
-            many(rows as u64, "row")
-        );
-        Finding::new("events_not_listed", Severity::Info, title)
-            .suggestion(format!("--set causality.event_rows={rows} lists them"))
-    })
 }
 
 /// A circle of events, sorted by number: the shortest way from its first event back to itself.

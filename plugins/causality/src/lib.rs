@@ -33,8 +33,8 @@ pub struct Causality;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Table `events` is made if the run has no more rows than this: a part of it would be a wrong answer to a join.
-    pub event_rows: usize,
+    /// Makes table `events`, with a row for each row of the run: for queries, since no page can show it.
+    pub events: bool,
     /// Rows of table `contradictions` at most, those with the largest difference.
     pub contradiction_rows: usize,
 }
@@ -42,7 +42,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            event_rows: 100_000,
+            events: false,
             contradiction_rows: 1_000,
         }
     }
@@ -73,17 +73,22 @@ impl Plugin for Causality {
         if !contradictions.by_lanes.is_empty() {
             run.emit(tables::contradictions_by_lanes(&events, &contradictions))?;
         }
-        run.emit(tables::totals(&events, &edges, &clocks, &groups))?;
-        run.emit(tables::edges(&edges, &contradictions, &events))?;
-        run.emit(tables::lanes(&events, &clocks, &groups))?;
-        let limit = options.contradiction_rows;
-        run.emit(tables::contradictions(
-            &events,
-            &places,
-            &contradictions,
-            limit,
-        ))?;
-        if events.rows() <= options.event_rows {
+        // Lanes that nothing ties together have an order of their own only, which their times tell as well.
+        let tells =
+            groups.groups > 0 || !contradictions.all.is_empty() || !clocks.circles.is_empty();
+        if tells || options.events {
+            run.emit(tables::totals(&events, &edges, &clocks, &groups))?;
+            run.emit(tables::edges(&edges, &contradictions, &events))?;
+            run.emit(tables::lanes(&events, &clocks, &groups))?;
+            let limit = options.contradiction_rows;
+            run.emit(tables::contradictions(
+                &events,
+                &places,
+                &contradictions,
+                limit,
+            ))?;
+        }
+        if options.events {
             run.emit(tables::events(&events, &clocks))?;
         }
         let facts = findings::Facts {
@@ -91,9 +96,7 @@ impl Plugin for Causality {
             edges: &edges,
             graph: &graph,
             clocks: &clocks,
-            groups: &groups,
             contradictions: &contradictions,
-            event_rows: options.event_rows,
         };
         for finding in findings::findings(&facts) {
             run.finding(finding)?;

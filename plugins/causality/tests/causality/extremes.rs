@@ -114,7 +114,7 @@ fn long_chains_and_many_crossings_take_little() {
         edges,
         ..Fixture::default()
     }
-    .analyse_with(r#"{"event_rows": 1000000}"#);
+    .analyse();
     assert_eq!(clocks(&output, id(0, 77)), (Some(1), Some(2)));
     let chain = 2 * ROWS as u64;
     assert_eq!(clocks(&output, id(3, ROWS - 1)).1, Some(chain));

@@ -24,7 +24,7 @@ pub struct Fixture {
 
 impl Fixture {
     pub fn analyse(&self) -> Output {
-        self.analyse_with("{}")
+        self.analyse_with(r#"{"events": true}"#)
     }
 
     pub fn analyse_with(&self, options: &str) -> Output {

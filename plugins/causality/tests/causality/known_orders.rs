@@ -213,8 +213,6 @@ fn edges_that_order_nothing_are_counted() {
         ]
     );
     assert_eq!(output.table("events").rows(), 2);
-    let finding = output.finding("not_measurable").unwrap();
-    assert!(finding.title.contains("one of 2 lanes"), "{finding:?}");
 }
 
 #[test]
@@ -248,16 +246,24 @@ fn a_circle_is_named_and_leaves_the_rest_its_clocks() {
 }
 
 #[test]
-fn a_large_table_of_events_is_made_as_a_whole_or_not() {
-    let fixture = launch();
-    let output = fixture.analyse_with(r#"{"event_rows": 3}"#);
-    assert!(output.tables.iter().all(|table| table.name() != "events"));
-    let finding = output.finding("events_not_listed").unwrap();
-    let suggestion = finding.suggestion.as_deref().unwrap();
-    assert!(
-        suggestion.contains("causality.event_rows=4"),
-        "{suggestion}"
+fn a_page_has_no_row_for_each_row_and_nothing_of_lanes_apart() {
+    let names = |fixture: &Fixture| -> Vec<String> {
+        let output = fixture.analyse_with("{}");
+        assert_eq!(output.findings.len(), 0);
+        let tables = output.tables.iter();
+        tables.map(|table| table.name().to_owned()).collect()
+    };
+    let mut apart = Fixture {
+        run: RunFixture {
+            bricks: vec![brick(1, "a", 0, 0, 5), brick(2, "b", 1, 10, 15)],
+            ..RunFixture::default()
+        },
+        ..Fixture::default()
+    };
+    assert_eq!(names(&apart), [""; 0]);
+    apart.edges.push((1, 2, "depends_on"));
+    assert_eq!(
+        names(&apart),
+        ["totals", "edges", "lanes", "contradictions"]
     );
-    let output = fixture.analyse_with(r#"{"event_rows": 4}"#);
-    assert_eq!(output.table("events").rows(), 4);
 }

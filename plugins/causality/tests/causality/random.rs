@@ -27,7 +27,14 @@ fn rows() -> impl Strategy<Value = Vec<Drawn>> {
 }
 
 fn edges() -> impl Strategy<Value = Vec<Edge>> {
-    let kinds = vec!["depends_on", "joins", "launches", "spawns", "wakes", "reads"];
+    let kinds = vec![
+        "depends_on",
+        "joins",
+        "launches",
+        "spawns",
+        "wakes",
+        "reads",
+    ];
     let edge = (0..18_u64, 0..18_u64, prop::sample::select(kinds));
     prop::collection::vec(edge, 0..14)
 }
