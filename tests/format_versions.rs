@@ -73,6 +73,34 @@ fn a_finished_run_of_each_version() {
     }
 }
 
+/// The columns that were written are those of an older table then.
+#[test]
+fn a_damaged_head_of_each_version_loses_nothing() {
+    for version in versions() {
+        let dir = Dir::new();
+        let run = dir.join("hello.run");
+        copy(&kept(&version).join("hello.run"), &run);
+        let segment = run.join("bricks/000000.arrow");
+        let mut bytes = fs::read(&segment).expect("a segment");
+        bytes[100] ^= 1;
+        fs::write(&segment, bytes).expect("written");
+        let run = run.to_str().expect("a path in UTF-8");
+        let query = dir.command(&["query", run, BRICKS, "--format", "csv"]);
+        let done = query.exits(0);
+        assert!(
+            done.stderr.contains("is not complete"),
+            "{version}: {}",
+            done.stderr
+        );
+        let expected = fs::read_to_string(kept(&version).join("hello.bricks.csv"));
+        assert_eq!(
+            done.stdout,
+            expected.expect("what was printed is kept"),
+            "{version}"
+        );
+    }
+}
+
 #[test]
 fn a_run_of_each_version_whose_program_was_killed() {
     for version in versions() {

@@ -70,6 +70,8 @@ fn shell(dir: &Dir, folder: &Path, path: &[PathBuf], command: &str) -> Output {
         .env("GITHUB_PATH", dir.join("github_path"))
         .env("GITHUB_STEP_SUMMARY", dir.join("summary.md"))
         .env_remove("GOLDEN_TRACES")
+        // Cargo's has many folders, and the loader tries each of them: calls that no user's program makes.
+        .env_remove("LD_LIBRARY_PATH")
         .output()
         .expect("a shell")
 }

@@ -252,10 +252,11 @@ fn stacks_of_samples_are_written_for_flame_graphs() {
     );
     dir.command(&["import", &sampled, "--into", &own, "-o", "both.run"])
         .exits(0);
-    // Of a run with both, each by its name.
+    // Of a run with both, each by its name; of the brick's 10 ms, 2 ms are a wait that came with the samples.
     dir.command(&["export", "folded", "both.run", "-o", "-"])
         .exits(0)
-        .stdout_has("attention 10000000");
+        .stdout_has("attention 8000000\n")
+        .stdout_has("attention;futex 2000000\n");
     let lines = dir
         .command(&["export", "folded-samples", "both.run", "-o", "-"])
         .exits(0)

@@ -46,13 +46,16 @@ pub(super) struct Stacks {
     numbers: HashMap<String, usize>,
 }
 
-/// Stacks of a run: of its intervals, and where it has none of samples.
+/// Stacks of a run: of its intervals, and where it has none of work, of samples.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
-    let of_intervals = intervals(source)?;
-    let has_samples = source.table("samples").is_some_and(|table| table.rows > 0);
-    match of_intervals.nodes.len() {
-        1 if has_samples => sampled_stacks::stacks(source),
-        _ => Ok(of_intervals),
+    let has_rows = |name: &str| source.table(name).is_some_and(|table| table.rows > 0);
+    // A sampled run has waits of its threads, which say nothing of the work around them.
+    let has_work = source
+        .interval_tables()
+        .any(|table| table.name != "syncs" && table.rows > 0);
+    match has_rows("samples") && !has_work {
+        true => sampled_stacks::stacks(source),
+        false => intervals(source),
     }
 }
 

@@ -26,6 +26,7 @@ pub use metadata::Block;
 pub(crate) use tail::tail_bytes;
 
 use metadata::Header;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::schema::Table;
 
@@ -53,6 +54,19 @@ pub fn head_bytes(table: &Table) -> Vec<u8> {
     metadata::message(&mut builder, Header::Schema, schema, 0);
     dictionaries::append_metadata(&mut bytes, &builder);
     bytes
+}
+
+/// The table as a writer of this or an older minor version had it, by the hash of its head; `None`: of none of them.
+///
+/// Minor versions add columns at the end, so an older table is the beginning of this one.
+pub fn table_of_head(table: &Table, xxh3: u64) -> Option<Table> {
+    let versions = (1..=table.columns.len()).rev().map(|columns| Table {
+        columns: &table.columns[..columns],
+        ..*table
+    });
+    versions
+        .into_iter()
+        .find(|version| xxh3_64(&head_bytes(version)) == xxh3)
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ fn look(which: usize) -> Option<Pointer> {
 const ARENA_BYTES: usize = 1 << 16;
 const ALIGNMENT: usize = 16;
 
-/// What `dlsym` takes while it looks for `malloc`. Never given back.
+/// Memory that `dlsym` takes while it looks for `malloc`. Never given back.
 #[repr(align(16))]
 struct Arena(UnsafeCell<[u8; ARENA_BYTES]>);
 

@@ -89,7 +89,7 @@ impl Event {
         }
     }
 
-    /// What was stored; `None`: no program stores that.
+    /// The event that was stored; `None`: no program stores that.
     pub fn from_words(words: &[u64; WORDS]) -> Option<Self> {
         let [what, time_ns, second, third, fourth, fifth, ..] = *words;
         let (address, bytes) = (second, third);

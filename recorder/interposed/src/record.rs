@@ -22,7 +22,7 @@ const CARE: Duration = Duration::from_millis(250);
 /// Variable of libraries that the loader puts before others.
 const PRELOAD: &str = "LD_PRELOAD";
 
-/// What is recorded.
+/// Calls and allocations that are recorded.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The library that is loaded.

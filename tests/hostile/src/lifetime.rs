@@ -168,16 +168,20 @@ pub fn leave_a_thread(run: &mut Run) -> Result<()> {
     sin::behave(run)
 }
 
-/// A thread writes when the run is over.
+/// A thread writes, and goes on when the run is over. It has begun then: the analyzer may end before it writes again.
 pub fn write_late(run: &mut Run) -> Result<()> {
     sin::behave(run)?;
-    std::thread::spawn(|| {
+    let (say_begun, begun) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
         loop {
-            std::thread::sleep(std::time::Duration::from_millis(5));
             eprint!("late{}", sin::ESCAPES);
+            let _ = say_begun.send(());
+            std::thread::sleep(std::time::Duration::from_millis(5));
         }
     });
-    Ok(())
+    begun
+        .recv()
+        .map_err(|error| Error::failed(error.to_string()))
 }
 
 /// Calls the kernel as a program of 32 bits does: a filter by numbers of 64 bits would read another name.

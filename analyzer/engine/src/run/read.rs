@@ -15,9 +15,8 @@ use std::io::{self, Read, Seek};
 use std::path::PathBuf;
 
 use polars::prelude::{IpcReader, SchemaExt, SchemaRef, SerReader};
-use trueno_format::regular_file;
+use trueno_format::{regular_file, segment};
 use trueno_plugin::counted;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::journal::{Chunk, ChunkKind};
 use super::layout::{self, SegmentFile};
@@ -314,10 +313,11 @@ impl Reader<'_> {
             return Ok(rebuild::schema_of_head(&bytes));
         }
         let table = self.name.split('/').next().unwrap_or_default();
-        let known = trueno_format::schema::table(table).map(trueno_format::segment::head_bytes);
+        let known = trueno_format::schema::table(table)
+            .and_then(|table| segment::table_of_head(table, head.xxh3));
         Ok(match known {
-            Some(bytes) if xxh3_64(&bytes) == head.xxh3 => rebuild::schema_of_head(&bytes),
-            _ => Err(
+            Some(written) => rebuild::schema_of_head(&segment::head_bytes(&written)),
+            None => Err(
                 "its head is damaged, and it is none this program knows: its columns are not known"
                     .into(),
             ),

@@ -5,6 +5,7 @@ mod collectives;
 mod hostile;
 mod kineto_versions;
 mod memory;
+mod odd;
 mod reimport;
 mod shapes;
 mod support;

@@ -150,7 +150,8 @@ fn each_wait_for_a_lock_has_the_wake_that_ended_it() {
                 assert!(threads.contains(&run.thread(from)), "{}", run.told(wait));
             }
         }
-        assert!(woken >= TURNS / 2, "{flags}: {woken} waits");
+        // How many of the turns are waited for is up to the scheduler.
+        assert!(woken > 0, "{flags}");
     }
 }
 

@@ -1,0 +1,206 @@
+//! Damaged, impossible and endless traces cost themselves, and are told.
+
+use crate::support::{self, import, partial, rows};
+use crate::traces::{event, kineto, slice, trace};
+
+#[test]
+fn impossible_events_cost_themselves_only() {
+    for (bad, reason) in [
+        (slice("bad", "cpu_op", "5", "-1", ""), "negative"),
+        (
+            event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": 1"),
+            "without dur",
+        ),
+        (
+            event("\"ph\": \"X\", \"name\": \"bad\", \"dur\": 1"),
+            "without ts",
+        ),
+        (
+            event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": \"x\", \"dur\": 1"),
+            "no number",
+        ),
+        (slice("bad", "cpu_op", "1e300", "1", ""), "out of range"),
+        (event("\"ph\": \"E\", \"ts\": 1"), "E without"),
+        (
+            event("\"ph\": \"B\", \"name\": \"bad\", \"ts\": 1"),
+            "B without",
+        ),
+        (event("\"ph\": \"f\", \"id\": 1, \"ts\": 5"), "flow"),
+        (
+            event("\"ph\": \"e\", \"id\": 1, \"ts\": 1"),
+            "asynchronous end",
+        ),
+        (event("\"ph\": \"P\", \"ts\": 1"), "phase P"),
+        (event("\"name\": \"bad\""), "without ph"),
+        ("17".to_owned(), "no object"),
+        ("[[]]".to_owned(), "no object"),
+    ] {
+        let run = import(trace(&[bad.clone(), slice("good", "cpu_op", "0", "2", "")])).unwrap();
+        assert_eq!(rows(&run, "bricks", &["name"]), ["good"], "{bad}");
+        assert_eq!(run.left_out(reason), 1, "{bad}: {:?}", run.notes);
+    }
+    // A clock that ran backwards between B and E.
+    let run = import(trace(&[
+        event("\"ph\": \"B\", \"name\": \"bad\", \"ts\": 9"),
+        event("\"ph\": \"E\", \"ts\": 8"),
+    ]))
+    .unwrap();
+    assert_eq!(run.left_out("negative"), 1);
+    // Of device work the row stays, and says that it cannot be trusted.
+    let run = import(trace(&[event("\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 5, \"dur\": -2, \"args\": {\"device\": 0, \"stream\": 7}")])).unwrap();
+    assert_eq!(rows(&run, "kernels", &["dur_ns", "valid"]), ["-2000 false"]);
+}
+
+#[test]
+fn ids_of_64_bits_and_doubled_ids_are_told_apart() {
+    let kernel = |corr: &str, ts: u32| {
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"pid\": 0, \"tid\": 7, \"ts\": {ts}, \"dur\": 1, \"args\": {{\"correlation\": {corr}}}}}"
+        )
+    };
+    let call = |pid: u32, corr: &str| {
+        format!(
+            "{{\"ph\": \"X\", \"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": \"{pid}\", \"tid\": 18446744073709551615, \"ts\": 1, \"dur\": 1, \"args\": {{\"correlation\": {corr}}}}}"
+        )
+    };
+    let run = import(trace(&[
+        call(1, "\"18446744073709551614\""),
+        kernel("18446744073709551614", 5),
+        kernel("\"18446744073709551614\"", 7),
+        call(1, "4"),
+        call(2, "4"),
+        kernel("4", 9),
+    ]))
+    .unwrap();
+    // Both kernels of a graph launch; none where two processes use the number.
+    assert_eq!(rows(&run, "edges", &["kind"]).len(), 2);
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("several processes"))
+    );
+    assert_eq!(rows(&run, "threads", &["os_id"])[0], "18446744073709551615");
+}
+
+#[test]
+fn damage_is_placed_and_what_stands_before_can_be_kept() {
+    let good = trace(&kineto());
+    let cut = &good[..good.rfind("lost").unwrap()];
+    let broken = good.replace("\"name\": \"lost\"", "\"name\" \"lost\"");
+    for (content, word) in [(cut, "cut?"), (broken.as_str(), "expected ':'")] {
+        let error = import(content).err().unwrap();
+        assert!(
+            error.contains(word) && error.contains("at byte") && error.contains("--partial"),
+            "{error}"
+        );
+        let run = partial(content).unwrap();
+        assert_eq!(rows(&run, "kernels", &["name"]), ["gemm"]);
+        assert_eq!(run.json.problems.len(), 1);
+        assert!(
+            run.json.problems[0].contains("up to byte"),
+            "{:?}",
+            run.json.problems
+        );
+    }
+    // The same inside gzip, and a damaged stream.
+    let packed = support::gzip(good.as_bytes());
+    assert!(
+        import(&packed[..packed.len() - 12])
+            .err()
+            .unwrap()
+            .contains("unpacked")
+    );
+    let mut damaged = packed.clone();
+    let middle = damaged.len() / 2;
+    damaged[middle] ^= 0x55;
+    assert!(import(&damaged).is_err());
+    // Behind the end.
+    assert!(import(format!("{good} x")).is_err());
+    assert!(
+        import(good.replace("]}", ",]}")).is_ok(),
+        "a comma before the bracket"
+    );
+}
+
+#[test]
+fn what_is_no_trace_is_refused_with_what_was_found() {
+    for (content, word) in [
+        ("", "found the end"),
+        ("   ", "found the end"),
+        ("nonsense", "expected an object"),
+        ("{}", "empty object"),
+        ("{\"spans\": [], \"projectId\": 3}", "spans, projectId"),
+        ("[{\"a\": 1}]", "no ph"),
+    ] {
+        for run in [import(content), partial(content)] {
+            let error = run.err().unwrap();
+            assert!(error.contains(word), "{content}: {error}");
+        }
+    }
+    assert!(rows(&import("[]").unwrap(), "bricks", &["id"]).is_empty());
+}
+
+#[test]
+fn nesting_and_length_have_limits() {
+    let deep = format!("[{}", "[".repeat(100_000));
+    assert!(import(deep).err().unwrap().contains("nest deeper"));
+    let long = "n".repeat(1 << 20);
+    let run = import(trace(&[
+        slice(&long, "cpu_op", "0", "1", ""),
+        slice(
+            "x",
+            "cpu_op",
+            "0",
+            "1",
+            &format!(", \"args\": {{\"s\": \"{long}\"}}"),
+        ),
+    ]))
+    .unwrap();
+    assert_eq!(rows(&run, "bricks", &["name"])[0].len(), 1 << 14);
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("very long"))
+    );
+    assert!(import(trace(&[event(&format!("\"ts\": {}", "9".repeat(1 << 16)))])).is_err());
+}
+
+#[test]
+fn a_file_that_grows_too_much_is_refused_and_may_be_allowed() {
+    let bomb = support::gzip(format!("[{}]", " ".repeat(80 << 20)).as_bytes());
+    let error = import(&bomb).err().unwrap();
+    assert!(error.contains("--max-ratio"), "{error}");
+    assert!(
+        support::import_with(
+            &bomb,
+            trueno_import::Options {
+                max_ratio: 5_000,
+                ..Default::default()
+            }
+        )
+        .is_ok()
+    );
+}
+
+#[test]
+fn escapes_and_odd_texts_become_names() {
+    let run = import(trace(&[
+        slice(r"a\u00e9\ud83d\ude00\n\/", "cpu_op", "0", "1", ""),
+        slice(r"half \ud83d half", "cpu_op", "2", "1", ""),
+        slice(
+            "tab\there",
+            "cpu_op",
+            "4",
+            "1",
+            ", \"args\": {\"bw\": inf, \"x\": NaN, \"y\": -Infinity}",
+        ),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "bricks", &["name"]),
+        ["aé😀\n/", "half \u{fffd} half", "tab\there"]
+    );
+    assert!(import(trace(&[slice(r"\q", "cpu_op", "0", "1", "")])).is_err());
+}
