@@ -285,6 +285,15 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
     }
 }
 
+/// The lines of tables in what `info` prints.
+fn rows_of_tables(text: &str) -> Vec<String> {
+    let lines = text.lines().skip_while(|line| !line.starts_with("table "));
+    lines
+        .take_while(|line| !line.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
 #[test]
 fn files_of_live_that_somebody_deletes_or_empties_are_missed() {
     let template = Dir::new();
@@ -293,6 +302,7 @@ fn files_of_live_that_somebody_deletes_or_empties_are_missed() {
     let mut files: Vec<_> = live.map(|entry| entry.unwrap().file_name()).collect();
     files.sort();
     assert!(files.len() > 6, "{files:?}");
+    let whole = rows_of_tables(&template.command(&["info", "killed.run"]).exits(0).stdout);
     for file in files {
         for deletes in [true, false] {
             let dir = Dir::new();
@@ -304,6 +314,10 @@ fn files_of_live_that_somebody_deletes_or_empties_are_missed() {
             }
             let text = dir.command(&["info", "killed.run"]).exits(0).stdout;
             let name = file.to_str().unwrap();
+            // A ring that was made, and not taken by a thread when the program was killed.
+            if name.ends_with(".ring") && rows_of_tables(&text) == whole {
+                continue;
+            }
             let is_told = text.contains(name)
                 || name.ends_with(".ring") && text.contains("rings")
                 // Without names, no row of any file can be read.

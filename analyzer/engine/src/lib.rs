@@ -2,6 +2,7 @@
 //!
 //! The query engine is used here, and by what reads its results column by column.
 
+pub mod attributes;
 pub mod catalog;
 pub mod closed_types;
 mod columns;

@@ -1,7 +1,7 @@
 //! Trace-event JSON, as Perfetto and chrome://tracing load it.
 //!
 //! Nothing of the run is left out: `args` hold all columns of a row that the
-//! event itself does not, `cat` is the table. Where `args` mean something else to a viewer
+//! event itself does not, and its `attributes`; `cat` is the table. Where `args` mean something else to a viewer
 //! (counters, names of lanes) the columns stand in a member `trueno` beside them.
 //!
 //! | rows | events |
@@ -26,6 +26,7 @@ use std::io::Write;
 use polars::prelude::DataFrame;
 use serde_json::json;
 use trueno_engine::Lane;
+use trueno_engine::attributes::Attributes;
 use trueno_engine::frame::{i64_at, text_at, u64_at};
 use trueno_engine::run::Run;
 use trueno_format::schema::TableId;
@@ -34,7 +35,7 @@ use trueno_plugin::rank::PLACE_BITS;
 
 use super::error::ExportError;
 use super::exporter::{Exporter, Written};
-use super::json::{members, micros, text};
+use super::json::{attribute, members, micros, text};
 use super::rows::{self, Source, Stored, bytes_in_use};
 
 /// Process of the host's threads; device `n` is process `n + 2`. Those of rank `r` are `r << 16` higher.
@@ -65,6 +66,8 @@ struct Events<'a> {
     lanes: BTreeSet<Lane>,
     /// Kernel sources that are written already.
     sources: BTreeSet<String>,
+    /// Attributes that the program gave rows.
+    attributes: Attributes,
     /// True where lanes are of ranks.
     of_ranks: bool,
 }
@@ -85,6 +88,7 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
         line: String::new(),
         lanes: BTreeSet::new(),
         sources: BTreeSet::new(),
+        attributes: source.attributes()?,
         of_ranks: source.is_of_ranks(),
     };
     let host = |label: &Option<String>, id: &Option<String>| {
@@ -133,6 +137,34 @@ impl Events<'_> {
             self.line.push_str(",\"ts\":");
             micros(&mut self.line, ns);
         }
+    }
+
+    /// As [`end`](Self::end), of an interval: with what the program says of it, which is rows of their own as well.
+    fn end_span(
+        &mut self,
+        frame: &DataFrame,
+        row: usize,
+        except: &[&str],
+    ) -> Result<(), ExportError> {
+        self.line.push_str(",\"args\":{");
+        members(&mut self.line, frame, row, except);
+        let mut all = self
+            .attributes
+            .of(u64_at(frame, "id", row).unwrap_or(0))
+            .peekable();
+        if all.peek().is_some() {
+            let comma = if self.line.ends_with('{') { "" } else { "," };
+            let _ = write!(self.line, "{comma}\"attributes\":{{");
+            for (at, (key, value)) in all.enumerate() {
+                self.line.push_str(if at == 0 { "" } else { "," });
+                text(&mut self.line, key);
+                self.line.push(':');
+                attribute(&mut self.line, value);
+            }
+            self.line.push('}');
+        }
+        self.line.push_str("}}");
+        Ok(self.to.write_all(self.line.as_bytes())?)
     }
 
     /// The columns as a member, and the end of the event.
@@ -237,7 +269,7 @@ impl Events<'_> {
             self.line.push_str(",\"dur\":");
             micros(&mut self.line, dur_ns.unwrap_or(0));
             let told = ["start_ns", "dur_ns", name_column];
-            return self.end("args", frame, row, &told);
+            return self.end_span(frame, row, &told);
         };
         let start_ns = start_ns.unwrap_or(0);
         let end_ns = start_ns.saturating_add(dur_ns.unwrap_or(0).max(0));
@@ -250,7 +282,7 @@ impl Events<'_> {
             self.line,
             ",\"id\":\"{id:#x}\",\"trueno\":{{\"untimed\":\"{why}\"}}"
         );
-        self.end("args", frame, row, &[name_column])?;
+        self.end_span(frame, row, &[name_column])?;
         Ok(self.to.write_all(end.as_bytes())?)
     }
 

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use polars::prelude::{AnyValue, Column, DataFrame};
+use trueno_engine::attributes::AttributeValue;
 
 /// Above this, readers that keep numbers as doubles would change them: such integers are texts.
 const EXACT_IN_DOUBLES: i128 = 1 << 53;
@@ -28,6 +29,21 @@ pub(super) fn value(out: &mut String, column: &Column, row: usize) -> bool {
         Ok(found) => text(out, &found.to_string()),
     }
     true
+}
+
+/// The value of an attribute.
+pub(super) fn attribute(out: &mut String, value: AttributeValue<'_>) {
+    match value {
+        AttributeValue::Integer(value) => integer(out, value.into()),
+        AttributeValue::Unsigned(value) => integer(out, value.into()),
+        AttributeValue::Number(value) if value.is_finite() => {
+            let _ = write!(out, "{value:?}");
+        }
+        AttributeValue::Truth(value) => {
+            let _ = write!(out, "{value}");
+        }
+        other => text(out, &other.to_string()),
+    }
 }
 
 /// A number, or a text where doubles would not hold it.

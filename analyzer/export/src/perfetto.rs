@@ -28,6 +28,7 @@ use packets::{Interned, Kind, Packets};
 use polars::prelude::{AnyValue, DataFrame};
 use tracks::Track;
 use trueno_engine::Lane;
+use trueno_engine::attributes::{AttributeValue, Attributes};
 use trueno_engine::frame::{i64_at, text_at, u64_at};
 use trueno_engine::run::Run;
 use trueno_format::schema::{TABLES, Table};
@@ -63,6 +64,8 @@ impl Exporter for Perfetto {
 
 struct Events<'s, 'a, 'w> {
     source: &'s Source<'a>,
+    /// Attributes that the program gave rows.
+    attributes: Attributes,
     packets: Packets<'w>,
     /// Added to times.
     shift_ns: i64,
@@ -82,6 +85,7 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     let pid = facts.program.pid.filter(|pid| *pid <= i32::MAX as u32);
     let mut events = Events {
         source,
+        attributes: source.attributes()?,
         packets: Packets::new(to),
         shift_ns: shift(source)?,
         pid: pid.map_or(1, u64::from),
@@ -153,6 +157,7 @@ impl Events<'_, '_, '_> {
             None => &["name", "start_ns", "dur_ns"],
         };
         self.columns(&mut event, frame, row, told);
+        self.declared(&mut event, id);
         self.touch(&mut event, id, &[Touch::From, Touch::To]);
         let time = self.time(start_ns);
         Ok(self.packets.put_event(time, &event)?)
@@ -168,6 +173,22 @@ impl Events<'_, '_, '_> {
         annotation.number(1, self.packets.intern(Interned::Annotation, name));
         value(&mut annotation);
         event.message(4, &annotation);
+    }
+
+    /// Attributes that the program gave a row, below `attributes`.
+    fn declared(&mut self, event: &mut Message, id: u64) {
+        let attributes = std::mem::take(&mut self.attributes);
+        for (key, value) in attributes.of(id) {
+            let name = format!("attributes.{key}");
+            self.annotate(event, &name, |of| match value {
+                AttributeValue::Integer(value) => of.signed(4, value),
+                AttributeValue::Unsigned(value) => of.number(3, value),
+                AttributeValue::Number(value) => of.double(5, value),
+                AttributeValue::Truth(value) => of.number(2, value.into()),
+                AttributeValue::Text(value) => of.text(6, value),
+            });
+        }
+        self.attributes = attributes;
     }
 
     /// All columns that have a value, without `told`.

@@ -8,6 +8,7 @@ mod merged;
 use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
+use trueno_engine::attributes::Attributes;
 use trueno_engine::catalog;
 use trueno_engine::frame::{bool_at, i64_at, text_at, u64_at};
 use trueno_engine::query::{Database, Planned, QueryError, collect, collect_in_order};
@@ -42,6 +43,11 @@ impl<'a> Source<'a> {
             database: run.sql_context()?,
             window_rows: WINDOW_ROWS,
         })
+    }
+
+    /// Attributes that the program gave rows.
+    pub(super) fn attributes(&self) -> Result<Attributes, ExportError> {
+        Attributes::read(&self.database).map_err(|source| failed("attributes", source))
     }
 
     /// True where the run holds ranks.

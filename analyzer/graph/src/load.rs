@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use trueno_analysis::start_order::{Interval, sort_by_start, start_key};
 use trueno_engine::Lane;
+use trueno_engine::attributes::Attributes;
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
 
@@ -274,7 +275,12 @@ impl Loader {
             node.lane = final_number[node.lane as usize];
         }
         self.nodes.splice(0..0, lane_nodes);
+        let attributes = Attributes::read(database).map_err(|error| GraphError::Table {
+            table: "attributes",
+            why: error.to_string(),
+        })?;
         let mut graph = Graph {
+            attributes,
             nodes: self.nodes,
             lanes,
             names: self.names.names,

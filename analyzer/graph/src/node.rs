@@ -1,11 +1,16 @@
 //! The nodes and how they are kept: one array, in the order of time.
 
 use trueno_analysis::id_index::IdIndex;
+use trueno_engine::attributes::Attributes;
+use trueno_model::width;
 
 use super::Detail;
 
 /// No node, no detail.
 pub const NONE: u32 = u32::MAX;
+
+/// Characters of attributes behind a name at most.
+const MAX_ATTRIBUTES: usize = 60;
 
 /// Class of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -159,6 +164,8 @@ pub struct Graph {
     pub(super) pooled_lanes: Vec<Option<(u32, u32)>>,
     /// Details that [`Node::detail`] refers to.
     pub details: Vec<Detail>,
+    /// Attributes that the program gave rows.
+    pub attributes: Attributes,
     /// Length of the run; `None`: it holds nothing with a time.
     pub wall_ns: Option<i64>,
     /// Recorded dependencies as pairs of nodes, sorted: from, to, number of the kind's name.
@@ -198,7 +205,7 @@ impl Graph {
         &self.lanes[self.node(at).lane as usize]
     }
 
-    /// Text behind a name: the detail of the one node, or the shapes that all of several have.
+    /// Text behind a name: detail and attributes of the one node, or the shapes that all of several have.
     pub fn suffix(&self, nodes: &[u32]) -> String {
         let detail = match nodes {
             [one] => self.detail(*one),
@@ -212,7 +219,16 @@ impl Graph {
             }
             [] => None,
         };
-        detail.map_or(String::new(), Detail::suffix)
+        let mut suffix = detail.map_or(String::new(), Detail::suffix);
+        let attributes = match nodes {
+            [one] => self.attributes.text(self.node(*one).id),
+            _ => String::new(),
+        };
+        if !attributes.is_empty() {
+            let attributes = width::shorten(&attributes, MAX_ATTRIBUTES);
+            suffix.push_str(&format!(" {{{attributes}}}"));
+        }
+        suffix
     }
 
     /// Its detail, if it has one.

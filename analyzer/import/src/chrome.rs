@@ -25,6 +25,7 @@
 //! | event record a wait refers to | device_events; its time is not known; an `edges` row `joins` to the wait |
 //! | flow `s`, `t`, `f` | edges: `depends_on` from what had ended, else `spawns` |
 //! | `Sequence number` and `Fwd thread id`, without flows `fwdbwd` | edges `depends_on` from forward to backward operators |
+//! | other arguments | attributes of the row; those by which a profiler finds its own records are counted only |
 //! | `C` | counters, declared; one that several processes have is named with its process |
 //! | `[memory]` | allocations; its totals of a device: counters `gpu0 allocated` and `gpu0 reserved`, measured |
 //!
@@ -42,6 +43,7 @@ mod collector;
 mod decimal;
 mod document;
 mod event;
+mod event_arguments;
 mod facts;
 mod flows;
 mod lanes;
@@ -167,6 +169,7 @@ fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<
     profiler_rows::write(&mut collector, &texts, rows, origin_ns)?;
     flows::link(&mut collector, &texts, swept.flows)?;
     autograd::link(&mut collector, &texts, swept.nodes)?;
+    collector.write_arguments()?;
     for (kind, count) in collector.categories.counts() {
         *collector.notes.read.entry(kind).or_default() += count;
     }

@@ -7,7 +7,7 @@
 //!
 //! | table | row |
 //! | --- | --- |
-//! | `NVTX_EVENTS` | bricks, kind function |
+//! | `NVTX_EVENTS` | bricks, kind function, with their payloads as attributes; marks are annotations |
 //! | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER`, `OSRT_API` | calls |
 //! | `_KERNEL`, `_MEMCPY`, `_MEMSET` | kernels, transfers; an `edges` row `launches` from the call |
 //! | `_SYNCHRONIZATION` | syncs; `joins` from the work that a host's wait for a stream or a device ended with |
@@ -27,6 +27,7 @@ mod facts;
 mod host;
 mod metrics;
 mod operator_range;
+mod payload;
 pub mod processes;
 mod row;
 pub mod source;

@@ -7,6 +7,7 @@ use trueno_model::shapes;
 use trueno_model::timeline::{Link, Timeline};
 
 use super::read::ask;
+use crate::attributes::Attributes;
 use crate::frame::{i64_at, text_at};
 use crate::query::{Database, QueryError};
 
@@ -53,6 +54,7 @@ pub(super) fn add(database: &Database, made: &mut Timeline) -> Result<(), QueryE
     details.each(database, SYNCS, |row| {
         [row.text("kind").map(|kind| format!("waits for: {kind}"))]
     })?;
+    details.attributes(&Attributes::read(database)?);
     details.made.links = links(database, &details.places)?;
     Ok(())
 }
@@ -113,6 +115,28 @@ impl<'t> Details<'t> {
             self.made.rows[row as usize].spans[place as usize].detail = detail;
         }
         Ok(())
+    }
+
+    /// Puts what the program says of rows behind what the rows say themselves.
+    fn attributes(&mut self, attributes: &Attributes) {
+        if attributes.is_empty() {
+            return;
+        }
+        for at in 0..self.at.len() {
+            let (row, place) = self.at[at];
+            let span = self.made.rows[row as usize].spans[place as usize];
+            let said = attributes.text(span.id.cast_unsigned());
+            if said.is_empty() {
+                continue;
+            }
+            let before = &self.made.details[span.detail as usize];
+            let both = match before.is_empty() {
+                true => said,
+                false => format!("{before} · {said}"),
+            };
+            let detail = self.number(both);
+            self.made.rows[row as usize].spans[place as usize].detail = detail;
+        }
     }
 
     fn number(&mut self, text: String) -> u32 {

@@ -2,7 +2,7 @@
 //!
 //! Ids come from the run's and the rows' own; times are nanoseconds since the
 //! Unix epoch; all columns are attributes `trueno.<column>`, but file and line those that the semantic conventions
-//! name; explicit dependencies are links of the span that had to wait.
+//! name; attributes that the program gave have their own keys; explicit dependencies are links of the span that had to wait.
 
 mod answer;
 mod collector;
@@ -19,6 +19,7 @@ use std::io::Write;
 
 use polars::prelude::{AnyValue, DataFrame};
 use serde_json::{Value, json};
+use trueno_engine::attributes::{AttributeValue, Attributes};
 use trueno_engine::frame::{i64_at, text_at, u64_at};
 use trueno_engine::run::Run;
 use xxhash_rust::xxh3::xxh3_64;
@@ -65,6 +66,8 @@ struct Spans<'a> {
     trace: String,
     /// Rows that each row waited for.
     links: BTreeMap<u64, Vec<(u64, String)>>,
+    /// Attributes that the program gave rows.
+    attributes: Attributes,
 }
 
 impl<'a> Spans<'a> {
@@ -99,6 +102,7 @@ impl<'a> Spans<'a> {
             origin_ns,
             trace,
             links,
+            attributes: source.attributes()?,
         })
     }
 
@@ -150,6 +154,12 @@ impl<'a> Spans<'a> {
             ",\"kind\":1,\"startTimeUnixNano\":\"{start_ns}\",\"endTimeUnixNano\":\"{end_ns}\",\"attributes\":["
         );
         attributes(line, frame, row);
+        for (key, value) in self.attributes.of(id) {
+            let comma = if line.ends_with('[') { "" } else { "," };
+            let key = declared_name(key);
+            let value = declared_value(value);
+            let _ = write!(line, "{comma}{}", json!({"key": key, "value": value}));
+        }
         line.push(']');
         if let Some(links) = self.links.get(&id) {
             line.push_str(",\"links\":[");
@@ -199,6 +209,28 @@ fn attribute_name(column: &str) -> String {
         "file" => "code.file.path".to_owned(),
         "line" => "code.line.number".to_owned(),
         column => format!("trueno.{column}"),
+    }
+}
+
+/// The key of what the program says: its own, unless a column has it.
+fn declared_name(key: &str) -> String {
+    let is_taken = key.starts_with("trueno.")
+        || ["file", "line"]
+            .map(attribute_name)
+            .contains(&key.to_owned());
+    match is_taken {
+        true => format!("attribute.{key}"),
+        false => key.to_owned(),
+    }
+}
+
+fn declared_value(value: AttributeValue<'_>) -> Value {
+    match value {
+        AttributeValue::Integer(value) => attribute_value(&AnyValue::Int64(value)),
+        AttributeValue::Unsigned(value) => attribute_value(&AnyValue::UInt64(value)),
+        AttributeValue::Number(value) => attribute_value(&AnyValue::Float64(value)),
+        AttributeValue::Truth(value) => attribute_value(&AnyValue::Boolean(value)),
+        AttributeValue::Text(value) => attribute_value(&AnyValue::String(value)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! The one pass over the events: each becomes a record, or is left out with a reason.
 
+mod arguments;
 mod asynchronous;
 mod device;
 mod points;
@@ -9,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use arguments::KeptArguments;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
@@ -71,6 +73,8 @@ pub(super) struct Collector<'a> {
     /// The process that each counter was first met in.
     counters: HashMap<u32, u32>,
     signatures: Signatures,
+    /// Arguments that no column takes.
+    pub arguments: KeptArguments,
     /// Arguments of instants, each once.
     instant_bytes: usize,
     slices: OpenIntervals,
@@ -81,9 +85,10 @@ pub(super) struct Collector<'a> {
 
 impl<'a> Collector<'a> {
     pub fn new(path: &Path, into: &'a mut RunWriter, notes: &'a mut Notes) -> Self {
-        let host = Sorter::new(into.path().join("import.lanes"));
-        let links = Sorter::new(into.path().join("import.links"));
-        let operators = Sorter::small(into.path().join("import.operators"));
+        let folder = into.path().to_owned();
+        let host = Sorter::new(folder.join("import.lanes"));
+        let links = Sorter::new(folder.join("import.links"));
+        let operators = Sorter::small(folder.join("import.operators"));
         Self {
             into,
             notes,
@@ -107,6 +112,7 @@ impl<'a> Collector<'a> {
             has_collective_calls: false,
             counters: HashMap::new(),
             signatures: Signatures::default(),
+            arguments: KeptArguments::new(&folder),
             instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
@@ -285,6 +291,9 @@ impl Sink for Collector<'_> {
         if event.is_raw_cut {
             self.notes
                 .leave_out("arguments of an event: longer than 1 MiB");
+        }
+        if matches!(event.phase, b'X' | b'B' | b'b' | b'S') {
+            self.keep_arguments(self.order, event, false)?;
         }
         match event.phase {
             b'X' => self.interval(event, class),

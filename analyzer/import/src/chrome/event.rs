@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use super::decimal::{float, identity, integer};
+use super::event_arguments::EventArguments;
 use super::scanner::{Scanned, Scanner, Value};
 use super::shapes::Shapes;
 use super::unused_arguments::UnusedArguments;
@@ -36,6 +37,8 @@ pub(super) struct Event {
     pub raw: Vec<u8>,
     /// They were longer than what is looked at.
     pub is_raw_cut: bool,
+    /// Arguments that no column takes.
+    pub others: EventArguments,
     /// Arguments of this event and of those before it that nothing is made of.
     pub unused: UnusedArguments,
     key: Vec<u8>,
@@ -100,6 +103,7 @@ impl Event {
         ] {
             text.clear();
         }
+        self.others.clear();
         self.arguments.shapes.clear();
         self.arguments = Arguments {
             name: std::mem::take(&mut self.arguments.name),
@@ -173,7 +177,7 @@ impl Event {
         // Those of metadata are names and places in a viewer; those of instants are kept whole.
         let may_be_unused = !has_series && !matches!(self.phase, b'M' | b'i' | b'I' | b'R');
         let (arguments, value) = (&mut self.arguments, &mut self.value);
-        let unused = &mut self.unused;
+        let (unused, others) = (&mut self.unused, &mut self.others);
         from.members(&mut self.inner_key, |key, from| {
             match key {
                 b"grid" => arguments.grid = three(from, value)?,
@@ -187,17 +191,20 @@ impl Event {
                     if let Some(into) = arguments.shapes.of(key) {
                         return from.copy(into, MAX_SHAPE_BYTES);
                     }
-                    match from.value(value)? {
-                        Value::Number | Value::Text => {
-                            let is_used = arguments.set(key, value);
-                            if has_series {
-                                arguments.count(key, value);
-                            } else if may_be_unused && !is_used {
-                                unused.count(key);
-                            }
+                    let is_nested = matches!(from.space()?, Some(b'{' | b'['));
+                    if is_nested && may_be_unused {
+                        if !others.take_nested(key, from)? {
+                            unused.count(key);
                         }
-                        Value::Word | Value::Nested if may_be_unused => unused.count(key),
-                        Value::Word | Value::Nested => {}
+                        return Ok(());
+                    }
+                    let kind = from.value(value)?;
+                    let is_scalar = matches!(kind, Value::Number | Value::Text);
+                    let is_used = is_scalar && arguments.set(key, value);
+                    if is_scalar && has_series {
+                        arguments.count(key, value);
+                    } else if may_be_unused && !is_used && !others.take(key, kind, value) {
+                        unused.count(key);
                     }
                 }
             }

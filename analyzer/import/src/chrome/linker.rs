@@ -275,6 +275,9 @@ impl Linker<'_, '_> {
             stack: None,
         };
         self.collector.add(&row)?;
+        if is_record {
+            self.collector.became(link.order, id)?;
+        }
         // One that does not name its record is part of no edge.
         let [_, _, record, stream, ..] = link.more;
         match event.filter(|_| record != NO_ID) {
@@ -349,6 +352,7 @@ impl Linker<'_, '_> {
             ..KernelRow::default()
         };
         self.collector.add(&row)?;
+        self.collector.became(link.order, id)?;
         self.collector
             .add_collective(link.name, |of| CollectiveRow {
                 kernel: Some(id),
@@ -390,6 +394,7 @@ impl Linker<'_, '_> {
             correlation: self.correlation(),
         };
         self.collector.add(&row)?;
+        self.collector.became(link.order, id)?;
         self.launch(begun, id)
     }
 

@@ -230,6 +230,7 @@ impl Sweep<'_, '_> {
             ..BrickRow::default()
         };
         self.collector.add(&row)?;
+        self.collector.became(record.order, id)?;
         self.collector
             .add_collective(record.name, |of| CollectiveRow {
                 span: Some(id),
@@ -310,6 +311,7 @@ impl Sweep<'_, '_> {
             correlation,
             ..CallRow::default()
         })?;
+        self.collector.became(record.order, id)?;
         let launch = Launch {
             start_ns: record.start_ns,
             id,

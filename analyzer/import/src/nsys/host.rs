@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use serde_json::Value as Json;
 use trueno_format::schema::{AnnotationRow, BrickRow, CallRow};
 
 use super::context::Context;
 use super::enum_table::EnumTable;
 use super::operator_range::OperatorRange;
+use super::payload;
 use super::row::Row;
 use super::source::{Scan, Source, Value};
 use super::tables::{Found, Kind};
@@ -137,7 +139,8 @@ impl Host {
             ..BrickRow::default()
         };
         context.reach(start_ns, dur_ns);
-        context.add(&row)
+        context.add(&row)?;
+        payload::attributes(id, record, context)
     }
 
     fn mark(&mut self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
@@ -149,7 +152,10 @@ impl Host {
         let thread = context.threads.number(global, time_ns);
         let text = nvtx_text(record, "mark", context);
         let name = context.text(&text);
+        let members = payload::members(record, context);
+        let arguments = (!members.is_empty()).then(|| Json::Object(members).to_string());
         let row = AnnotationRow {
+            arguments: arguments.map(|text| context.text(&text)),
             kind: context.text("instant"),
             name,
             thread: Some(thread),

@@ -62,7 +62,7 @@ pub const HOST: [Known; 4] = [
                 &["endGlobalTid"],
             ],
         ],
-        newer: &[],
+        newer: PAYLOAD,
     },
     Known {
         kind: Kind::Api,
@@ -85,6 +85,18 @@ pub const HOST: [Known; 4] = [
         columns: &[TIMES, &[&["globalTid"], &["nameId"], &["returnValue"]]],
         newer: &[],
     },
+];
+
+/// Value of an NVTX range or mark, in one of these; and what it has of several, as JSON.
+const PAYLOAD: Columns = &[
+    &["uint64Value"],
+    &["int64Value"],
+    &["doubleValue"],
+    &["uint32Value"],
+    &["int32Value"],
+    &["floatValue"],
+    &["jsonText"],
+    &["jsonTextId"],
 ];
 
 const API: &[Columns] = &[

@@ -1,6 +1,7 @@
 mod damaged;
 mod device;
 mod fixture;
+mod payloads;
 mod shapes;
 
 use crate::Error;

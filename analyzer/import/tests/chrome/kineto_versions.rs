@@ -21,27 +21,6 @@ fn a_trace_of_2021_has_iterations_and_no_row_of_its_window() {
 }
 
 #[test]
-fn arguments_without_a_column_are_counted_by_name() {
-    let kernel = |ts: u32| {
-        format!(
-            r#"{{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": {ts}, "dur": 4, "args": {{"device": 0, "stream": 7, "correlation": {ts}, "queued": 0, "dims": [[1], []], "blocks per SM": 0.5}}}}"#
-        )
-    };
-    let run = import(trace(&[
-        r#"{"ph": "X", "cat": "cpu_op", "name": "o", "pid": 7, "tid": 7, "ts": 1, "dur": 4, "args": {"dims": [], "ok": true}}"#.to_owned(),
-        kernel(10),
-        kernel(20),
-        r#"{"ph": "C", "name": "c", "pid": 7, "ts": 1, "args": {"series": 4}}"#.to_owned(),
-    ]))
-    .unwrap();
-    let counts = run.notes.arguments_left_out.iter();
-    let counts: Vec<String> = counts
-        .map(|(name, count)| format!("{name} {count}"))
-        .collect();
-    assert_eq!(counts, ["dims 3", "ok 1", "queued 2"]);
-}
-
-#[test]
 fn what_kineto_says_of_a_launch_is_kept() {
     let kernel = |ts: u32, more: &str| {
         format!(

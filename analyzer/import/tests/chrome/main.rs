@@ -1,6 +1,7 @@
 //! The importer of Chrome traces.
 
 mod annotations;
+mod attributes;
 mod collectives;
 mod hostile;
 mod kineto_versions;

@@ -1,6 +1,7 @@
 //! A tree as data: a flat list, because readers of JSON stop at some depth.
 
 use serde_json::{Map, Value, json};
+use trueno_engine::attributes::AttributeValue;
 use trueno_graph::{Detail, Graph, Launch};
 
 use super::{Item, Tree};
@@ -89,12 +90,30 @@ fn row(graph: &Graph, at: usize, item: &Item) -> Value {
                 },
             );
         }
+        let attributes: Map<String, Value> = (graph.attributes.of(node.id))
+            .map(|(key, value)| (key.to_owned(), attribute(value)))
+            .collect();
+        if !attributes.is_empty() {
+            put("attributes", Value::Object(attributes));
+        }
     }
     let launches = graph.launches(&group.members);
     if !launches.is_empty() {
         put("launches", launches.into_iter().map(launch).collect());
     }
     Value::Object(row)
+}
+
+/// Numbers that JSON does not have are texts.
+fn attribute(value: AttributeValue<'_>) -> Value {
+    match value {
+        AttributeValue::Integer(value) => json!(value),
+        AttributeValue::Unsigned(value) => json!(value),
+        AttributeValue::Number(value) if value.is_finite() => json!(value),
+        AttributeValue::Number(value) => json!(value.to_string()),
+        AttributeValue::Truth(value) => json!(value),
+        AttributeValue::Text(value) => json!(value),
+    }
 }
 
 fn launch((launch, count): (&Launch, u64)) -> Value {

@@ -1,6 +1,6 @@
 //! Everything that is known of the selected row, and where each value comes from.
 
-use trueno_graph::Class;
+use trueno_graph::{Class, Detail};
 use trueno_model::units::{NOT_MEASURED, Unit, duration, percent, show};
 use trueno_model::{Cell, width};
 
@@ -43,7 +43,7 @@ pub fn detail(model: &Model<'_>, row: &Row) -> Vec<(String, bool)> {
             say(format!(
                 "{}{}, id {}, on {}",
                 group.class.word(),
-                graph.suffix(&[one]),
+                graph.detail(one).map_or(String::new(), Detail::suffix),
                 node.id,
                 width::printable(&graph.lane(one).name)
             ));
@@ -102,6 +102,12 @@ pub fn detail(model: &Model<'_>, row: &Row) -> Vec<(String, bool)> {
     say(format!("{} (computed)", rest.join(", ")));
     if let Some(elements) = totals.elements {
         say(format!("elements {} (declared)", number(elements)));
+    }
+    if let [one] = group.members[..] {
+        for (key, value) in graph.attributes.of(graph.node(one).id) {
+            let said = format!("{key} {value} (declared)");
+            say(width::printable(&said).into_owned());
+        }
     }
     let launches = graph.launches(&group.members);
     for (launch, count) in &launches {

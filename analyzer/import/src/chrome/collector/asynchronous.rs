@@ -49,6 +49,7 @@ impl Collector<'_> {
             self.notes.leave_out("asynchronous end without its begin");
             return Ok(());
         };
+        self.keep_arguments(open.order, event, true)?;
         if time_ns < open.start_ns {
             self.notes.leave_out("negative duration");
             return Ok(());

@@ -174,6 +174,7 @@ impl Collector<'_> {
             self.notes.leave_out("E without its B");
             return Ok(());
         };
+        self.keep_arguments(open.order, event, true)?;
         let name = self.into.str(self.texts[open.name as usize]);
         if !event.name.is_empty() && name.as_bytes() != event.name {
             self.notes.warn(

@@ -137,6 +137,10 @@ impl Fields {
                 }
                 return Ok(());
             }
+            // Rows of their own say the same, with their types.
+            if key == b"attributes" && source.is_none() {
+                return from.skip();
+            }
             if self.used == self.all.len() {
                 self.all.push(Field {
                     name: Vec::new(),

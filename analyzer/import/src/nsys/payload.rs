@@ -1,0 +1,88 @@
+//! Values that NVTX ranges and marks carry.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value as Json};
+use trueno_format::schema::AttributeRow;
+
+use super::context::Context;
+use super::row::Row;
+use super::source::Value;
+use crate::Error;
+
+/// Key of a value that has no name of its own.
+const PAYLOAD: &str = "payload";
+
+/// Columns of rows of `NVTX_EVENTS`.
+mod column {
+    pub const UNSIGNED_64: usize = 7;
+    pub const FIRST_OF_NUMBERS: usize = 8;
+    pub const LAST_OF_NUMBERS: usize = 12;
+    pub const JSON: usize = 13;
+    pub const JSON_ID: usize = 14;
+}
+
+/// The values of a row by their keys: of a structure the members, of a single value `payload`.
+pub fn members(record: Row<'_>, context: &mut Context<'_>) -> Map<String, Json> {
+    let mut found = Map::new();
+    let single = number(record);
+    found.extend(single.map(|value| (PAYLOAD.to_owned(), value)));
+    let Some(text) = json_text(record, context) else {
+        return found;
+    };
+    match serde_json::from_str(&text) {
+        Ok(Json::Object(members)) => found.extend(members),
+        Ok(Json::Null) => {}
+        Ok(value) => drop(found.insert(PAYLOAD.to_owned(), value)),
+        Err(_) => drop(found.insert(PAYLOAD.to_owned(), text.into_owned().into())),
+    }
+    found
+}
+
+fn number(record: Row<'_>) -> Option<Json> {
+    // The database has signed numbers only: those beyond are negative there.
+    if let Some(Value::Int(value)) = record.values.get(column::UNSIGNED_64) {
+        return Some(value.cast_unsigned().into());
+    }
+    let numbers = column::FIRST_OF_NUMBERS..=column::LAST_OF_NUMBERS;
+    numbers
+        .into_iter()
+        .find_map(|at| match record.values.get(at)? {
+            Value::Int(value) => Some((*value).into()),
+            Value::Real(value) => Some((*value).into()),
+            _ => None,
+        })
+}
+
+fn json_text<'r>(record: Row<'r>, context: &mut Context<'_>) -> Option<Cow<'r, str>> {
+    if let Some(Value::Text(text)) = record.values.get(column::JSON) {
+        return Some(Cow::Borrowed(text));
+    }
+    let id = record.int(column::JSON_ID, context.notes);
+    context.string(id).map(|text| Cow::Owned(text.to_owned()))
+}
+
+/// Writes the values of a row as its attributes; lists and structures as JSON.
+pub fn attributes(span: u64, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
+    for (key, value) in members(record, context) {
+        let mut row = AttributeRow {
+            span,
+            name: context.text(&key),
+            ..AttributeRow::default()
+        };
+        match &value {
+            Json::Null => continue,
+            Json::Bool(value) => row.truth = Some(*value),
+            Json::Number(number) => {
+                row.integer = number.as_i64();
+                row.unsigned = number.as_u64().filter(|_| row.integer.is_none());
+                let is_whole = row.integer.is_some() || row.unsigned.is_some();
+                row.number = number.as_f64().filter(|_| !is_whole);
+            }
+            Json::String(text) => row.text = Some(context.text(text)),
+            other => row.text = Some(context.text(&other.to_string())),
+        }
+        context.add(&row)?;
+    }
+    Ok(())
+}
