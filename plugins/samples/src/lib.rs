@@ -1,4 +1,4 @@
-//! CPU time by function, thread and brick, estimated from samples; and [waits](waits), measured.
+//! CPU time by function, thread and brick, estimated from samples; and [waits], measured.
 //!
 //! A sample is a moment at which a profiler saw a thread run, with the functions that were open there. So nothing here is
 //! measured time: shares are estimates with an [`interval`], and times are sums of the periods that samples
