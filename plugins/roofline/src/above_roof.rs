@@ -5,7 +5,7 @@
 //! of the sum, and the ceiling that seems to bind does not. Such a point is not valid either.
 
 use trueno_analysis::roofline::ceilings::{Ceilings, Choice};
-use trueno_analysis::roofline::model::{Place, Roof, Work, place, why_above};
+use trueno_analysis::roofline::model::{Place, Roof, Work, is_clearly_above, place, why_above};
 use trueno_plugin::{agreeing, counted};
 
 use crate::calls::{Call, Calls};
@@ -14,6 +14,7 @@ use crate::sums::Sum;
 
 /// A roof that a point may be held against.
 struct Candidate {
+    memory: &'static str,
     choice: Choice,
     roof: Roof,
     place: Place,
@@ -25,6 +26,14 @@ impl Candidate {
     fn fits(&self, calls: u64) -> bool {
         !self.place.is_above() && !is_most(self.above.calls, calls)
     }
+
+    /// Work that lies above it: of the sum, else of the calls.
+    fn work_above(&self, sum: &Sum) -> Work {
+        match self.place.is_above() {
+            true => sum.work(),
+            false => self.above.work(),
+        }
+    }
 }
 
 /// True if `part` is at least half of the calls.
@@ -33,11 +42,19 @@ pub fn is_most(part: u64, calls: u64) -> bool {
 }
 
 /// Gives points that have ceilings their places: below those chosen; below those of stores that pass
-/// the caches by where only they leave room for the sum and for most of the calls.
-pub fn give_places(calls: &impl Calls, ceilings: &Ceilings, memory: &str, points: &mut [Point]) {
+/// the caches by where only they leave room for the sum and for most of the calls; and so for each level of memory.
+///
+/// A rate that memory cannot have shows that the data lay nearer. One just above it may come from a ceiling that was
+/// measured too low, and shows nothing.
+pub fn give_places(
+    calls: &impl Calls,
+    ceilings: &Ceilings,
+    levels: &[&'static str],
+    points: &mut [Point],
+) {
     let mut candidates: Vec<Vec<Candidate>> = points
         .iter_mut()
-        .map(|point| candidates(point, ceilings))
+        .map(|point| candidates(point, ceilings, levels))
         .collect();
     if candidates.iter().all(Vec::is_empty) {
         return;
@@ -61,49 +78,77 @@ pub fn give_places(calls: &impl Calls, ceilings: &Ceilings, memory: &str, points
         }
     });
     for (point, candidates) in points.iter_mut().zip(candidates) {
-        let calls = point.sum.calls;
-        let best = candidates.iter().position(|found| found.fits(calls));
-        if let Some(found) = candidates.into_iter().nth(best.unwrap_or(0)) {
-            settle(point, found, ceilings, memory);
+        let best = best(&candidates, &point.sum);
+        if let Some(found) = candidates.into_iter().nth(best) {
+            point.is_memory_inferred = found.memory != point.memory;
+            point.memory = found.memory;
+            settle(point, found, ceilings);
         }
     }
 }
 
-fn candidates(point: &mut Point, ceilings: &Ceilings) -> Vec<Candidate> {
-    let (Ok(choice), Some(_)) = (&point.choice, point.achieved) else {
+/// Place of the candidate to take: of the farthest level that the sum is not too fast for the first that fits, or where
+/// none does (some calls came from there, and others did not) the first.
+fn best(candidates: &[Candidate], sum: &Sum) -> usize {
+    let mut first = 0;
+    for of_level in candidates.chunk_by(|a, b| a.memory == b.memory) {
+        if let Some(fitting) = of_level.iter().position(|found| found.fits(sum.calls)) {
+            return first + fitting;
+        }
+        let is_too_fast = |found: &Candidate| is_clearly_above(&sum.work(), &found.roof);
+        if !of_level.iter().all(is_too_fast) {
+            return first;
+        }
+        first += of_level.len();
+    }
+    0
+}
+
+fn candidates(point: &mut Point, ceilings: &Ceilings, levels: &[&'static str]) -> Vec<Candidate> {
+    let (Ok(first), Some(_)) = (&point.choice, point.achieved) else {
         return Vec::new();
     };
     let work = point.sum.work();
-    let candidate = |choice: Choice| {
+    let candidate = |memory: &'static str, choice: Choice| {
         let roof = roof(ceilings, &choice);
         place(&work, &roof).map(|place| Candidate {
+            memory,
             choice,
             roof,
             place,
             above: Sum::default(),
         })
     };
-    match candidate(choice.clone()) {
-        Ok(plain) => {
-            let streaming = ceilings.streaming(choice).map(candidate);
-            [Some(plain), streaming.and_then(Result::ok)]
-                .into_iter()
-                .flatten()
-                .collect()
-        }
-        Err(reason) => {
-            point.reason = Some(reason.to_string());
-            Vec::new()
-        }
+    if let Err(reason) = candidate(point.memory, first.clone()) {
+        point.reason = Some(reason.to_string());
+        return Vec::new();
     }
+    let of_level = |memory: &&'static str| {
+        let mut choice = first.clone();
+        choice.bandwidth = match *memory == point.memory {
+            true => choice.bandwidth,
+            false => {
+                let found = ceilings.bandwidth(&point.device, memory, &mut choice.assumed);
+                found.ok()?
+            }
+        };
+        Some((*memory, choice))
+    };
+    let both = |(memory, choice): (&'static str, Choice)| {
+        let streaming = ceilings.streaming(&choice);
+        let all = [Some(choice), streaming].into_iter().flatten();
+        all.filter_map(move |choice| candidate(memory, choice).ok())
+            .collect::<Vec<_>>()
+    };
+    levels.iter().filter_map(of_level).flat_map(both).collect()
 }
 
-fn settle(point: &mut Point, found: Candidate, ceilings: &Ceilings, memory: &str) {
-    let calls = point.sum.calls;
+fn settle(point: &mut Point, found: Candidate, ceilings: &Ceilings) {
+    let (calls, memory) = (point.sum.calls, found.memory);
     point.place = Some(found.place);
     if !found.fits(calls) {
         let is_sum = found.place.is_above();
-        let work = if is_sum { point.sum } else { found.above }.work();
+        let work = found.work_above(&point.sum);
         let bytes_per_s = work.bytes / (work.dur_ns / 1e9);
         let level = ceilings
             .memory_for(&point.device, bytes_per_s)

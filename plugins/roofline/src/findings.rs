@@ -82,10 +82,12 @@ pub fn point_findings(
         );
         // Points come with the most time first.
         let level = above.iter().find_map(|point| point.served_by);
-        let suggestion = format!(
-            "state FLOPs and bytes as they are, or choose the level of memory whose traffic the bytes are: --set roofline.memory={}",
-            level.unwrap_or("l2")
-        );
+        let mut suggestion = "state FLOPs and bytes as they are".to_owned();
+        if let Some(level) = level {
+            suggestion.push_str(&format!(
+                ", or choose the level of memory whose traffic the bytes are: --set roofline.memory={level}"
+            ));
+        }
         out.push(
             Finding::new("above_the_roof", Severity::Warning, title)
                 .detail(first.reason.clone().unwrap_or_default())

@@ -61,7 +61,8 @@ pub struct Options {
     pub nominal: bool,
     /// Of work whose precision is neither counted nor said with its backend (`avx512 f64`).
     pub precision: String,
-    /// The level of memory whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`.
+    /// The level of memory whose traffic the bytes are: `dram`, `l3`, `l2` or `l1`; `auto`: of each point the first of
+    /// these that is fast enough.
     pub memory: String,
     /// Gives the table `backends`, and the findings about it, alone.
     pub compare_backends: bool,
@@ -72,7 +73,7 @@ impl Default for Options {
         Self {
             nominal: false,
             precision: "f32".to_owned(),
-            memory: "dram".to_owned(),
+            memory: AUTO.to_owned(),
             compare_backends: false,
         }
     }
@@ -80,16 +81,26 @@ impl Default for Options {
 
 impl Options {
     fn check(&self) -> Result<()> {
-        if MEMORY.contains(&self.memory.to_lowercase().as_str()) {
+        if self.memory.eq_ignore_ascii_case(AUTO) || self.levels().count() > 0 {
             return Ok(());
         }
         Err(Error::bad_option(format!(
-            "memory `{}` is no level of memory (expected one of {})",
+            "memory `{}` is no level of memory (expected one of {AUTO}, {})",
             self.memory,
             MEMORY.join(", ")
         )))
     }
+
+    /// Levels of memory that points may be held against, the farthest first.
+    fn levels(&self) -> impl Iterator<Item = &'static str> {
+        let is_auto = self.memory.eq_ignore_ascii_case(AUTO);
+        let is_taken = move |level: &&str| is_auto || self.memory.eq_ignore_ascii_case(level);
+        MEMORY.into_iter().rev().filter(is_taken)
+    }
 }
+
+/// The choice of a level for each point.
+pub const AUTO: &str = "auto";
 
 /// Levels of memory, the nearest first.
 pub const MEMORY: [&str; 4] = ["l1", "l2", "l3", "dram"];

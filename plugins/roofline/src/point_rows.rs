@@ -42,12 +42,7 @@ pub struct PointRow {
 }
 
 /// Rows of bricks and kernels.
-pub fn of_points(
-    points: &[&Point],
-    ceilings: &Ceilings,
-    texts: &Texts,
-    memory: &str,
-) -> Vec<PointRow> {
+pub fn of_points(points: &[&Point], ceilings: &Ceilings, texts: &Texts) -> Vec<PointRow> {
     let row = |p: &&Point| {
         let compute = p.choice.as_ref().ok().map(|at| &ceilings.rows[at.compute]);
         let assumed = p
@@ -65,7 +60,7 @@ pub fn of_points(
             provenance: p.label.provenance.name(),
             precision: Some(p.precision.clone()),
             instruction_set: compute.and_then(|row| row.level.clone()),
-            memory: memory.to_owned(),
+            memory: p.memory.to_owned(),
             threads: compute.and_then(|row| row.threads),
             assumed: assumed.filter(|words| !words.is_empty()),
             calls: p.sum.calls,

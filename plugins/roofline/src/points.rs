@@ -25,6 +25,10 @@ pub struct Point {
     pub achieved: Option<Achieved>,
     /// Precision as the ceiling says, or as assumed.
     pub precision: String,
+    /// The level of memory that its bytes are held to come from.
+    pub memory: &'static str,
+    /// That level follows from its speed.
+    pub is_memory_inferred: bool,
     /// The ceilings over it, or why there are none.
     pub choice: Result<Choice, String>,
     /// Its place below the roof; `None` without ceilings.
@@ -68,8 +72,8 @@ pub fn points(
     let mut out: Vec<Point> = of_labels
         .map(|(label, sum)| point(&sums.texts, *label, *sum, ceilings, options))
         .collect();
-    let memory = options.memory.to_lowercase();
-    give_places(calls, ceilings, &memory, &mut out);
+    let levels: Vec<&'static str> = options.levels().collect();
+    give_places(calls, ceilings, &levels, &mut out);
     out
 }
 
@@ -93,13 +97,13 @@ fn point(texts: &Texts, label: Label, sum: Sum, ceilings: &Ceilings, options: &O
         )),
         _ => Ok(None),
     };
-    let memory = options.memory.to_lowercase();
+    let memory = options.levels().next().unwrap_or("dram");
     let mut choice = instruction_set.and_then(|instruction_set| {
         ceilings.choose(&Need {
             device: &device,
             instruction_set,
             precision: &precision,
-            memory: &memory,
+            memory,
         })
     });
     if let Ok(choice) = &mut choice {
@@ -119,6 +123,8 @@ fn point(texts: &Texts, label: Label, sum: Sum, ceilings: &Ceilings, options: &O
         sum,
         achieved: None,
         precision,
+        memory,
+        is_memory_inferred: false,
         choice,
         place: None,
         reason: None,
@@ -152,9 +158,16 @@ pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
         );
         format!("{above} of {of} {lie} above the roof")
     });
+    let of_memory = point.is_memory_inferred.then(|| {
+        format!(
+            "it is faster than memory farther away allows, so {} is taken for its level: part of its bytes may come from there",
+            point.memory
+        )
+    });
     let all: Vec<String> = doubt_of_ceiling(point, ceilings)
         .into_iter()
         .chain(of_calls)
+        .chain(of_memory)
         .collect();
     (!all.is_empty()).then(|| all.join("; "))
 }

@@ -81,11 +81,10 @@ pub fn emit(
     let rates = rates::rates(sums);
     let excluded = not_measurable::rows(sums, &points);
 
-    let memory = options.memory.to_lowercase();
     let ordered = tables::in_order(&points, texts);
     let operators = Operators::read(run)?;
     run.emit(tables::summary(&summary, &operators))?;
-    let own = point_rows::of_points(&ordered, &limits, texts, &memory);
+    let own = point_rows::of_points(&ordered, &limits, texts);
     let all = point_rows::merged(own, point_rows::of_operators(&operators.shapes));
     run.emit(point_rows::table(&all))?;
     run.emit(tables::bricks(&summary, texts))?;
@@ -105,7 +104,7 @@ pub fn emit(
     if let Some(finding) = findings::backend_finding(&compared) {
         run.finding(finding)?;
     }
-    let wider = wider_sets::wider_sets(&ordered, texts, &limits, &memory);
+    let wider = wider_sets::wider_sets(&ordered, texts, &limits);
     if let Some(finding) = wider_sets::finding(&wider, texts) {
         run.emit(wider_sets::table(&wider, texts))?;
         run.finding(finding)?;

@@ -24,12 +24,7 @@ pub struct Wider<'a> {
 }
 
 /// Points that a wider set has a higher roof for, in their order.
-pub fn wider_sets<'a>(
-    points: &[&'a Point],
-    texts: &Texts,
-    ceilings: &Ceilings,
-    memory: &str,
-) -> Vec<Wider<'a>> {
+pub fn wider_sets<'a>(points: &[&'a Point], texts: &Texts, ceilings: &Ceilings) -> Vec<Wider<'a>> {
     let wider = |point: &&'a Point| {
         let (own_place, choice) = (point.sound()?, point.choice.as_ref().ok()?);
         let Backend::Cpu(own) = backend(texts.text(point.label.backend?)) else {
@@ -41,7 +36,7 @@ pub fn wider_sets<'a>(
                 device: &point.device,
                 instruction_set: Some(set),
                 precision: &point.precision,
-                memory,
+                memory: point.memory,
             };
             Some((*set, ceilings.choose(&need).ok()?))
         })?;

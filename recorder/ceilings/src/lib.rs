@@ -55,4 +55,4 @@ pub use machine::Machine;
 pub use measure::{Progress, measure};
 pub use previous::{AGREEMENT, disagree};
 pub use repeat::Effort;
-pub use request::CeilingRequest;
+pub use request::{CeilingRequest, Telling};

@@ -2,7 +2,7 @@
 
 use trueno_format::{CeilingSource, RecordedCeilings};
 
-use super::{CacheError, CeilingCache, CpuCeilings, Effort, Machine, measure};
+use super::{CacheError, CeilingCache, CpuCeilings, Effort, Machine, Progress, measure};
 
 /// Choice of ceilings for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,12 +15,25 @@ pub enum CeilingRequest {
     Measured,
 }
 
+/// A choice of ceilings that tells how far their measurement is; see [`CeilingRequest::telling`].
+#[derive(Clone, Copy, Debug)]
+pub struct Telling {
+    request: CeilingRequest,
+    tell: fn(Progress<'_>),
+}
+
 impl CeilingRequest {
+    /// The same; where something is measured, `tell` hears of each step before it, on the thread that makes the run.
+    pub fn telling(self, tell: fn(Progress<'_>)) -> Telling {
+        let request = self;
+        Telling { request, tell }
+    }
+
     /// The ceilings asked for; measured before the run begins.
-    fn ceilings(self) -> Result<CpuCeilings, CacheError> {
+    fn ceilings(self, tell: fn(Progress<'_>)) -> Result<CpuCeilings, CacheError> {
         let machine = Machine::here();
         let cache = CeilingCache::for_user(&machine);
-        let anew = || measure(&Effort::default(), |_| {});
+        let anew = || measure(&Effort::default(), tell);
         match (self, cache) {
             (Self::Cached, cache) => cache?.load(&machine),
             (Self::CachedOrMeasured, Ok(cache)) => Ok(cache.load_or(&machine, anew).0),
@@ -40,7 +53,13 @@ impl CeilingRequest {
 
 impl CeilingSource for CeilingRequest {
     fn recorded(&self) -> RecordedCeilings {
-        match self.ceilings() {
+        self.telling(|_| {}).recorded()
+    }
+}
+
+impl CeilingSource for Telling {
+    fn recorded(&self) -> RecordedCeilings {
+        match self.request.ceilings(self.tell) {
             Ok(found) => found.recorded(),
             Err(problem) => RecordedCeilings {
                 ceilings: Vec::new(),

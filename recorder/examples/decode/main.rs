@@ -49,9 +49,10 @@ use decoder::generate::{Generated, generate};
 use decoder::probe::{Exp, Probe};
 use options::Options;
 use std::error::Error;
+use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 use std::time::Duration;
-use trueno_ceilings::CeilingRequest;
+use trueno_ceilings::{CeilingRequest, Progress};
 use trueno_recorder::{Overflow, Recorder};
 
 fn main() -> ExitCode {
@@ -109,13 +110,23 @@ fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
         // The prompt's tiles come faster than a busy machine's writer may run.
         .overflow(Overflow::Grow)
         .label(&label);
-    Ok(if options.peaks {
-        builder
-            .ceilings(CeilingRequest::CachedOrMeasured)
-            .create()?
-    } else {
-        builder.create()?
-    })
+    if !options.peaks {
+        return Ok(builder.create()?);
+    }
+    let peaks = CeilingRequest::CachedOrMeasured.telling(tell);
+    let recorder = builder.ceilings(peaks).create()?;
+    if stderr().is_terminal() {
+        eprint!("\r\x1b[K");
+    }
+    Ok(recorder)
+}
+
+/// Shows how far the measurement of this machine is: once, and for some seconds.
+fn tell(progress: Progress<'_>) {
+    if stderr().is_terminal() {
+        let Progress { done, all, now } = progress;
+        eprint!("\r\x1b[Kmeasuring this machine, once: {done} of {all}, {now}");
+    }
 }
 
 /// The options that shape the numbers, kept in the run.

@@ -212,12 +212,17 @@ pub fn place(work: &Work, roof: &Roof) -> Result<Place, Reason> {
 /// So far above, a ceiling is more likely too low than the work stated wrongly.
 const JUST_ABOVE: f64 = 0.1;
 
+/// Tells whether work is faster than a roof by more than ceilings of one machine differ.
+pub fn is_clearly_above(work: &Work, roof: &Roof) -> bool {
+    place(work, roof).is_ok_and(|place| place.efficiency > 1.0 + JUST_ABOVE)
+}
+
 /// The likely reason why work seems to be faster than the machine, from the ceiling that it passed.
 pub fn why_above(work: &Work, roof: &Roof, faster_memory: Option<(&str, f64)>) -> String {
     let Ok(found) = achieved(work) else {
         return String::new();
     };
-    if place(work, roof).is_ok_and(|place| place.efficiency <= 1.0 + JUST_ABOVE) {
+    if !is_clearly_above(work, roof) {
         return "just above its ceiling, which was measured too low: at a lower clock, or beside other work (measure it again)"
             .to_owned();
     }

@@ -225,17 +225,46 @@ fn above_the_roof_is_flagged_and_never_clamped() {
         ..good()
     });
     run.ceilings.push(ceiling("bandwidth", "l2", 50e9));
-    let out = run.analyse();
+    let out = run.analyse_with(r#"{"memory": "dram"}"#);
     let reason = lines(out.table("points"), &["reason"]);
     assert!(reason[0].contains("not faster than l2"), "{reason:?}");
+    let columns = ["memory", "efficiency_share", "is_valid", "doubt"];
     let out = run.analyse_with(r#"{"memory": "l2"}"#);
     assert_eq!(
-        lines(
-            out.table("points"),
-            &["memory", "efficiency_share", "is_valid"]
-        ),
-        ["l2 | 0.5 | true"]
+        lines(out.table("points"), &columns),
+        ["l2 | 0.5 | true | -"]
     );
+    let out = run.analyse();
+    let found = lines(out.table("points"), &columns);
+    assert!(
+        found[0].starts_with("l2 | 0.5 | true | it is faster than memory farther away allows"),
+        "{found:?}"
+    );
+    assert!(out.finding("above_the_roof").is_none());
+}
+
+/// Bytes at a rate between those of two levels lay in the nearer one; just above the farther one, nobody can tell.
+#[test]
+fn the_level_of_memory_is_the_farthest_that_is_fast_enough() {
+    // Of a call of 1000 bytes: 10, 50 and 200 GB/s take 100, 20 and 5 ns.
+    for (dur_ns, expected) in [
+        (200, "dram | 0.5 | true"),
+        (95, "dram | 1.053 | false"),
+        (50, "l3 | 0.4 | true"),
+        (25, "l3 | 0.8 | true"),
+        (19, "l3 | 1.053 | false"),
+        (10, "l2 | 0.5 | true"),
+        // Faster than all of them.
+        (2, "dram | 50 | false"),
+    ] {
+        let mut run = calls(&[dur_ns; 3]);
+        run.ceilings.push(ceiling("bandwidth", "l2", 200e9));
+        // The arithmetic is no bound here.
+        run.ceilings.push(ceiling("compute", "avx2 fma", 1e15));
+        let columns = ["memory", "efficiency_share", "is_valid"];
+        let out = run.analyse();
+        assert_eq!(lines(out.table("points"), &columns), [expected], "{dur_ns}");
+    }
 }
 
 #[test]
@@ -243,7 +272,10 @@ fn wrong_options_say_what_there_is() {
     let inputs = || fixture(good());
     let failed = std::panic::catch_unwind(|| inputs().analyse_with(r#"{"memory": "ram"}"#));
     let text = *failed.unwrap_err().downcast::<String>().unwrap();
-    assert!(text.contains("expected one of l1, l2, l3, dram"), "{text}");
+    assert!(
+        text.contains("expected one of auto, l1, l2, l3, dram"),
+        "{text}"
+    );
 }
 
 #[test]
