@@ -123,6 +123,25 @@ impl BrickPlace {
     pub fn id(self) -> u64 {
         row_id(self.thread, self.seq)
     }
+
+    /// Names the row, for its attributes.
+    pub fn span(self) -> SpanId {
+        SpanId::with_context(self.id(), Context::default())
+    }
+}
+
+/// Closes a row that was open for a moment.
+struct Reopened<'r> {
+    rec: &'r Recorder,
+    seq: Option<u32>,
+}
+
+impl Drop for Reopened<'_> {
+    fn drop(&mut self) {
+        if let Some(seq) = self.seq {
+            self.rec.with_lane(|lane| lane.close(seq));
+        }
+    }
 }
 
 /// The scope and the layer around a row.
@@ -183,6 +202,7 @@ pub struct Brick {
     pub end: Moment,
     pub enclosing: Enclosing,
     pub elements: Option<u64>,
+    pub flops: Option<u64>,
     pub read_bytes: Option<u64>,
     pub written_bytes: Option<u64>,
 }
@@ -197,6 +217,7 @@ impl Brick {
             end,
             enclosing: Enclosing::default(),
             elements: None,
+            flops: None,
             read_bytes: None,
             written_bytes: None,
         }
@@ -253,7 +274,12 @@ impl Recorder {
     /// Writes a row of `bricks`.
     pub fn finished_brick(&self, place: BrickPlace, brick: &Brick) {
         let mut work = Work::default();
-        let given = [brick.elements, None, brick.read_bytes, brick.written_bytes];
+        let given = [
+            brick.elements,
+            brick.flops,
+            brick.read_bytes,
+            brick.written_bytes,
+        ];
         for (at, value) in given.into_iter().enumerate() {
             if let Some(value) = value {
                 work.set(at, value);
@@ -348,6 +374,17 @@ impl Recorder {
             lane.push(TableId::Tiles, record);
             Some(())
         });
+    }
+
+    /// Runs `record`, whose rows lie in the one of `place` as if that were open, where it is of the calling thread.
+    pub fn within<R>(&self, place: BrickPlace, record: impl FnOnce(&Self) -> R) -> R {
+        let open = |lane: &mut Lane| {
+            let own = lane.thread().index == place.thread;
+            own.then(|| lane.reopen(place.seq))
+        };
+        let seq = on_lane(self, TableId::Bricks, open).map(|()| place.seq);
+        let _reopened = Reopened { rec: self, seq };
+        record(self)
     }
 
     /// Names the scope around a row, for [`Recorder::checksum_of`].

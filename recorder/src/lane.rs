@@ -177,6 +177,11 @@ impl Lane {
         Some(seq)
     }
 
+    /// Opens a brick again that has its number; it is closed again, and recorded by other means.
+    pub fn reopen(&mut self, seq: u32) {
+        self.open.push(seq, Class::Brick);
+    }
+
     /// Opens a row that is no label; `None`: only [`Lane::open`] can.
     #[inline(always)]
     pub fn open_quickly(&mut self, class: Class) -> Option<u32> {

@@ -1,0 +1,225 @@
+//! The run that profilers record to, and the operations that are open in it.
+
+use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
+use std::panic::Location;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use parking_lot::Mutex;
+use trueno_recorder::finished::{Brick, BrickPlace, Enclosing, Moment, Site};
+use trueno_recorder::{Error, Name, Recorder, Summary};
+
+/// Names the directory of the run that profilers made by `new` record to.
+const RUN_VARIABLE: &str = "TRUENO_RUN";
+
+/// The calling thread's number: 1 for the first that asks.
+pub fn thread_number() -> u64 {
+    static THREADS: AtomicU64 = AtomicU64::new(0);
+    thread_local! {
+        static NUMBER: Cell<u64> = const { Cell::new(0) };
+    }
+    if NUMBER.get() == 0 {
+        NUMBER.set(THREADS.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+    NUMBER.get()
+}
+
+/// Rows that have begun, by thread, the innermost last.
+type OpenRows = HashMap<u64, Vec<(BrickPlace, Name)>>;
+
+#[derive(Debug)]
+struct Shared {
+    rec: Recorder,
+    open: Mutex<OpenRows>,
+    stops_without_start: AtomicU64,
+    unmatched_free_bytes: AtomicU64,
+    /// Operations whose FLOPs were refused.
+    refused: Mutex<BTreeSet<String>>,
+}
+
+/// A run, and what is open in it: profilers of one run share it.
+#[derive(Clone, Debug)]
+pub struct Session(Arc<Shared>);
+
+/// An operation that has begun.
+#[derive(Debug)]
+pub struct Interval {
+    pub thread: u64,
+    pub start: Moment,
+    name: Name,
+    location: &'static Location<'static>,
+    /// `None`: there is no run.
+    pub place: Option<BrickPlace>,
+}
+
+/// What an operation is declared to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    pub flops: Option<f64>,
+    pub bytes: Option<usize>,
+}
+
+impl Session {
+    pub fn new(rec: Recorder) -> Self {
+        Self(Arc::new(Shared {
+            rec,
+            open: Mutex::default(),
+            stops_without_start: AtomicU64::new(0),
+            unmatched_free_bytes: AtomicU64::new(0),
+            refused: Mutex::default(),
+        }))
+    }
+
+    /// The one of the process. Its run ends with the process: profilers of statics are never dropped.
+    pub fn of_process() -> Self {
+        let make = || match std::env::var_os(RUN_VARIABLE).filter(|path| !path.is_empty()) {
+            None => Self::new(Recorder::disabled()),
+            Some(path) => match Recorder::create(path) {
+                Ok(rec) => {
+                    // SAFETY: a function that takes nothing and does not unwind.
+                    unsafe { libc::atexit(at_exit) };
+                    Self::new(rec)
+                }
+                Err(error) => {
+                    eprintln!("trueno-recorder: {RUN_VARIABLE}: {error}");
+                    Self::new(Recorder::disabled())
+                }
+            },
+        };
+        PROCESS.get_or_init(make).clone()
+    }
+
+    pub fn rec(&self) -> &Recorder {
+        &self.0.rec
+    }
+
+    pub fn now(&self) -> Moment {
+        Moment::now(&self.0.rec)
+    }
+
+    pub fn begin(&self, name: &str, location: &'static Location<'static>) -> Interval {
+        let (thread, name) = (thread_number(), Name::new(name));
+        let place = BrickPlace::take(&self.0.rec);
+        if let Some(place) = place {
+            let mut open = self.0.open.lock();
+            open.entry(thread).or_default().push((place, name));
+        }
+        Interval {
+            thread,
+            start: self.now(),
+            name,
+            location,
+            place,
+        }
+    }
+
+    /// Ends an operation, on any thread, and records it; what is still open around it is its parent.
+    pub fn end(&self, interval: &Interval, work: Work) -> Moment {
+        let end = self.now();
+        let parent = self.forget(interval);
+        let rec = &self.0.rec;
+        if let Some(place) = interval.place {
+            let site = Site::at(interval.name, interval.location);
+            let brick = Brick {
+                enclosing: Enclosing {
+                    parent,
+                    layer: None,
+                },
+                flops: work.flops.map(|flops| flops.round() as u64),
+                ..Brick::new(site, interval.start, end)
+            };
+            if let Some(bytes) = work.bytes {
+                rec.attribute(place.span(), "bytes_processed", bytes);
+            }
+            rec.finished_brick(place, &brick);
+        }
+        end
+    }
+
+    /// Takes an operation from those that are open; the id of the row around it, 0: none.
+    pub fn forget(&self, interval: &Interval) -> u64 {
+        let Some(place) = interval.place else {
+            return 0;
+        };
+        let mut open = self.0.open.lock();
+        let Some(rows) = open.get_mut(&interval.thread) else {
+            return 0;
+        };
+        let at = rows.iter().rposition(|(row, _)| row.id() == place.id());
+        let around = at.and_then(|at| {
+            rows.remove(at);
+            Some(rows[at.checked_sub(1)?].0.id())
+        });
+        if rows.is_empty() {
+            open.remove(&interval.thread);
+        }
+        around.unwrap_or(0)
+    }
+
+    /// Records under the operation that is open on the calling thread.
+    pub fn record(&self, record: impl FnOnce(&Recorder)) {
+        let rec = &self.0.rec;
+        let innermost = || {
+            let open = self.0.open.lock();
+            open.get(&thread_number())?.last().map(|(place, _)| *place)
+        };
+        match innermost() {
+            _ if !rec.is_enabled() => {}
+            Some(place) => rec.within(place, record),
+            None => record(rec),
+        }
+    }
+
+    /// FLOPs that are a count; `None`, and a line in `run.json`, for what cannot be one.
+    pub fn counted_flops(&self, name: &str, flops: f64) -> Option<f64> {
+        let counts = flops >= 0.0 && flops < u64::MAX as f64;
+        if !counts && self.0.refused.lock().insert(name.to_owned()) {
+            let problem = format!("{name}: {flops} FLOPs are no count, and were left out");
+            self.0.rec.problem(problem);
+        }
+        counts.then_some(flops)
+    }
+
+    pub fn stop_without_start(&self) {
+        let count = &self.0.stops_without_start;
+        let stops = count.fetch_add(1, Ordering::Relaxed) + 1;
+        self.0.rec.value("compat.stops_without_start", stops);
+    }
+
+    pub fn unmatched_free(&self, bytes: usize) {
+        let count = &self.0.unmatched_free_bytes;
+        let sum = count.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
+        self.0.rec.value("compat.unmatched_free_bytes", sum);
+    }
+
+    pub fn finish(&self) -> Result<Summary, Error> {
+        let open: Vec<_> = self
+            .0
+            .open
+            .lock()
+            .drain()
+            .flat_map(|(_, rows)| rows)
+            .collect();
+        if let Some((_, name)) = open.first() {
+            let others = match open.len() - 1 {
+                0 => String::new(),
+                others => format!(" and {others} more"),
+            };
+            let name = name.as_str();
+            let problem = format!("{name}{others}: started, and not stopped: not recorded");
+            self.0.rec.problem(problem);
+        }
+        self.0.rec.finish()
+    }
+}
+
+static PROCESS: OnceLock<Session> = OnceLock::new();
+
+extern "C" fn at_exit() {
+    // A forked child has no part in the run.
+    match PROCESS.get().map(Session::finish) {
+        None | Some(Ok(_) | Err(Error::Forked { .. })) => {}
+        Some(Err(error)) => eprintln!("trueno-recorder: {error}"),
+    }
+}
