@@ -194,23 +194,31 @@ impl Session {
     }
 
     pub fn finish(&self) -> Result<Summary, Error> {
-        let open: Vec<_> = self
-            .0
-            .open
-            .lock()
-            .drain()
-            .flat_map(|(_, rows)| rows)
-            .collect();
-        if let Some((_, name)) = open.first() {
-            let others = match open.len() - 1 {
+        self.0.name_open();
+        self.0.rec.finish()
+    }
+}
+
+impl Shared {
+    /// Says in `run.json` what is still open: it will not be recorded.
+    fn name_open(&self) {
+        let mut open = self.open.lock();
+        let rows: Vec<_> = open.drain().flat_map(|(_, rows)| rows).collect();
+        if let Some((_, name)) = rows.iter().min_by_key(|(place, _)| place.id()) {
+            let others = match rows.len() - 1 {
                 0 => String::new(),
                 others => format!(" and {others} more"),
             };
             let name = name.as_str();
             let problem = format!("{name}{others}: started, and not stopped: not recorded");
-            self.0.rec.problem(problem);
+            self.rec.problem(problem);
         }
-        self.0.rec.finish()
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.name_open();
     }
 }
 
