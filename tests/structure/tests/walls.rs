@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 28] = [
+const MAY_USE: [(&str, &[&str]); 29] = [
     ("trueno-format", &[]),
     (
         "trueno-recorder",
@@ -14,6 +14,7 @@ const MAY_USE: [(&str, &[&str]); 28] = [
     ("trueno-recorder-macros", &[]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
     ("trueno-brick-profiler", &["trueno-recorder"]),
+    ("trueno-axonml-profile", &["trueno-recorder"]),
     ("trueno-cupti", &[]),
     ("trueno-inject", &["trueno-cupti"]),
     (
@@ -158,6 +159,7 @@ fn crates_use_only_those_below_them() {
 #[test]
 fn the_light_crates_link_no_query_engine() {
     let light = [
+        "trueno-axonml-profile",
         "trueno-recorder",
         "trueno-import",
         "trueno-render",
