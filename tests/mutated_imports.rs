@@ -47,6 +47,14 @@ const RENACER: &str = r#"{"version": "0.6.2", "format": "renacer-json-v1", "sysc
 "summary": {"total_syscalls": 2, "total_time_us": 30, "exit_code": 0}}
 "#;
 
+const AXONML: &str = r#"[
+{"name": "step", "event_type": "Start", "timestamp_ns": 1000, "thread_id": 7, "metadata": "batch 32"},
+{"name": "Softmax", "event_type": "Start", "timestamp_ns": 1200, "thread_id": 7, "metadata": null},
+{"name": "flushed", "event_type": "Instant", "timestamp_ns": 1300, "thread_id": 8, "metadata": null},
+{"name": "Softmax", "event_type": "End", "timestamp_ns": 1500, "thread_id": 7, "metadata": null},
+{"name": "step", "event_type": "End", "timestamp_ns": 1900, "thread_id": 7, "metadata": null}]
+"#;
+
 const NSYS: &str = "PRAGMA page_size = 1024;
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (5, 'saxpy'), (8, 'layer');
@@ -79,6 +87,7 @@ fn originals() -> Vec<(&'static str, Vec<u8>)> {
         ("ncu.csv", NCU.into()),
         ("strace.txt", STRACE.into()),
         ("renacer.json", RENACER.into()),
+        ("axonml.json", AXONML.into()),
         ("nsys.sqlite", fs::read(database).expect("a file")),
         ("own.json", fs::read(exported).expect("a file")),
     ]

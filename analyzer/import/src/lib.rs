@@ -6,6 +6,7 @@
 
 #![warn(missing_docs)]
 
+pub mod axonml;
 pub mod chrome;
 pub mod cuda;
 mod error;

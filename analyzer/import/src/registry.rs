@@ -6,10 +6,11 @@ use std::path::Path;
 
 use crate::importer::{Head, Importer};
 use crate::source::Source;
-use crate::{Error, Options, chrome, ncu, nsys, perf_script, renacer, strace};
+use crate::{Error, Options, axonml, chrome, ncu, nsys, perf_script, renacer, strace};
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 6] = [
+pub const IMPORTERS: [&dyn Importer; 7] = [
+    &axonml::Axonml,
     &chrome::Kineto,
     &nsys::NsysSqlite,
     &ncu::NcuCsv,
@@ -105,6 +106,14 @@ mod tests {
             (
                 "41 1.000000 write(1, \"a 7 1.000000: 9 cycles: \", 9) = 9 <0.000001>\n",
                 Some("strace"),
+            ),
+            (
+                "[\n  {\n    \"name\": \"a\", \"event_type\": \"Start\", \"timestamp_ns\": 1",
+                Some("axonml"),
+            ),
+            (
+                "{\"title\": \"a\", \"total_duration_secs\": 1.0",
+                Some("axonml"),
             ),
             ("hello (world)", None),
             ("\0\0\0", None),

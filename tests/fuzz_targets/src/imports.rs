@@ -10,6 +10,7 @@ use tempfile::TempDir;
 use trueno_format::journal::chunk_hash;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
+use trueno_import::axonml::Axonml;
 use trueno_import::chrome::Kineto;
 use trueno_import::nsys::NsysSqlite;
 use trueno_import::perf_script::PerfScript;
@@ -169,6 +170,26 @@ pub fn renacer(bytes: &[u8]) -> bool {
             let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
             let rows = kept("calls") + kept("annotations");
             assert!(rows >= read, "{rows} rows of {read} calls");
+        }
+        result
+    })
+}
+
+/// JSON of axonml-profile: each event is a row, a part of one, or counted; each sum is a row.
+pub fn axonml(bytes: &[u8]) -> bool {
+    let partial = Options {
+        partial: true,
+        ..Options::default()
+    };
+    imported(bytes, |file, into, notes| {
+        let result = Axonml.import(file, &partial, into, notes, &mut |_| ());
+        if result.is_ok() {
+            let read: u64 = notes.read.values().sum();
+            let left_out: u64 = notes.left_out.values().sum();
+            let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+            let rows = kept("annotations") + kept("counters");
+            assert!(rows + kept("bricks") + left_out <= read, "rows");
+            assert!(rows + 2 * kept("bricks") + 2 * left_out >= read, "events");
         }
         result
     })

@@ -84,6 +84,10 @@ pub const TARGETS: &[Target] = &[
         run: imports::renacer,
     },
     Target {
+        name: "axonml",
+        run: imports::axonml,
+    },
+    Target {
         name: "perf_script",
         run: imports::perf_script,
     },

@@ -1,0 +1,99 @@
+//! JSON of `axonml-profile`: a timeline (`TimelineProfiler::to_json`), or a report (`ProfileReport::export`).
+//!
+//! A timeline has times. An end belongs to the latest start of its name on its own thread; the two are a row of
+//! `bricks`, and lie in what is still open there when they end. All other events are instants. Events are read one by
+//! one; starts are held until their ends come.
+//!
+//! A report has sums only: they are counters at its end, and the run says so. Its percentages and bottlenecks are not
+//! taken over: shares are of a sum in which operations that lie in others count twice.
+//!
+//! Its Chrome traces are read as any other: [`chrome`](crate::chrome).
+
+mod report;
+mod timeline;
+
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+
+/// JSON of axonml-profile.
+pub struct Axonml;
+
+/// The text of a JSON value that begins so, behind these tokens.
+fn behind<'t>(text: &'t str, tokens: &[&str]) -> Option<&'t str> {
+    let rest = |text: &'t str, token: &&str| text.trim_start().strip_prefix(*token);
+    tokens.iter().try_fold(text, rest)
+}
+
+fn is_timeline(text: &str) -> bool {
+    let event = behind(text, &["[", "{", "\"name\"", ":"]);
+    event.is_some_and(|event| {
+        let has = |key| event.contains(key);
+        has("\"event_type\"") && has("\"timestamp_ns\"") && !has("\"ph\"")
+    })
+}
+
+fn is_report(text: &str) -> bool {
+    let members = behind(text, &["{", "\"title\"", ":"]);
+    members.is_some_and(|members| members.contains("\"total_duration_secs\""))
+}
+
+impl Importer for Axonml {
+    fn name(&self) -> &'static str {
+        "axonml"
+    }
+
+    fn description(&self) -> &'static str {
+        "JSON of axonml-profile: a timeline, or a report"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        is_timeline(head.text()) || is_report(head.text())
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let first = first_byte(path, options)?;
+        let mut source = Source::open(path, options, progress)?;
+        match first {
+            Some(b'[') => timeline::read(path, &mut source, options.partial, into, notes).map(Some),
+            Some(b'{') => report::read(path, &mut source, into, notes),
+            _ => Err(Error::Format {
+                path: path.to_owned(),
+                problem: "expected JSON of axonml-profile: an array of events, or a report"
+                    .to_owned(),
+            }),
+        }
+    }
+}
+
+/// The first byte that is no space.
+fn first_byte(path: &Path, options: &Options) -> Result<Option<u8>, Error> {
+    let mut nothing = |_| ();
+    let source = Source::open(path, options, &mut nothing)?;
+    let mut bytes = std::io::Read::bytes(std::io::BufReader::new(source));
+    let first = bytes.find(|byte| !matches!(byte, Ok(byte) if byte.is_ascii_whitespace()));
+    let first = first.transpose();
+    first.map_err(|error| Error::io(path, "read it", error))
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        place: format!("line {}", error.line()),
+        problem: format!("expected JSON of axonml-profile: {error}; export it again"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,112 @@
+//! Reports: sums, as counters at the end.
+
+use std::io::{BufReader, Read};
+use std::path::Path;
+
+use serde::Deserialize;
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::CounterRow;
+
+use super::damaged;
+use crate::{Error, Notes};
+
+const SUMS_ONLY: &str = "a report of axonml-profile: sums of the whole run, as counters at its end; when what ran is not \
+                         in it (hint: export the timeline, TimelineProfiler::to_json)";
+
+#[derive(Debug, Deserialize)]
+struct Report {
+    total_duration_secs: f64,
+    memory: Option<Memory>,
+    compute: Option<Compute>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Memory {
+    current_usage: Option<u64>,
+    peak_usage: Option<u64>,
+    total_allocated: Option<u64>,
+    total_freed: Option<u64>,
+    allocation_count: Option<u64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Compute {
+    operation_count: Option<u64>,
+    #[serde(default)]
+    top_operations: Vec<Operation>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Operation {
+    name: String,
+    total_time_ns: Option<u64>,
+    call_count: Option<u64>,
+    avg_time_ns: Option<u64>,
+}
+
+/// Reads a report; gives the length that it states.
+pub fn read(
+    path: &Path,
+    source: impl Read,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    let report: Report =
+        serde_json::from_reader(BufReader::new(source)).map_err(|error| damaged(path, &error))?;
+    let wall_ns = report.total_duration_secs * 1e9;
+    let wall_ns = (wall_ns >= 0.0 && wall_ns < i64::MAX as f64).then_some(wall_ns as i64);
+    if wall_ns.is_none() {
+        notes.warn("its duration is no time: the run has no length");
+    }
+    let time_ns = wall_ns.unwrap_or(0);
+    let mut add = |name: String, value: Option<u64>, unit: &str| {
+        let Some(value) = value else {
+            return Ok(());
+        };
+        notes.read("sum");
+        let row = CounterRow {
+            time_ns,
+            name: into.text(&name),
+            value: value as f64,
+            unit: Some(into.text(unit)),
+            source: into.text("computed"),
+            ..CounterRow::default()
+        };
+        notes.add(into, &row)
+    };
+    if let Some(memory) = report.memory {
+        for (name, value, unit) in [
+            ("current_usage", memory.current_usage, "byte"),
+            ("peak_usage", memory.peak_usage, "byte"),
+            ("total_allocated", memory.total_allocated, "byte"),
+            ("total_freed", memory.total_freed, "byte"),
+            ("allocation_count", memory.allocation_count, "allocations"),
+        ] {
+            add(format!("sum: memory {name}"), value, unit)?;
+        }
+    }
+    if let Some(compute) = report.compute {
+        let listed = compute.top_operations.len() as u64;
+        let all = compute.operation_count;
+        for operation in compute.top_operations {
+            let name = operation.name;
+            add(
+                format!("sum: {name} total_time"),
+                operation.total_time_ns,
+                "ns",
+            )?;
+            add(format!("sum: {name} calls"), operation.call_count, "calls")?;
+            add(format!("sum: {name} avg_time"), operation.avg_time_ns, "ns")?;
+        }
+        if let Some(others) = all
+            .and_then(|all| all.checked_sub(listed))
+            .filter(|n| *n > 0)
+        {
+            let text = format!("{others} operations are not in the report, which lists {listed}");
+            notes.warn(text);
+        }
+    }
+    notes.warn(SUMS_ONLY);
+    into.run().problems.push(SUMS_ONLY.to_owned());
+    Ok(wall_ns)
+}
