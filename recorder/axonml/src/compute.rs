@@ -159,6 +159,7 @@ impl ComputeProfiler {
 
     /// Forgets what is open: it is not recorded.
     pub(crate) fn forget_open(&mut self) {
+        self.busy_ns = self.busy_ns();
         for (_, thread) in self.threads.drain() {
             for active in thread.active {
                 self.session.forget(&active.interval);

@@ -31,6 +31,8 @@ type OpenRows = HashMap<u64, Vec<(BrickPlace, Name)>>;
 #[derive(Debug)]
 struct Shared {
     rec: Recorder,
+    /// The process that made it.
+    process: u32,
     open: Mutex<OpenRows>,
     stops_without_start: AtomicU64,
     unmatched_free_bytes: AtomicU64,
@@ -64,6 +66,7 @@ impl Session {
     pub fn new(rec: Recorder) -> Self {
         Self(Arc::new(Shared {
             rec,
+            process: std::process::id(),
             open: Mutex::default(),
             stops_without_start: AtomicU64::new(0),
             unmatched_free_bytes: AtomicU64::new(0),
@@ -225,9 +228,9 @@ impl Drop for Shared {
 static PROCESS: OnceLock<Session> = OnceLock::new();
 
 extern "C" fn at_exit() {
-    // A forked child has no part in the run.
-    match PROCESS.get().map(Session::finish) {
-        None | Some(Ok(_) | Err(Error::Forked { .. })) => {}
-        Some(Err(error)) => eprintln!("trueno-recorder: {error}"),
+    // A forked child has no part in the run, and what another thread had locked stays so in it.
+    let mine = |session: &&Session| session.0.process == std::process::id();
+    if let Some(Err(error)) = PROCESS.get().filter(mine).map(Session::finish) {
+        eprintln!("trueno-recorder: {error}");
     }
 }

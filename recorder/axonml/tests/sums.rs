@@ -66,6 +66,12 @@ fn shares_are_of_the_time_that_passed_however_deep_operations_lie() {
         found(&profiler.analyze_bottlenecks()),
         found(&report.bottlenecks)
     );
+    profiler.start("cut off");
+    profiler.start("inner");
+    profiler.stop("inner");
+    profiler.set_enabled(false);
+    let rest = profiler.summary().compute.total_time_ns - outer;
+    assert!(rest > 0, "what ran inside lies in time that passed");
     profiler.reset();
     assert_eq!(profiler.summary().compute.operation_count, 0);
     assert_eq!(profiler.timeline.read().event_count(), 0);
