@@ -32,7 +32,7 @@ pub enum BottleneckType {
     LoadImbalance,
 }
 
-/// How much a bottleneck matters, by the original's thresholds.
+/// Weight of a bottleneck, by the original's thresholds.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub enum Severity {
@@ -58,13 +58,13 @@ impl Severity {
 pub struct Bottleneck {
     /// Its kind.
     pub bottleneck_type: BottleneckType,
-    /// How much it matters.
+    /// Its weight.
     pub severity: Severity,
     /// The operation, or the name of the memory.
     pub name: String,
-    /// What was found.
+    /// The finding in words.
     pub description: String,
-    /// What may help.
+    /// A remedy that may help.
     pub suggestion: String,
     /// The figures behind it.
     pub metrics: HashMap<String, f64>,
@@ -81,7 +81,7 @@ pub struct AnalyzerConfig {
     pub memory_hotspot_threshold_pct: f64,
     /// 10^9 floating-point operations a second below which there are few.
     pub min_gflops_threshold: f64,
-    /// Whether to look for memory that is not given back.
+    /// Look for memory that is not given back.
     pub check_memory_leaks: bool,
 }
 

@@ -17,7 +17,7 @@ pub use stats::OperationStats;
 pub struct ProfiledOp {
     /// The operation.
     pub name: String,
-    /// When it began.
+    /// Its beginning.
     pub start: Instant,
     /// Declared floating-point operations.
     pub flops: Option<f64>,
@@ -32,7 +32,7 @@ struct Active {
     work: Work,
 }
 
-/// What a thread has open, the innermost last.
+/// Operations that a thread has open, the innermost last.
 #[derive(Debug)]
 struct Thread {
     active: Vec<Active>,

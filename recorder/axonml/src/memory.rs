@@ -10,13 +10,13 @@ use crate::session::Session;
 /// Memory that was taken.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct AllocationRecord {
-    /// What for.
+    /// Its purpose.
     pub name: String,
     /// Bytes, less what was given back of them.
     pub size: usize,
     /// Microseconds since the profiler was made or reset.
     pub timestamp: u64,
-    /// Whether all of it was given back.
+    /// All of it was given back.
     pub freed: bool,
 }
 
@@ -31,9 +31,9 @@ pub struct MemoryStats {
     pub total_allocated: usize,
     /// Bytes given back of them.
     pub total_freed: usize,
-    /// How often some were taken.
+    /// Times that some were taken.
     pub allocation_count: usize,
-    /// How often some were given back.
+    /// Times that some were given back.
     pub deallocation_count: usize,
     /// Bytes that are taken now, by name; names with none are not there.
     pub per_name_usage: HashMap<String, usize>,
@@ -44,7 +44,7 @@ pub struct MemoryStats {
 pub struct MemoryProfiler {
     session: Session,
     origin: Moment,
-    /// What is taken, the oldest first.
+    /// Memory that is taken, the oldest first.
     live: BTreeMap<String, VecDeque<AllocationRecord>>,
     /// All but what it says by name.
     sums: MemoryStats,
@@ -150,7 +150,7 @@ impl MemoryProfiler {
         }
     }
 
-    /// What is taken now, by name and age: leaks, where the program has ended.
+    /// Memory that is taken now, by name and age: leaks, where the program has ended.
     pub fn leaks(&self) -> Vec<AllocationRecord> {
         self.live.values().flatten().cloned().collect()
     }

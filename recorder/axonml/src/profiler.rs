@@ -180,6 +180,15 @@ impl Profiler {
     }
 }
 
+impl ProfileReport {
+    /// The report of a profiler as it is now.
+    pub fn generate(profiler: &Profiler) -> Self {
+        let memory = profiler.memory.read().stats();
+        let duration = profiler.timeline.read().total_duration();
+        Self::of(&memory, &profiler.compute.read(), duration)
+    }
+}
+
 /// An operation that ends when it is dropped.
 pub struct ProfileGuard<'a> {
     profiler: &'a Profiler,

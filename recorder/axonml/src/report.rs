@@ -6,13 +6,14 @@ mod text;
 
 use std::fmt;
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Profiler;
 use crate::bottleneck::{Bottleneck, BottleneckAnalyzer};
+use crate::compute::{ComputeProfiler, OperationStats};
 use crate::error::{ProfileError, ProfileResult};
-use crate::memory::MemoryProfiler;
+use crate::memory::{MemoryProfiler, MemoryStats};
 
 const TOP_OPERATIONS: usize = 10;
 
@@ -26,7 +27,7 @@ pub enum ReportFormat {
     Html,
 }
 
-/// What a profiler has summed up.
+/// The sums of a profiler.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ProfileReport {
     /// Its title.
@@ -52,14 +53,14 @@ pub struct MemorySummary {
     pub total_allocated: usize,
     /// Bytes given back of them.
     pub total_freed: usize,
-    /// How often some were taken.
+    /// Times that some were taken.
     pub allocation_count: usize,
 }
 
 /// Sums of operations.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct ComputeSummary {
-    /// How many operations there are, of different names.
+    /// Number of operations, by their names.
     pub operation_count: usize,
     /// Time in which threads had at least one operation open, summed over threads.
     pub total_time_ns: u64,
@@ -74,7 +75,7 @@ pub struct OperationSummary {
     pub name: String,
     /// Sum of its durations.
     pub total_time_ns: u64,
-    /// How many.
+    /// Number of them.
     pub call_count: usize,
     /// Their mean.
     pub avg_time_ns: u64,
@@ -84,18 +85,15 @@ pub struct OperationSummary {
 }
 
 impl ProfileReport {
-    /// The report of a profiler as it is now.
-    pub fn generate(profiler: &Profiler) -> Self {
-        let memory = profiler.memory.read().stats();
-        let compute = profiler.compute.read();
+    pub(crate) fn of(memory: &MemoryStats, compute: &ComputeProfiler, duration: Duration) -> Self {
         let shares = compute.shares();
         let named = shares
             .iter()
             .map(|(stats, share)| (stats.name.as_str(), *stats, *share));
-        let bottlenecks = BottleneckAnalyzer::new().find(named, &memory);
+        let bottlenecks = BottleneckAnalyzer::new().find(named, memory);
         let mut top = shares.clone();
         top.sort_by_key(|(stats, _)| std::cmp::Reverse(stats.total_time_ns));
-        let summary = |(stats, share): &(&crate::OperationStats, f64)| OperationSummary {
+        let summary = |(stats, share): &(&OperationStats, f64)| OperationSummary {
             name: stats.name.clone(),
             total_time_ns: stats.total_time_ns,
             call_count: stats.call_count,
@@ -104,7 +102,7 @@ impl ProfileReport {
         };
         Self {
             title: "Axonml Profile Report".to_owned(),
-            total_duration_secs: profiler.timeline.read().total_duration().as_secs_f64(),
+            total_duration_secs: duration.as_secs_f64(),
             memory: MemorySummary {
                 current_usage: memory.current_usage,
                 peak_usage: memory.peak_usage,
@@ -203,7 +201,7 @@ impl ProfileReport {
 }
 
 fn duration(ns: u64) -> String {
-    crate::ComputeProfiler::format_duration(std::time::Duration::from_nanos(ns))
+    ComputeProfiler::format_duration(Duration::from_nanos(ns))
 }
 
 const COLUMNS: [&str; 5] = ["Total", "Calls", "Mean", "Share", "Operation"];

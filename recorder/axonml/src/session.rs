@@ -55,7 +55,7 @@ pub struct Interval {
     pub place: Option<BrickPlace>,
 }
 
-/// What an operation is declared to do.
+/// Work that an operation is declared to do.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     pub flops: Option<f64>,

@@ -32,7 +32,7 @@ pub struct Event {
     pub timestamp_ns: u64,
     /// Its thread: 1 for the first that recorded something.
     pub thread_id: Option<u64>,
-    /// What the program says of it.
+    /// Whatever the program says of it.
     pub metadata: Option<String>,
 }
 

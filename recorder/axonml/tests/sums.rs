@@ -1,4 +1,4 @@
-//! What the front itself sums up and reports.
+//! Sums and reports of the front itself.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -88,7 +88,7 @@ fn names(tree: &UseTree, items: &mut BTreeSet<String>) {
     }
 }
 
-/// What a file makes public, wherever it stands.
+/// Items that a file makes public, wherever they stand.
 fn public_items(file: &Path, items: &mut BTreeSet<String>) {
     let file = syn::parse_file(&fs::read_to_string(file).unwrap()).unwrap();
     for item in file.items {

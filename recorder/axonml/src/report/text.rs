@@ -1,7 +1,7 @@
 //! Reports as text.
 
 use super::{COLUMNS, ProfileReport};
-use crate::BottleneckAnalyzer;
+use crate::bottleneck::BottleneckAnalyzer;
 
 pub fn render(report: &ProfileReport) -> String {
     let mut lines = vec![
