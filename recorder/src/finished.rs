@@ -377,6 +377,14 @@ impl Recorder {
     }
 
     /// Runs `record`, whose rows lie in the one of `place` as if that were open, where it is of the calling thread.
+    ///
+    /// ```
+    /// # use trueno_recorder::{Recorder, finished::BrickPlace};
+    /// # let rec = Recorder::disabled();
+    /// if let Some(place) = BrickPlace::take(&rec) {
+    ///     rec.within(place, |rec| rec.allocation("activations", 4096, None));
+    /// }
+    /// ```
     pub fn within<R>(&self, place: BrickPlace, record: impl FnOnce(&Self) -> R) -> R {
         let open = |lane: &mut Lane| {
             let own = lane.thread().index == place.thread;

@@ -65,8 +65,8 @@
 //! A full disk or a removed directory never stops the program: recording ends,
 //! [`Recorder::finish`] and `run.json` say what was lost.
 //!
-//! Programs instrumented with `trueno::brick::BrickProfiler` move over by an import: the crate
-//! `trueno_brick_profiler`, made of [`finished`] rows.
+//! Programs instrumented with `trueno::brick::BrickProfiler` or `axonml-profile` move over by an import: the crates
+//! `trueno_brick_profiler` and `trueno_axonml_profile`, made of [`finished`] rows.
 //!
 //! # The run directory
 //!
