@@ -239,7 +239,7 @@ fn wrong_options_are_refused_with_what_there_is() {
     let run = recorded(&dir, "one.run", "avx2", false);
     dir.report(&run, &["--set", "roofline.memory=ram"])
         .exits(2)
-        .stderr_has("expected one of l1, l2, l3, dram");
+        .stderr_has("expected one of auto, l1, l2, l3, dram");
     dir.report(
         &run,
         &[
