@@ -124,7 +124,7 @@ impl BrickPlace {
         row_id(self.thread, self.seq)
     }
 
-    /// Names the row, for its attributes.
+    /// Names the row, for attributes and edges.
     pub fn span(self) -> SpanId {
         SpanId::with_context(self.id(), Context::default())
     }
@@ -227,6 +227,8 @@ impl Brick {
 /// Meaning of a kernel's times.
 #[derive(Clone, Copy, Debug)]
 pub enum KernelTimes {
+    /// Those of the work, as the host read or the program states them.
+    Host,
     /// The work lies between them.
     Bound,
     /// Only the launch: the row is not valid, for this reason.
@@ -253,6 +255,29 @@ pub struct Kernel {
     pub enclosing: Enclosing,
     pub times: KernelTimes,
     pub launch: Option<LaunchShape>,
+    pub flops: Option<u64>,
+    pub bytes: Option<u64>,
+}
+
+/// Direction of a transfer; H: host, D: device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names say it")]
+pub enum TransferDirection {
+    H2D,
+    D2H,
+    D2D,
+}
+
+/// A row of `transfers`. Its times contain the work (`bound`), unless they are known to be those of the work.
+#[derive(Clone, Copy, Debug)]
+#[expect(missing_docs, reason = "as the columns")]
+pub struct Transfer {
+    pub direction: TransferDirection,
+    pub bytes: u64,
+    pub start: Moment,
+    pub end: Moment,
+    pub is_timed: bool,
+    pub enclosing: Enclosing,
 }
 
 /// A row of `tiles`.
@@ -318,33 +343,89 @@ impl Recorder {
         });
     }
 
-    /// Writes a row of `kernels`.
-    pub fn finished_kernel(&self, kernel: &Kernel) {
-        on_lane(self, TableId::Kernels, |lane| {
-            let seq = lane.open(Class::Kernel, TableId::Kernels)?;
-            lane.close(seq);
-            let (brick, _) = around_or_open(lane, kernel.enclosing);
-            let (timing, reason) = match kernel.times {
-                KernelTimes::Bound => (device_timing::BOUND, 0),
-                KernelTimes::Launch(why) => (device_timing::LAUNCH, Name::new(why).number()),
-            };
-            let launch = kernel.launch.map(LaunchShape::record);
-            let primary = Record {
-                start: kernel.start.ticks,
-                end: kernel.end.ticks.max(kernel.start.ticks),
-                seq,
-                parent: lane.thread().index,
-                name: kernel.name.0.number(),
-                kind: kind::DEVICE_WORK,
-                flags: timing & device_timing::MASK | u8::from(launch.is_some()) << 4,
-                m: [brick, 0, u64::from(reason), 0],
-                ..Record::default()
-            };
-            let group = [primary, launch.unwrap_or_default()];
-            let records = 1 + usize::from(launch.is_some());
-            lane.push_group(TableId::Kernels, 1, &group[..records]);
-            Some(())
+    /// Writes a row of `kernels`, and names it.
+    pub fn finished_kernel(&self, kernel: &Kernel) -> SpanId {
+        let (timing, reason) = match kernel.times {
+            KernelTimes::Host => (device_timing::HOST, 0),
+            KernelTimes::Bound => (device_timing::BOUND, 0),
+            KernelTimes::Launch(why) => (device_timing::LAUNCH, Name::new(why).number()),
+        };
+        let mut work = Work::default();
+        for (at, value) in [(1, kernel.flops), (2, kernel.bytes)] {
+            if let Some(value) = value {
+                work.set(at, value);
+            }
+        }
+        let launch = kernel.launch.map(LaunchShape::record);
+        let work = (work.given != 0).then_some(Record {
+            kind: extension::WORK,
+            flags: work.given,
+            m: work.m,
+            ..Record::default()
         });
+        let primary = Record {
+            name: kernel.name.0.number(),
+            kind: kind::DEVICE_WORK,
+            flags: timing,
+            m: [0, 0, u64::from(reason), 0],
+            ..Record::default()
+        };
+        let times = (kernel.start, kernel.end);
+        let more = [launch, work];
+        self.finished_device_work(TableId::Kernels, primary, times, kernel.enclosing, more)
+    }
+
+    /// Writes a row of `transfers`, and names it.
+    pub fn finished_transfer(&self, transfer: &Transfer) -> SpanId {
+        let direction = match transfer.direction {
+            TransferDirection::H2D => "h2d",
+            TransferDirection::D2H => "d2h",
+            TransferDirection::D2D => "d2d",
+        };
+        let primary = Record {
+            name: Name::new(direction).number(),
+            kind: kind::TRANSFER,
+            flags: match transfer.is_timed {
+                true => device_timing::HOST,
+                false => device_timing::BOUND,
+            },
+            m: [0, 0, transfer.bytes, 0],
+            ..Record::default()
+        };
+        let times = (transfer.start, transfer.end);
+        let enclosing = transfer.enclosing;
+        self.finished_device_work(TableId::Transfers, primary, times, enclosing, [None; 2])
+    }
+
+    fn finished_device_work(
+        &self,
+        table: TableId,
+        primary: Record,
+        (start, end): (Moment, Moment),
+        enclosing: Enclosing,
+        more: [Option<Record>; 2],
+    ) -> SpanId {
+        on_lane(self, table, |lane| {
+            let seq = lane.open(Class::Kernel, table)?;
+            lane.close(seq);
+            let (brick, context) = around_or_open(lane, enclosing);
+            let mut group = [primary, Record::default(), Record::default()];
+            let mut used = 1;
+            for record in more.into_iter().flatten() {
+                group[used] = record;
+                used += 1;
+            }
+            let primary = &mut group[0];
+            primary.start = start.ticks;
+            primary.end = end.ticks.max(start.ticks);
+            primary.seq = seq;
+            primary.parent = lane.thread().index;
+            primary.m[0] = brick;
+            primary.flags |= (used as u8 - 1) << 4;
+            lane.push_group(table, 1, &group[..used]);
+            Some(SpanId::new(lane.thread().index, seq, context))
+        })
+        .unwrap_or(SpanId::NONE)
     }
 
     /// Writes a row of `tiles`.

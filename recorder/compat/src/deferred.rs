@@ -60,6 +60,7 @@ impl BrickProfiler {
         );
         let place = Location::caller();
         let brick = self.record_brick((name, place), (start, now), elements, None);
+        self.graph.stopped_is_deferred();
         if self.deferred.pending.len() >= MAX_PENDING {
             self.deferred.unkept += 1;
             self.stats_of(known, name).add_bound(elements);
@@ -107,6 +108,8 @@ impl BrickProfiler {
                 },
                 times,
                 launch: None,
+                flops: None,
+                bytes: None,
             });
             let stats = self.stats_of(launch.known, launch.name);
             stats.add_bound(launch.elements);

@@ -1,280 +1,369 @@
-//! Scopes, and the bricks and kernels in them.
+//! The execution graph: scopes, and the bricks, kernels and transfers in them.
 
-use std::panic::Location;
+mod ascii_tree;
+mod calls;
+mod critical_path;
+mod dot;
+mod node;
+mod ping_pong;
+mod query;
+mod roofline;
+mod rows;
+mod schedule;
 
-use trueno_recorder::finished::{
-    Brick, BrickKind, BrickPlace, Enclosing, Kernel, KernelTimes, LaunchShape, Moment, Site,
-};
-use trueno_recorder::{BrickId, Name};
+use std::collections::HashMap;
+
+use trueno_recorder::finished::{BrickPlace, Moment};
+use trueno_recorder::{BrickId, Name, Recorder, SpanId};
 
 use crate::clock;
-use crate::profiler::BrickProfiler;
-use crate::ptx::Sources;
+use rows::Scope;
 
-const NO_TIMES: &str = "recorded without times";
+pub use node::{EdgeType, ExecutionEdge, ExecutionNode, ExecutionNodeId, TransferDirection};
+pub use roofline::UnplacedKernel;
 
-/// Names a node, in the order of recording.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct ExecutionNodeId(pub u32);
+/// Nodes that are kept. What comes on top is recorded in the run, and has no part in analyses here.
+const MAX_NODES: usize = 1 << 20;
+/// Bricks that wait for the graph to take them up.
+const MAX_STOPPED: usize = 64;
 
-/// Direction of a transfer; H: host, D: device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum TransferDirection {
-    H2D,
-    D2H,
-    D2D,
+/// What was recorded of an execution, as nodes and edges: for questions while the program runs.
+///
+/// A profiler's graph writes rows of its run as well, whichever way it is told: [`ExecutionGraph::push_scope`] as
+/// [`BrickProfiler::graph_push_scope`](crate::BrickProfiler::graph_push_scope). It keeps its nodes until
+/// [`ExecutionGraph::clear`].
+///
+/// Times of nodes are those that the program states. Where it states none, a scope has the time from push to pop.
+#[derive(Debug)]
+pub struct ExecutionGraph {
+    nodes: Vec<ExecutionNode>,
+    edges: Vec<ExecutionEdge>,
+    facts: Vec<NodeFacts>,
+    names: HashMap<String, ExecutionNodeId>,
+    /// Beyond [`MAX_NODES`].
+    unkept: u32,
+    /// Edges from or to nodes that are not there.
+    refused_edges: usize,
+    scopes: Vec<Scope>,
+    /// The brick that was recorded last in this scope: kernels lie in it.
+    brick: Option<(ExecutionNodeId, Option<BrickPlace>)>,
+    /// Bricks stopped in this scope that the graph has not taken up.
+    stopped: Vec<StoppedBrick>,
+    rec: Recorder,
+    /// Time at which it was made.
+    made: Moment,
+    pub(crate) sources: crate::ptx::Sources,
 }
 
-/// A scope. Layers become rows of kind `layer`, bricks `brick`, tasks `task`, all else
-/// `function`, with the times of push and pop; times and figures given here are not recorded,
-/// file and line are, in place of those of the push.
-#[derive(Clone, Debug)]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum ExecutionNode {
-    Brick {
-        id: BrickId,
-        timing_ns: u64,
-        elements: u64,
-    },
-    Kernel {
-        name: String,
-        ptx_hash: u64,
-        grid: (u32, u32, u32),
-        block: (u32, u32, u32),
-        shared_mem: u32,
-        timing_ns: Option<u64>,
-        arithmetic_intensity: Option<f32>,
-        achieved_tflops: Option<f32>,
-    },
-    Transfer {
-        src: String,
-        dst: String,
-        bytes: u64,
-        direction: TransferDirection,
-        timing_ns: Option<u64>,
-    },
-    Function {
-        name: String,
-        file: Option<String>,
-        line: Option<u32>,
-    },
-    Layer {
-        index: u32,
-    },
-    AsyncTask {
-        name: String,
-        poll_count: u64,
-        yield_count: u64,
-        total_poll_ns: u64,
-    },
+/// A brick that was stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct StoppedBrick {
+    pub name: Name,
+    /// `None`: no run.
+    pub place: Option<BrickPlace>,
+    /// `None`: deferred.
+    pub took_ns: Option<u64>,
 }
 
-impl ExecutionNode {
-    /// The name for people.
-    pub fn name(&self) -> String {
-        match self {
-            Self::Brick { id, .. } => id.name().to_owned(),
-            Self::Kernel { name, .. } | Self::Function { name, .. } => name.clone(),
-            Self::AsyncTask { name, .. } => name.clone(),
-            Self::Transfer { src, dst, .. } => format!("{src} to {dst}"),
-            Self::Layer { .. } => "layer".to_owned(),
-        }
+/// What is known of a node beside what the program states.
+#[derive(Clone, Copy, Debug)]
+struct NodeFacts {
+    /// The node that it lies in.
+    parent: Option<ExecutionNodeId>,
+    /// True if it was recorded where it ran: after the node before it in its scope.
+    is_in_order: bool,
+    /// From push to pop.
+    measured_ns: Option<u64>,
+    /// Its row in the run.
+    row: SpanId,
+}
+
+impl Default for ExecutionGraph {
+    fn default() -> Self {
+        Self::new()
     }
 }
 
-#[derive(Debug)]
-struct Scope {
-    node: ExecutionNodeId,
-    kind: BrickKind,
-    name: Site,
-    start: Moment,
-    /// `None`: no run.
-    place: Option<BrickPlace>,
-    elements: Option<u64>,
-    /// The layer that holds inside it.
-    layer: Option<u32>,
-}
+impl ExecutionGraph {
+    /// An empty graph without a run.
+    pub fn new() -> Self {
+        Self::of_run(Recorder::disabled())
+    }
 
-#[derive(Debug, Default)]
-pub(super) struct Graph {
-    enabled: bool,
-    nodes: u32,
-    scopes: Vec<Scope>,
-    /// The brick recorded last, until the graph takes it up.
-    pub stopped: Option<(Name, Option<BrickPlace>)>,
-    /// The brick that kernels lie in: the one the graph took up last in this scope.
-    brick: Option<BrickPlace>,
-    pub sources: Sources,
-}
+    pub(crate) fn of_run(rec: Recorder) -> Self {
+        Self {
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            facts: Vec::new(),
+            names: HashMap::new(),
+            unkept: 0,
+            refused_edges: 0,
+            scopes: Vec::new(),
+            brick: None,
+            stopped: Vec::new(),
+            made: clock::now(&rec),
+            sources: crate::ptx::Sources::default(),
+            rec,
+        }
+    }
 
-impl Graph {
-    fn node(&mut self) -> ExecutionNodeId {
-        let id = ExecutionNodeId(self.nodes);
-        self.nodes = self.nodes.wrapping_add(1);
+    /// Adds a node that lies nowhere until edges say so. Its row, where it has one, ends now: a kernel, a transfer, a
+    /// brick with a time; a layer, function or task has times only as a scope.
+    #[track_caller]
+    pub fn add_node(&mut self, node: ExecutionNode) -> ExecutionNodeId {
+        let row = self.leaf_row(&node, 0);
+        self.insert(node, None, row)
+    }
+
+    /// Adds a node to the innermost scope; see [`ExecutionGraph::add_node`]. A brick that was stopped just before is
+    /// taken up, and not recorded twice. Kernels that are recorded next lie in the brick.
+    #[track_caller]
+    pub fn add_node_in_scope(&mut self, node: ExecutionNode) -> ExecutionNodeId {
+        let taken = match &node {
+            ExecutionNode::Brick { id, .. } => self.take_stopped(*id),
+            _ => None,
+        };
+        let parent = self.enclosing_of_kernel().1;
+        let (place, row) = match (&node, taken) {
+            (_, Some(StoppedBrick { place, .. })) => {
+                (place, place.map_or(SpanId::NONE, BrickPlace::span))
+            }
+            (ExecutionNode::Brick { .. }, None) => {
+                let place = self.brick_row(&node);
+                (place, place.map_or(SpanId::NONE, BrickPlace::span))
+            }
+            _ => (None, self.leaf_row(&node, parent)),
+        };
+        let is_brick = node.is_brick();
+        let id = self.insert_in_scope(node, EdgeType::Contains, row);
+        self.set_measured(id, taken.and_then(|brick| brick.took_ns));
+        if is_brick {
+            self.brick = Some((id, place));
+        }
         id
     }
 
-    /// The innermost scope.
-    pub fn scope(&self) -> Option<BrickPlace> {
-        self.scopes.last()?.place
-    }
-
-    pub fn enclosing(&self) -> Enclosing {
-        Enclosing {
-            parent: self.scope().map_or(0, BrickPlace::id),
-            layer: self.scopes.last().and_then(|scope| scope.layer),
-        }
-    }
-}
-
-impl BrickProfiler {
-    /// From now on scopes and kernels are recorded, whether bricks are timed or not.
-    pub fn enable_graph(&mut self) {
-        self.graph.enabled = true;
-    }
-
-    /// From now on scopes and kernels are not recorded.
-    pub fn disable_graph(&mut self) {
-        self.graph.enabled = false;
-    }
-
-    /// Returns whether scopes and kernels are recorded.
-    pub fn is_graph_enabled(&self) -> bool {
-        self.graph.enabled
-    }
-
-    /// Opens a scope: bricks recorded until it is popped lie in it.
+    /// Records a kernel launch in the brick recorded last in this scope, else in the scope. It has no times: its row of
+    /// `kernels` is not valid and says so.
     #[track_caller]
-    pub fn graph_push_scope(&mut self, node: ExecutionNode) -> Option<ExecutionNodeId> {
-        if !self.graph.enabled {
-            return None;
-        }
-        let mut layer = self.graph.enclosing().layer;
-        let mut given = None;
-        let kind = match &node {
-            ExecutionNode::Layer { index } => {
-                layer = Some(*index);
-                BrickKind::Layer(*index)
-            }
-            ExecutionNode::Brick { elements, .. } => {
-                given = Some(*elements);
-                BrickKind::Brick
-            }
-            ExecutionNode::AsyncTask { .. } => BrickKind::Task,
-            _ => BrickKind::Function,
-        };
-        let (name, place) = (node.name(), Location::caller());
-        let name = match &node {
-            ExecutionNode::Function {
-                file: Some(file),
-                line: Some(line),
-                ..
-            } => Site::in_file(&name, file, *line),
-            _ => Site::at(&name, place),
-        };
-        let id = self.graph.node();
-        self.graph.brick = None;
-        self.graph.stopped = None;
-        self.graph.scopes.push(Scope {
-            node: id,
-            kind,
-            name,
-            start: clock::now(&self.rec),
-            place: BrickPlace::take(&self.rec),
-            elements: given,
-            layer,
-        });
-        Some(id)
-    }
-
-    /// Closes the innermost scope and records it.
-    pub fn graph_pop_scope(&mut self) -> Option<ExecutionNodeId> {
-        if !self.graph.enabled {
-            return None;
-        }
-        let scope = self.graph.scopes.pop()?;
-        self.graph.brick = None;
-        self.graph.stopped = None;
-        if let Some(place) = scope.place {
-            let end = clock::now(&self.rec);
-            let brick = Brick {
-                kind: scope.kind,
-                enclosing: self.graph.enclosing(),
-                elements: scope.elements,
-                ..Brick::new(scope.name, scope.start, end)
-            };
-            self.rec.finished_brick(place, &brick);
-        }
-        Some(scope.node)
-    }
-
-    /// Takes the brick that was stopped just before into the graph: kernels recorded next lie in
-    /// it. It is not recorded twice. Without one, a brick that ended now after `timing_ns` is.
-    #[track_caller]
-    pub fn graph_record_brick(
-        &mut self,
-        brick: BrickId,
-        timing_ns: u64,
-        elements: u64,
-    ) -> Option<ExecutionNodeId> {
-        if !self.graph.enabled {
-            return None;
-        }
-        let known = |(name, _): &(Name, _)| BrickId::from_name(name.as_str()) == Some(brick);
-        if self.graph.stopped.filter(known).is_none() {
-            let (name, times) = (brick.into(), self.last(timing_ns));
-            self.record_brick((name, Location::caller()), times, elements, None);
-        }
-        self.graph.brick = self.graph.stopped.take().and_then(|(_, place)| place);
-        Some(self.graph.node())
-    }
-
-    /// Records a kernel launch in the brick taken up last, else in the scope. It has no times:
-    /// its row of `kernels` is not valid and says so. `shared_mem` is in bytes; the source is
-    /// linked where [`BrickProfiler::keep_ptx`] has it.
-    #[track_caller]
-    pub fn graph_record_kernel(
+    pub fn record_kernel_launch(
         &mut self,
         name: &str,
         ptx_hash: u64,
         grid: (u32, u32, u32),
         block: (u32, u32, u32),
         shared_mem: u32,
-    ) -> Option<ExecutionNodeId> {
-        if !self.graph.enabled {
-            return None;
-        }
-        let mut enclosing = self.graph.enclosing();
-        if let Some(brick) = self.graph.brick {
-            enclosing.parent = brick.id();
-        }
-        let now = clock::now(&self.rec);
-        self.rec.finished_kernel(&Kernel {
-            name: Site::here(name),
-            start: now,
-            end: now,
-            enclosing,
-            times: KernelTimes::Launch(NO_TIMES),
-            launch: Some(LaunchShape {
-                grid,
-                block,
-                shared_memory_bytes: shared_mem,
-                ptx: self.graph.sources.get(ptx_hash),
-            }),
-        });
-        Some(self.graph.node())
+    ) -> ExecutionNodeId {
+        self.kernel(ExecutionNode::Kernel {
+            name: name.to_owned(),
+            ptx_hash,
+            grid,
+            block,
+            shared_mem,
+            timing_ns: None,
+            arithmetic_intensity: None,
+            achieved_tflops: None,
+        })
     }
 
-    /// Forgets open scopes; they are not recorded.
-    pub fn graph_clear(&mut self) {
-        self.graph.scopes.clear();
-        self.graph.brick = None;
-        self.graph.stopped = None;
+    /// Records a kernel that ended now, with its time and what it reached, as the program states them.
+    #[track_caller]
+    #[expect(clippy::too_many_arguments, reason = "as in the original")]
+    pub fn record_kernel_launch_with_metrics(
+        &mut self,
+        name: &str,
+        ptx_hash: u64,
+        grid: (u32, u32, u32),
+        block: (u32, u32, u32),
+        shared_mem: u32,
+        timing_ns: u64,
+        arithmetic_intensity: f32,
+        achieved_tflops: f32,
+    ) -> ExecutionNodeId {
+        self.kernel(ExecutionNode::Kernel {
+            name: name.to_owned(),
+            ptx_hash,
+            grid,
+            block,
+            shared_mem,
+            timing_ns: Some(timing_ns),
+            arithmetic_intensity: Some(arithmetic_intensity),
+            achieved_tflops: Some(achieved_tflops),
+        })
+    }
+
+    #[track_caller]
+    fn kernel(&mut self, node: ExecutionNode) -> ExecutionNodeId {
+        let (parent, row) = self.enclosing_of_kernel();
+        let row = self.leaf_row(&node, row);
+        let id = self.insert(node, parent, row);
+        self.set_in_order(id);
+        if let Some(parent) = parent {
+            self.edge(parent, id, EdgeType::Launches, 1.0);
+        }
+        id
+    }
+
+    /// Records a transfer that ended now, in the innermost scope.
+    #[track_caller]
+    pub fn record_transfer(
+        &mut self,
+        src: &str,
+        dst: &str,
+        bytes: u64,
+        direction: TransferDirection,
+        timing_ns: Option<u64>,
+    ) -> ExecutionNodeId {
+        self.add_node_in_scope(ExecutionNode::Transfer {
+            src: src.to_owned(),
+            dst: dst.to_owned(),
+            bytes,
+            direction,
+            timing_ns,
+        })
+    }
+
+    /// Adds an edge; one from or to a node that is not there is left out, and [`ExecutionGraph::critical_path_summary`]
+    /// counts it. Of two nodes with rows, one that orders them is a row of `edges` as well.
+    pub fn add_edge(&mut self, src: ExecutionNodeId, dst: ExecutionNodeId, edge_type: EdgeType) {
+        self.add_weighted_edge(src, dst, edge_type, 1.0);
+    }
+
+    /// The same with a weight.
+    pub fn add_weighted_edge(
+        &mut self,
+        src: ExecutionNodeId,
+        dst: ExecutionNodeId,
+        edge_type: EdgeType,
+        weight: f32,
+    ) {
+        if self.node(src).is_none() || self.node(dst).is_none() {
+            self.refused_edges += 1;
+            return;
+        }
+        let (from, to) = (src.0 as usize, dst.0 as usize);
+        if !edge_type.is_nesting() {
+            self.rec.depends(self.facts[from].row, self.facts[to].row);
+        } else if self.facts[to].parent.is_none() {
+            self.facts[to].parent = Some(src);
+        }
+        self.edge(src, dst, edge_type, weight);
+    }
+
+    /// States that `to` needs what `from` makes.
+    pub fn add_dependency(&mut self, from: ExecutionNodeId, to: ExecutionNodeId) {
+        self.add_edge(from, to, EdgeType::DependsOn);
+    }
+
+    /// Forgets nodes, edges and open scopes; these are not recorded.
+    pub fn clear(&mut self) {
+        let sources = std::mem::take(&mut self.sources);
+        *self = Self {
+            sources,
+            made: self.made,
+            ..Self::of_run(self.rec.clone())
+        };
     }
 
     /// Returns whether every scope was popped.
-    pub fn graph_is_scope_balanced(&self) -> bool {
-        self.graph.scopes.is_empty()
+    pub fn is_scope_balanced(&self) -> bool {
+        self.scopes.is_empty()
+    }
+
+    fn edge(
+        &mut self,
+        src: ExecutionNodeId,
+        dst: ExecutionNodeId,
+        edge_type: EdgeType,
+        weight: f32,
+    ) {
+        if (src.0.max(dst.0) as usize) < self.nodes.len() {
+            self.edges.push(ExecutionEdge {
+                src,
+                dst,
+                edge_type,
+                weight,
+            });
+        }
+    }
+
+    fn insert(
+        &mut self,
+        node: ExecutionNode,
+        parent: Option<ExecutionNodeId>,
+        row: SpanId,
+    ) -> ExecutionNodeId {
+        let id = ExecutionNodeId((self.nodes.len() as u32).wrapping_add(self.unkept));
+        if self.nodes.len() == MAX_NODES {
+            self.unkept = self.unkept.wrapping_add(1);
+            return id;
+        }
+        self.names.insert(node.name(), id);
+        self.nodes.push(node);
+        self.facts.push(NodeFacts {
+            parent,
+            is_in_order: false,
+            measured_ns: None,
+            row,
+        });
+        id
+    }
+
+    fn insert_in_scope(
+        &mut self,
+        node: ExecutionNode,
+        edge_type: EdgeType,
+        row: SpanId,
+    ) -> ExecutionNodeId {
+        let parent = self.current_scope();
+        let id = self.insert(node, parent, row);
+        self.set_in_order(id);
+        if let Some(parent) = parent {
+            self.edge(parent, id, edge_type, 1.0);
+        }
+        id
+    }
+
+    fn set_in_order(&mut self, id: ExecutionNodeId) {
+        if let Some(facts) = self.facts.get_mut(id.0 as usize) {
+            facts.is_in_order = true;
+        }
+    }
+
+    fn set_measured(&mut self, id: ExecutionNodeId, measured_ns: Option<u64>) {
+        if let Some(facts) = self.facts.get_mut(id.0 as usize) {
+            facts.measured_ns = measured_ns;
+        }
+    }
+
+    /// Notes a brick that was stopped, until the graph takes it up.
+    pub(crate) fn stopped(&mut self, brick: StoppedBrick) {
+        if self.stopped.len() == MAX_STOPPED {
+            self.stopped.remove(0);
+        }
+        self.stopped.push(brick);
+    }
+
+    /// Says that the end of the brick that was noted last is not known.
+    pub(crate) fn stopped_is_deferred(&mut self) {
+        if let Some(brick) = self.stopped.last_mut() {
+            brick.took_ns = None;
+        }
+    }
+
+    /// The brick of that name that was stopped last in this scope, once.
+    fn take_stopped(&mut self, id: BrickId) -> Option<StoppedBrick> {
+        let is_it = |brick: &StoppedBrick| BrickId::from_name(brick.name.as_str()) == Some(id);
+        let at = self.stopped.iter().rposition(is_it)?;
+        Some(self.stopped.remove(at))
+    }
+
+    /// The node that a kernel lies in, and its row in the run; 0: none.
+    fn enclosing_of_kernel(&self) -> (Option<ExecutionNodeId>, u64) {
+        let scope = self.enclosing().parent;
+        match self.brick {
+            Some((brick, place)) => (Some(brick), place.map_or(scope, BrickPlace::id)),
+            None => (self.current_scope(), scope),
+        }
     }
 }

@@ -36,16 +36,23 @@
 
 #![warn(missing_docs)]
 
+mod checksums;
 mod clock;
 mod deferred;
 mod graph;
 mod profiler;
 mod ptx;
+mod reports;
 mod stats;
 mod tiles;
 mod timing;
+mod wording;
 
-pub use graph::{ExecutionNode, ExecutionNodeId, TransferDirection};
+pub use checksums::{ChecksumComparison, DivergenceInfo, KernelChecksum, fnv1a_f32_checksum};
+pub use graph::{
+    EdgeType, ExecutionEdge, ExecutionGraph, ExecutionNode, ExecutionNodeId, TransferDirection,
+    UnplacedKernel,
+};
 pub use profiler::BrickProfiler;
 pub use ptx::PtxRegistry;
 pub use stats::{BrickBottleneck, BrickStats, CategoryStats};

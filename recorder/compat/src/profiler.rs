@@ -1,14 +1,15 @@
 //! The profiler: where its run goes, switches and totals.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::path::Path;
 
 use trueno_recorder::finished::Moment;
 use trueno_recorder::{BrickCategory, BrickId, Error, Recorder, Source, Summary, SyncMode};
 
+use crate::checksums::Checksums;
 use crate::clock;
 use crate::deferred::Deferred;
-use crate::graph::Graph;
+use crate::graph::ExecutionGraph;
 use crate::stats::{BrickBottleneck, BrickStats, CategoryStats, ratio};
 use crate::tiles::Tiles;
 
@@ -21,9 +22,11 @@ pub struct BrickProfiler {
     pub(super) rec: Recorder,
     pub(super) bricks: [BrickStats; BrickId::COUNT],
     /// Bricks of other names.
-    pub(super) dynamic: BTreeMap<String, BrickStats>,
+    pub(super) dynamic: HashMap<String, BrickStats>,
     pub(super) deferred: Deferred,
-    pub(super) graph: Graph,
+    pub(super) graph: ExecutionGraph,
+    pub(super) graph_enabled: bool,
+    pub(super) checksums: Checksums,
     pub(super) tiles: Tiles,
     /// Time at which the profiler was made: with now, it gives the rate of the clocks.
     pub(super) made: Moment,
@@ -76,11 +79,13 @@ impl BrickProfiler {
         let made = clock::now(&rec);
         let mut bricks = BrickId::all().map(|brick| BrickStats::new(brick.name()));
         Self {
+            graph: ExecutionGraph::of_run(rec.clone()),
+            graph_enabled: false,
+            checksums: Checksums::default(),
             rec,
             bricks: std::array::from_fn(|_| bricks.next().unwrap_or_default()),
-            dynamic: BTreeMap::new(),
+            dynamic: HashMap::new(),
             deferred: Deferred::default(),
-            graph: Graph::default(),
             tiles: Tiles::default(),
             made,
             epoch: made,
@@ -101,6 +106,7 @@ impl BrickProfiler {
     /// # Errors
     /// See [`Recorder::finish`].
     pub fn finish(&self) -> Result<Summary, Error> {
+        self.graph.sources.keep_missing(&self.rec);
         self.rec.finish()
     }
 
@@ -162,7 +168,20 @@ impl BrickProfiler {
     /// Sums of all bricks that have samples: the known ones by number, then others by name.
     pub fn all_brick_stats(&self) -> impl Iterator<Item = &BrickStats> {
         let known = self.bricks.iter().filter(|stats| stats.count > 0);
-        known.chain(self.dynamic.values())
+        let mut others: Vec<&BrickStats> = self.dynamic.values().collect();
+        others.sort_by(|a, b| a.name.cmp(&b.name));
+        known.chain(others)
+    }
+
+    /// Sums of the bricks of other names.
+    #[deprecated(note = "`all_brick_stats` has the known ones as well")]
+    pub fn all_stats(&self) -> &HashMap<String, BrickStats> {
+        &self.dynamic
+    }
+
+    /// The same as [`BrickProfiler::brick_stats`].
+    pub fn stats_for(&self, brick: BrickId) -> &BrickStats {
+        self.brick_stats(brick)
     }
 
     /// Names of all bricks that have samples.
@@ -208,6 +227,7 @@ impl BrickProfiler {
         }
         self.dynamic.clear();
         self.deferred = Deferred::default();
+        self.checksums = Checksums::default();
         self.l2_cache_hit_rate = None;
         self.is_zero_copy = false;
     }
@@ -245,18 +265,5 @@ impl BrickProfiler {
     /// The value noted last.
     pub fn is_zero_copy(&self) -> bool {
         self.is_zero_copy
-    }
-
-    /// Records the fingerprint of a tensor, over all its elements, in `layer` of a model.
-    pub fn record_checksum(&mut self, name: &str, layer: usize, position: u32, output: &[f32]) {
-        if !self.enabled {
-            return;
-        }
-        let mut enclosing = self.graph.enclosing();
-        enclosing.layer = u32::try_from(layer).ok().or(enclosing.layer);
-        let span = self.rec.enclosing_span(enclosing);
-        let position = Some(u64::from(position));
-        let shape = [output.len()];
-        self.rec.checksum_of(span, name, position, output, &shape);
     }
 }

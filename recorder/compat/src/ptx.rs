@@ -1,13 +1,51 @@
 //! Kernel sources by the original's hash.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
-use trueno_recorder::PtxHash;
+use trueno_recorder::{PtxHash, Recorder};
 
 use crate::profiler::BrickProfiler;
 
-/// Kernel sources by hash. Kept in memory; [`BrickProfiler::keep_ptx`] puts them into the run.
+/// Sources that the process has hashed, by the original's hash.
+static KNOWN: LazyLock<Mutex<HashMap<u64, KnownSource>>> = LazyLock::new(Mutex::default);
+
+#[derive(Clone, Debug)]
+struct KnownSource {
+    /// The hash that names its file.
+    hash: PtxHash,
+    /// Name and text, of one that was registered.
+    registered: Option<(Arc<str>, Arc<str>)>,
+}
+
+impl KnownSource {
+    fn of(hash: u64) -> Option<Self> {
+        let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&hash).cloned()
+    }
+
+    fn note(hash: u64, source: &str, registered: Option<(Arc<str>, Arc<str>)>) {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = || Self {
+            hash: PtxHash::from_source(source),
+            registered: None,
+        };
+        let of_it = known.entry(hash).or_insert_with(new);
+        if registered.is_some() {
+            of_it.registered = registered;
+        }
+    }
+}
+
+fn fnv1a(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Kernel sources by hash. Each that a recorded kernel names goes into its run, in whatever order the two are told;
+/// [`BrickProfiler::keep_ptx`] puts all of them there. So sources stay in memory as long as the process.
 #[derive(Debug, Default)]
 pub struct PtxRegistry {
     kernels: BTreeMap<u64, Kernel>,
@@ -15,8 +53,8 @@ pub struct PtxRegistry {
 
 #[derive(Debug)]
 struct Kernel {
-    name: String,
-    source: String,
+    name: Arc<str>,
+    source: Arc<str>,
     path: Option<PathBuf>,
 }
 
@@ -28,29 +66,28 @@ impl PtxRegistry {
 
     /// Keeps a source; of equal sources the last name stays.
     pub fn register(&mut self, name: &str, ptx: &str, path: Option<&Path>) {
-        let kernel = Kernel {
-            name: name.to_owned(),
-            source: ptx.to_owned(),
-            path: path.map(Path::to_owned),
-        };
-        self.kernels.insert(Self::hash_ptx(ptx), kernel);
+        let (hash, name, source): (_, Arc<str>, Arc<str>) =
+            (fnv1a(ptx.as_bytes()), name.into(), ptx.into());
+        KnownSource::note(hash, ptx, Some((name.clone(), source.clone())));
+        let path = path.map(Path::to_owned);
+        self.kernels.insert(hash, Kernel { name, source, path });
     }
 
-    /// 64-bit FNV-1a over the source's bytes.
+    /// 64-bit FNV-1a over the source's bytes. Kernels recorded by it are linked to the source.
     pub fn hash_ptx(ptx: &str) -> u64 {
-        ptx.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        let hash = fnv1a(ptx.as_bytes());
+        KnownSource::note(hash, ptx, None);
+        hash
     }
 
     /// The source of that hash.
     pub fn lookup(&self, hash: u64) -> Option<&str> {
-        Some(self.kernels.get(&hash)?.source.as_str())
+        Some(&self.kernels.get(&hash)?.source)
     }
 
     /// The kernel of that hash.
     pub fn lookup_name(&self, hash: u64) -> Option<&str> {
-        Some(self.kernels.get(&hash)?.name.as_str())
+        Some(&self.kernels.get(&hash)?.name)
     }
 
     /// File that the source of that hash came from, if that was given.
@@ -74,22 +111,73 @@ impl PtxRegistry {
     }
 }
 
-/// Sources that the run keeps: from the original's hash to the one that names the file.
+/// Sources of the kernels of one run, by the original's hash.
 #[derive(Debug, Default)]
-pub(super) struct Sources(HashMap<u64, PtxHash>);
+pub(crate) struct Sources {
+    /// Those that the run has.
+    kept: HashSet<u64>,
+    /// Named by kernels, and not kept yet; true: by the program's own hash.
+    missing: BTreeMap<u64, bool>,
+}
 
 impl Sources {
-    pub fn get(&self, hash: u64) -> Option<PtxHash> {
-        self.0.get(&hash).copied()
+    /// The hash for a kernel's row: that of the file where the source was ever hashed or registered, else the program's
+    /// own; 0 names none. The run keeps the source as soon as it is registered.
+    pub fn linked(&mut self, rec: &Recorder, hash: u64) -> Option<PtxHash> {
+        if hash == 0 {
+            return None;
+        }
+        let known = KnownSource::of(hash);
+        if !self.kept.contains(&hash) && !self.keep(rec, hash) {
+            self.missing.entry(hash).or_insert(known.is_none());
+        }
+        Some(known.map_or(PtxHash::from_number(hash), |source| source.hash))
+    }
+
+    /// Keeps a source in the run, if it is registered.
+    pub fn keep(&mut self, rec: &Recorder, hash: u64) -> bool {
+        let by_own_hash = self.missing.get(&hash) == Some(&true);
+        if !keep_registered(rec, hash, by_own_hash) {
+            return false;
+        }
+        self.kept.insert(hash);
+        self.missing.remove(&hash);
+        true
+    }
+
+    /// Keeps the sources that were registered after the kernels were recorded.
+    pub fn keep_missing(&self, rec: &Recorder) {
+        for (hash, by_own_hash) in &self.missing {
+            keep_registered(rec, *hash, *by_own_hash);
+        }
     }
 }
 
+fn keep_registered(rec: &Recorder, hash: u64, by_own_hash: bool) -> bool {
+    let source = KnownSource::of(hash).and_then(|source| source.registered);
+    let Some((name, text)) = source else {
+        return false;
+    };
+    let file = rec.ptx(&name, &text);
+    if by_own_hash {
+        // Rows are written already: this tells which file their hash means.
+        rec.value(format!("compat.ptx.{hash:016x}"), file.to_string());
+    }
+    true
+}
+
 impl BrickProfiler {
-    /// Keeps all sources of a registry in the run, and links kernels recorded from now on to them.
+    /// Keeps all sources of a registry in the run, those that no kernel names as well.
     pub fn keep_ptx(&mut self, registry: &PtxRegistry) {
-        for (hash, kernel) in &registry.kernels {
-            let kept = self.rec.ptx(&kernel.name, &kernel.source);
-            self.graph.sources.0.insert(*hash, kept);
+        for hash in registry.hashes() {
+            self.graph.sources.keep(&self.rec, hash);
         }
+    }
+}
+
+/// Sources that came after their kernels.
+impl Drop for BrickProfiler {
+    fn drop(&mut self) {
+        self.graph.sources.keep_missing(&self.rec);
     }
 }

@@ -1,5 +1,7 @@
 //! Sums of what was timed.
 
+use std::fmt;
+
 /// `part / whole`, or 0 where there is no whole.
 pub(super) fn ratio(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
@@ -13,6 +15,16 @@ pub enum BrickBottleneck {
     Unknown,
     Memory,
     Compute,
+}
+
+impl fmt::Display for BrickBottleneck {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Unknown => "unknown",
+            Self::Memory => "memory",
+            Self::Compute => "compute",
+        })
+    }
 }
 
 /// Sums over the samples of one brick.
@@ -41,6 +53,16 @@ pub struct BrickStats {
     pub total_compressed_bytes: u64,
     /// Bottleneck that the program set.
     pub bottleneck: BrickBottleneck,
+    /// Cycles of those samples that have them.
+    pub total_cycles: u64,
+    /// Fewest cycles; `u64::MAX` where there are none.
+    pub min_cycles: u64,
+    /// Most cycles.
+    pub max_cycles: u64,
+    /// Samples that have cycles.
+    pub counted: u64,
+    /// Elements of those samples.
+    pub counted_elements: u64,
 }
 
 impl BrickStats {
@@ -49,6 +71,7 @@ impl BrickStats {
         Self {
             name: name.to_owned(),
             min_ns: u64::MAX,
+            min_cycles: u64::MAX,
             ..Self::default()
         }
     }
@@ -74,6 +97,17 @@ impl BrickStats {
         self.add_sample(elapsed_ns, elements);
         self.total_bytes += input_bytes;
         self.total_compressed_bytes += output_bytes;
+    }
+
+    /// Adds a sample with its cycles, as the caller counted them. Time-stamp counters do not count cycles of a core: they
+    /// run at a rate of their own.
+    pub fn add_sample_with_cycles(&mut self, elapsed_ns: u64, elements: u64, cycles: u64) {
+        self.add_sample(elapsed_ns, elements);
+        self.counted += 1;
+        self.counted_elements += elements;
+        self.total_cycles += cycles;
+        self.min_cycles = self.min_cycles.min(cycles);
+        self.max_cycles = self.max_cycles.max(cycles);
     }
 
     pub(super) fn add_bound(&mut self, elements: u64) {
@@ -119,6 +153,52 @@ impl BrickStats {
     pub fn compression_ratio(&self) -> f64 {
         ratio(self.total_bytes as f64, self.total_compressed_bytes as f64)
     }
+}
+
+impl BrickStats {
+    /// Cycles an element, of the samples that have cycles. NaN: none has.
+    pub fn cycles_per_element(&self) -> f64 {
+        measured(self.total_cycles, self.counted_elements)
+    }
+
+    /// Mean cycles of the samples that have them. NaN: none has.
+    pub fn avg_cycles(&self) -> f64 {
+        measured(self.total_cycles, self.counted)
+    }
+
+    /// NaN: instructions are not counted here, and how many an element takes nobody states. The recorder counts them with
+    /// its feature `perf`; elements a cycle are the reverse of [`BrickStats::cycles_per_element`].
+    pub fn estimated_ipc(&self) -> f64 {
+        f64::NAN
+    }
+
+    /// Says that there is no diagnosis: it would take instructions, see [`BrickStats::estimated_ipc`].
+    pub fn diagnose_from_cycles(&self) -> &'static str {
+        "insufficient data: instructions were not counted"
+    }
+
+    /// Notes a bottleneck.
+    pub fn set_bottleneck(&mut self, bottleneck: BrickBottleneck) {
+        self.bottleneck = bottleneck;
+    }
+
+    /// The bottleneck noted last.
+    pub fn get_bottleneck(&self) -> BrickBottleneck {
+        self.bottleneck
+    }
+
+    /// Samples that have a duration.
+    pub(super) fn timed(&self) -> u64 {
+        self.count - self.bound.min(self.count)
+    }
+}
+
+/// `sum / of`, or NaN where nothing was counted.
+fn measured(sum: u64, of: u64) -> f64 {
+    if of == 0 {
+        return f64::NAN;
+    }
+    sum as f64 / of as f64
 }
 
 /// Sums over the bricks of one category.

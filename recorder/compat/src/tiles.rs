@@ -65,6 +65,24 @@ impl TileStats {
     pub fn gflops(&self) -> f64 {
         ratio(self.total_flops as f64, self.total_ns as f64)
     }
+
+    /// FLOPs by the bytes of the elements, if each were an `f32` that is moved once: FLOPs and elements are the caller's,
+    /// the 4 bytes are assumed, and traffic is not measured. NaN: no elements were given.
+    pub fn arithmetic_intensity(&self) -> f64 {
+        if self.total_elements == 0 {
+            return f64::NAN;
+        }
+        self.total_flops as f64 / (4.0 * self.total_elements as f64)
+    }
+
+    /// FLOPs a second by a peak that the caller gives, in 10^9 a second; no cache is looked at. Above 1 the peak is too
+    /// low or the FLOPs are too many. NaN: nothing was timed, or the peak is not above 0.
+    pub fn cache_efficiency(&self, peak_gflops: f64) -> f64 {
+        if self.total_ns == 0 || !peak_gflops.is_finite() || peak_gflops <= 0.0 {
+            return f64::NAN;
+        }
+        self.gflops() / peak_gflops
+    }
 }
 
 /// A tile that has begun. Dropping it leaves nothing behind.
@@ -130,11 +148,12 @@ impl BrickProfiler {
             return;
         }
         let end = clock::now(&self.rec);
+        self.graph.note_work();
         self.rec.finished_tile(&Tile {
             level: timer.level,
             start: timer.start,
             end,
-            brick: self.graph.scope(),
+            brick: self.graph.scope_place(),
             row: timer.row,
             column: timer.col,
             elements,

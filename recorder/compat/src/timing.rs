@@ -7,6 +7,7 @@ use trueno_recorder::finished::{Brick, BrickPlace, Moment, Site};
 use trueno_recorder::{BrickId, Name};
 
 use crate::clock;
+use crate::graph::StoppedBrick;
 use crate::profiler::BrickProfiler;
 use crate::stats::BrickStats;
 
@@ -152,6 +153,7 @@ impl BrickProfiler {
         bytes: Option<(u64, u64)>,
     ) -> u64 {
         let row = BrickPlace::take(&self.rec);
+        self.graph.note_work();
         if let Some(row) = row {
             let brick = Brick {
                 enclosing: self.graph.enclosing(),
@@ -162,7 +164,11 @@ impl BrickProfiler {
             };
             self.rec.finished_brick(row, &brick);
         }
-        self.graph.stopped = Some((name, row));
+        self.graph.stopped(StoppedBrick {
+            name,
+            place: row,
+            took_ns: Some(end.ns_since(start)),
+        });
         row.map_or(0, BrickPlace::id)
     }
 
@@ -176,4 +182,23 @@ impl BrickProfiler {
             }
         }
     }
+}
+
+/// Runs a block as a brick of a profiler, and gives its value. Work of a device has to have ended in the block.
+///
+/// ```
+/// use trueno_brick_profiler::{BrickProfiler, time_brick};
+///
+/// let mut profiler = BrickProfiler::enabled();
+/// let sum: f32 = time_brick!(profiler, "sum", 4, { [1.0f32; 4].iter().sum() });
+/// assert_eq!((sum, profiler.stats("sum").unwrap().count), (4.0, 1));
+/// ```
+#[macro_export]
+macro_rules! time_brick {
+    ($profiler:expr, $name:expr, $elements:expr, $body:block) => {{
+        let timer = $profiler.start($name);
+        let result = $body;
+        $profiler.stop(timer, $elements);
+        result
+    }};
 }

@@ -145,6 +145,8 @@ pub mod device_timing {
     pub const BOUND: u8 = 1;
     /// Only the launch; the row is not valid.
     pub const LAUNCH: u8 = 2;
+    /// Read or stated by the host.
+    pub const HOST: u8 = 3;
     /// The bits of the above.
     pub const MASK: u8 = 3;
     /// Bit: device and stream are known.

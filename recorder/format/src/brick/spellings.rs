@@ -17,6 +17,22 @@ impl BrickId {
 }
 
 impl BrickId {
+    /// Every known brick, by number.
+    pub const ALL: [Self; Self::COUNT] = {
+        let mut all = [Self::RmsNorm; Self::COUNT];
+        let mut number = 0;
+        while number < all.len() {
+            all[number] = super::ROWS[number].0;
+            number += 1;
+        }
+        all
+    };
+
+    /// Returns whether a known brick has that number.
+    pub fn validate_index(index: usize) -> bool {
+        index < Self::COUNT
+    }
+
     /// The same as [`BrickId::from_name`]: unlike the original, it takes `softmax` for `Softmax`.
     #[expect(
         clippy::should_implement_trait,
@@ -30,6 +46,13 @@ impl BrickId {
 impl fmt::Display for BrickId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
+    }
+}
+
+/// That of bricks which are not known.
+impl Default for BrickCategory {
+    fn default() -> Self {
+        Self::Other
     }
 }
 

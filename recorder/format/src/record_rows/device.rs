@@ -37,6 +37,7 @@ impl Rows {
         let (timing, valid) = match record.flags & device_timing::MASK {
             device_timing::STAMPED => (self.texts.device, true),
             device_timing::BOUND => (self.texts.bound, true),
+            device_timing::HOST => (self.texts.host, true),
             _ => (self.texts.host, false),
         };
         let site = site(record.name, texts);
@@ -71,6 +72,8 @@ impl Rows {
     pub(super) fn transfer(&mut self, origin: &Origin, group: &[Record], to: &mut Columns) {
         let record = &group[0];
         let (device, stream) = unpair(record.m[1]);
+        let on_device =
+            |number: u32| (record.flags & device_timing::ON_DEVICE != 0).then_some(number);
         let (source, target) = find(group, extension::MEMORY).map_or((0, 0), |of| unpair(of.m[0]));
         let timing = match record.flags & device_timing::MASK {
             device_timing::STAMPED => self.texts.device,
@@ -88,8 +91,8 @@ impl Rows {
             // Whether a call waited depends on the memory.
             is_async: None,
             thread: Some(record.parent),
-            device: Some(device),
-            stream: Some(stream),
+            device: on_device(device),
+            stream: on_device(stream),
             start_ns,
             dur_ns,
             timing,

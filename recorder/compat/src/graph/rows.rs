@@ -1,0 +1,373 @@
+//! Scopes, and the rows that scopes and leaves make in the run.
+
+use std::panic::Location;
+
+use trueno_recorder::finished::{
+    Brick, BrickKind, BrickPlace, Enclosing, Kernel, KernelTimes, LaunchShape, Moment, Site,
+    Transfer,
+};
+use trueno_recorder::{Name, SpanId};
+
+use super::{EdgeType, ExecutionGraph, ExecutionNode, ExecutionNodeId};
+use crate::clock;
+
+const NO_TIMES: &str = "recorded without times";
+
+/// An open scope.
+#[derive(Debug)]
+pub(super) struct Scope {
+    node: ExecutionNodeId,
+    start: Moment,
+    row: ScopeRow,
+    /// The row that what is recorded inside lies in; `None`: no run, or none of `bricks`.
+    place: Option<BrickPlace>,
+    /// The layer that holds inside it.
+    layer: Option<u32>,
+    /// True if something with times was recorded inside.
+    holds_work: bool,
+}
+
+/// The row of a scope.
+#[derive(Debug)]
+enum ScopeRow {
+    /// Recorded already, or by another name; or there is none.
+    Done,
+    /// Of `bricks`, when it is popped.
+    Brick {
+        kind: BrickKind,
+        name: Site,
+        elements: Option<u64>,
+        /// Stated by the program, and past when the scope was pushed.
+        timing_ns: Option<u64>,
+    },
+    /// Of `transfers`, when it is popped.
+    Transfer(ExecutionNode),
+}
+
+impl ExecutionGraph {
+    /// Opens a scope: what is recorded until it is popped lies in it.
+    ///
+    /// A brick that was stopped just before is taken up: its row stands for the scope. Else one with a time is a row that
+    /// ends now, as a kernel or transfer with a time is; one without lasts from push to pop.
+    #[track_caller]
+    pub fn push_scope(&mut self, node: ExecutionNode) -> ExecutionNodeId {
+        let enclosing = self.enclosing();
+        let (mut layer, outer) = (enclosing.layer, self.scopes.last().and_then(|s| s.place));
+        let row = match &node {
+            ExecutionNode::Kernel { .. } => {
+                let (_, parent) = self.enclosing_of_kernel();
+                let row = self.leaf_row(&node, parent);
+                return self.open(node, (ScopeRow::Done, row), outer, layer);
+            }
+            ExecutionNode::Transfer { timing_ns, .. } => {
+                let (state, row) = match timing_ns {
+                    Some(_) => (ScopeRow::Done, self.leaf_row(&node, enclosing.parent)),
+                    None => (ScopeRow::Transfer(node.clone()), SpanId::NONE),
+                };
+                return self.open(node, (state, row), outer, layer);
+            }
+            ExecutionNode::Brick { id, .. } => match self.take_stopped(*id) {
+                Some(brick) => {
+                    let span = brick.place.map_or(SpanId::NONE, BrickPlace::span);
+                    let id = self.open(node, (ScopeRow::Done, span), brick.place, layer);
+                    self.set_measured(id, brick.took_ns);
+                    return id;
+                }
+                None => self.scope_row(&node),
+            },
+            _ => self.scope_row(&node),
+        };
+        if let ExecutionNode::Layer { index } = node {
+            layer = Some(index);
+        }
+        let place = BrickPlace::take(&self.rec);
+        let span = place.map_or(SpanId::NONE, BrickPlace::span);
+        self.attributes(&node, span);
+        self.open(node, (row, span), place, layer)
+    }
+
+    fn open(
+        &mut self,
+        node: ExecutionNode,
+        (row, span): (ScopeRow, SpanId),
+        place: Option<BrickPlace>,
+        layer: Option<u32>,
+    ) -> ExecutionNodeId {
+        let id = self.insert_in_scope(node, EdgeType::Contains, span);
+        self.brick = None;
+        if !matches!(row, ScopeRow::Done) {
+            self.stopped.clear();
+        }
+        self.scopes.push(Scope {
+            node: id,
+            start: clock::now(&self.rec),
+            row,
+            place,
+            layer,
+            holds_work: false,
+        });
+        id
+    }
+
+    /// Closes the innermost scope and records it.
+    pub fn pop_scope(&mut self) -> Option<ExecutionNodeId> {
+        let scope = self.scopes.pop()?;
+        let end = clock::now(&self.rec);
+        self.brick = None;
+        let enclosing = self.enclosing();
+        let measured_ns = end.ns_since(scope.start);
+        match scope.row {
+            ScopeRow::Done => return Some(scope.node),
+            ScopeRow::Transfer(node) => {
+                let times = (scope.start, end);
+                let row = self.transfer_row(&node, times, false, enclosing);
+                if let Some(facts) = self.facts.get_mut(scope.node.0 as usize) {
+                    facts.row = row;
+                }
+            }
+            ScopeRow::Brick {
+                kind,
+                name,
+                elements,
+                timing_ns,
+            } => {
+                let (start, end) = match timing_ns.filter(|_| !scope.holds_work) {
+                    Some(ns) => (self.before(scope.start, ns), scope.start),
+                    None => (scope.start, end),
+                };
+                if let Some(place) = scope.place {
+                    let brick = Brick {
+                        kind,
+                        enclosing,
+                        elements,
+                        ..Brick::new(name, start, end)
+                    };
+                    self.rec.finished_brick(place, &brick);
+                }
+                self.set_measured(scope.node, Some(measured_ns));
+            }
+        }
+        self.stopped.clear();
+        Some(scope.node)
+    }
+
+    /// The innermost open scope.
+    pub fn current_scope(&self) -> Option<ExecutionNodeId> {
+        Some(self.scopes.last()?.node)
+    }
+
+    /// The row that what is recorded now lies in.
+    pub(crate) fn scope_place(&self) -> Option<BrickPlace> {
+        self.scopes.last()?.place
+    }
+
+    pub(crate) fn enclosing(&self) -> Enclosing {
+        Enclosing {
+            parent: self.scope_place().map_or(0, BrickPlace::id),
+            layer: self.scopes.last().and_then(|scope| scope.layer),
+        }
+    }
+
+    /// Says that something with times is recorded in the open scopes.
+    pub(crate) fn note_work(&mut self) {
+        for scope in &mut self.scopes {
+            scope.holds_work = true;
+        }
+    }
+
+    #[track_caller]
+    fn scope_row(&self, node: &ExecutionNode) -> ScopeRow {
+        let place = Location::caller();
+        let (kind, name) = match node {
+            ExecutionNode::Layer { index } => (BrickKind::Layer(*index), Site::at("layer", place)),
+            ExecutionNode::Brick { id, .. } => (BrickKind::Brick, Site::at(*id, place)),
+            ExecutionNode::AsyncTask { name, .. } => (BrickKind::Task, Site::at(name, place)),
+            ExecutionNode::Function {
+                name,
+                file: Some(file),
+                line: Some(line),
+            } => (BrickKind::Function, Site::in_file(name, file, *line)),
+            // A file without a line is an attribute: the columns tell of one place.
+            ExecutionNode::Function {
+                name,
+                file: Some(_),
+                ..
+            } => (BrickKind::Function, Site::from(Name::new(name))),
+            node => (BrickKind::Function, Site::at(node.name(), place)),
+        };
+        ScopeRow::Brick {
+            kind,
+            name,
+            elements: match node {
+                ExecutionNode::Brick { elements, .. } => Some(*elements),
+                _ => None,
+            },
+            timing_ns: match node {
+                ExecutionNode::Brick { .. } => node.timing_ns(),
+                _ => None,
+            },
+        }
+    }
+
+    /// A row of `bricks` for a brick that ended now.
+    #[track_caller]
+    pub(super) fn brick_row(&mut self, node: &ExecutionNode) -> Option<BrickPlace> {
+        let (ExecutionNode::Brick { id, elements, .. }, Some(ns)) = (node, node.timing_ns()) else {
+            return None;
+        };
+        let end = clock::now(&self.rec);
+        let place = BrickPlace::take(&self.rec)?;
+        let name = Site::at(*id, Location::caller());
+        let brick = Brick {
+            enclosing: self.enclosing(),
+            elements: Some(*elements),
+            ..Brick::new(name, self.before(end, ns), end)
+        };
+        self.rec.finished_brick(place, &brick);
+        self.note_work();
+        Some(place)
+    }
+
+    /// The row of a node that is no scope and ended now.
+    #[track_caller]
+    pub(super) fn leaf_row(&mut self, node: &ExecutionNode, parent: u64) -> SpanId {
+        let enclosing = Enclosing {
+            parent,
+            ..self.enclosing()
+        };
+        match node {
+            ExecutionNode::Kernel { .. } => self.kernel_row(node, enclosing),
+            ExecutionNode::Transfer { timing_ns, .. } => {
+                let end = clock::now(&self.rec);
+                let start = timing_ns.map_or(end, |ns| self.before(end, ns));
+                self.transfer_row(node, (start, end), timing_ns.is_some(), enclosing)
+            }
+            ExecutionNode::Brick { .. } => {
+                self.brick_row(node).map_or(SpanId::NONE, BrickPlace::span)
+            }
+            _ => SpanId::NONE,
+        }
+    }
+
+    #[track_caller]
+    fn kernel_row(&mut self, node: &ExecutionNode, enclosing: Enclosing) -> SpanId {
+        let ExecutionNode::Kernel {
+            name,
+            ptx_hash,
+            grid,
+            block,
+            shared_mem,
+            timing_ns,
+            arithmetic_intensity,
+            achieved_tflops,
+        } = node
+        else {
+            return SpanId::NONE;
+        };
+        let end = clock::now(&self.rec);
+        let (start, times) = match timing_ns {
+            Some(ns) => (self.before(end, *ns), KernelTimes::Host),
+            None => (end, KernelTimes::Launch(NO_TIMES)),
+        };
+        let flops = achieved_tflops.zip(*timing_ns);
+        let flops = flops.and_then(|(tflops, ns)| count(f64::from(tflops) * 1e3 * ns as f64));
+        let bytes = flops.zip(*arithmetic_intensity);
+        let bytes = bytes.and_then(|(flops, per_byte)| count(flops as f64 / f64::from(per_byte)));
+        let row = self.rec.finished_kernel(&Kernel {
+            name: Site::at(name, Location::caller()),
+            start,
+            end,
+            enclosing,
+            times,
+            launch: Some(LaunchShape {
+                grid: *grid,
+                block: *block,
+                shared_memory_bytes: *shared_mem,
+                ptx: self.sources.linked(&self.rec, *ptx_hash),
+            }),
+            flops,
+            bytes,
+        });
+        self.attributes(node, row);
+        row
+    }
+
+    fn transfer_row(
+        &self,
+        node: &ExecutionNode,
+        (start, end): (Moment, Moment),
+        is_timed: bool,
+        enclosing: Enclosing,
+    ) -> SpanId {
+        let ExecutionNode::Transfer {
+            bytes, direction, ..
+        } = node
+        else {
+            return SpanId::NONE;
+        };
+        let row = self.rec.finished_transfer(&Transfer {
+            direction: *direction,
+            bytes: *bytes,
+            start,
+            end,
+            is_timed,
+            enclosing,
+        });
+        self.attributes(node, row);
+        if end.ns_since(start) == 0 && !is_timed {
+            self.rec.attribute(row, "reason", NO_TIMES);
+        }
+        row
+    }
+
+    /// What has no column.
+    fn attributes(&self, node: &ExecutionNode, row: SpanId) {
+        if row.is_none() {
+            return;
+        }
+        match node {
+            ExecutionNode::Kernel {
+                arithmetic_intensity,
+                achieved_tflops,
+                ..
+            } => {
+                if let Some(intensity) = arithmetic_intensity {
+                    self.rec.attribute(row, "arithmetic_intensity", *intensity);
+                }
+                if let Some(tflops) = achieved_tflops {
+                    self.rec.attribute(row, "achieved_tflops", *tflops);
+                }
+            }
+            ExecutionNode::Transfer { src, dst, .. } => {
+                self.rec.attribute(row, "src", src);
+                self.rec.attribute(row, "dst", dst);
+            }
+            ExecutionNode::Function {
+                file: Some(file),
+                line: None,
+                ..
+            } => self.rec.attribute(row, "file", file),
+            ExecutionNode::AsyncTask {
+                poll_count,
+                yield_count,
+                total_poll_ns,
+                ..
+            } => {
+                self.rec.attribute(row, "poll_count", *poll_count);
+                self.rec.attribute(row, "yield_count", *yield_count);
+                self.rec.attribute(row, "total_poll_ns", *total_poll_ns);
+            }
+            _ => {}
+        }
+    }
+
+    /// The moment `ns` before another, not before the clocks were first read.
+    fn before(&self, moment: Moment, ns: u64) -> Moment {
+        moment.at(moment.monotonic_ns().saturating_sub(ns), self.made)
+    }
+}
+
+/// A figure as a number of things; `None`: it is no such number.
+fn count(figure: f64) -> Option<u64> {
+    (figure.is_finite() && figure >= 0.0 && figure < 1e18).then_some(figure.round() as u64)
+}
