@@ -1,14 +1,55 @@
-//! Takes two examples out of the sources of aprender-compute, wherever cargo has them.
+//! Takes examples and snippets of the book out of the sources of aprender-compute, wherever cargo has them.
 
 use std::error::Error;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+/// Recorded from outside.
 const EXAMPLES: [&str; 2] = ["backend_detection", "matrix_operations"];
+
+/// Examples that use its profiler: a module of each as it is, and one with the import changed.
+const PROFILED: [&str; 4] = [
+    "brick_profiler_v2",
+    "execution_graph",
+    "simd_softmax_quant",
+    "tile_profiler_demo",
+];
+
+/// Names that the import of the profiler moves.
+const MOVED: [&str; 9] = [
+    "BrickCategory",
+    "BrickId",
+    "BrickProfiler",
+    "ExecutionGraph",
+    "ExecutionNode",
+    "PtxRegistry",
+    "SyncMode",
+    "TileLevel",
+    "TransferDirection",
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
+    let folder = source()?;
+    let examples = folder.join("examples");
+    for name in EXAMPLES {
+        write(
+            &format!("{name}.rs"),
+            &without_header(&read(&examples, name)?),
+        )?;
+    }
+    for name in PROFILED {
+        let text =
+            without_header(&read(&examples, name)?).replace("\nfn main()", "\npub fn main()");
+        write(&format!("original_{name}.rs"), &text)?;
+        write(&format!("moved_{name}.rs"), &with_moved_imports(&text))?;
+    }
+    Ok(())
+}
+
+/// The folder of the crate.
+fn source() -> Result<PathBuf, Box<dyn Error>> {
     let output = Command::new(env::var("CARGO")?)
         .args(["metadata", "--format-version", "1", "--offline"])
         .args(["--filter-platform", &env::var("TARGET")?])
@@ -22,19 +63,54 @@ fn main() -> Result<(), Box<dyn Error>> {
             let said = String::from_utf8_lossy(&output.stderr);
             format!("cargo metadata names no aprender-compute (hint: cargo fetch)\n{said}")
         })?;
-    let folder = Path::new(manifest).with_file_name("examples");
-    for name in EXAMPLES {
-        let file = folder.join(name).with_extension("rs");
-        let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
-        // What stands for a whole file cannot be included.
-        let lines = text
-            .lines()
-            .filter(|line| !line.starts_with("//!") && !line.starts_with("#!["));
-        let text: Vec<&str> = lines.collect();
-        let to = Path::new(&env::var("OUT_DIR")?)
-            .join(name)
-            .with_extension("rs");
-        fs::write(to, text.join("\n"))?;
+    Ok(Path::new(manifest).with_file_name(""))
+}
+
+fn read(folder: &Path, name: &str) -> Result<String, String> {
+    let file = folder.join(name).with_extension("rs");
+    fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))
+}
+
+fn write(name: &str, text: &str) -> Result<(), Box<dyn Error>> {
+    Ok(fs::write(
+        Path::new(&env::var("OUT_DIR")?).join(name),
+        text,
+    )?)
+}
+
+/// Without what stands for a whole file and cannot be included.
+fn without_header(text: &str) -> String {
+    let lines = text
+        .lines()
+        .filter(|line| !line.starts_with("//!") && !line.starts_with("#!["));
+    let lines: Vec<&str> = lines.collect();
+    lines.join("\n")
+}
+
+/// With each `use trueno::…` divided: what is of the profiler comes from ours.
+fn with_moved_imports(text: &str) -> String {
+    let mut parts = text.split("use trueno::");
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let (import, behind) = part.split_once(';').unwrap_or((part, ""));
+        let (path, names) = match import.split_once('{') {
+            Some((path, names)) => (path, names.trim_end_matches('}')),
+            None => import
+                .rsplit_once("::")
+                .map_or(("", import), |(path, name)| {
+                    (&import[..path.len() + 2], name)
+                }),
+        };
+        let names = names.split(',').map(str::trim);
+        let names = names.filter(|name| !name.is_empty());
+        let (moved, left): (Vec<&str>, Vec<&str>) = names.partition(|name| MOVED.contains(name));
+        if !moved.is_empty() {
+            out += &format!("use trueno_brick_profiler::{{{}}};\n", moved.join(", "));
+        }
+        if !left.is_empty() {
+            out += &format!("use trueno::{path}{{{}}};", left.join(", "));
+        }
+        out += behind;
     }
-    Ok(())
+    out
 }
