@@ -43,6 +43,7 @@ mod graph;
 mod profiler;
 mod ptx;
 mod reports;
+mod shared_run;
 mod stats;
 mod tiles;
 mod timing;

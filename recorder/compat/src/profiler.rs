@@ -10,11 +10,9 @@ use crate::checksums::Checksums;
 use crate::clock;
 use crate::deferred::Deferred;
 use crate::graph::ExecutionGraph;
+use crate::shared_run::{self, Membership};
 use crate::stats::{BrickBottleneck, BrickStats, CategoryStats, ratio};
 use crate::tiles::Tiles;
-
-/// Names the directory of the run that [`BrickProfiler::new`] and [`BrickProfiler::enabled`] record.
-const RUN_VARIABLE: &str = "TRUENO_RUN";
 
 /// Times bricks under the original's names, and records them; see the [crate documentation](crate).
 #[derive(Debug)]
@@ -35,6 +33,8 @@ pub struct BrickProfiler {
     sync_mode: SyncMode,
     l2_cache_hit_rate: Option<f32>,
     is_zero_copy: bool,
+    /// In the run that the environment names. The last field: what is dropped before still records.
+    membership: Option<Membership>,
 }
 
 impl Default for BrickProfiler {
@@ -45,18 +45,14 @@ impl Default for BrickProfiler {
 
 impl BrickProfiler {
     /// Not enabled yet. Records to the directory that the environment variable `TRUENO_RUN`
-    /// names; without it there is no run, only sums. Where the run cannot be made (one is there
-    /// already, as for the second profiler of a program) there is none either, and a line on
-    /// standard error says why; [`BrickProfiler::create`] gives that as an error.
+    /// names, together with the other profilers of the process that are alive; without it there is
+    /// no run, only sums. Where the run cannot be made (one is there already) there is none either,
+    /// and a line on standard error says why; [`BrickProfiler::create`] gives that as an error.
     pub fn new() -> Self {
-        let rec = match std::env::var_os(RUN_VARIABLE).filter(|path| !path.is_empty()) {
-            None => Recorder::disabled(),
-            Some(path) => Recorder::create(path).unwrap_or_else(|error| {
-                eprintln!("trueno-recorder: {RUN_VARIABLE}: {error}");
-                Recorder::disabled()
-            }),
-        };
-        Self::with_recorder(rec)
+        let (rec, membership) = shared_run::join();
+        let mut profiler = Self::with_recorder(rec);
+        profiler.membership = membership;
+        profiler
     }
 
     /// [`BrickProfiler::new`], enabled.
@@ -93,6 +89,7 @@ impl BrickProfiler {
             sync_mode: SyncMode::Deferred,
             l2_cache_hit_rate: None,
             is_zero_copy: false,
+            membership: None,
         }
     }
 
@@ -107,6 +104,9 @@ impl BrickProfiler {
     /// See [`Recorder::finish`].
     pub fn finish(&self) -> Result<Summary, Error> {
         self.graph.sources.keep_missing(&self.rec);
+        if let Some(membership) = &self.membership {
+            membership.end();
+        }
         self.rec.finish()
     }
 
