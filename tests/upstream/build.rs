@@ -29,6 +29,91 @@ const MOVED: [&str; 9] = [
     "TransferDirection",
 ];
 
+/// Snippets of the book that use its profiler: page, a line of it, and what to give of it as a value.
+const SNIPPETS: [(&str, &str, &str); 17] = [
+    (
+        "performance/profiling",
+        "let timer = profiler.start_brick(BrickId::QkvProjection);",
+        "profiler",
+    ),
+    ("performance/profiling", "profiler.reset_epoch();", ""),
+    (
+        "performance/profiling",
+        "profiler.enable_graph();  // Enable",
+        "profiler",
+    ),
+    (
+        "performance/profiling",
+        "let hash = PtxRegistry::hash_ptx(ptx_source);",
+        "source.map(str::to_owned)",
+    ),
+    (
+        "performance/profiling",
+        "std::fs::write(\"execution_tree.txt\", &tree)?;",
+        "tree",
+    ),
+    (
+        "performance/profiling",
+        "profiler.stats_for(BrickId::RmsNorm)",
+        "throughput",
+    ),
+    (
+        "performance/profiling",
+        "profiler.report()",
+        "profiler.report()",
+    ),
+    (
+        "performance/profiling",
+        "Backend::Avx2 => graph.roofline_distance",
+        "distance",
+    ),
+    (
+        "performance/profiling",
+        "let (critical_path, total_ns) = graph.critical_path();",
+        "(critical_path, total_ns)",
+    ),
+    (
+        "examples/execution-graph",
+        "// Render to ASCII (no dependencies)",
+        "tree",
+    ),
+    (
+        "examples/execution-graph",
+        "for (id, node) in graph.kernel_nodes()",
+        "",
+    ),
+    (
+        "examples/execution-graph",
+        "println!(\"{}\", graph.critical_path_summary());",
+        "total_ns",
+    ),
+    (
+        "examples/execution-graph",
+        "let slack = graph.compute_slack();",
+        "slack",
+    ),
+    (
+        "examples/execution-graph",
+        "let distances = graph.roofline_distance(83.0, 1008.0);",
+        "distances",
+    ),
+    (
+        "examples/execution-graph",
+        "graph.record_kernel_launch_with_metrics(",
+        "",
+    ),
+    (
+        "examples/execution-graph",
+        "let ping_pongs = graph.detect_ping_pong();",
+        "ping_pongs",
+    ),
+    (
+        "advanced/tiling-compute-blocks",
+        "let json = profiler.tile_stats_to_json();",
+        "(profiler, json)",
+    ),
+];
+
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=build.rs");
     let folder = source()?;
@@ -44,6 +129,19 @@ fn main() -> Result<(), Box<dyn Error>> {
             without_header(&read(&examples, name)?).replace("\nfn main()", "\npub fn main()");
         write(&format!("original_{name}.rs"), &text)?;
         write(&format!("moved_{name}.rs"), &with_moved_imports(&text))?;
+    }
+    for (number, (page, line, value)) in SNIPPETS.into_iter().enumerate() {
+        let file = folder.join("book/src").join(page).with_extension("md");
+        let text = fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let blocks = text.split("```rust\n").skip(1);
+        let mut blocks = blocks.filter_map(|behind| behind.split("```").next());
+        let block = blocks.find(|block| block.contains(line));
+        let block = block.ok_or_else(|| format!("{}: no snippet has {line}", file.display()))?;
+        let block = with_moved_imports(block);
+        write(
+            &format!("snippet_{number}.rs"),
+            &format!("{{\n{block}\n{value}\n}}\n"),
+        )?;
     }
     Ok(())
 }
