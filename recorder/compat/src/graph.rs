@@ -46,7 +46,7 @@ pub struct ExecutionGraph {
     refused_edges: usize,
     scopes: Vec<Scope>,
     /// The brick that was recorded last in this scope: kernels lie in it.
-    brick: Option<(ExecutionNodeId, Option<BrickPlace>)>,
+    brick: Option<RecordedBrick>,
     /// Bricks stopped in this scope that the graph has not taken up.
     stopped: Vec<StoppedBrick>,
     rec: Recorder,
@@ -55,12 +55,22 @@ pub struct ExecutionGraph {
     pub(crate) sources: crate::ptx::Sources,
 }
 
+/// A brick that was recorded, and has ended.
+#[derive(Clone, Copy, Debug)]
+struct RecordedBrick {
+    node: ExecutionNodeId,
+    /// `None`: no run.
+    place: Option<BrickPlace>,
+    cursor: Option<Moment>,
+}
+
 /// A brick that was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoppedBrick {
     pub name: Name,
     /// `None`: no run.
     pub place: Option<BrickPlace>,
+    pub start: Moment,
     /// `None`: deferred.
     pub took_ns: Option<u64>,
 }
@@ -123,22 +133,24 @@ impl ExecutionGraph {
             ExecutionNode::Brick { id, .. } => self.take_stopped(*id),
             _ => None,
         };
-        let parent = self.enclosing_of_kernel().1;
-        let (place, row) = match (&node, taken) {
-            (_, Some(StoppedBrick { place, .. })) => {
-                (place, place.map_or(SpanId::NONE, BrickPlace::span))
-            }
+        let (place, cursor, row) = match (&node, taken) {
+            (_, Some(brick)) => (brick.place, Some(brick.start), span(brick.place)),
             (ExecutionNode::Brick { .. }, None) => {
-                let place = self.brick_row(&node);
-                (place, place.map_or(SpanId::NONE, BrickPlace::span))
+                let (place, start) = self.brick_row(&node);
+                (place, start, span(place))
             }
-            _ => (None, self.leaf_row(&node, parent)),
+            _ => (None, None, self.leaf_row(&node, self.enclosing().parent)),
         };
         let is_brick = node.is_brick();
         let id = self.insert_in_scope(node, EdgeType::Contains, row);
         self.set_measured(id, taken.and_then(|brick| brick.took_ns));
         if is_brick {
-            self.brick = Some((id, place));
+            let node = id;
+            self.brick = Some(RecordedBrick {
+                node,
+                place,
+                cursor,
+            });
         }
         id
     }
@@ -362,8 +374,15 @@ impl ExecutionGraph {
     fn enclosing_of_kernel(&self) -> (Option<ExecutionNodeId>, u64) {
         let scope = self.enclosing().parent;
         match self.brick {
-            Some((brick, place)) => (Some(brick), place.map_or(scope, BrickPlace::id)),
+            Some(RecordedBrick { node, place, .. }) => {
+                (Some(node), place.map_or(scope, BrickPlace::id))
+            }
             None => (self.current_scope(), scope),
         }
     }
+}
+
+/// Names a row, if there is one.
+fn span(place: Option<BrickPlace>) -> SpanId {
+    place.map_or(SpanId::NONE, BrickPlace::span)
 }

@@ -167,6 +167,7 @@ impl BrickProfiler {
         self.graph.stopped(StoppedBrick {
             name,
             place: row,
+            start,
             took_ns: Some(end.ns_since(start)),
         });
         row.map_or(0, BrickPlace::id)

@@ -60,6 +60,11 @@ fn a_scope_of_a_stopped_brick_is_that_brick() {
     );
     let kernels = table(&path, "kernels");
     assert_eq!(kernels.numbers("brick"), bricks.numbers("id")[..2]);
+    assert_eq!(
+        kernels.numbers("start_ns"),
+        bricks.numbers("start_ns")[..2],
+        "where in the brick is not known, but not outside"
+    );
 }
 
 /// Both were timed before the graph was told of either.

@@ -33,13 +33,13 @@ impl BrickProfiler {
     /// Opens a scope; see [`ExecutionGraph::push_scope`].
     #[track_caller]
     pub fn graph_push_scope(&mut self, node: ExecutionNode) -> Option<ExecutionNodeId> {
-        self.graph_enabled.then(|| ())?;
+        self.graph_enabled.then_some(())?;
         Some(self.graph.push_scope(node))
     }
 
     /// Closes the innermost scope and records it.
     pub fn graph_pop_scope(&mut self) -> Option<ExecutionNodeId> {
-        self.graph_enabled.then(|| ())?;
+        self.graph_enabled.then_some(())?;
         self.graph.pop_scope()
     }
 
@@ -52,7 +52,7 @@ impl BrickProfiler {
         timing_ns: u64,
         elements: u64,
     ) -> Option<ExecutionNodeId> {
-        self.graph_enabled.then(|| ())?;
+        self.graph_enabled.then_some(())?;
         let node = ExecutionNode::Brick {
             id: brick,
             timing_ns,
@@ -72,7 +72,7 @@ impl BrickProfiler {
         block: (u32, u32, u32),
         shared_mem: u32,
     ) -> Option<ExecutionNodeId> {
-        self.graph_enabled.then(|| ())?;
+        self.graph_enabled.then_some(())?;
         let graph = &mut self.graph;
         Some(graph.record_kernel_launch(name, ptx_hash, grid, block, shared_mem))
     }

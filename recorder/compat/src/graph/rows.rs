@@ -8,7 +8,7 @@ use trueno_recorder::finished::{
 };
 use trueno_recorder::{Name, SpanId};
 
-use super::{EdgeType, ExecutionGraph, ExecutionNode, ExecutionNodeId};
+use super::{EdgeType, ExecutionGraph, ExecutionNode, ExecutionNodeId, span};
 use crate::clock;
 
 const NO_TIMES: &str = "recorded without times";
@@ -23,6 +23,8 @@ pub(super) struct Scope {
     place: Option<BrickPlace>,
     /// The layer that holds inside it.
     layer: Option<u32>,
+    /// Of a scope that had ended when it was pushed: the moment from which what lies in it is laid out.
+    cursor: Option<Moment>,
     /// True if something with times was recorded inside.
     holds_work: bool,
 }
@@ -68,9 +70,10 @@ impl ExecutionGraph {
             }
             ExecutionNode::Brick { id, .. } => match self.take_stopped(*id) {
                 Some(brick) => {
-                    let span = brick.place.map_or(SpanId::NONE, BrickPlace::span);
-                    let id = self.open(node, (ScopeRow::Done, span), brick.place, layer);
+                    let row = (ScopeRow::Done, span(brick.place));
+                    let id = self.open(node, row, brick.place, layer);
                     self.set_measured(id, brick.took_ns);
+                    self.set_cursor(brick.start);
                     return id;
                 }
                 None => self.scope_row(&node),
@@ -81,9 +84,22 @@ impl ExecutionGraph {
             layer = Some(index);
         }
         let place = BrickPlace::take(&self.rec);
-        let span = place.map_or(SpanId::NONE, BrickPlace::span);
-        self.attributes(&node, span);
-        self.open(node, (row, span), place, layer)
+        self.attributes(&node, span(place));
+        let ended_after_ns = match &row {
+            ScopeRow::Brick { timing_ns, .. } => *timing_ns,
+            _ => None,
+        };
+        let id = self.open(node, (row, span(place)), place, layer);
+        if let (Some(ns), Some(scope)) = (ended_after_ns, self.scopes.last()) {
+            self.set_cursor(self.before(scope.start, ns));
+        }
+        id
+    }
+
+    fn set_cursor(&mut self, cursor: Moment) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.cursor = Some(cursor);
+        }
     }
 
     fn open(
@@ -104,6 +120,7 @@ impl ExecutionGraph {
             row,
             place,
             layer,
+            cursor: None,
             holds_work: false,
         });
         id
@@ -209,23 +226,47 @@ impl ExecutionGraph {
         }
     }
 
-    /// A row of `bricks` for a brick that ended now.
+    /// A row of `bricks` for a brick that ended now, and its start.
     #[track_caller]
-    pub(super) fn brick_row(&mut self, node: &ExecutionNode) -> Option<BrickPlace> {
+    pub(super) fn brick_row(
+        &mut self,
+        node: &ExecutionNode,
+    ) -> (Option<BrickPlace>, Option<Moment>) {
         let (ExecutionNode::Brick { id, elements, .. }, Some(ns)) = (node, node.timing_ns()) else {
-            return None;
+            return (None, None);
         };
         let end = clock::now(&self.rec);
-        let place = BrickPlace::take(&self.rec)?;
-        let name = Site::at(*id, Location::caller());
-        let brick = Brick {
-            enclosing: self.enclosing(),
-            elements: Some(*elements),
-            ..Brick::new(name, self.before(end, ns), end)
-        };
-        self.rec.finished_brick(place, &brick);
+        let start = self.before(end, ns);
+        let place = BrickPlace::take(&self.rec);
+        if let Some(place) = place {
+            let brick = Brick {
+                enclosing: self.enclosing(),
+                elements: Some(*elements),
+                ..Brick::new(Site::at(*id, Location::caller()), start, end)
+            };
+            self.rec.finished_brick(place, &brick);
+        }
         self.note_work();
-        Some(place)
+        (place, Some(start))
+    }
+
+    /// The times of a kernel or transfer: in a brick that has ended they are laid out one after another from its start,
+    /// as nothing tells where in it they were; elsewhere they end now.
+    fn leaf_times(&mut self, node: &ExecutionNode) -> (Moment, Moment) {
+        let ns = node.timing_ns().unwrap_or(0);
+        let of_brick = self.brick.as_ref().filter(|_| node.is_kernel());
+        let of_scope = self.scopes.last().and_then(|scope| scope.cursor);
+        let Some(start) = of_brick.map_or(of_scope, |brick| brick.cursor) else {
+            let end = clock::now(&self.rec);
+            return (self.before(end, ns), end);
+        };
+        let end = start.at(start.monotonic_ns().saturating_add(ns), self.made);
+        match (&mut self.brick, self.scopes.last_mut()) {
+            (Some(brick), _) if node.is_kernel() => brick.cursor = Some(end),
+            (_, Some(scope)) => scope.cursor = Some(end),
+            _ => {}
+        }
+        (start, end)
     }
 
     /// The row of a node that is no scope and ended now.
@@ -242,9 +283,7 @@ impl ExecutionGraph {
                 let start = timing_ns.map_or(end, |ns| self.before(end, ns));
                 self.transfer_row(node, (start, end), timing_ns.is_some(), enclosing)
             }
-            ExecutionNode::Brick { .. } => {
-                self.brick_row(node).map_or(SpanId::NONE, BrickPlace::span)
-            }
+            ExecutionNode::Brick { .. } => span(self.brick_row(node).0),
             _ => SpanId::NONE,
         }
     }
@@ -264,10 +303,10 @@ impl ExecutionGraph {
         else {
             return SpanId::NONE;
         };
-        let end = clock::now(&self.rec);
-        let (start, times) = match timing_ns {
-            Some(ns) => (self.before(end, *ns), KernelTimes::Host),
-            None => (end, KernelTimes::Launch(NO_TIMES)),
+        let (start, end) = self.leaf_times(node);
+        let times = match timing_ns {
+            Some(_) => KernelTimes::Host,
+            None => KernelTimes::Launch(NO_TIMES),
         };
         let flops = achieved_tflops.zip(*timing_ns);
         let flops = flops.and_then(|(tflops, ns)| count(f64::from(tflops) * 1e3 * ns as f64));
@@ -369,5 +408,7 @@ impl ExecutionGraph {
 
 /// A figure as a number of things; `None`: it is no such number.
 fn count(figure: f64) -> Option<u64> {
-    (figure.is_finite() && figure >= 0.0 && figure < 1e18).then_some(figure.round() as u64)
+    (0.0..1e18)
+        .contains(&figure)
+        .then_some(figure.round() as u64)
 }

@@ -111,10 +111,11 @@ fn arcs(graph: &ExecutionGraph) -> Vec<Vec<(usize, u64)>> {
     }
     let mut last_in = BTreeMap::new();
     for (at, facts) in graph.facts.iter().enumerate() {
-        if facts.is_in_order && !ordered_scopes.contains(&facts.parent) {
-            if let Some(before) = last_in.insert(facts.parent, at) {
-                next[end(before)].push((start(at), 0));
-            }
+        if facts.is_in_order
+            && !ordered_scopes.contains(&facts.parent)
+            && let Some(before) = last_in.insert(facts.parent, at)
+        {
+            next[end(before)].push((start(at), 0));
         }
     }
     next
