@@ -1,10 +1,11 @@
 //! Levels of tiles, and how a record holds one.
 
 /// The memory that a tile is held in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum TileLevel {
     /// Blocks for the last-level cache, or a device's global memory.
+    #[default]
     Macro = 0,
     /// Blocks for L2, or a device's shared memory.
     Midi = 1,
