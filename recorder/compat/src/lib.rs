@@ -16,9 +16,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Every event goes to the recorder as it is; sums are kept only for the calls that ask for
-//! them: a timed brick reads clocks four times and more, a guard of the recorder twice. What
-//! differs, on purpose:
+//! Every event goes to the recorder as it is; sums and the graph are kept only for the calls that
+//! ask for them: a timed brick reads clocks four times and more, a guard of the recorder twice.
+//!
+//! | for | is computed from |
+//! | --- | --- |
+//! | `brick_stats`, `stats`, `category_stats`, `total_…`, [`summary`](BrickProfiler::summary), [`to_json`](BrickProfiler::to_json), [`report`](BrickProfiler::report) | sums over the bricks since the last [`reset`](BrickProfiler::reset) |
+//! | `tile_stats`, [`tile_summary`](BrickProfiler::tile_summary), [`tile_stats_to_json`](BrickProfiler::tile_stats_to_json) | sums over the tiles since the last [`reset_tile_stats`](BrickProfiler::reset_tile_stats) |
+//! | [`execution_graph`](BrickProfiler::execution_graph): [`critical_path`](ExecutionGraph::critical_path), [`compute_slack`](ExecutionGraph::compute_slack), [`roofline_distance`](ExecutionGraph::roofline_distance), trees, DOT | the nodes since the last [`graph_clear`](BrickProfiler::graph_clear), with the times that the program states, else those from push to pop; the roofline by the model of the plugin `roofline` |
+//! | [`find_divergence`](BrickProfiler::find_divergence) | the bits of all elements since the last [`reset_checksums`](BrickProfiler::reset_checksums) |
+//!
+//! What differs, on purpose:
 //!
 //! - **Deferred work has no duration.** [`BrickProfiler::finalize`] counts it (`count`, `bound`,
 //!   elements) and adds nothing to `total_ns`: between launch and the final wait other work ran
@@ -28,11 +36,13 @@
 //! - **A sync mode here is a note**, as it was there. What waits is the mode of a recorder that
 //!   has a device: [`Builder::sync_mode`](trueno_recorder::Builder::sync_mode) and
 //!   [`BrickProfiler::with_recorder`].
+//! - **A brick is one row**, however often the program tells of it: one that was stopped and is then
+//!   pushed as a scope, or recorded in the graph, is taken up. Kernels recorded next lie in it.
 //! - **Names** match whatever their case and separators; see [`BrickId::from_str`].
-//! - **Where there is no data** an accessor gives 0, never a ratio of 1 or 100 %.
+//! - **Where there is no data** JSON has `null`, text a dash, and an accessor 0 or NaN as it says,
+//!   never a ratio of 1 or 100 %, and never an estimate of what nobody counted.
 //! - A disabled profiler reads no clock, and a timer that is dropped leaves nothing behind.
-//! - Estimates made of no measurement (instructions per cycle, cache efficiency), the graph's
-//!   analyses, divergence and reports are not here: `trueno-analyze` reads them from the run.
+//! - `trueno-analyze` tells more from the run: of several threads and streams, in the device's times.
 
 #![warn(missing_docs)]
 

@@ -13,7 +13,11 @@ const MAY_USE: [(&str, &[&str]); 29] = [
     ),
     ("trueno-recorder-macros", &[]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
-    ("trueno-brick-profiler", &["trueno-recorder"]),
+    (
+        "trueno-brick-profiler",
+        // The model of the roofline; it links no Arrow.
+        &["trueno-recorder", "trueno-analysis"],
+    ),
     ("trueno-axonml-profile", &["trueno-recorder"]),
     ("trueno-cupti", &[]),
     ("trueno-inject", &["trueno-cupti"]),
