@@ -220,14 +220,14 @@ impl BrickProfiler {
         ratio(timed as f64, self.total_ns() as f64 / 1e9)
     }
 
-    /// Forgets sums, what is pending and what the program had set; the run keeps its rows.
+    /// Forgets sums of bricks, what is pending and what the program had set; the run keeps its rows. Tiles, graph and
+    /// checksums have resets of their own.
     pub fn reset(&mut self) {
         for stats in &mut self.bricks {
             *stats = BrickStats::new(&stats.name);
         }
         self.dynamic.clear();
         self.deferred = Deferred::default();
-        self.checksums = Checksums::default();
         self.l2_cache_hit_rate = None;
         self.is_zero_copy = false;
     }
