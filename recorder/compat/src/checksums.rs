@@ -25,7 +25,7 @@ pub struct KernelChecksum {
     pub checksum: u64,
     /// 64-bit FNV-1a over all elements.
     pub full_checksum: u64,
-    /// How many there are.
+    /// Number of elements.
     pub elements: usize,
 }
 

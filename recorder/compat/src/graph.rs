@@ -1,7 +1,6 @@
 //! The execution graph: scopes, and the bricks, kernels and transfers in them.
 
 mod ascii_tree;
-mod calls;
 mod critical_path;
 mod dot;
 mod node;
@@ -27,7 +26,7 @@ const MAX_NODES: usize = 1 << 20;
 /// Bricks that wait for the graph to take them up.
 const MAX_STOPPED: usize = 64;
 
-/// What was recorded of an execution, as nodes and edges: for questions while the program runs.
+/// A recorded execution as nodes and edges: for questions while the program runs.
 ///
 /// A profiler's graph writes rows of its run as well, whichever way it is told: [`ExecutionGraph::push_scope`] as
 /// [`BrickProfiler::graph_push_scope`](crate::BrickProfiler::graph_push_scope). It keeps its nodes until
@@ -75,7 +74,7 @@ pub(crate) struct StoppedBrick {
     pub took_ns: Option<u64>,
 }
 
-/// What is known of a node beside what the program states.
+/// Facts of a node beside what the program states.
 #[derive(Clone, Copy, Debug)]
 struct NodeFacts {
     /// The node that it lies in.

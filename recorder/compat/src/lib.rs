@@ -50,6 +50,7 @@ mod checksums;
 mod clock;
 mod deferred;
 mod graph;
+mod graph_calls;
 mod profiler;
 mod ptx;
 mod reports;

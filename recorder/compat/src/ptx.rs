@@ -6,8 +6,6 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
 use trueno_recorder::{PtxHash, Recorder};
 
-use crate::profiler::BrickProfiler;
-
 /// Sources that the process has hashed, by the original's hash.
 static KNOWN: LazyLock<Mutex<HashMap<u64, KnownSource>>> = LazyLock::new(Mutex::default);
 
@@ -45,7 +43,7 @@ fn fnv1a(bytes: &[u8]) -> u64 {
 }
 
 /// Kernel sources by hash. Each that a recorded kernel names goes into its run, in whatever order the two are told;
-/// [`BrickProfiler::keep_ptx`] puts all of them there. So sources stay in memory as long as the process.
+/// [`BrickProfiler::keep_ptx`](crate::BrickProfiler::keep_ptx) puts all of them there. So sources stay in memory as long as the process.
 #[derive(Debug, Default)]
 pub struct PtxRegistry {
     kernels: BTreeMap<u64, Kernel>,
@@ -164,20 +162,4 @@ fn keep_registered(rec: &Recorder, hash: u64, by_own_hash: bool) -> bool {
         rec.value(format!("compat.ptx.{hash:016x}"), file.to_string());
     }
     true
-}
-
-impl BrickProfiler {
-    /// Keeps all sources of a registry in the run, those that no kernel names as well.
-    pub fn keep_ptx(&mut self, registry: &PtxRegistry) {
-        for hash in registry.hashes() {
-            self.graph.sources.keep(&self.rec, hash);
-        }
-    }
-}
-
-/// Sources that came after their kernels.
-impl Drop for BrickProfiler {
-    fn drop(&mut self) {
-        self.graph.sources.keep_missing(&self.rec);
-    }
 }

@@ -11,7 +11,7 @@ use super::{ExecutionGraph, ExecutionNode, ExecutionNodeId};
 pub struct UnplacedKernel {
     /// The kernel.
     pub id: ExecutionNodeId,
-    /// What is missing or wrong, in words.
+    /// The figure that is missing or wrong, in words.
     pub reason: String,
 }
 

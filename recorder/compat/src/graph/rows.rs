@@ -359,7 +359,7 @@ impl ExecutionGraph {
         row
     }
 
-    /// What has no column.
+    /// Attributes for all that has no column.
     fn attributes(&self, node: &ExecutionNode, row: SpanId) {
         if row.is_none() {
             return;

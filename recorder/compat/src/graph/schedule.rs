@@ -121,7 +121,7 @@ fn arcs(graph: &ExecutionGraph) -> Vec<Vec<(usize, u64)>> {
     next
 }
 
-/// Whether a node lies in another, or is it.
+/// True if a node lies in another, or is it.
 fn lies_in(graph: &ExecutionGraph, node: ExecutionNodeId, outer: ExecutionNodeId) -> bool {
     let mut at = Some(node);
     // A node that lies in itself is a cycle, found later.

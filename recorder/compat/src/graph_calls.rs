@@ -1,7 +1,8 @@
 //! The graph of a profiler.
 
-use super::{ExecutionGraph, ExecutionNode, ExecutionNodeId};
+use crate::graph::{ExecutionGraph, ExecutionNode, ExecutionNodeId};
 use crate::profiler::BrickProfiler;
+use crate::ptx::PtxRegistry;
 use trueno_recorder::BrickId;
 
 impl BrickProfiler {
@@ -90,5 +91,21 @@ impl BrickProfiler {
     /// Returns whether every scope was popped.
     pub fn graph_is_scope_balanced(&self) -> bool {
         self.graph.is_scope_balanced()
+    }
+}
+
+impl BrickProfiler {
+    /// Keeps all sources of a registry in the run, those that no kernel names as well.
+    pub fn keep_ptx(&mut self, registry: &PtxRegistry) {
+        for hash in registry.hashes() {
+            self.graph.sources.keep(&self.rec, hash);
+        }
+    }
+}
+
+/// Sources that came after their kernels.
+impl Drop for BrickProfiler {
+    fn drop(&mut self) {
+        self.graph.sources.keep_missing(&self.rec);
     }
 }
