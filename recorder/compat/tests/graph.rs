@@ -43,6 +43,10 @@ fn a_scope_of_a_stopped_brick_is_that_brick() {
         profiler.stop_brick(timer, 64);
         profiler.graph_push_scope(brick(id, 1));
         profiler.graph_record_kernel("gemv", 0xfeed, (1, 1, 1), (32, 1, 1), 0);
+        let graph = profiler.execution_graph_mut();
+        for us in [300, 200] {
+            graph.record_transfer("a", "b", 8, TransferDirection::H2D, Some(us * 1000));
+        }
         profiler.graph_pop_scope();
     }
     profiler.graph_pop_scope();
@@ -65,6 +69,16 @@ fn a_scope_of_a_stopped_brick_is_that_brick() {
         bricks.numbers("start_ns")[..2],
         "where in the brick is not known, but not outside"
     );
+    let transfers = table(&path, "transfers");
+    for (row, (up, us)) in [(0, 0), (0, 300), (1, 0), (1, 300)].into_iter().enumerate() {
+        assert_eq!(transfers.number("brick", row), bricks.number("id", up));
+        let after =
+            transfers.number("start_ns", row).unwrap() - bricks.number("start_ns", up).unwrap();
+        assert!(
+            (after - us * 1000).abs() < 30_000,
+            "one after another: {transfers:?}"
+        );
+    }
 }
 
 /// Both were timed before the graph was told of either.

@@ -279,9 +279,8 @@ impl ExecutionGraph {
         match node {
             ExecutionNode::Kernel { .. } => self.kernel_row(node, enclosing),
             ExecutionNode::Transfer { timing_ns, .. } => {
-                let end = clock::now(&self.rec);
-                let start = timing_ns.map_or(end, |ns| self.before(end, ns));
-                self.transfer_row(node, (start, end), timing_ns.is_some(), enclosing)
+                let times = self.leaf_times(node);
+                self.transfer_row(node, times, timing_ns.is_some(), enclosing)
             }
             ExecutionNode::Brick { .. } => span(self.brick_row(node).0),
             _ => SpanId::NONE,
