@@ -1,4 +1,4 @@
-//! What a program says of rows, wherever these are shown, and in what other tools read.
+//! Attributes that a program gives rows, wherever these are shown, and in files for other tools.
 
 use serde_json::Value;
 use trueno_fixture::Made;
