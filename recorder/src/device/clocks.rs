@@ -33,9 +33,12 @@ impl DeviceWork {
                 best = Some((gap, DevicePair { ticks, device_ns }));
             }
         }
-        let Some((_, read)) = best else { return };
+        let Some((gap, read)) = best else { return };
         let mut pending = self.pending();
         pending.paired = read.ticks;
+        // Taken for its middle, the reading is off by half of it at most.
+        let error_ns = (gap as f64 / 2.0 / nominal).ceil() as u64;
+        pending.clock_error_ns = pending.clock_error_ns.max(Some(error_ns));
         match &mut pending.timeline {
             Some(timeline) => timeline.add(read, nominal),
             none => *none = Some(DeviceTimeline::new(read, nominal)),

@@ -78,6 +78,8 @@ pub(super) struct Pending {
     pub timeline: Option<DeviceTimeline>,
     /// Time of the last reading of both clocks.
     pub paired: u64,
+    /// Bound on the error of the worst reading; `None`: there was none.
+    pub clock_error_ns: Option<u64>,
     pub counts: Counts,
     /// The last wait of the run has begun: what comes now is too late.
     pub ended: bool,

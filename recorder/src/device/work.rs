@@ -191,6 +191,11 @@ impl DeviceWork {
         for (key, value) in facts {
             lock(&self.shared.values).insert(format!("device.{}.{key}", self.number), value);
         }
+        let clock_error_ns = self.pending().clock_error_ns;
+        if let Some(error) = clock_error_ns {
+            let key = format!("device.{}.clock_error_ns", self.number);
+            lock(&self.shared.values).insert(key, error.to_string());
+        }
         let counts = self.pending().counts;
         if counts.failed + counts.panicked + counts.not_measurable > 0 {
             let report = format!(

@@ -1,0 +1,26 @@
+//! Errors.
+
+/// A failure on the device.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// There is no adapter of that number.
+    #[error(
+        "no adapter {number}: wgpu finds {found} (hint: a driver of Vulkan or OpenGL; Mesa's llvmpipe is one in software)"
+    )]
+    NoAdapter {
+        /// Number asked for.
+        number: usize,
+        /// Adapters that there are.
+        found: usize,
+    },
+    /// The adapter gives no device.
+    #[error("cannot open the device: {0}")]
+    Device(String),
+    /// A wait failed.
+    #[error("cannot wait for the device: {0}")]
+    Wait(String),
+    /// A buffer cannot be read.
+    #[error("cannot read the buffer: {0}")]
+    Read(String),
+}
