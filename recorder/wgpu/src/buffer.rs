@@ -25,9 +25,12 @@ struct Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        self.gpu
-            .recorder()
-            .device_allocation(self.gpu.number(), self.tag, -self.bytes, self.number);
+        self.gpu.recorder().device_allocation(
+            self.gpu.number(),
+            self.tag,
+            -self.bytes,
+            self.number,
+        );
     }
 }
 

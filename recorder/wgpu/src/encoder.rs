@@ -113,10 +113,7 @@ impl<'g> Encoder<'g> {
                 |set, slot| encoder.write_timestamp(set, slot),
             );
             record(encoder);
-            recording.stamp(
-                || row.end(),
-                |set, slot| encoder.write_timestamp(set, slot),
-            );
+            recording.stamp(|| row.end(), |set, slot| encoder.write_timestamp(set, slot));
         }
         recording.push(Row::Transfer(row));
     }

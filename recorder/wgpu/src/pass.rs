@@ -54,7 +54,10 @@ impl<'g, 'e> Pass<'g, 'e> {
         if stamps.passes && !stamps.dispatches {
             let mut row = gpu.launch(label);
             let [begin, end] = &mut writes;
-            recording.stamp(|| row.begin(), |set, slot| *begin = Some((set.clone(), slot)));
+            recording.stamp(
+                || row.begin(),
+                |set, slot| *begin = Some((set.clone(), slot)),
+            );
             recording.stamp(|| row.end(), |set, slot| *end = Some((set.clone(), slot)));
             whole = Some(Whole {
                 row,

@@ -137,10 +137,21 @@ fn one_queue_does_one_thing_at_a_time_and_within_the_wait_for_it() {
             "{work:?} in {start}..{end}, clock error {error}"
         );
     }
-    let syncs = table(&path, "syncs");
-    assert_eq!(syncs.named("Device::poll"), 20);
-    let joined = table(&path, "edges").texts("kind").len();
-    assert!(joined >= 20, "each wait is joined by the work before it");
+    let (syncs, edges) = (table(&path, "syncs"), table(&path, "edges"));
+    let (waits, names) = (syncs.numbers("id"), syncs.texts("name"));
+    let joins = |row: usize| {
+        let to = edges.numbers("to").iter().position(|to| *to == waits[row]);
+        let from = edges.numbers("from")[to.unwrap()];
+        kernels.numbers("id").contains(&from)
+    };
+    let named: Vec<usize> = (0..syncs.rows)
+        .filter(|row| names[*row] == Some("Device::poll"))
+        .collect();
+    assert_eq!(named.len(), 20);
+    assert!(
+        named.into_iter().all(joins),
+        "work is joined by the wait for it"
+    );
 }
 
 #[test]
