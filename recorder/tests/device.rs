@@ -153,6 +153,8 @@ fn a_short_launch_of_long_work_keeps_both_times_apart() {
     );
     assert_eq!(run_json(&path).recorder.sync_mode, "deferred");
     assert_eq!(run_json(&path).values["device.3"], "simulated");
+    let error = run_json(&path).values["device.3.clock_error_ns"].parse::<u64>();
+    assert!(error.is_ok(), "how exactly both clocks were read together");
 }
 
 #[test]

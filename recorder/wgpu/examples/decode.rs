@@ -149,8 +149,9 @@ impl Decoder<'_> {
 
     fn weights(&self, rows: u32, width: u32, seed: u32) -> Buffer {
         let buffer = self.storage("weights", rows * width);
-        let values = as_bytes(&weights(rows, width, seed));
-        self.gpu.write_buffer(&buffer, 0, &values);
+        let mut encoder = self.gpu.encoder("weights");
+        encoder.write_buffer(&buffer, 0, &as_bytes(&weights(rows, width, seed)));
+        self.gpu.submit([encoder]);
         buffer
     }
 }
@@ -204,11 +205,6 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
     let [gate, up] = ["gate", "up"].map(|tag| decoder.storage(tag, HIDDEN));
     let down = decoder.storage("down", DIM);
     let scores = decoder.storage("scores", VOCABULARY);
-    let staging = gpu.buffer(
-        "embedding",
-        bytes(DIM),
-        BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC,
-    );
     let readable = gpu.buffer(
         "scores of the host",
         bytes(VOCABULARY),
@@ -252,13 +248,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         let mut encoder = gpu.encoder("token");
         {
             let _brick = rec.brick(BrickId::Embedding);
-            staging.map_async(wgpu::MapMode::Write, .., |_| ());
-            gpu.synchronize()?;
-            let mut mapped = staging.get_mapped_range_mut(..);
-            mapped.copy_from_slice(&as_bytes(&embedding(token)));
-            drop(mapped);
-            staging.unmap();
-            encoder.copy_buffer_to_buffer(&staging, 0, &x, 0, None);
+            encoder.write_buffer(&x, 0, &as_bytes(&embedding(token)));
         }
         for (number, steps) in (0..).zip(&layers) {
             let _layer = rec.layer(number);
@@ -275,7 +265,7 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         let (floats, _) = read.as_chunks::<4>();
         found = floats.iter().copied().map(f32::from_ne_bytes).collect();
     }
-    drop((x, gate, up, down, scores, staging, readable, kept));
+    drop((x, gate, up, down, scores, readable, kept));
     let summary = rec.finish()?;
 
     let off = found

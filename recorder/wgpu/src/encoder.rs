@@ -81,6 +81,25 @@ impl<'g> Encoder<'g> {
         });
     }
 
+    /// Writes to a buffer when the encoder's work gets there: a row of `transfers`, `h2d`, of the copy from memory that the
+    /// host filled in this call.
+    ///
+    /// # Panics
+    /// Where wgpu does: offset or length no multiple of 4, or not in the buffer.
+    pub fn write_buffer(&mut self, to: &wgpu::Buffer, offset: BufferAddress, data: &[u8]) {
+        let bytes = data.len() as BufferAddress;
+        let device = self.gpu.device().device();
+        let staging = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("write_buffer"),
+            size: bytes,
+            usage: BufferUsages::MAP_WRITE | BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        });
+        staging.get_mapped_range_mut(..).copy_from_slice(data);
+        staging.unmap();
+        self.copy_buffer_to_buffer(&staging, 0, to, offset, bytes);
+    }
+
     /// Fills with zeros: a row of `transfers`, `memset`.
     ///
     /// # Panics

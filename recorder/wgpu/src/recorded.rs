@@ -74,6 +74,7 @@ impl Wgpu {
 
     /// Writes to a buffer with the next submission: a row of `transfers`, `h2d`. wgpu copies it in commands of its own, so
     /// its time is not measured: the row is `bound`, from this call to the end of a wait for it.
+    /// [`Encoder::write_buffer`] has a time.
     ///
     /// # Panics
     /// Where wgpu does: offset or length no multiple of 4, or not in the buffer.

@@ -28,6 +28,7 @@ fn each_dispatch_and_copy_is_a_row_with_its_own_times() {
     let brick_id = brick.id();
     rig.gpu.write_buffer(&rig.x, 0, &[0; 16]);
     let mut encoder = rig.gpu.encoder("step");
+    encoder.write_buffer(&rig.x, 4, &[1; 32]);
     encoder.clear_buffer(&rig.x, 0, None);
     rig.increments(&mut encoder, DISPATCHES);
     encoder.copy_buffer_to_buffer(&rig.x, 8, &rig.readable, 0, 1024);
@@ -90,6 +91,7 @@ fn each_dispatch_and_copy_is_a_row_with_its_own_times() {
         copy("d2h", 1024, "device"),
         copy("d2h", BYTES, "device"),
         copy("h2d", 16, "bound"),
+        copy("h2d", 32, "device"),
         copy("memset", BYTES, "device"),
     ];
     assert_eq!(copies, expected);
