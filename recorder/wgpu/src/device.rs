@@ -198,7 +198,9 @@ impl Device for WgpuDevice {
             ("backend", self.info.backend.to_string()),
             (
                 "driver",
-                format!("{} {}", self.info.driver, self.info.driver_info),
+                format!("{} {}", self.info.driver, self.info.driver_info)
+                    .trim()
+                    .to_owned(),
             ),
         ];
         if self.stamps.passes {

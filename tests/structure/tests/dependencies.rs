@@ -11,11 +11,12 @@ use serde_json::Value;
 use trueno_structure::{root, text};
 
 /// The lock files of all workspaces.
-const LOCKS: [&str; 5] = [
+const LOCKS: [&str; 6] = [
     "Cargo.lock",
     "analyzer/cluster/Cargo.lock",
     "recorder/model/Cargo.lock",
     "recorder/peers/Cargo.lock",
+    "recorder/wgpu/Cargo.lock",
     "tests/fuzz/Cargo.lock",
 ];
 /// The one registry, as lock files write it.

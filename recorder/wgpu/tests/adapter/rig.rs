@@ -24,7 +24,8 @@ pub const GROUPS: u32 = FLOATS as u32 / 64;
 /// A device on the first adapter, with the wanted features among those it has; `None`, and a line, where there is none.
 pub fn device(wanted: Features) -> Option<Arc<WgpuDevice>> {
     let instance = wgpu::Instance::new(&wgpu::InstanceDescriptor::from_env_or_default());
-    let mut adapters = instance.enumerate_adapters(wgpu::Backends::all());
+    let backends = wgpu::Backends::from_env().unwrap_or(wgpu::Backends::all());
+    let mut adapters = instance.enumerate_adapters(backends);
     let Some(adapter) = adapters.drain(..).next() else {
         println!("skipped: wgpu finds no adapter here (mesa-vulkan-drivers has one in software)");
         return None;
