@@ -1,7 +1,6 @@
 //! A GPU as the device of a recorder.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use trueno_recorder::Device;
 use wgpu::Features;
@@ -50,7 +49,6 @@ pub struct WgpuDevice {
     /// `None`: there are no time stamps.
     clock: Option<Clock>,
     queries: Arc<Queries>,
-    limits_told: AtomicBool,
 }
 
 impl WgpuDevice {
@@ -82,7 +80,6 @@ impl WgpuDevice {
             stamps,
             clock: stamps.passes.then(|| Clock::new(device, queue, &queries)),
             queries,
-            limits_told: AtomicBool::new(false),
         })
     }
 
@@ -115,11 +112,8 @@ impl WgpuDevice {
         waited.map(drop).map_err(|error| error.to_string())
     }
 
-    /// Limits of what can be measured, in words; the first time only.
+    /// Limits of what can be measured, in words.
     pub(crate) fn limits(&self) -> Vec<String> {
-        if self.limits_told.swap(true, Ordering::Relaxed) {
-            return Vec::new();
-        }
         let Stamps {
             passes,
             dispatches,

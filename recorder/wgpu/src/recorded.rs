@@ -20,7 +20,7 @@ pub struct Wgpu {
 
 impl Wgpu {
     /// Rows go to `rec`. They have device times where `device` is that recorder's own and has timestamp queries; what it
-    /// lacks is told among the problems of the run.
+    /// lacks is told among the problems of the run: one handle a recorder is enough, clones are the same.
     pub fn new(rec: &Recorder, device: &Arc<WgpuDevice>) -> Self {
         for limit in device.limits() {
             rec.problem(limit);
