@@ -1,4 +1,4 @@
-//! What the documents show is what is compiled.
+//! Snippets of the documents, against the code that is compiled.
 
 /// Code of a line, without its comment.
 fn code(line: &str) -> &str {
