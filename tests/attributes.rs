@@ -103,6 +103,13 @@ fn other_tools_get_them_under_their_keys() {
         value("attribute.trueno.kind"),
         serde_json::json!({"doubleValue": "Infinity"})
     );
+    dir.command(&["export", "otlp", &run, "-o", "spans.json"])
+        .exits(0);
+    dir.command(&["import", "spans.json", "-o", "spans.run"])
+        .exits(0);
+    dir.command(&["tree", "spans.run"])
+        .exits(0)
+        .stdout_has("batch=8");
     dir.command(&["export", "chrome", &run, "-o", "trace.json"])
         .exits(0);
     let trace: Value = serde_json::from_str(&dir.read("trace.json")).unwrap();

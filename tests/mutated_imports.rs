@@ -55,6 +55,17 @@ const AXONML: &str = r#"[
 {"name": "step", "event_type": "End", "timestamp_ns": 1900, "thread_id": 7, "metadata": null}]
 "#;
 
+const OTLP: &str = r#"{"resourceSpans": [{"resource": {"attributes": [
+{"key": "service.name", "value": {"stringValue": "shop"}}]}, "scopeSpans": [{"spans": [
+{"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "0000000000000002", "parentSpanId": "0000000000000001",
+"name": "query", "startTimeUnixNano": "1700000000000000120", "endTimeUnixNano": "1700000000000000150",
+"events": [{"timeUnixNano": "1700000000000000130", "name": "retry"}]},
+{"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "0000000000000001", "name": "request",
+"startTimeUnixNano": "1700000000000000100", "endTimeUnixNano": "1700000000000000200",
+"attributes": [{"key": "count", "value": {"intValue": "7"}}],
+"links": [{"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "0000000000000002"}]}]}]}]}
+"#;
+
 const NSYS: &str = "PRAGMA page_size = 1024;
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (5, 'saxpy'), (8, 'layer');
@@ -88,6 +99,7 @@ fn originals() -> Vec<(&'static str, Vec<u8>)> {
         ("strace.txt", STRACE.into()),
         ("renacer.json", RENACER.into()),
         ("axonml.json", AXONML.into()),
+        ("otlp.json", OTLP.into()),
         ("nsys.sqlite", fs::read(database).expect("a file")),
         ("own.json", fs::read(exported).expect("a file")),
     ]

@@ -11,10 +11,12 @@ pub mod chrome;
 pub mod cuda;
 mod error;
 mod importer;
+mod json_attributes;
 pub mod ncu;
 mod notes;
 pub mod nsys;
 mod options;
+pub mod otlp;
 pub mod perf_script;
 #[cfg(test)]
 mod read_back;

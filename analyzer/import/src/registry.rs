@@ -6,11 +6,12 @@ use std::path::Path;
 
 use crate::importer::{Head, Importer};
 use crate::source::Source;
-use crate::{Error, Options, axonml, chrome, ncu, nsys, perf_script, renacer, strace};
+use crate::{Error, Options, axonml, chrome, ncu, nsys, otlp, perf_script, renacer, strace};
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 7] = [
+pub const IMPORTERS: [&dyn Importer; 8] = [
     &axonml::Axonml,
+    &otlp::Otlp,
     &chrome::Kineto,
     &nsys::NsysSqlite,
     &ncu::NcuCsv,
@@ -115,6 +116,7 @@ mod tests {
                 "{\"title\": \"a\", \"total_duration_secs\": 1.0",
                 Some("axonml"),
             ),
+            ("{ \"resourceSpans\": [{\"resource\":", Some("otlp")),
             ("hello (world)", None),
             ("\0\0\0", None),
         ] {

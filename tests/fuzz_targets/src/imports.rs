@@ -13,6 +13,7 @@ use trueno_format::run_writer::RunWriter;
 use trueno_import::axonml::Axonml;
 use trueno_import::chrome::Kineto;
 use trueno_import::nsys::NsysSqlite;
+use trueno_import::otlp::Otlp;
 use trueno_import::perf_script::PerfScript;
 use trueno_import::renacer::Renacer;
 use trueno_import::strace::Strace;
@@ -190,6 +191,24 @@ pub fn axonml(bytes: &[u8]) -> bool {
             let rows = kept("annotations") + kept("counters");
             assert!(rows + kept("bricks") + left_out <= read, "rows");
             assert!(rows + 2 * kept("bricks") + 2 * left_out >= read, "events");
+        }
+        result
+    })
+}
+
+/// OTLP/JSON: each span is a row or counted.
+pub fn otlp(bytes: &[u8]) -> bool {
+    let partial = Options {
+        partial: true,
+        ..Options::default()
+    };
+    imported(bytes, |file, into, notes| {
+        let result = Otlp.import(file, &partial, into, notes, &mut |_| ());
+        if result.is_ok() {
+            let read: u64 = notes.read.values().sum();
+            let bricks = notes.kept.get("bricks").copied().unwrap_or(0);
+            let left_out: u64 = notes.left_out.values().sum();
+            assert!(bricks <= read && bricks + left_out >= read);
         }
         result
     })

@@ -84,6 +84,10 @@ pub const TARGETS: &[Target] = &[
         run: imports::renacer,
     },
     Target {
+        name: "otlp",
+        run: imports::otlp,
+    },
+    Target {
         name: "axonml",
         run: imports::axonml,
     },

@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use serde_json::{Map, Value as Json};
-use trueno_format::schema::AttributeRow;
 
 use super::context::Context;
 use super::row::Row;
 use super::source::Value;
 use crate::Error;
+use crate::json_attributes::attribute;
 
 /// Key of a value that has no name of its own.
 const PAYLOAD: &str = "payload";
@@ -65,24 +65,9 @@ fn json_text<'r>(record: Row<'r>, context: &mut Context<'_>) -> Option<Cow<'r, s
 /// Writes the values of a row as its attributes; lists and structures as JSON.
 pub fn attributes(span: u64, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
     for (key, value) in members(record, context) {
-        let mut row = AttributeRow {
-            span,
-            name: context.text(&key),
-            ..AttributeRow::default()
-        };
-        match &value {
-            Json::Null => continue,
-            Json::Bool(value) => row.truth = Some(*value),
-            Json::Number(number) => {
-                row.integer = number.as_i64();
-                row.unsigned = number.as_u64().filter(|_| row.integer.is_none());
-                let is_whole = row.integer.is_some() || row.unsigned.is_some();
-                row.number = number.as_f64().filter(|_| !is_whole);
-            }
-            Json::String(text) => row.text = Some(context.text(text)),
-            other => row.text = Some(context.text(&other.to_string())),
+        if let Some(row) = attribute(span, &key, &value, context.into, context.notes) {
+            context.add(&row)?;
         }
-        context.add(&row)?;
     }
     Ok(())
 }

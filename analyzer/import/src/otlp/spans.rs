@@ -1,0 +1,389 @@
+//! Spans of all documents, and their rows.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::{AnnotationRow, AttributeRow, BrickRow, EdgeRow, ThreadRow};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::document::{self, Document, members_of};
+use super::lanes::Lanes;
+use crate::json_attributes::{MAX_TEXT_BYTES, attribute};
+use crate::{Error, Notes};
+
+/// Kinds of edges that our own export states of its links.
+const KINDS: [&str; 5] = ["depends_on", "launches", "joins", "wakes", "spawns"];
+/// Status of a span that failed.
+const FAILED: i64 = 2;
+
+/// A span, until all are known.
+#[derive(Debug)]
+struct Span {
+    process: u32,
+    /// The thread that it names.
+    thread: Option<u64>,
+    /// Of trace and span.
+    id: u64,
+    parent: Option<u64>,
+    name: Text,
+    start_ns: i64,
+    end_ns: i64,
+    file: Option<Text>,
+    line: Option<u32>,
+    attributes: Vec<AttributeRow>,
+    events: Vec<AnnotationRow>,
+    /// Spans it is linked with, and the kind that is stated.
+    links: Vec<(u64, Option<Text>)>,
+}
+
+/// A resource: the process of its spans.
+#[derive(Debug)]
+struct Process {
+    attributes: Map<String, Value>,
+}
+
+/// Spans as they are read.
+#[derive(Debug, Default)]
+pub struct Spans {
+    spans: Vec<Span>,
+    processes: Vec<Process>,
+    numbers: HashMap<String, u32>,
+}
+
+/// Place of a span in the run.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    /// Row of threads.
+    thread: u32,
+    /// Among the lanes of its process.
+    lane: usize,
+    row: u64,
+}
+
+impl Spans {
+    /// Takes the spans of a document; those that cannot be rows are counted.
+    pub fn take(&mut self, document: Document, into: &mut RunWriter, notes: &mut Notes) {
+        for resource in document.resource_spans {
+            let process = self.process(members_of(resource.resource.attributes));
+            for span in resource.scope_spans.into_iter().flat_map(|of| of.spans) {
+                notes.read("span");
+                match span_of(process, span, into, notes) {
+                    Ok(span) => self.spans.push(span),
+                    Err(reason) => notes.leave_out(reason),
+                }
+            }
+        }
+    }
+
+    fn process(&mut self, attributes: Map<String, Value>) -> u32 {
+        let key = Value::from(attributes.clone()).to_string();
+        let next = self.processes.len() as u32;
+        *self.numbers.entry(key).or_insert_with(|| {
+            self.processes.push(Process { attributes });
+            next
+        })
+    }
+
+    /// Writes all rows; gives the length of the run.
+    pub fn write(
+        mut self,
+        path: &Path,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<Option<i64>, Error> {
+        // What lies in another comes after it; of equals the parent was begun first.
+        self.spans
+            .sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.end_ns)));
+        let origin_ns = self.spans.first().map_or(0, |span| span.start_ns);
+        let last_ns = self.spans.iter().map(|span| span.end_ns).max();
+        self.describe(path, origin_ns, into);
+        let mut by_id: HashMap<u64, usize> = HashMap::new();
+        for (at, span) in self.spans.iter().enumerate() {
+            if by_id.insert(span.id, at).is_some() {
+                notes.warn("some spans have one id: what names it is taken for the last of them");
+            }
+        }
+        let placed = self.place(&by_id, origin_ns, into, notes)?;
+        let texts = [
+            "function",
+            "task",
+            "host",
+            "instant",
+            "spawns",
+            "depends_on",
+        ];
+        let [function, task, host, instant, spawns, depends_on] = texts.map(|text| into.text(text));
+        for (at, span) in self.spans.iter_mut().enumerate() {
+            let of = placed[at];
+            let parent = span.parent.and_then(|id| by_id.get(&id).copied());
+            let parent = parent.filter(|parent| *parent != at);
+            let is_within = |parent: &usize| placed[*parent].thread == of.thread && *parent < at;
+            let around = parent.filter(is_within);
+            let row = BrickRow {
+                id: of.row,
+                parent: around.map(|parent| placed[parent].row),
+                kind: if parent.is_some() && around.is_none() {
+                    task
+                } else {
+                    function
+                },
+                name: span.name,
+                thread: of.thread,
+                start_ns: span.start_ns - origin_ns,
+                dur_ns: span.end_ns - span.start_ns,
+                timing: host,
+                file: span.file,
+                line: span.line,
+                ..BrickRow::default()
+            };
+            notes.add(into, &row)?;
+            for attribute in &span.attributes {
+                let span = of.row;
+                notes.add(
+                    into,
+                    &AttributeRow {
+                        span,
+                        ..attribute.clone()
+                    },
+                )?;
+            }
+            for event in &span.events {
+                let row = AnnotationRow {
+                    kind: instant,
+                    thread: Some(of.thread),
+                    brick: Some(of.row),
+                    time_ns: event.time_ns.saturating_sub(origin_ns),
+                    ..event.clone()
+                };
+                notes.add(into, &row)?;
+            }
+        }
+        for (at, span) in self.spans.iter().enumerate() {
+            let parent = span.parent.and_then(|id| by_id.get(&id).copied());
+            let elsewhere = parent
+                .filter(|parent| *parent != at && placed[*parent].thread != placed[at].thread)
+                .map(|parent| (parent, Some(spawns)));
+            let links = span
+                .links
+                .iter()
+                .filter_map(|(id, kind)| Some((*by_id.get(id)?, *kind)));
+            for (from, kind) in elsewhere.into_iter().chain(links) {
+                let source = &self.spans[from];
+                if source.start_ns > span.start_ns || from == at {
+                    notes.leave_out("link from a span that began later");
+                    continue;
+                }
+                let had_ended = source.end_ns <= span.start_ns;
+                let kind = kind.unwrap_or(if had_ended { depends_on } else { spawns });
+                let (from, to) = (placed[from].row, placed[at].row);
+                notes.add(into, &EdgeRow { from, to, kind })?;
+            }
+        }
+        Ok(last_ns.map(|last_ns| last_ns - origin_ns))
+    }
+
+    /// Threads of all spans, by the order of their first.
+    fn place(
+        &self,
+        by_id: &HashMap<u64, usize>,
+        origin_ns: i64,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<Vec<Placed>, Error> {
+        let mut lanes: Vec<Lanes> = Vec::new();
+        lanes.resize_with(self.processes.len(), Lanes::default);
+        let mut threads: HashMap<(u32, Option<u64>, usize), u32> = HashMap::new();
+        let mut rows: Vec<u64> = Vec::new();
+        let mut placed: Vec<Placed> = Vec::with_capacity(self.spans.len());
+        for (at, span) in self.spans.iter().enumerate() {
+            let parent = span.parent.and_then(|id| by_id.get(&id).copied());
+            let beside = parent.filter(|parent| {
+                let of = &self.spans[*parent];
+                *parent < at && of.process == span.process && of.thread.is_none()
+            });
+            let lane = match span.thread {
+                Some(_) => 0,
+                None => {
+                    let beside = beside.map(|parent| placed[parent].lane);
+                    lanes[span.process as usize].place(span.start_ns, span.end_ns, beside)
+                }
+            };
+            let next = threads.len() as u32;
+            let thread = *threads
+                .entry((span.process, span.thread, lane))
+                .or_insert(next);
+            if thread == next {
+                rows.push(0);
+                self.begin_thread(thread, span, lane, origin_ns, into, notes)?;
+            }
+            let count = &mut rows[thread as usize];
+            *count += 1;
+            placed.push(Placed {
+                thread,
+                lane,
+                // As the recorder counts: the thread in the upper half, from 1.
+                row: (u64::from(thread) + 1) << 32 | *count,
+            });
+        }
+        Ok(placed)
+    }
+
+    fn begin_thread(
+        &self,
+        thread: u32,
+        span: &Span,
+        lane: usize,
+        origin_ns: i64,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+    ) -> Result<(), Error> {
+        let process = &self.processes[span.process as usize];
+        let service = process.text("service.name").unwrap_or("service");
+        let name = match span.thread {
+            Some(_) => service.to_owned(),
+            None => format!("{service}, lane {}", lane + 1),
+        };
+        if span.thread.is_none() {
+            notes.warn(
+                "spans name no thread (thread.id): their lanes are inferred, so that none overlap",
+            );
+        }
+        let row = ThreadRow {
+            thread,
+            name: Some(into.text(&name)),
+            os_id: span.thread,
+            start_ns: Some(span.start_ns - origin_ns),
+            process: process
+                .attributes
+                .get("process.pid")
+                .and_then(Value::as_u64),
+            ..ThreadRow::default()
+        };
+        notes.add(into, &row)
+    }
+
+    /// Fills in `run.json`.
+    fn describe(&self, path: &Path, origin_ns: i64, into: &mut RunWriter) {
+        let run = into.run();
+        run.clock.source = "imported: otlp".to_owned();
+        run.clock.origin_realtime_ns = origin_ns;
+        let file = || Some(path.file_name()?.to_string_lossy().into_owned());
+        run.label = match &self.processes[..] {
+            [only] => only.text("service.name").map(str::to_owned).or_else(file),
+            _ => file(),
+        };
+        let [only] = &self.processes[..] else {
+            return;
+        };
+        run.host.name = only.text("host.name").map(str::to_owned);
+        for (key, value) in &only.attributes {
+            let text = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            run.values.insert(key.clone(), text);
+        }
+    }
+}
+
+impl Process {
+    fn text(&self, key: &str) -> Option<&str> {
+        let text = self.attributes.get(key)?.as_str()?;
+        Some(text).filter(|text| !text.is_empty())
+    }
+}
+
+/// Of the ids of a trace and a span, as they are written.
+fn id_of(trace: &str, span: &str) -> Option<u64> {
+    let is_none = span.bytes().all(|byte| byte == b'0');
+    let key = format!("{trace}/{span}").to_ascii_lowercase();
+    (!is_none).then(|| xxh3_64(key.as_bytes()))
+}
+
+fn span_of(
+    process: u32,
+    span: document::Span,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Span, &'static str> {
+    let time = |number: &Option<document::Number>| {
+        let ns = number.as_ref().and_then(document::Number::whole);
+        ns.filter(|ns| *ns > 0)
+    };
+    let start_ns = time(&span.start_time_unix_nano).ok_or("span without a start")?;
+    let end_ns = time(&span.end_time_unix_nano).ok_or("span without an end")?;
+    if end_ns < start_ns {
+        return Err("span that ends before it begins");
+    }
+    let id = id_of(&span.trace_id, &span.span_id).ok_or("span without an id")?;
+    let mut members = members_of(span.attributes);
+    let mut first_of = |keys: [&str; 2]| {
+        let key = keys.into_iter().find(|key| members.contains_key(*key))?;
+        members.remove(key)
+    };
+    let file = first_of(["code.file.path", "code.filepath"]);
+    let file = file
+        .as_ref()
+        .and_then(Value::as_str)
+        .map(|file| into.text(file));
+    let line = first_of(["code.line.number", "code.lineno"]);
+    let line = line.and_then(|line| u32::try_from(line.as_u64()?).ok());
+    let thread = members.get("thread.id");
+    // Of our own export.
+    let thread = thread.or_else(|| members.get("trueno.thread"));
+    let thread = thread.and_then(Value::as_u64);
+    if span.status.code.as_ref().is_some_and(is_failed) {
+        members.insert("status".to_owned(), "error".into());
+        if !span.status.message.is_empty() {
+            members.insert("status.message".to_owned(), span.status.message.into());
+        }
+    }
+    let attributes = members.into_iter();
+    let attributes = attributes.filter_map(|(key, value)| attribute(0, &key, &value, into, notes));
+    let attributes = attributes.collect();
+    let events = span.events.into_iter().filter_map(|event| {
+        let Some(time_ns) = time(&event.time_unix_nano) else {
+            notes.leave_out("event without a time");
+            return None;
+        };
+        let members = members_of(event.attributes);
+        let arguments = (!members.is_empty()).then(|| Value::Object(members).to_string());
+        let arguments = arguments.filter(|text| text.len() <= MAX_TEXT_BYTES);
+        Some(AnnotationRow {
+            name: into.text(&event.name),
+            time_ns,
+            arguments: arguments.map(|text| into.text(&text)),
+            ..AnnotationRow::default()
+        })
+    });
+    let events = events.collect();
+    let links = span.links.into_iter().filter_map(|link| {
+        let kind = members_of(link.attributes).remove("trueno.kind");
+        let kind = kind.as_ref().and_then(Value::as_str);
+        let kind = kind
+            .filter(|kind| KINDS.contains(kind))
+            .map(|kind| into.text(kind));
+        Some((id_of(&link.trace_id, &link.span_id)?, kind))
+    });
+    let links = links.collect();
+    Ok(Span {
+        process,
+        thread,
+        id,
+        parent: id_of(&span.trace_id, &span.parent_span_id),
+        name: into.text(&span.name),
+        start_ns,
+        end_ns,
+        file,
+        line,
+        attributes,
+        events,
+        links,
+    })
+}
+
+fn is_failed(code: &document::Number) -> bool {
+    let is_named = matches!(code, document::Number::Text(text) if text == "STATUS_CODE_ERROR");
+    is_named || code.whole() == Some(FAILED)
+}
