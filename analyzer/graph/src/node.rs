@@ -225,6 +225,7 @@ impl Graph {
             _ => String::new(),
         };
         if !attributes.is_empty() {
+            let attributes = width::printable(&attributes);
             let attributes = width::shorten(&attributes, MAX_ATTRIBUTES);
             suffix.push_str(&format!(" {{{attributes}}}"));
         }
