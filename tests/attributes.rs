@@ -107,9 +107,10 @@ fn other_tools_get_them_under_their_keys() {
         .exits(0);
     dir.command(&["import", "spans.json", "-o", "spans.run"])
         .exits(0);
-    dir.command(&["tree", "spans.run"])
+    let sql = "SELECT integer FROM attributes WHERE name = 'batch'";
+    dir.command(&["query", "spans.run", sql, "--format", "csv"])
         .exits(0)
-        .stdout_has("batch=8");
+        .stdout_has("\n8\r\n");
     dir.command(&["export", "chrome", &run, "-o", "trace.json"])
         .exits(0);
     let trace: Value = serde_json::from_str(&dir.read("trace.json")).unwrap();

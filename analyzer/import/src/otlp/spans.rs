@@ -141,13 +141,7 @@ impl Spans {
             notes.add(into, &row)?;
             for attribute in &span.attributes {
                 let span = of.row;
-                notes.add(
-                    into,
-                    &AttributeRow {
-                        span,
-                        ..attribute.clone()
-                    },
-                )?;
+                notes.add(into, &AttributeRow { span, ..*attribute })?;
             }
             for event in &span.events {
                 let row = AnnotationRow {
@@ -155,7 +149,7 @@ impl Spans {
                     thread: Some(of.thread),
                     brick: Some(of.row),
                     time_ns: event.time_ns.saturating_sub(origin_ns),
-                    ..event.clone()
+                    ..*event
                 };
                 notes.add(into, &row)?;
             }
