@@ -51,7 +51,8 @@ fn they_stand_beside_their_rows() {
     let run = recorded(&dir);
     let tree = dir.command(&["tree", &run]).exits(0);
     // The last value of a key holds.
-    tree.stdout_has("attention {batch=8 ");
+    tree.stdout_has("attention  ")
+        .stdout_has("batch=8 · bits=18446744073709551615 · share=0.25 · stage=<decode>");
     let json = dir
         .command(&["tree", &run, "--format", "json"])
         .exits(0)
@@ -156,5 +157,5 @@ fn what_a_chrome_trace_says_comes_back() {
         .exits(0);
     dir.command(&["tree", "foreign.run"])
         .exits(0)
-        .stdout_has("a {batch=4 · stage=x}");
+        .stdout_has("batch=4 · stage=x\n");
 }

@@ -2,15 +2,11 @@
 
 use trueno_analysis::id_index::IdIndex;
 use trueno_engine::attributes::Attributes;
-use trueno_model::width;
 
 use super::Detail;
 
 /// No node, no detail.
 pub const NONE: u32 = u32::MAX;
-
-/// Characters of attributes behind a name at most.
-const MAX_ATTRIBUTES: usize = 60;
 
 /// Class of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -205,7 +201,7 @@ impl Graph {
         &self.lanes[self.node(at).lane as usize]
     }
 
-    /// Text behind a name: detail and attributes of the one node, or the shapes that all of several have.
+    /// Text behind a name: the detail of the one node, or the shapes that all of several have.
     pub fn suffix(&self, nodes: &[u32]) -> String {
         let detail = match nodes {
             [one] => self.detail(*one),
@@ -219,17 +215,7 @@ impl Graph {
             }
             [] => None,
         };
-        let mut suffix = detail.map_or(String::new(), Detail::suffix);
-        let attributes = match nodes {
-            [one] => self.attributes.text(self.node(*one).id),
-            _ => String::new(),
-        };
-        if !attributes.is_empty() {
-            let attributes = width::printable(&attributes);
-            let attributes = width::shorten(&attributes, MAX_ATTRIBUTES);
-            suffix.push_str(&format!(" {{{attributes}}}"));
-        }
-        suffix
+        detail.map_or(String::new(), Detail::suffix)
     }
 
     /// Its detail, if it has one.

@@ -8,8 +8,9 @@
 //! | links | edges: the kind that our own export states, else `depends_on` from what had ended, else `spawns` |
 //! | resource | its spans are of one process; of the only one the attributes are values of the run |
 //!
-//! The lane of a span is the thread that it names (`thread.id`, of our own export `trueno.thread`). Spans without it are put on as few lanes as keep them
-//! from overlapping, children on their parent's: that is inferred, and said.
+//! The lane of a span is the thread that it names (`thread.id`, of our own export `trueno.thread`). Spans without it, and those
+//! that overlap others of their thread without nesting, are put on as few lanes as keep them apart, children on their
+//! parent's: that is inferred, and said.
 //!
 //! One document at a time is held in memory, and of each span about 150 bytes and its attributes until the end, as
 //! children come before their parents.

@@ -60,13 +60,11 @@ pub fn head_bytes(table: &Table) -> Vec<u8> {
 ///
 /// Minor versions add columns at the end, so an older table is the beginning of this one.
 pub fn table_of_head(table: &Table, xxh3: u64) -> Option<Table> {
-    let versions = (1..=table.columns.len()).rev().map(|columns| Table {
+    let mut versions = (1..=table.columns.len()).rev().map(|columns| Table {
         columns: &table.columns[..columns],
         ..*table
     });
-    versions
-        .into_iter()
-        .find(|version| xxh3_64(&head_bytes(version)) == xxh3)
+    versions.find(|version| xxh3_64(&head_bytes(version)) == xxh3)
 }
 
 #[cfg(test)]

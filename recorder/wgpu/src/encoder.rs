@@ -55,7 +55,7 @@ impl<'g> Encoder<'g> {
     /// Copies between buffers: a row of `transfers`, `d2d`, or `h2d` or `d2h` where the host can map one of them.
     ///
     /// # Panics
-    /// Where wgpu does: offsets or size no multiple of 4, or not in the buffers.
+    /// As wgpu does: offsets or size no multiple of 4, or not in the buffers.
     pub fn copy_buffer_to_buffer(
         &mut self,
         from: &wgpu::Buffer,
@@ -85,7 +85,7 @@ impl<'g> Encoder<'g> {
     /// host filled in this call.
     ///
     /// # Panics
-    /// Where wgpu does: offset or length no multiple of 4, or not in the buffer.
+    /// As wgpu does: offset or length no multiple of 4, or not in the buffer.
     pub fn write_buffer(&mut self, to: &wgpu::Buffer, offset: BufferAddress, data: &[u8]) {
         let bytes = data.len() as BufferAddress;
         let device = self.gpu.device().device();
@@ -103,7 +103,7 @@ impl<'g> Encoder<'g> {
     /// Fills with zeros: a row of `transfers`, `memset`.
     ///
     /// # Panics
-    /// Where wgpu does: offset or size no multiple of 4, or not in the buffer.
+    /// As wgpu does: offset or size no multiple of 4, or not in the buffer.
     pub fn clear_buffer(
         &mut self,
         buffer: &wgpu::Buffer,

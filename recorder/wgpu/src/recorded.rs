@@ -77,7 +77,7 @@ impl Wgpu {
     /// [`Encoder::write_buffer`] has a time.
     ///
     /// # Panics
-    /// Where wgpu does: offset or length no multiple of 4, or not in the buffer.
+    /// As wgpu does: offset or length no multiple of 4, or not in the buffer.
     pub fn write_buffer(&self, buffer: &wgpu::Buffer, offset: wgpu::BufferAddress, data: &[u8]) {
         let mut row = self.transfer("h2d", data.len() as u64);
         row.memory("pageable", "device");

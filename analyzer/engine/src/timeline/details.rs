@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use polars::prelude::DataFrame;
-use trueno_model::shapes;
 use trueno_model::timeline::{Link, Timeline};
+use trueno_model::{shapes, width};
 
 use super::read::ask;
 use crate::attributes::Attributes;
@@ -58,6 +58,9 @@ pub(super) fn add(database: &Database, made: &mut Timeline) -> Result<(), QueryE
     details.made.links = links(database, &details.places)?;
     Ok(())
 }
+
+/// Characters of the attributes of a row at most: a page holds those of all.
+const MAX_ATTRIBUTES: usize = 200;
 
 const BRICKS: &str = "SELECT id, backend, category, signature FROM bricks";
 const KERNELS: &str = "SELECT id, backend, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, smem, \
@@ -126,12 +129,13 @@ impl<'t> Details<'t> {
             let (row, place) = self.at[at];
             let span = self.made.rows[row as usize].spans[place as usize];
             let said = attributes.text(span.id.cast_unsigned());
+            let said = width::shorten(&said, MAX_ATTRIBUTES);
             if said.is_empty() {
                 continue;
             }
             let before = &self.made.details[span.detail as usize];
             let both = match before.is_empty() {
-                true => said,
+                true => said.into_owned(),
                 false => format!("{before} · {said}"),
             };
             let detail = self.number(both);

@@ -1,44 +1,62 @@
-//! Lanes of spans that name no thread: inferred, so that what overlaps stands side by side.
+//! Lanes of spans: inferred, so that what overlaps stands side by side.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Lanes of one process. Spans come by start, the longer first.
+/// Lanes of one thread, or of a process whose spans name none. Spans come by start, the longer first.
 #[derive(Debug, Default)]
 pub struct Lanes {
-    /// Ends of the open spans of each lane, the innermost last.
-    open: Vec<Vec<i64>>,
-    /// Lanes by the end of their outermost span.
+    lanes: Vec<Lane>,
+    /// Lanes by the end of their outermost span, also of such as were there before.
     free_from: BinaryHeap<Reverse<(i64, usize)>>,
 }
 
+#[derive(Debug, Default)]
+struct Lane {
+    /// Ends of the open spans, the innermost last.
+    open: Vec<i64>,
+    outermost_end_ns: i64,
+}
+
 impl Lanes {
-    /// The lane of a span: its parent's where it lies within all that is open there, else one where nothing is open.
-    pub fn place(&mut self, start_ns: i64, end_ns: i64, parent: Option<usize>) -> usize {
-        if let Some(lane) = parent {
-            let open = &mut self.open[lane];
+    /// The lane of a span: the preferred one where it lies within all that is open there, else one where nothing is
+    /// open.
+    pub fn place(&mut self, start_ns: i64, end_ns: i64, preferred: Option<usize>) -> usize {
+        if let Some(at) = preferred.filter(|at| *at < self.lanes.len()) {
+            let open = &mut self.lanes[at].open;
             while open.last().is_some_and(|end| *end <= start_ns) {
                 open.pop();
             }
-            if open.last().is_some_and(|end| end_ns <= *end) {
-                open.push(end_ns);
-                return lane;
+            match open.last() {
+                Some(end) if end_ns <= *end => {
+                    open.push(end_ns);
+                    return at;
+                }
+                Some(_) => {}
+                None => return self.begin(at, end_ns),
             }
         }
-        let free = self.free_from.peek().copied();
-        let lane = match free {
-            Some(Reverse((end, lane))) if end <= start_ns => {
-                self.free_from.pop();
-                lane
+        while let Some(Reverse((end, at))) = self.free_from.peek().copied() {
+            if end == self.lanes[at].outermost_end_ns {
+                if end <= start_ns {
+                    self.free_from.pop();
+                    return self.begin(at, end_ns);
+                }
+                break;
             }
-            _ => {
-                self.open.push(Vec::new());
-                self.open.len() - 1
-            }
+            self.free_from.pop();
+        }
+        self.lanes.push(Lane::default());
+        self.begin(self.lanes.len() - 1, end_ns)
+    }
+
+    fn begin(&mut self, at: usize, end_ns: i64) -> usize {
+        self.lanes[at] = Lane {
+            open: vec![end_ns],
+            outermost_end_ns: end_ns,
         };
-        self.open[lane] = vec![end_ns];
-        self.free_from.push(Reverse((end_ns, lane)));
-        lane
+        self.free_from.push(Reverse((end_ns, at)));
+        at
     }
 }
 
@@ -49,7 +67,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// On no lane do two spans overlap without nesting.
+        /// On no lane do two spans overlap without nesting; and there are no more lanes than spans open at once.
         #[test]
         fn spans_of_a_lane_nest(spans in proptest::collection::vec((0_i64..60, 0_i64..30, 0_usize..40), 0..40)) {
             let mut spans: Vec<(i64, i64, usize)> =
@@ -58,8 +76,8 @@ mod tests {
             let mut lanes = Lanes::default();
             let mut placed: Vec<usize> = Vec::new();
             for (start, end, parent) in &spans {
-                let parent = placed.get(*parent).copied();
-                placed.push(lanes.place(*start, *end, parent));
+                let preferred = placed.get(*parent).copied();
+                placed.push(lanes.place(*start, *end, preferred));
             }
             for (at, (start, end, _)) in spans.iter().enumerate() {
                 for (before, (from, until, _)) in spans[..at].iter().enumerate() {
@@ -67,6 +85,12 @@ mod tests {
                     prop_assert!(is_apart || end <= until, "{from}..{until}, {start}..{end}");
                 }
             }
+            let open_at = |at: usize| {
+                let start = spans[at].0;
+                spans[..=at].iter().filter(|(from, until, _)| *until > start || *from == start).count()
+            };
+            let most = (0..spans.len()).map(open_at).max().unwrap_or(0);
+            prop_assert!(placed.iter().all(|lane| *lane < most), "{placed:?}");
         }
     }
 }

@@ -106,6 +106,7 @@ impl Spans {
             }
         }
         let placed = self.place(&by_id, origin_ns, into, notes)?;
+        let ends_ns: Vec<i64> = self.spans.iter().map(|span| span.end_ns).collect();
         let texts = [
             "function",
             "task",
@@ -119,8 +120,7 @@ impl Spans {
             let of = placed[at];
             let parent = span.parent.and_then(|id| by_id.get(&id).copied());
             let parent = parent.filter(|parent| *parent != at);
-            let is_within = |parent: &usize| placed[*parent].thread == of.thread && *parent < at;
-            let around = parent.filter(is_within);
+            let around = parent.filter(|parent| is_around(&placed, &ends_ns, *parent, at));
             let row = BrickRow {
                 id: of.row,
                 parent: around.map(|parent| placed[parent].row),
@@ -157,7 +157,7 @@ impl Spans {
         for (at, span) in self.spans.iter().enumerate() {
             let parent = span.parent.and_then(|id| by_id.get(&id).copied());
             let elsewhere = parent
-                .filter(|parent| *parent != at && placed[*parent].thread != placed[at].thread)
+                .filter(|parent| *parent != at && !is_around(&placed, &ends_ns, *parent, at))
                 .map(|parent| (parent, Some(spawns)));
             let links = span
                 .links
@@ -186,8 +186,7 @@ impl Spans {
         into: &mut RunWriter,
         notes: &mut Notes,
     ) -> Result<Vec<Placed>, Error> {
-        let mut lanes: Vec<Lanes> = Vec::new();
-        lanes.resize_with(self.processes.len(), Lanes::default);
+        let mut lanes: HashMap<(u32, Option<u64>), Lanes> = HashMap::new();
         let mut threads: HashMap<(u32, Option<u64>, usize), u32> = HashMap::new();
         let mut rows: Vec<u64> = Vec::new();
         let mut placed: Vec<Placed> = Vec::with_capacity(self.spans.len());
@@ -195,15 +194,13 @@ impl Spans {
             let parent = span.parent.and_then(|id| by_id.get(&id).copied());
             let beside = parent.filter(|parent| {
                 let of = &self.spans[*parent];
-                *parent < at && of.process == span.process && of.thread.is_none()
+                *parent < at && (of.process, of.thread) == (span.process, span.thread)
             });
-            let lane = match span.thread {
-                Some(_) => 0,
-                None => {
-                    let beside = beside.map(|parent| placed[parent].lane);
-                    lanes[span.process as usize].place(span.start_ns, span.end_ns, beside)
-                }
-            };
+            // A thread that is named is the first of its lanes.
+            let first = span.thread.map(|_| 0);
+            let preferred = beside.map(|parent| placed[parent].lane).or(first);
+            let of_thread = lanes.entry((span.process, span.thread)).or_default();
+            let lane = of_thread.place(span.start_ns, span.end_ns, preferred);
             let next = threads.len() as u32;
             let thread = *threads
                 .entry((span.process, span.thread, lane))
@@ -236,12 +233,17 @@ impl Spans {
         let process = &self.processes[span.process as usize];
         let service = process.text("service.name").unwrap_or("service");
         let name = match span.thread {
-            Some(_) => service.to_owned(),
+            Some(_) if lane == 0 => service.to_owned(),
+            Some(id) => format!("{service}, thread {id}, lane {}", lane + 1),
             None => format!("{service}, lane {}", lane + 1),
         };
         if span.thread.is_none() {
             notes.warn(
                 "spans name no thread (thread.id): their lanes are inferred, so that none overlap",
+            );
+        } else if lane > 0 {
+            notes.warn(
+                "spans of one thread overlap without nesting: some stand on further lanes, which are inferred",
             );
         }
         let row = ThreadRow {
@@ -286,6 +288,12 @@ impl Process {
         let text = self.attributes.get(key)?.as_str()?;
         Some(text).filter(|text| !text.is_empty())
     }
+}
+
+/// Tells whether a span lies within another: on its lane, and in its time. Spans are sorted by start.
+fn is_around(placed: &[Placed], ends_ns: &[i64], parent: usize, at: usize) -> bool {
+    let is_on_lane = placed[parent].thread == placed[at].thread;
+    is_on_lane && parent < at && ends_ns[at] <= ends_ns[parent]
 }
 
 /// Of the ids of a trace and a span, as they are written.

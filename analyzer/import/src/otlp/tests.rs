@@ -141,6 +141,49 @@ fn what_spans_say_is_kept_with_its_types() {
 }
 
 #[test]
+fn spans_of_a_thread_that_do_not_nest_stand_on_further_lanes() {
+    let thread = r#", "attributes": [{"key": "thread.id", "value": {"intValue": "9"}}]"#;
+    let spans = [
+        span("0000000000000001", "", "poll one", (100, 200), thread),
+        // Within it, whoever began it.
+        span("0000000000000002", "", "inner", (110, 150), thread),
+        span(
+            "0000000000000003",
+            "0000000000000001",
+            "poll two",
+            (150, 300),
+            thread,
+        ),
+        span(
+            "0000000000000004",
+            "0000000000000003",
+            "of two",
+            (160, 170),
+            thread,
+        ),
+        span("0000000000000005", "", "next", (400, 500), thread),
+    ];
+    let spans: Vec<&str> = spans.iter().map(String::as_str).collect();
+    let run = import(&document("shop", &spans)).unwrap();
+    assert_eq!(
+        run.rows("bricks", &BRICKS),
+        [
+            "poll one function 0 0 100",
+            "inner function 0 10 40",
+            "poll two task 1 50 150",
+            "of two function 1 60 10",
+            "next function 0 300 100",
+        ]
+    );
+    assert_eq!(run.rows("edges", &["kind"]), ["spawns"]);
+    assert_eq!(
+        run.rows("threads", &["name", "os_id"]),
+        ["shop 9", "shop, thread 9, lane 2 9"]
+    );
+    assert!(run.warns("overlap without nesting"));
+}
+
+#[test]
 fn services_are_processes_and_a_document_a_line() {
     let one = document(
         "shop",

@@ -78,17 +78,21 @@ fn device_work_has_them_too_but_what_only_a_profiler_needs() {
         )
     };
     let copy = r#"{"ph": "X", "cat": "gpu_memcpy", "name": "Memcpy HtoD", "pid": 0, "tid": 7, "ts": 30, "dur": 4, "args": {"device": 0, "stream": 7, "correlation": 30, "bytes": 8, "memory bandwidth (GB/s)": 0.25}}"#;
-    let run = imported(&[&kernel(10), &kernel(20), copy]);
-    let ids: Vec<String> = ["kernels", "transfers"]
+    let wait = r#"{"ph": "X", "cat": "cuda_sync", "name": "Stream Sync", "pid": 0, "tid": 7, "ts": 40, "dur": 4, "args": {"device": 0, "stream": 7, "correlation": 40, "spins": 3}}"#;
+    let call = r#"{"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 7, "tid": 7, "ts": 39, "dur": 6, "args": {"correlation": 40, "flavour": 2}}"#;
+    let run = imported(&[&kernel(10), &kernel(20), copy, wait, call]);
+    let ids: Vec<String> = ["kernels", "transfers", "syncs", "calls"]
         .iter()
         .flat_map(|table| rows(&run, table, &["id"]))
         .collect();
     assert_eq!(
-        rows(&run, "attributes", &["span", "name", "number"]),
+        rows(&run, "attributes", &["span", "name", "integer", "number"]),
         [
-            format!("{} warps per SM 2.5", ids[0]),
-            format!("{} warps per SM 2.5", ids[1]),
-            format!("{} memory bandwidth (GB/s) 0.25", ids[2]),
+            format!("{} warps per SM - 2.5", ids[0]),
+            format!("{} warps per SM - 2.5", ids[1]),
+            format!("{} memory bandwidth (GB/s) - 0.25", ids[2]),
+            format!("{} spins 3 -", ids[3]),
+            format!("{} flavour 2 -", ids[4]),
         ]
     );
     assert_eq!(run.notes.arguments_left_out.get("queued"), Some(&2));

@@ -23,6 +23,8 @@ const DEEP: u32 = 10;
 /// Levels of which guides are drawn, counted from a row upwards: more than a page is wide. All of them for every row
 /// of a deep tree would take the square of its depth.
 const GUIDES: usize = 256;
+/// Characters of attributes below a row at most.
+const MAX_ATTRIBUTES: usize = 200;
 /// Launch shapes listed below one row.
 const SHAPES: usize = 3;
 
@@ -117,7 +119,7 @@ pub(super) fn page(
             let _ = write!(line, "  {cell}");
         }
         let _ = writeln!(out, "{}", line.trim_end());
-        for line in shapes(graph, tree, at, room) {
+        for line in below(graph, tree, at, room) {
             let _ = writeln!(out, "{}", palette.paint(Meaning::Faint, &line));
         }
     }
@@ -256,8 +258,8 @@ fn label(graph: &Graph, shown: &DisplayNames, tree: &Tree, at: usize) -> String 
     text
 }
 
-/// The launches of a row of kernels, below its name.
-fn shapes(graph: &Graph, tree: &Tree, at: usize, room: usize) -> Vec<String> {
+/// The launches of a row of kernels, and the attributes of a single row, below its name.
+fn below(graph: &Graph, tree: &Tree, at: usize, room: usize) -> Vec<String> {
     let Some(group) = &tree.items[at].group else {
         return Vec::new();
     };
@@ -266,13 +268,23 @@ fn shapes(graph: &Graph, tree: &Tree, at: usize, room: usize) -> Vec<String> {
     guides.push_str("    ");
     let guides = keep_right(&guides, room / 2);
     let mut lines = Vec::new();
+    let mut add = |text: &str| {
+        let parts = width::wrap(text, room - width::measure(&guides));
+        lines.extend(parts.iter().map(|part| format!("{guides}{part}")));
+    };
     for (launch, count) in launches.iter().take(SHAPES) {
         let mut text = width::printable(&launch.text()).into_owned();
         if group.members.len() > 1 {
             let _ = write!(text, "  × {count}");
         }
-        let parts = width::wrap(&text, room - width::measure(&guides));
-        lines.extend(parts.iter().map(|part| format!("{guides}{part}")));
+        add(&text);
+    }
+    if let [one] = group.members[..] {
+        let attributes = graph.attributes.text(graph.node(one).id);
+        if !attributes.is_empty() {
+            let attributes = width::printable(&attributes);
+            add(&width::shorten(&attributes, MAX_ATTRIBUTES));
+        }
     }
     if launches.len() > SHAPES {
         lines.push(format!(

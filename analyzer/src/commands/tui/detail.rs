@@ -1,6 +1,6 @@
 //! Everything that is known of the selected row, and where each value comes from.
 
-use trueno_graph::{Class, Detail};
+use trueno_graph::Class;
 use trueno_model::units::{NOT_MEASURED, Unit, duration, percent, show};
 use trueno_model::{Cell, width};
 
@@ -43,7 +43,7 @@ pub fn detail(model: &Model<'_>, row: &Row) -> Vec<(String, bool)> {
             say(format!(
                 "{}{}, id {}, on {}",
                 group.class.word(),
-                graph.detail(one).map_or(String::new(), Detail::suffix),
+                graph.suffix(&[one]),
                 node.id,
                 width::printable(&graph.lane(one).name)
             ));
