@@ -78,6 +78,14 @@ fn open(wanted: &[(usize, PerfEvent)], mut refused: impl FnMut(usize, String)) -
             Err(why) => refused(*at, why),
         }
     }
+    for (number, group) in counting.groups.iter().enumerate() {
+        if let Err(why) = group.enable() {
+            let of_group = |place: &&Place| place.group == number;
+            let places = counting.places.iter().filter(of_group);
+            places.for_each(|place| refused(place.event, why.clone()));
+            counting.places.retain(|place| place.group != number);
+        }
+    }
     counting
 }
 
