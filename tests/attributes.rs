@@ -66,7 +66,7 @@ fn they_stand_beside_their_rows() {
         })
     );
     assert!(of("feed forward").get("attributes").is_none());
-    dir.command(&["report", &run, "--html", "page.html"])
+    dir.command_with_plugins(&["report", &run, "--html", "page.html"])
         .exits(0);
     let page = dir.read("page.html");
     assert!(page.contains("batch=8 \\u00b7 bits=") || page.contains("batch=8 · bits="));
