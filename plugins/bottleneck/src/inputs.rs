@@ -49,7 +49,7 @@ pub const INPUTS: [Input; 34] = [
         "misses",
         "SELECT brick AS name, SUM(value) AS misses, SUM(dur_ns) AS dur_ns FROM ( \
          SELECT b.name AS brick, c.value AS value, b.dur_ns AS dur_ns FROM counters AS c JOIN bricks AS b ON c.span = b.id \
-         WHERE c.name = 'cache_misses' AND c.source = 'measured' AND b.timing <> 'bound' \
+         WHERE c.name = 'l3_misses' AND c.source = 'measured' AND b.timing <> 'bound' \
          ) AS counted GROUP BY brick ORDER BY name",
     ),
     may(

@@ -23,7 +23,7 @@ pub const RANK_PROBLEMS: Input = Input::sql(
 .optional();
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 18] = [
+pub const INPUTS: [Input; 19] = [
     RUN,
     SEGMENTS,
     Input::sql(
@@ -82,6 +82,14 @@ pub const INPUTS: [Input; 18] = [
         "nan_checksums",
         "SELECT COUNT(*) AS checksums FROM checksums WHERE nan_count > 0",
     ),
+    Input::sql(
+        "decode_calls",
+        "SELECT kind = 'iteration' AS is_iteration, name, thread, iteration, layer, COUNT(*) AS calls FROM bricks \
+         WHERE iteration IS NOT NULL AND (kind = 'iteration' OR (kind = 'brick' \
+         AND (name = 'LmHead' OR name = 'RmsNorm' OR name = 'AttentionScore'))) \
+         GROUP BY kind, name, thread, iteration, layer",
+    )
+    .optional(),
     RANKS,
     RANK_PROBLEMS,
     // Each rank has a clock of its own.

@@ -6,6 +6,7 @@
 pub mod check;
 pub mod clock;
 pub mod completeness;
+pub mod decode;
 pub mod device;
 pub mod facts;
 pub mod inputs;
@@ -65,6 +66,7 @@ fn judge(run: &mut Run, facts: &Facts, tallies: &Tallies) -> Result<()> {
     checks.extend(times::bounds(facts, tallies));
     checks.extend(times::links(facts, tallies));
     checks.extend(device::checks(tallies));
+    checks.push(decode::check(&tallies.decode, facts.nothing_missing()));
     checks.push(completeness::cost(facts, tallies));
     checks.extend(ranks::check(run, facts)?);
     checks.sort_by_key(|check| check.verdict);

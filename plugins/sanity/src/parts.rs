@@ -14,7 +14,7 @@ pub const MERGE_INPUTS: [Input; 8] = [
         "tallies",
         "SELECT twice, linked, missing, nested, outside, first_outside_table, first_outside_rank, first_outside_id, \
          is_told, covered_ns, edges, edges_to_nowhere, launches, early_launches, graph_kernels, \
-         graph_kernels_with_brick, checksums, nan_checksums, clock_readings, clock_deviation FROM sanity.tallies",
+         graph_kernels_with_brick, checksums, nan_checksums, decode_calls, odd_decode_calls, clock_readings, clock_deviation FROM sanity.tallies",
     ),
     Input::sql(
         "table_tallies",
@@ -46,6 +46,7 @@ pub fn emit(run: &mut Run, tallies: &Tallies) -> Result<()> {
         launches,
         graph_kernels,
         checksums,
+        decode,
         clock,
         work,
         ..
@@ -70,6 +71,8 @@ pub fn emit(run: &mut Run, tallies: &Tallies) -> Result<()> {
             .u64("graph_kernels_with_brick", [graph_kernels.marked])
             .u64("checksums", [checksums.all])
             .u64("nan_checksums", [checksums.marked])
+            .u64("decode_calls", [decode.all])
+            .u64("odd_decode_calls", [decode.marked])
             .u64("clock_readings", [clock.readings])
             .f64("clock_deviation", [clock.deviation]),
     )?;
@@ -166,6 +169,7 @@ fn of_part(table: &Table, row: usize) -> Result<Tallies> {
         launches: marked("launches", "early_launches")?,
         graph_kernels: marked("graph_kernels", "graph_kernels_with_brick")?,
         checksums: marked("checksums", "nan_checksums")?,
+        decode: marked("decode_calls", "odd_decode_calls")?,
         clock: Clock {
             readings: number("clock_readings")?,
             deviation: table.f64("clock_deviation")?.get(row),

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Result, Run, Table};
 
 use crate::clock::Clock;
+use crate::decode;
 use crate::facts::Facts;
 use crate::scan;
 use crate::work::Work;
@@ -86,7 +87,7 @@ pub struct Marked {
 
 impl Marked {
     /// Adds others.
-    fn merge(&mut self, other: &Self) {
+    pub fn merge(&mut self, other: &Self) {
         add(&mut self.all, other.all);
         add(&mut self.marked, other.marked);
     }
@@ -111,6 +112,8 @@ pub struct Tallies {
     pub graph_kernels: Marked,
     /// Checksums of floating-point elements; marked: those with NaN.
     pub checksums: Marked,
+    /// Numbers of calls of a decoder's bricks; marked: those that differ.
+    pub decode: Marked,
     /// Kernels that are not valid, by reason.
     pub invalid_kernels: BTreeMap<Option<String>, u64>,
     /// Rates of clocks.
@@ -143,6 +146,7 @@ impl Tallies {
                 tallies.add_invalid(reason.map(str::to_owned), count(kernels));
             }
         }
+        tallies.decode = decode::read(run)?;
         tallies.clock = Clock::read(run)?;
         Ok(tallies)
     }
@@ -159,6 +163,7 @@ impl Tallies {
         self.launches.merge(&other.launches);
         self.graph_kernels.merge(&other.graph_kernels);
         self.checksums.merge(&other.checksums);
+        self.decode.merge(&other.decode);
         for (reason, kernels) in other.invalid_kernels {
             self.add_invalid(reason, kernels);
         }

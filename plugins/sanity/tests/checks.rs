@@ -418,3 +418,74 @@ fn readings_of_the_clock_as_far_apart_as_numbers_go_are_judged() {
     let verdict = verdict(&made.output(), "clock_rate");
     assert_eq!(verdict, ("not measurable".to_owned(), None));
 }
+
+/// Calls by brick, iteration, layer, on two threads, and the iterations themselves.
+fn decoded(calls: impl Fn(&str, u64, i64) -> i64) -> TableBuilder {
+    let mut rows = Vec::new();
+    for (name, layers) in [("AttentionScore", 2), ("LmHead", 0), ("RmsNorm", 2)] {
+        for iteration in 0..6 {
+            for layer in 0..layers.max(1) {
+                let all = calls(name, iteration, layer);
+                let layer = (layers > 0).then_some(layer);
+                let threads = [(0, all - all / 2), (1, all / 2)];
+                let threads = threads.iter().filter(|(_, calls)| *calls > 0);
+                rows.extend(
+                    threads.map(|(thread, calls)| (name, *thread, iteration, layer, *calls)),
+                );
+            }
+        }
+    }
+    rows.extend((0..6).map(|iteration| ("step", 0, iteration, None, 1)));
+    let rows = || rows.iter();
+    Table::build("decode_calls")
+        .bool("is_iteration", rows().map(|row| row.0 == "step"))
+        .text("name", rows().map(|row| row.0))
+        .i64("thread", rows().map(|row| row.1))
+        .u64("iteration", rows().map(|row| row.2))
+        .i64("layer", rows().map(|row| row.3))
+        .i64("calls", rows().map(|row| row.4))
+}
+
+#[test]
+fn a_decoder_calls_its_bricks_as_often_for_each_token() {
+    let found = |made: &Made, calls: &dyn Fn(&str, u64, i64) -> i64| {
+        verdict(&made.output_with(vec![decoded(calls)]), "decode_calls")
+    };
+    let usual = |name: &str| match name {
+        "AttentionScore" => 4,
+        "RmsNorm" => 2,
+        _ => 1,
+    };
+    let pass = ("pass".to_owned(), Some(0));
+    assert_eq!(found(&sane(), &|name, _, _| usual(name)), pass);
+    // A prompt in pieces, and a context that grows.
+    let prompt = |name: &str, iteration: u64, _: i64| match (name, iteration) {
+        (_, 0) => 7 * usual(name),
+        ("AttentionScore", iteration) => 4 + iteration as i64,
+        _ => usual(name),
+    };
+    assert_eq!(found(&sane(), &prompt), pass);
+    // All of one iteration is hidden: norms of two layers and the head; the scores are missing alike.
+    let hidden = |name: &str, iteration: u64, _: i64| match iteration {
+        3 => 0,
+        _ => usual(name),
+    };
+    assert_eq!(found(&sane(), &hidden), ("fail".to_owned(), Some(3)));
+    let hidden = |name: &str, iteration: u64, _: i64| match (name, iteration) {
+        ("LmHead", _) => 1,
+        (_, 3) => 0,
+        _ => usual(name),
+    };
+    assert_eq!(found(&sane(), &hidden), ("fail".to_owned(), Some(2)));
+    let one_layer = |name: &str, iteration: u64, layer: i64| match (name, iteration, layer) {
+        ("AttentionScore", 4, 1) => 3,
+        _ => usual(name),
+    };
+    assert_eq!(found(&sane(), &one_layer), ("fail".to_owned(), Some(1)));
+    let lossy = Made {
+        dropped: Some(1),
+        ..sane()
+    };
+    assert_eq!(found(&lossy, &one_layer).0, "not measurable");
+    not_measurable(&sane(), "decode_calls");
+}

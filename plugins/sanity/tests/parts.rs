@@ -33,6 +33,7 @@ struct Rank {
     graph: (i64, i64),
     clock: Vec<(Option<u64>, i64)>,
     checksums: (i64, i64),
+    decode: Vec<(usize, u64, Option<i64>, i64)>,
     segments: Vec<(u64, Option<u64>, bool)>,
 }
 
@@ -104,11 +105,22 @@ fn rank() -> impl Strategy<Value = Rank> {
         vec((reason, 1..5_i64), 0..3),
         (0..4_i64, 0..4_i64),
         vec(reading, 0..7),
-        (0..4_i64, 0..2_i64),
+        (
+            (0..4_i64, 0..2_i64),
+            vec(
+                (
+                    0..4_usize,
+                    0..6_u64,
+                    proptest::option::of(0..2_i64),
+                    1..3_i64,
+                ),
+                0..40,
+            ),
+        ),
         vec((0..9_u64, lost, any::<bool>()), 0..2),
     )
         .prop_map(
-            |(rows, edges, launches, invalid, graph, clock, checksums, segments)| Rank {
+            |(rows, edges, launches, invalid, graph, clock, (checksums, decode), segments)| Rank {
                 rows,
                 edges,
                 launches,
@@ -116,6 +128,7 @@ fn rank() -> impl Strategy<Value = Rank> {
                 graph,
                 clock,
                 checksums,
+                decode,
                 segments,
             },
         )
@@ -224,6 +237,13 @@ fn inputs(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilde
         })
     };
     let launches = || ranks.iter().flat_map(|(_, rank)| &rank.launches);
+    let decoders = ["AttentionScore", "LmHead", "RmsNorm", "step"];
+    let decode = || {
+        ranks.iter().flat_map(|(rank, of)| {
+            let thread = (*rank as i64) << 16 | 1;
+            of.decode.iter().map(move |calls| (thread, calls))
+        })
+    };
     // As the query groups them, in the order of reasons, those without one last.
     let reasons = [Some("early"), Some("late"), None].map(|reason| {
         let all = ranks.iter().flat_map(|(_, rank)| &rank.invalid);
@@ -245,6 +265,13 @@ fn inputs(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilde
             .u64("id", launches().map(|_| 3_u64))
             .i64("call_start_ns", launches().map(|launch| launch.0))
             .i64("start_ns", launches().map(|launch| launch.1)),
+        Table::build("decode_calls")
+            .bool("is_iteration", decode().map(|row| row.1.0 == 3))
+            .text("name", decode().map(|row| decoders[row.1.0]))
+            .i64("thread", decode().map(|row| row.0))
+            .u64("iteration", decode().map(|row| row.1.1))
+            .i64("layer", decode().map(|row| row.1.2))
+            .i64("calls", decode().map(|row| row.1.3)),
         Table::build("invalid_kernels")
             .text("reason", invalid().map(|row| row.0))
             .i64("kernels", invalid().map(|row| row.1)),

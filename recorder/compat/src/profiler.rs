@@ -256,10 +256,13 @@ impl BrickProfiler {
         self.l2_cache_hit_rate
     }
 
-    /// Notes whether memory is shared without copies, in the run under `zero_copy`.
+    /// Notes whether memory is shared without copies: in the run under `zero_copy`, and as a row of `counters`, 1 or 0,
+    /// whose mean is the share of what was noted so.
     pub fn set_zero_copy(&mut self, zero_copy: bool) {
         self.is_zero_copy = zero_copy;
         self.rec.value("zero_copy", zero_copy);
+        let value = f64::from(u8::from(zero_copy));
+        self.rec.counter("zero_copy", value, "", Source::Declared);
     }
 
     /// The value noted last.

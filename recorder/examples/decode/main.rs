@@ -32,7 +32,8 @@
 //! `--slow BRICK=FACTOR` repeats a brick's work, so a comparison has a known
 //! answer; `--plant BRICK@LAYER` puts an error in, `--reverse-heads` takes the heads in
 //! another order; `--no-record` does the same work with a recorder that is off. `--peaks`
-//! keeps what this machine can do at most in the run's table `ceilings`.
+//! keeps what this machine can do at most in the run's table `ceilings`; `--counters` has the CPU
+//! count what each brick did.
 
 mod decoder;
 mod options;
@@ -53,7 +54,7 @@ use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 use std::time::Duration;
 use trueno_ceilings::{CeilingRequest, Progress};
-use trueno_recorder::{Overflow, Recorder};
+use trueno_recorder::{Overflow, PerfEvent, Recorder};
 
 fn main() -> ExitCode {
     match decode(&Options::parse()) {
@@ -110,6 +111,10 @@ fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
         // The prompt's tiles come faster than a busy machine's writer may run.
         .overflow(Overflow::Grow)
         .label(&label);
+    let builder = match options.counters {
+        true => builder.perf(PerfEvent::ALL),
+        false => builder,
+    };
     if !options.peaks {
         return Ok(builder.create()?);
     }

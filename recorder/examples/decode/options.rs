@@ -73,6 +73,9 @@ pub struct Options {
     /// Keep in the run what this machine can do at most; measured where nothing is kept of it.
     #[arg(long)]
     pub peaks: bool,
+    /// Count cycles, instructions, caches, FLOPs and CPU time of each brick, as far as this machine can.
+    #[arg(long)]
+    pub counters: bool,
     /// Record nothing, to see what recording costs.
     #[arg(long)]
     pub no_record: bool,

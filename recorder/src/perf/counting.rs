@@ -12,8 +12,8 @@ use crate::lock::lock;
 use crate::names::Name;
 use trueno_format::Source;
 
-/// Groups of a thread at most: hardware, software, FLOPs of three kinds.
-const GROUPS: usize = 5;
+/// Groups of a thread at most: hardware, software, two caches, FLOPs of three kinds.
+const GROUPS: usize = 7;
 /// Rounds of the measurement of what it costs, and bricks in each.
 const ROUNDS: u32 = 5;
 const BRICKS: u32 = 100;

@@ -9,6 +9,14 @@
 //!   counts as two. By precision in family 17h models 00h to 2Fh (Zen, Zen+), not in later ones.
 //!
 //! Neither counts x87. CPUs with two kinds of cores are left out: an event number means different things on them.
+//!
+//! The kernel's generic `cache-references` and `cache-misses` are of L3 on Intel, of L2 on AMD and of L1 on Arm
+//! (`arch/*/events`), so that they are not asked for. By the same lists:
+//!
+//! - Intel, event 0x24 `L2_RQSTS`: `REFERENCES` (0xFF), `MISS` (0x3F), prefetches included; event 0x2E
+//!   `LONGEST_LAT_CACHE`, which is architectural: `REFERENCE` (0x4F), `MISS` (0x41).
+//! - AMD, event 0x64 `L2 Cache Request Status` (PMCx064): hits (0xF6) and misses (0x09) of instruction and data cache
+//!   requests. L3 is counted by core complex, for all of its cores together.
 
 use std::sync::OnceLock;
 
@@ -23,6 +31,8 @@ const RAW: u32 = 4;
 /// FLOPs are counted together or by precision, never both: whoever adds them up counts none twice.
 const BY_PRECISION: &str = "this CPU counts them by precision (hint: flops_f32, flops_f64)";
 
+const OF_ALL_CORES: &str = "this CPU counts them for all cores of a complex together";
+
 /// One event as the kernel is asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Part {
@@ -34,11 +44,22 @@ pub struct Part {
     pub weight: u32,
 }
 
+/// An event by its number in the maker's list.
+fn raw(umask: u64, number: u64, weight: u32) -> Part {
+    Part {
+        kind: RAW,
+        config: umask << 8 | number,
+        weight,
+    }
+}
+
 /// Events that go into one group, since they belong together and fit the counters together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum GroupOf {
-    /// Cycles, instructions, cache misses.
+    /// Cycles and instructions.
     Hardware,
+    /// Accesses and misses of one cache.
+    Cache(u8),
     /// By the kernel itself, never multiplexed.
     Software,
     /// FLOPs of one kind.
@@ -90,7 +111,10 @@ impl Cpu {
         Ok(match event {
             PerfEvent::Cycles => (GroupOf::Hardware, one(HARDWARE, 0)),
             PerfEvent::Instructions => (GroupOf::Hardware, one(HARDWARE, 1)),
-            PerfEvent::CacheMisses => (GroupOf::Hardware, one(HARDWARE, 3)),
+            PerfEvent::L2Accesses => (GroupOf::Cache(2), vec![self.cache(2, false)?]),
+            PerfEvent::L2Misses => (GroupOf::Cache(2), vec![self.cache(2, true)?]),
+            PerfEvent::L3Accesses => (GroupOf::Cache(3), vec![self.cache(3, false)?]),
+            PerfEvent::L3Misses => (GroupOf::Cache(3), vec![self.cache(3, true)?]),
             PerfEvent::TaskClock => (GroupOf::Software, one(SOFTWARE, 1)),
             PerfEvent::PageFaults => (GroupOf::Software, one(SOFTWARE, 2)),
             PerfEvent::Flops | PerfEvent::FlopsF32 | PerfEvent::FlopsF64 => {
@@ -99,12 +123,37 @@ impl Cpu {
         })
     }
 
-    fn flops(&self, event: PerfEvent) -> Result<Vec<Part>, String> {
-        let raw = |umask: u64, number: u64, weight| Part {
-            kind: RAW,
-            config: umask << 8 | number,
-            weight,
+    /// Requests to a cache, or those that it did not have.
+    fn cache(&self, level: u8, is_miss: bool) -> Result<Part, String> {
+        let (umask, number) = match (self.vendor.as_str(), self.family, level, is_miss) {
+            ("GenuineIntel", 6, ..) if !self.is_known_intel() => (0, 0),
+            ("GenuineIntel", 6, 2, false) => (0xff, 0x24),
+            ("GenuineIntel", 6, 2, true) => (0x3f, 0x24),
+            ("GenuineIntel", 6, 3, false) => (0x4f, 0x2e),
+            ("GenuineIntel", 6, 3, true) => (0x41, 0x2e),
+            ("AuthenticAMD", 0x17 | 0x19 | 0x1a, 2, false) => (0xff, 0x64),
+            ("AuthenticAMD", 0x17 | 0x19 | 0x1a, 2, true) => (0x09, 0x64),
+            ("AuthenticAMD", 0x17 | 0x19 | 0x1a, ..) => return Err(OF_ALL_CORES.to_owned()),
+            _ => (0, 0),
         };
+        match number {
+            0 => Err(self.unknown(&format!("L{level}"))),
+            _ => Ok(raw(umask, number, 1)),
+        }
+    }
+
+    fn unknown(&self, what: &str) -> String {
+        let vendor = match self.vendor.as_str() {
+            "" => "unknown",
+            vendor => vendor,
+        };
+        let (family, model) = (self.family, self.model);
+        format!(
+            "no event for {what} is known for this CPU ({vendor} family {family} model {model})"
+        )
+    }
+
+    fn flops(&self, event: PerfEvent) -> Result<Vec<Part>, String> {
         match (self.vendor.as_str(), self.family, event) {
             ("GenuineIntel", 6, PerfEvent::Flops) if self.is_known_intel() => {
                 Err(BY_PRECISION.to_owned())
@@ -132,11 +181,7 @@ impl Cpu {
                 "this CPU does not count them by precision (hint: flops, of all precisions)"
                     .to_owned(),
             ),
-            (vendor, family, _) => Err(format!(
-                "no event for FLOPs is known for this CPU ({} family {family} model {})",
-                if vendor.is_empty() { "unknown" } else { vendor },
-                self.model
-            )),
+            _ => Err(self.unknown("FLOPs")),
         }
     }
 
@@ -199,6 +244,23 @@ mod tests {
     }
 
     #[test]
+    fn caches_are_counted_by_level() {
+        let intel = cpu("GenuineIntel", 6, 0x8f, "avx2 avx512f");
+        assert_eq!(configs(&intel, PerfEvent::L2Accesses), [(0xff24, 1)]);
+        assert_eq!(configs(&intel, PerfEvent::L2Misses), [(0x3f24, 1)]);
+        assert_eq!(configs(&intel, PerfEvent::L3Accesses), [(0x4f2e, 1)]);
+        assert_eq!(configs(&intel, PerfEvent::L3Misses), [(0x412e, 1)]);
+        let zen = cpu("AuthenticAMD", 0x1a, 0x02, "avx2");
+        assert_eq!(configs(&zen, PerfEvent::L2Accesses), [(0xff64, 1)]);
+        assert_eq!(configs(&zen, PerfEvent::L2Misses), [(0x0964, 1)]);
+        let why = zen.parts(PerfEvent::L3Misses).unwrap_err();
+        assert!(why.contains("all cores of a complex"), "{why}");
+        let groups =
+            [PerfEvent::L2Accesses, PerfEvent::L2Misses].map(|event| zen.parts(event).unwrap().0);
+        assert_eq!(groups[0], groups[1], "a rate is of one time");
+    }
+
+    #[test]
     fn an_unknown_cpu_gets_no_guess() {
         for unknown in [
             Cpu::default(),
@@ -207,6 +269,8 @@ mod tests {
         ] {
             let why = unknown.parts(PerfEvent::FlopsF32).unwrap_err();
             assert!(why.contains("no event for FLOPs is known"), "{why}");
+            let why = unknown.parts(PerfEvent::L2Misses).unwrap_err();
+            assert!(why.contains("no event for L2 is known"), "{why}");
             assert!(unknown.parts(PerfEvent::Cycles).is_ok());
         }
     }

@@ -8,8 +8,14 @@ pub enum PerfEvent {
     Cycles,
     /// Instructions retired.
     Instructions,
-    /// Misses of the last level cache, as the kernel maps its generic event to the CPU.
-    CacheMisses,
+    /// Requests to the L2 cache, where the CPU counts them (Intel from Broadwell on, prefetches included; AMD Zen).
+    L2Accesses,
+    /// Those that L2 did not have.
+    L2Misses,
+    /// Requests to the L3 cache, where a core counts its own (Intel from Broadwell on).
+    L3Accesses,
+    /// Those that L3 did not have.
+    L3Misses,
     /// Floating-point operations of all precisions, where the CPU counts them together (AMD Zen).
     Flops,
     /// Floating-point operations in single precision, where the CPU counts them (Intel from Broadwell on, Zen 1).
@@ -24,10 +30,13 @@ pub enum PerfEvent {
 
 impl PerfEvent {
     /// Every event. What a machine does not have costs nothing.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 11] = [
         Self::Cycles,
         Self::Instructions,
-        Self::CacheMisses,
+        Self::L2Accesses,
+        Self::L2Misses,
+        Self::L3Accesses,
+        Self::L3Misses,
         Self::Flops,
         Self::FlopsF32,
         Self::FlopsF64,
@@ -40,7 +49,10 @@ impl PerfEvent {
         match self {
             Self::Cycles => "cycles",
             Self::Instructions => "instructions",
-            Self::CacheMisses => "cache_misses",
+            Self::L2Accesses => "l2_accesses",
+            Self::L2Misses => "l2_misses",
+            Self::L3Accesses => "l3_accesses",
+            Self::L3Misses => "l3_misses",
             Self::Flops => "flops",
             Self::FlopsF32 => "flops_f32",
             Self::FlopsF64 => "flops_f64",
