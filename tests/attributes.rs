@@ -130,6 +130,11 @@ fn other_tools_get_them_under_their_keys() {
             .any(|part| part == text.as_bytes())
     };
     assert!(has("attributes.stage") && has("<decode>"));
+    dir.command(&["import", "trace.pftrace", "-o", "tracks.run"])
+        .exits(0);
+    dir.command(&["tree", "tracks.run"]).exits(0).stdout_has(
+        "batch=8 · bits=18446744073709551615 · share=0.25 · stage=<decode> · trueno.kind=inf · warm=true",
+    );
 }
 
 #[test]

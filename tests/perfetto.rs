@@ -375,3 +375,34 @@ fn the_same_run_gives_the_same_bytes_and_an_empty_one_a_process() {
     assert!(exported(&dir, "empty.run").slices.is_empty());
     assert!(!std::fs::read(dir.join("trace.pftrace")).unwrap().is_empty());
 }
+
+#[test]
+fn an_export_is_read_back_slice_by_slice() {
+    let dataset = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
+    let dataset = dataset.to_str().expect("a path in UTF-8");
+    let dir = Dir::new();
+    exported(&dir, dataset);
+    dir.command(&["import", "trace.pftrace", "-o", "back.run"])
+        .exits(0)
+        .stderr_has("an export of a run");
+    let ask = |run: &str, sql: &str| {
+        let asked = dir.command(&["query", run, sql, "--format", "csv"]);
+        asked.exits(0).stdout
+    };
+    for table in ["bricks", "kernels"] {
+        let before = "SELECT name, COUNT(*) AS slices, SUM(dur_ns) AS dur_ns, MIN(start_ns) AS first_ns FROM";
+        let names = format!("{before} {table} GROUP BY name ORDER BY name");
+        let back = ask(
+            "back.run",
+            &format!("{before} bricks GROUP BY name ORDER BY name"),
+        );
+        for line in ask(dataset, &names).lines().skip(1) {
+            assert!(back.contains(line), "{table}: {line}");
+        }
+    }
+    let count = "SELECT COUNT(*) AS slices, SUM(dur_ns) AS dur_ns FROM timeline.spans";
+    assert_eq!(ask("back.run", count), ask(dataset, count));
+    let problems = "SELECT COUNT(*) AS outside FROM bricks AS b JOIN bricks AS p ON b.parent = p.id \
+                    WHERE b.start_ns < p.start_ns OR b.start_ns + b.dur_ns > p.start_ns + p.dur_ns";
+    assert!(ask("back.run", problems).contains("\n0\r"));
+}

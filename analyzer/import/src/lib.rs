@@ -12,12 +12,14 @@ pub mod cuda;
 mod error;
 mod importer;
 mod json_attributes;
+mod lanes;
 pub mod ncu;
 mod notes;
 pub mod nsys;
 mod options;
 pub mod otlp;
 pub mod perf_script;
+pub mod perfetto;
 #[cfg(test)]
 mod read_back;
 mod registry;

@@ -16,7 +16,6 @@
 //! children come before their parents.
 
 mod document;
-mod lanes;
 mod spans;
 
 use std::io::BufReader;

@@ -6,10 +6,12 @@ use std::path::Path;
 
 use crate::importer::{Head, Importer};
 use crate::source::Source;
-use crate::{Error, Options, axonml, chrome, ncu, nsys, otlp, perf_script, renacer, strace};
+use crate::{
+    Error, Options, axonml, chrome, ncu, nsys, otlp, perf_script, perfetto, renacer, strace,
+};
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 8] = [
+pub const IMPORTERS: [&dyn Importer; 9] = [
     &axonml::Axonml,
     &otlp::Otlp,
     &chrome::Kineto,
@@ -18,6 +20,7 @@ pub const IMPORTERS: [&dyn Importer; 8] = [
     &renacer::Renacer,
     &perf_script::PerfScript,
     &strace::Strace,
+    &perfetto::Perfetto,
 ];
 
 /// The format of that name.
@@ -117,6 +120,8 @@ mod tests {
                 Some("axonml"),
             ),
             ("{ \"resourceSpans\": [{\"resource\":", Some("otlp")),
+            ("\n\x04\x50\x01\x68\x01\n", Some("perfetto")),
+            ("\n\x04abcd\n", None),
             ("hello (world)", None),
             ("\0\0\0", None),
         ] {

@@ -3,7 +3,7 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::{Batch, Result, Run};
 
-use crate::sums::{BrickSum, COUNTED, COUNTS, Counts, Sums, ValueKey, at};
+use crate::sums::{COUNTED, COUNTS, Counts, Sums, ValueKey, at};
 
 /// Counts are whole numbers, of any size that a double keeps exactly; a scaled one is rounded.
 fn count(value: Option<f64>) -> Option<u64> {
@@ -30,8 +30,7 @@ fn bricks(run: &mut Run, window: Option<Window>, sums: &mut Sums) -> Result<()> 
         let (name, start_ns) = (batch.text("name")?, batch.i64("start_ns")?);
         let (dur_ns, elements) = (batch.i64("dur_ns")?, batch.u64("elements")?);
         let is_estimated = batch.i64("is_estimated")?;
-        let counted = counted(&batch)?;
-        for row in 0..batch.rows() {
+        for (row, mut counts) in counted(&batch)?.into_iter().enumerate() {
             let (Some(name), Some(start_ns)) = (name.get(row), start_ns.get(row)) else {
                 continue;
             };
@@ -40,7 +39,6 @@ fn bricks(run: &mut Run, window: Option<Window>, sums: &mut Sums) -> Result<()> 
             if window.is_some_and(|window| !window.contains(start_ns, end_ns)) {
                 continue;
             }
-            let mut counts: Counts = counted[row];
             counts[at::DUR_NS] = dur_ns.and_then(|ns| u64::try_from(ns).ok());
             // The clock of the thread is read outside of the brick's times: what it counts too much is no waiting.
             let both = counts[at::DUR_NS].zip(counts[at::TASK_CLOCK]);
@@ -48,10 +46,7 @@ fn bricks(run: &mut Run, window: Option<Window>, sums: &mut Sums) -> Result<()> 
             counts[at::ELEMENTS] = elements.get(row);
             let sum = match sums.bricks.get_mut(name) {
                 Some(sum) => sum,
-                None => sums
-                    .bricks
-                    .entry(name.to_owned())
-                    .or_insert(BrickSum::default()),
+                None => sums.bricks.entry(name.to_owned()).or_default(),
             };
             sum.add(counts, is_estimated.get(row) == Some(1));
         }

@@ -15,6 +15,7 @@ use trueno_import::chrome::Kineto;
 use trueno_import::nsys::NsysSqlite;
 use trueno_import::otlp::Otlp;
 use trueno_import::perf_script::PerfScript;
+use trueno_import::perfetto::Perfetto;
 use trueno_import::renacer::Renacer;
 use trueno_import::strace::Strace;
 use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
@@ -209,6 +210,26 @@ pub fn otlp(bytes: &[u8]) -> bool {
             let bricks = notes.kept.get("bricks").copied().unwrap_or(0);
             let left_out: u64 = notes.left_out.values().sum();
             assert!(bricks <= read && bricks + left_out >= read);
+        }
+        result
+    })
+}
+
+/// Perfetto's packets: each event is a row, half a row, or counted.
+pub fn perfetto(bytes: &[u8]) -> bool {
+    let partial = Options {
+        partial: true,
+        ..Options::default()
+    };
+    imported(bytes, |file, into, notes| {
+        let result = Perfetto.import(file, &partial, into, notes, &mut |_| ());
+        if result.is_ok() {
+            let read: u64 = notes.read.values().sum();
+            let left_out: u64 = notes.left_out.values().sum();
+            let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+            let points = kept("annotations") + kept("counters");
+            assert!(2 * kept("bricks") + points + left_out >= read, "events");
+            assert!(kept("bricks") + kept("annotations") <= read, "rows");
         }
         result
     })

@@ -88,6 +88,10 @@ pub const TARGETS: &[Target] = &[
         run: imports::otlp,
     },
     Target {
+        name: "perfetto",
+        run: imports::perfetto,
+    },
+    Target {
         name: "axonml",
         run: imports::axonml,
     },

@@ -9,8 +9,8 @@ use trueno_format::schema::{AnnotationRow, AttributeRow, BrickRow, EdgeRow, Thre
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::document::{self, Document, members_of};
-use super::lanes::Lanes;
 use crate::json_attributes::{MAX_TEXT_BYTES, attribute};
+use crate::lanes::Lanes;
 use crate::{Error, Notes};
 
 /// Kinds of edges that our own export states of its links.

@@ -1,4 +1,4 @@
-//! Lanes of spans: inferred, so that what overlaps stands side by side.
+//! Lanes of spans of which none is known: inferred, so that what overlaps stands side by side.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

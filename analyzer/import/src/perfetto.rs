@@ -1,0 +1,90 @@
+//! Traces of Perfetto: track events of its SDKs, of Chrome, and of our own export.
+//!
+//! | Perfetto | row |
+//! | --- | --- |
+//! | slice on a track | bricks, kind function; its first category is the category |
+//! | debug annotations | attributes; of instants their `arguments`; of our own export those alone that were attributes |
+//! | instant | annotations |
+//! | counter, extra counters of a slice | counters |
+//! | flow from one slice to the next of its number | edges: `depends_on` from what had ended, else `spawns`; at the end of a slice `joins` |
+//! | track of a thread, other track | threads: one for each; more where slices overlap without nesting, which is inferred, and said |
+//!
+//! Times of all clocks are brought to one by the clock snapshots of the trace. A slice that never ends is left out and
+//! counted, as are packets of other sources (ftrace, heap profiles, logs).
+//!
+//! Packets are read one by one. Of each event about 120 bytes are held until the end, and its attributes, as events of
+//! one track may come in any order.
+
+mod clocks;
+mod events;
+mod messages;
+mod packets;
+mod rows;
+mod sequence;
+mod tracks;
+
+use std::path::Path;
+
+use prost::Message;
+use trueno_format::run_writer::RunWriter;
+
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+use events::Events;
+use messages::TracePacket;
+use packets::Packets;
+
+/// Perfetto's protocol buffers.
+pub struct Perfetto;
+
+impl Importer for Perfetto {
+    fn name(&self) -> &'static str {
+        "perfetto"
+    }
+
+    fn description(&self) -> &'static str {
+        "Perfetto traces (protocol buffers with track events)"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let Some((first, rest)) = packets::split(head.bytes()) else {
+            return false;
+        };
+        let is_packet = |bytes: &[u8]| match TracePacket::decode(bytes) {
+            Ok(packet) => packet != TracePacket::default(),
+            Err(_) => false,
+        };
+        is_packet(first) && rest.first().is_none_or(|byte| *byte == packets::PACKET)
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let mut source = Source::open(path, options, progress)?;
+        let mut packets = Packets::new(path, &mut source);
+        let mut events = Events::default();
+        loop {
+            match packets.next() {
+                Ok(Some(packet)) => events.take(packet, into, notes),
+                Ok(None) => break,
+                Err(error) if events.packets > 0 && options.partial => {
+                    let text = format!("{error}: the {} packets before were read", events.packets);
+                    notes.warn(text.clone());
+                    into.run().problems.push(text);
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        rows::write(events, path, into, notes)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,293 @@
+//! Rows of events: slices with their ends and parents, instants, counters, flows.
+
+use std::cmp::Reverse;
+use std::collections::HashMap;
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::{
+    AnnotationRow, AttributeRow, BrickRow, CounterRow, EdgeRow, ThreadRow,
+};
+
+use super::events::{Event, Events, What};
+use crate::lanes::Lanes;
+use crate::{Error, Notes};
+
+/// A slice as a row.
+#[derive(Clone, Copy, Debug)]
+struct Placed {
+    row: u64,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+/// A flow at a slice.
+#[derive(Clone, Copy, Debug)]
+struct Touch {
+    flow: u64,
+    time_ns: i64,
+    /// It ends there.
+    is_last: bool,
+    /// It came to the end of the slice.
+    is_at_end: bool,
+    slice: Placed,
+}
+
+/// Writes all rows; gives the length of the run.
+pub fn write(
+    mut events: Events,
+    path: &Path,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    // Of equal times those first that stand first.
+    events.events.sort_by_key(|event| event.time_ns);
+    let ends = ends(&events.events, notes);
+    let origin_ns = events.events.first().map_or(0, |event| event.time_ns);
+    let last_ns = events.events.last().map(|event| event.time_ns);
+    let last_ns = last_ns.max(ends.iter().map(|end| end.0).max());
+    describe(&events, path, origin_ns, into);
+    let mut rows = Rows {
+        events: &events,
+        origin_ns,
+        threads: HashMap::new(),
+        counts: Vec::new(),
+        touches: Vec::new(),
+        into,
+        notes,
+    };
+    rows.slices(&ends)?;
+    rows.counters()?;
+    rows.edges()?;
+    Ok(last_ns.map(|last_ns| last_ns.saturating_sub(origin_ns)))
+}
+
+/// Slices that have an end: the end, the event that says it, and the event that began them.
+fn ends(events: &[Event], notes: &mut Notes) -> Vec<(i64, Option<usize>, usize)> {
+    let mut open: HashMap<u32, Vec<usize>> = HashMap::new();
+    let mut ends = Vec::new();
+    for (at, event) in events.iter().enumerate() {
+        match event.what {
+            What::Begin(Some(end_ns)) => ends.push((end_ns, None, at)),
+            What::Begin(None) => open.entry(event.track).or_default().push(at),
+            What::End => match open.get_mut(&event.track).and_then(Vec::pop) {
+                Some(begun) => ends.push((event.time_ns, Some(at), begun)),
+                None => notes.leave_out("end without a beginning"),
+            },
+            What::Instant | What::Counter(_) => {}
+        }
+    }
+    for _ in open.values().flatten() {
+        notes.leave_out("slice that does not end in the trace");
+    }
+    // What lies in another comes after it.
+    ends.sort_by_key(|(end_ns, _, begun)| (events[*begun].time_ns, Reverse(*end_ns), *begun));
+    ends
+}
+
+struct Rows<'a> {
+    events: &'a Events,
+    origin_ns: i64,
+    /// By track and lane of it.
+    threads: HashMap<(u32, usize), u32>,
+    /// Rows of each thread.
+    counts: Vec<u64>,
+    touches: Vec<Touch>,
+    into: &'a mut RunWriter,
+    notes: &'a mut Notes,
+}
+
+impl Rows<'_> {
+    /// Slices, and the instants among them.
+    fn slices(&mut self, ends: &[(i64, Option<usize>, usize)]) -> Result<(), Error> {
+        let texts = ["function", "host", "instant", "event"];
+        let [function, host, instant, unnamed] = texts.map(|text| self.into.text(text));
+        let mut lanes: HashMap<u32, Lanes> = HashMap::new();
+        let mut open: HashMap<u32, Vec<Placed>> = HashMap::new();
+        let is_instant = |event: &&Event| event.what == What::Instant;
+        let mut instants = self.events.events.iter().filter(is_instant).peekable();
+        for at in 0..=ends.len() {
+            let slice = ends
+                .get(at)
+                .map(|of| (self.events.events[of.2].clone(), *of));
+            let until_ns = slice.as_ref().map_or(i64::MAX, |(event, _)| event.time_ns);
+            // An instant at the moment when a slice begins lies in it.
+            while let Some(event) =
+                instants.next_if(|event| event.time_ns < until_ns || slice.is_none())
+            {
+                let thread = self.thread(event.track, 0, event.time_ns)?;
+                let around = open.entry(thread).or_default();
+                // At the moment of its end it lies in a slice.
+                close(around, |end_ns| end_ns < event.time_ns);
+                let row = AnnotationRow {
+                    kind: instant,
+                    name: event.name.unwrap_or(unnamed),
+                    thread: Some(thread),
+                    brick: around.last().map(|slice| slice.row),
+                    time_ns: event.time_ns - self.origin_ns,
+                    arguments: event.arguments,
+                    ..AnnotationRow::default()
+                };
+                self.notes.add(self.into, &row)?;
+            }
+            let Some((event, (end_ns, ended, _))) = slice else {
+                break;
+            };
+            let lane = lanes.entry(event.track).or_default();
+            let lane = lane.place(event.time_ns, end_ns, Some(0));
+            if lane > 0 {
+                self.notes.warn("slices of one track overlap without nesting: some stand on further lanes, which are inferred");
+            }
+            let thread = self.thread(event.track, lane, event.time_ns)?;
+            let count = &mut self.counts[thread as usize];
+            *count += 1;
+            let placed = Placed {
+                // As the recorder counts: the thread in the upper half, from 1.
+                row: (u64::from(thread) + 1) << 32 | *count,
+                start_ns: event.time_ns,
+                end_ns,
+            };
+            let around = open.entry(thread).or_default();
+            close(around, |end_ns| end_ns <= event.time_ns);
+            let row = BrickRow {
+                id: placed.row,
+                parent: around.last().map(|slice| slice.row),
+                kind: function,
+                name: event.name.unwrap_or(unnamed),
+                category: event.category,
+                thread,
+                start_ns: event.time_ns - self.origin_ns,
+                dur_ns: end_ns - event.time_ns,
+                timing: host,
+                file: event.file,
+                line: event.line,
+                ..BrickRow::default()
+            };
+            around.push(placed);
+            self.notes.add(self.into, &row)?;
+            for at in event.attributes.clone() {
+                let span = placed.row;
+                let of = self.events.attributes[at as usize];
+                self.notes.add(self.into, &AttributeRow { span, ..of })?;
+            }
+            self.touch(&event, placed, false);
+            if let Some(ended) = ended {
+                let event = self.events.events[ended].clone();
+                self.touch(&event, placed, true);
+            }
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, event: &Event, slice: Placed, is_at_end: bool) {
+        for at in event.flows.clone() {
+            let (flow, is_last) = self.events.flows[at as usize];
+            self.touches.push(Touch {
+                flow,
+                time_ns: event.time_ns,
+                is_last,
+                is_at_end,
+                slice,
+            });
+        }
+    }
+
+    /// The thread of a lane of a track.
+    fn thread(&mut self, track: u32, lane: usize, time_ns: i64) -> Result<u32, Error> {
+        let next = self.threads.len() as u32;
+        let thread = *self.threads.entry((track, lane)).or_insert(next);
+        if thread == next {
+            self.counts.push(0);
+            let key = self.events.tracks_of_events[track as usize];
+            let tracks = &self.events.tracks;
+            let mut name = tracks.name(key);
+            if lane > 0 {
+                name += &format!(", lane {}", lane + 1);
+            }
+            let row = ThreadRow {
+                thread,
+                name: Some(self.into.text(&name)),
+                os_id: tracks.thread(key),
+                start_ns: Some(time_ns - self.origin_ns),
+                process: tracks.process(key),
+                ..ThreadRow::default()
+            };
+            self.notes.add(self.into, &row)?;
+        }
+        Ok(thread)
+    }
+
+    fn counters(&mut self) -> Result<(), Error> {
+        let declared = self.into.text("declared");
+        let mut sums: HashMap<u32, f64> = HashMap::new();
+        for event in &self.events.events {
+            let What::Counter(mut value) = event.what else {
+                continue;
+            };
+            let key = self.events.tracks_of_events[event.track as usize];
+            let counter = self.events.tracks.get(key);
+            let counter = counter.and_then(|track| track.counter.as_ref());
+            if counter.is_some_and(|counter| counter.is_incremental) {
+                let sum = sums.entry(event.track).or_default();
+                *sum += value;
+                value = *sum;
+            }
+            let unit = counter.and_then(|counter| counter.unit.as_deref());
+            let row = CounterRow {
+                time_ns: event.time_ns - self.origin_ns,
+                name: self.into.text(&self.events.tracks.name(key)),
+                value,
+                unit: unit.map(|unit| self.into.text(unit)),
+                source: declared,
+                ..CounterRow::default()
+            };
+            self.notes.add(self.into, &row)?;
+        }
+        Ok(())
+    }
+
+    /// Flows, from each slice to the next.
+    fn edges(&mut self) -> Result<(), Error> {
+        let texts = ["joins", "depends_on", "spawns"];
+        let [joins, depends_on, spawns] = texts.map(|text| self.into.text(text));
+        let mut touches = std::mem::take(&mut self.touches);
+        touches.sort_by_key(|touch| (touch.flow, touch.time_ns));
+        for pair in touches.windows(2) {
+            let [from, to] = pair else { continue };
+            if from.flow != to.flow || from.is_last || from.slice.row == to.slice.row {
+                continue;
+            }
+            let had_ended = |by_ns: i64| from.slice.end_ns <= by_ns;
+            let kind = match to.is_at_end {
+                true if had_ended(to.slice.end_ns) => joins,
+                true => {
+                    self.notes
+                        .leave_out("flow to the end of a slice, from one that ended later");
+                    continue;
+                }
+                false if had_ended(to.slice.start_ns) => depends_on,
+                false => spawns,
+            };
+            let (from, to) = (from.slice.row, to.slice.row);
+            self.notes.add(self.into, &EdgeRow { from, to, kind })?;
+        }
+        Ok(())
+    }
+}
+
+/// Leaves what had ended.
+fn close(open: &mut Vec<Placed>, has_ended: impl Fn(i64) -> bool) {
+    while open.last().is_some_and(|slice| has_ended(slice.end_ns)) {
+        open.pop();
+    }
+}
+
+/// Fills in `run.json`.
+fn describe(events: &Events, path: &Path, origin_ns: i64, into: &mut RunWriter) {
+    let run = into.run();
+    run.clock.source = "imported: perfetto".to_owned();
+    run.clock.origin_realtime_ns = events.clocks.realtime_ns(origin_ns).unwrap_or(0);
+    let file = || Some(path.file_name()?.to_string_lossy().into_owned());
+    let process = events.tracks.only_process().map(str::to_owned);
+    run.label = process.or_else(file);
+}
