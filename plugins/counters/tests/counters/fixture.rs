@@ -61,7 +61,7 @@ impl Fixture {
                 calls().map(|call| i64::from(call.is_estimated)),
             );
         for (at, count) in COUNTS[..COUNTED].iter().enumerate() {
-            bricks = bricks.f64(*count, calls().map(|call| call.counted[at]));
+            bricks = bricks.f64(count, calls().map(|call| call.counted[at]));
         }
         let of = || self.readings.iter();
         let readings = Table::build("readings")
