@@ -233,6 +233,7 @@ fn words(class: &str) -> String {
         "serialisation" => "the host, which prepares".to_owned(),
         "launch_bound" => "launches".to_owned(),
         "sync_bound" => "waits".to_owned(),
+        "busy_machine" => "a busy machine".to_owned(),
         "unoptimised" => "computation".to_owned(),
         "set_up" => "set-up".to_owned(),
         "idle_stretch" => "one idle stretch".to_owned(),

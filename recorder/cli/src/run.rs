@@ -56,7 +56,7 @@ pub struct Args {
     )]
     calls: Option<Calls>,
     /// Record samples instead of CUDA, so many in a second of CPU time of each thread: functions of any program that ran,
-    /// with all their callers, its threads and processes.
+    /// with all their callers, its threads and processes. Also with --calls.
     #[arg(
         long,
         value_name = "HZ",
@@ -64,7 +64,7 @@ pub struct Args {
         require_equals = true,
         default_missing_value = "997",
         value_parser = clap::value_parser!(u32).range(1..=20_000),
-        conflicts_with_all = ["calls", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+        conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
     )]
     sample: Option<u32>,
     /// Record calls of BLAS and LAPACK instead of CUDA, as kernels with FLOPs and bytes from their sizes: of any program
@@ -128,6 +128,9 @@ const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"]
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
     let output = output(args);
+    if let (Some(calls), Some(hz)) = (&args.calls, args.sample) {
+        return calls_and_samples(args, calls, hz, &output);
+    }
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
         return calls::run(&args.command, calls, &output, args.strict);
@@ -181,6 +184,31 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     };
     tell(&summary, status);
     Ok(end(args, status, summary.is_whole()))
+}
+
+/// Samples a tracer and what it traces: two runs, as each has a clock and threads of its own, and joining them is not the
+/// recorder's work.
+fn calls_and_samples(args: &Args, calls: &Calls, hz: u32, output: &Path) -> Result<u8, Failure> {
+    make_way(args, output)?;
+    let mut beside = output.file_stem().unwrap_or_default().to_owned();
+    beside.push(".samples.run");
+    let beside = output.with_file_name(beside);
+    make_way(args, &beside)?;
+    let own = env::current_exe().map_err(|e| Failure::NotStarted(format!("this program: {e}")))?;
+    let mut command: Vec<OsString> = vec![own.into(), "run".into()];
+    command.push(format!("--calls={}", calls.text()).into());
+    command.extend(args.strict.then(|| "--strict".into()));
+    command.extend(["-o".into(), output.into(), "--".into()]);
+    command.extend(args.command.iter().cloned());
+    let code = samples::run(&command, hz, &beside, args.strict)?;
+    if output.exists() && beside.exists() {
+        say(&format!(
+            "as one run: trueno-analyze import {} --into {} -o both.run",
+            beside.display(),
+            output.display()
+        ));
+    }
+    Ok(code)
 }
 
 fn end(args: &Args, status: ExitStatus, whole: bool) -> u8 {

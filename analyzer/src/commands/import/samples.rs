@@ -85,6 +85,8 @@ pub(super) fn join(
         threads: &mut threads,
         shift_ns,
         wall_ns: run.facts().wall_ns.unwrap_or(i64::MAX),
+        // `trueno-record run --calls` says so, with the calls that were asked for.
+        is_traced: run.facts().values.contains_key("calls"),
         left_out: BTreeMap::new(),
     };
     let kept = joining.samples(&samples)?;

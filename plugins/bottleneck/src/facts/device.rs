@@ -79,6 +79,8 @@ pub struct Wait {
     pub end_ns: i64,
     /// True if it waited for tasks of the host and for no device.
     pub is_join: bool,
+    /// True if it waited for nothing but a processor.
+    pub is_runnable: bool,
 }
 
 /// Everything devices did in the window.
@@ -133,6 +135,7 @@ impl Device {
                     start_ns,
                     end_ns: start_ns.saturating_add(dur_ns),
                     is_join: kind.get(row) == Some("join"),
+                    is_runnable: kind.get(row) == Some("runnable"),
                 });
             }
         }

@@ -4,6 +4,7 @@
 //! beside them: `draft` and `phases` make findings, `gaps`, `linear_fit` and `roofs` weigh evidence.
 
 mod blocking_copies;
+mod busy_machine;
 mod by_category;
 mod category;
 mod communication;
@@ -95,6 +96,7 @@ registry![
     growth::MemoryGrowth,
     fragments::Fragmentation,
     blocking_copies::BlockingCopies,
+    busy_machine::BusyMachine,
     sync::SyncBound,
     serial::Serialisation,
     set_up::SetUp,

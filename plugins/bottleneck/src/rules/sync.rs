@@ -19,7 +19,7 @@ use super::draft::Draft;
 use super::gaps::{
     gap_confidence, gaps_of_waits, gaps_sql, host_path_ns, other_causes, times, total_ns,
 };
-use super::{Options, Rule, imbalance};
+use super::{Options, Rule, busy_machine, imbalance};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Task};
 use crate::options::thresholds;
@@ -168,18 +168,16 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 }
 
 fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+    // Who could have run waits for nothing but a processor.
     let all_ns = facts.path.kind_ns("sync_wait");
+    let all_ns = all_ns.saturating_sub(busy_machine::runnable_ns(facts));
     if facts.share(all_ns) < options.general.least_share {
         return;
     }
     // What ran on devices while the host waited, the longest.
     let mut ran: BTreeMap<u32, i64> = BTreeMap::new();
-    let waits: IntervalSet<i64> = facts
-        .device
-        .waits
-        .iter()
-        .map(|wait| (wait.start_ns, wait.end_ns))
-        .collect();
+    let others = || facts.device.waits.iter().filter(|wait| !wait.is_runnable);
+    let waits: IntervalSet<i64> = others().map(|wait| (wait.start_ns, wait.end_ns)).collect();
     let mut works = IntervalSetBuilder::default();
     for work in &facts.device.work {
         let ns = ran.entry(work.name).or_default();
@@ -195,8 +193,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let mut wait_ns = all_ns.saturating_sub(for_device_ns).max(0);
     // What is around tasks that are on record is no secret.
     if !facts.tasks.explained_waits.is_empty() {
-        let others = facts.device.waits.iter();
-        let others = others.filter(|wait| !facts.tasks.explained_waits.contains(&wait.id));
+        let others = others().filter(|wait| !facts.tasks.explained_waits.contains(&wait.id));
         let others: IntervalSet<i64> = others.map(|wait| (wait.start_ns, wait.end_ns)).collect();
         around_tasks(facts, options, wait_ns, verdicts);
         wait_ns = wait_ns.min(others.total_ns());
@@ -229,8 +226,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         lead: format!("host waits {} of the wall{during}", percent(facts.share(wait_ns))),
         fix: "having that ready".into(),
         evidence: format!(
-            "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs{} ORDER BY dur_ns DESC",
-            facts.window.sql(" WHERE")
+            "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs WHERE kind <> 'runnable'{} ORDER BY dur_ns DESC",
+            facts.window.sql(" AND")
         ),
         assumption: "what is waited for is ready; other work on the path stays".into(),
         considered: format!("waits that device work or tasks explain are counted as that work, not here; so is the time in which a device works, {}", time(for_device_ns.min(all_ns))),

@@ -1,5 +1,6 @@
 //! The plugin on tables as queries would give them.
 
+mod busy_machine;
 mod categories;
 mod communication;
 mod copies;

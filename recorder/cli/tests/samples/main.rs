@@ -282,7 +282,7 @@ fn what_is_no_program_leaves_no_run() {
     assert_eq!(done.status.code(), Some(2));
     assert!(text(&done.stderr).contains("./nothing: cannot be started"));
     assert!(!place.run().exists());
-    for flags in [["--sample=0", "-q"], ["--sample", "--calls"]] {
+    for flags in [["--sample=0", "-q"], ["--sample", "--libs"]] {
         let done = place.command(&flags, &["true"]).output().unwrap();
         assert_eq!(done.status.code(), Some(2), "{flags:?}");
     }
@@ -317,4 +317,40 @@ fn a_killed_recorder_loses_no_sample_that_was_written() {
     while !place.0.path().join("ended").exists() {
         thread::sleep(Duration::from_millis(5));
     }
+}
+
+#[test]
+fn system_calls_and_samples_are_recorded_at_once() {
+    let traces = Place::new()
+        .command(&["--calls"], &["true"])
+        .output()
+        .is_ok_and(|done| done.status.success());
+    if !can_sample() || !traces {
+        return;
+    }
+    let place = Place::new();
+    let own = std::env::current_exe().unwrap();
+    let program = [
+        own.to_str().unwrap(),
+        "--exact",
+        "program::does_its_part",
+        "--nocapture",
+    ];
+    let mut command = place.command(&["--sample", "--calls=write,exit_group"], &program);
+    let done = command.env(program::ROLE, "shares").output().unwrap();
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(program::CODE), "{said}");
+    let calls = table(&place.run(), "calls");
+    assert!(calls.rows > 0);
+    let beside = place.0.path().join("it.samples.run");
+    let stacks = Stacks::new(&table(&beside, "samples"), &table(&beside, "stacks"));
+    assert!(!stacks.with(&["outer", "middle", "hot"]).is_empty());
+    // Joined by the process that was traced, which is not the one that was begun.
+    let process = run_json(&place.run()).program.pid.unwrap();
+    let threads = table(&beside, "threads");
+    let processes: Vec<Option<i128>> = (0..threads.rows)
+        .map(|row| threads.number("process", row))
+        .collect();
+    assert!(processes.contains(&Some(process.into())), "{processes:?}");
+    assert!(said.contains("--into it.run"), "{said}");
 }

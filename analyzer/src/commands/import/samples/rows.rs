@@ -17,6 +17,8 @@ pub(super) struct Joining<'a> {
     pub shift_ns: i64,
     /// End of the other run.
     pub wall_ns: i64,
+    /// Its tracer stopped the threads at their calls: when they did not run tells nothing of the program.
+    pub is_traced: bool,
     /// Rows that do not belong to it, by the reason.
     pub left_out: BTreeMap<String, u64>,
 }
@@ -55,6 +57,11 @@ impl Joining<'_> {
         let (numbers, stacks) = (columns.u64("thread")?, columns.u64("stack")?);
         let (kinds, names) = (columns.text("kind")?, columns.text("name")?);
         let mut kept = 0;
+        if self.is_traced && waits.height() > 0 {
+            let reason = "wait of a program that a tracer stops at its calls".to_owned();
+            self.left_out.insert(reason, waits.height() as u64);
+            return Ok(0);
+        }
         for row in 0..waits.height() {
             let dur_ns = lengths.get(row).unwrap_or_default();
             let Some((thread, start_ns)) =

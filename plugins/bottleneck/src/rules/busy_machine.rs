@@ -1,0 +1,58 @@
+//! A busy machine: threads that could have run, and no processor was free.
+//!
+//! Evidence: waits of kind `runnable` (the scheduler's own records) on the critical path, for at least `least_share` of the wall.
+//! Gain: what the path would be shorter by without its waits, no more than these.
+
+use trueno_analysis::intervals::SaturatingSum;
+
+use super::draft::Draft;
+use super::{Options, Rule};
+use crate::class::Class;
+use crate::facts::Facts;
+use crate::options::thresholds;
+use crate::verdict::{Confidence, Verdicts};
+use crate::wording::percent;
+
+/// More that could run than processors.
+pub const CLASS: Class = Class::new("busy_machine", 5).explaining(&["sync_bound"]);
+
+thresholds! {
+    /// The rule; it has no thresholds of its own.
+    pub struct BusyMachine {
+    }
+}
+
+/// Time on the critical path in which a thread could have run.
+pub fn runnable_ns(facts: &Facts) -> i64 {
+    let rows = facts.path.names.iter();
+    let rows = rows.filter(|row| row.0 == "runnable" && row.1 == "sync_wait");
+    rows.map(|row| row.3).saturating_sum()
+}
+
+impl Rule for BusyMachine {
+    fn classes(&self) -> &'static [Class] {
+        &[CLASS]
+    }
+
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let ns = runnable_ns(facts);
+        Draft {
+            class: CLASS,
+            code: "no_processor_free",
+            scope_kind: "run",
+            scope: "processors".into(),
+            place: "waits".into(),
+            confidence: (Confidence::High, "the scheduler's own records of when each thread could run and did not".into()),
+            lead: format!("threads could run and no processor was free for {} of the wall", percent(facts.share(ns))),
+            fix: "a processor for each".into(),
+            evidence: format!(
+                "SELECT id, thread, start_ns, dur_ns FROM syncs WHERE kind = 'runnable'{} ORDER BY dur_ns DESC",
+                facts.window.sql(" AND")
+            ),
+            assumption: "all that could run does run; what it does takes as long as it did".into(),
+            considered: "waits in which a thread gave its processor up are not among them; whether other programs had the processors or other threads of this one is not recorded".into(),
+            suggestion: "measure again on a quiet machine, or with fewer threads than processors; limits of a container (cgroup) look the same".into(),
+        }
+        .with_gain(facts, options, facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), verdicts);
+    }
+}
