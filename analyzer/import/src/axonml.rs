@@ -23,22 +23,16 @@ use crate::{Error, Notes, Options};
 /// JSON of axonml-profile.
 pub struct Axonml;
 
-/// The text of a JSON value that begins so, behind these tokens.
-fn behind<'t>(text: &'t str, tokens: &[&str]) -> Option<&'t str> {
-    let rest = |text: &'t str, token: &&str| text.trim_start().strip_prefix(*token);
-    tokens.iter().try_fold(text, rest)
-}
-
-fn is_timeline(text: &str) -> bool {
-    let event = behind(text, &["[", "{", "\"name\"", ":"]);
+fn is_timeline(head: &Head<'_>) -> bool {
+    let event = head.behind(&["[", "{", "\"name\"", ":"]);
     event.is_some_and(|event| {
         let has = |key| event.contains(key);
         has("\"event_type\"") && has("\"timestamp_ns\"") && !has("\"ph\"")
     })
 }
 
-fn is_report(text: &str) -> bool {
-    let members = behind(text, &["{", "\"title\"", ":"]);
+fn is_report(head: &Head<'_>) -> bool {
+    let members = head.behind(&["{", "\"title\"", ":"]);
     members.is_some_and(|members| members.contains("\"total_duration_secs\""))
 }
 
@@ -52,7 +46,7 @@ impl Importer for Axonml {
     }
 
     fn recognises(&self, head: &Head<'_>) -> bool {
-        is_timeline(head.text()) || is_report(head.text())
+        is_timeline(head) || is_report(head)
     }
 
     fn import(

@@ -6,7 +6,10 @@
 
 #![warn(missing_docs)]
 
+mod aggregates;
 pub mod axonml;
+pub mod brick_profiler;
+pub mod cgp;
 pub mod chrome;
 pub mod cuda;
 mod error;

@@ -7,12 +7,15 @@ use std::path::Path;
 use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
-    Error, Options, axonml, chrome, ncu, nsys, otlp, perf_script, perfetto, renacer, strace,
+    Error, Options, axonml, brick_profiler, cgp, chrome, ncu, nsys, otlp, perf_script, perfetto,
+    renacer, strace,
 };
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 9] = [
+pub const IMPORTERS: [&dyn Importer; 11] = [
     &axonml::Axonml,
+    &brick_profiler::BrickProfiler,
+    &cgp::Cgp,
     &otlp::Otlp,
     &chrome::Kineto,
     &nsys::NsysSqlite,
@@ -118,6 +121,35 @@ mod tests {
             (
                 "{\"title\": \"a\", \"total_duration_secs\": 1.0",
                 Some("axonml"),
+            ),
+            (
+                "{\"total_tokens\":0,\"total_ns\":0,\"total_throughput\":0.0,\"bricks\":[",
+                Some("brick-profiler"),
+            ),
+            (
+                "{\"bricks\":[{\"avg_us\":5.0,\"bottleneck\":\"memory\",\"bound\":0,\"count\":4",
+                Some("brick-profiler"),
+            ),
+            (
+                "{ \"tile_profiling_enabled\": true,\n\"tiles\": [",
+                Some("brick-profiler"),
+            ),
+            (
+                "{\"bricks\":[{\"colour\":\"red\",\"count\":4}]}",
+                Some("kineto"),
+            ),
+            ("{\"total_tokens\":12,\"model\":\"a\"}", Some("kineto")),
+            (
+                "{\n  \"version\": \"2.0\",\n  \"timestamp\": \"\", \"timing\": {\"wall_clock_time_us\": 1.0",
+                Some("cgp"),
+            ),
+            (
+                "{\"version\": \"2.0\", \"timestamp\": \"\", \"tests\": []}",
+                Some("kineto"),
+            ),
+            (
+                "{\"version\": \"0.6.2\", \"format\": \"renacer-json-v1\"",
+                Some("renacer"),
             ),
             ("{ \"resourceSpans\": [{\"resource\":", Some("otlp")),
             ("\n\x04\x50\x01\x68\x01\n", Some("perfetto")),

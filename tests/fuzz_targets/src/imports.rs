@@ -11,6 +11,8 @@ use trueno_format::journal::chunk_hash;
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
 use trueno_import::axonml::Axonml;
+use trueno_import::brick_profiler::BrickProfiler;
+use trueno_import::cgp::Cgp;
 use trueno_import::chrome::Kineto;
 use trueno_import::nsys::NsysSqlite;
 use trueno_import::otlp::Otlp;
@@ -100,13 +102,17 @@ fn imported(
     result.is_ok() && kept > 0
 }
 
-fn with(importer: &dyn Importer, bytes: &[u8]) -> bool {
-    let options = Options {
+/// Files of an even length are kept up to their damage.
+fn by_length(bytes: &[u8]) -> Options {
+    Options {
         partial: bytes.len().is_multiple_of(2),
         ..Options::default()
-    };
+    }
+}
+
+fn with(importer: &dyn Importer, bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
-        importer.import(file, &options, into, notes, &mut |_| ())
+        importer.import(file, &by_length(bytes), into, notes, &mut |_| ())
     })
 }
 
@@ -193,6 +199,28 @@ pub fn axonml(bytes: &[u8]) -> bool {
             assert!(rows + kept("bricks") + left_out <= read, "rows");
             assert!(rows + 2 * kept("bricks") + 2 * left_out >= read, "events");
         }
+        result
+    })
+}
+
+/// JSON of BrickProfiler: up to ten rows of a brick or a level of tiles, no more.
+pub fn brick_profiler(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = BrickProfiler.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+        let records: u64 = notes.read.values().sum();
+        let rows = kept("counters") + kept("annotations");
+        assert!(rows <= 10 * records + 2, "{rows} rows of {records} sums");
+        result
+    })
+}
+
+/// A profile of aprender-cgp: each metric is a row or counted.
+pub fn cgp(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = Cgp.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = notes.kept.get("counters").copied().unwrap_or(0);
+        assert_eq!(kept, notes.read.values().sum::<u64>(), "metrics");
         result
     })
 }

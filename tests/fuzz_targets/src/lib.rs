@@ -96,6 +96,14 @@ pub const TARGETS: &[Target] = &[
         run: imports::axonml,
     },
     Target {
+        name: "brick_profiler",
+        run: imports::brick_profiler,
+    },
+    Target {
+        name: "cgp",
+        run: imports::cgp,
+    },
+    Target {
         name: "perf_script",
         run: imports::perf_script,
     },

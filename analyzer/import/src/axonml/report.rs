@@ -5,9 +5,9 @@ use std::path::Path;
 
 use serde::Deserialize;
 use trueno_format::run_writer::RunWriter;
-use trueno_format::schema::CounterRow;
 
 use super::damaged;
+use crate::aggregates::Aggregates;
 use crate::{Error, Notes};
 
 const SUMS_ONLY: &str = "a report of axonml-profile: sums of the whole run, as counters at its end; when what ran is not \
@@ -58,21 +58,17 @@ pub fn read(
     if wall_ns.is_none() {
         notes.warn("its duration is no time: the run has no length");
     }
-    let time_ns = wall_ns.unwrap_or(0);
+    let mut rows = Aggregates {
+        into,
+        notes,
+        time_ns: wall_ns.unwrap_or(0),
+    };
     let mut add = |name: String, value: Option<u64>, unit: &str| {
         let Some(value) = value else {
             return Ok(());
         };
-        notes.read("sum");
-        let row = CounterRow {
-            time_ns,
-            name: into.text(&name),
-            value: value as f64,
-            unit: Some(into.text(unit)),
-            source: into.text("computed"),
-            ..CounterRow::default()
-        };
-        notes.add(into, &row)
+        rows.notes.read("sum");
+        rows.add(&name, value as f64, unit, "computed")
     };
     if let Some(memory) = report.memory {
         for (name, value, unit) in [
@@ -103,10 +99,9 @@ pub fn read(
             .filter(|n| *n > 0)
         {
             let text = format!("{others} operations are not in the report, which lists {listed}");
-            notes.warn(text);
+            rows.notes.warn(text);
         }
     }
-    notes.warn(SUMS_ONLY);
-    into.run().problems.push(SUMS_ONLY.to_owned());
+    rows.warn(SUMS_ONLY);
     Ok(wall_ns)
 }

@@ -1,0 +1,132 @@
+//! The JSON, as far as it can be read.
+
+use std::fmt;
+use std::io::Read;
+
+use serde::Deserialize;
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess,
+    Visitor,
+};
+
+/// Sums of one brick.
+#[derive(Debug, Deserialize)]
+pub struct Brick {
+    pub name: String,
+    pub count: u64,
+    /// Of the count, those without a duration; the original does not write it.
+    pub bound: Option<u64>,
+    pub total_ns: Option<u64>,
+    pub min_us: Option<f64>,
+    pub max_us: Option<f64>,
+    pub throughput: Option<f64>,
+    pub pct: Option<f64>,
+    pub total_bytes: Option<u64>,
+    pub compression_ratio: Option<f64>,
+    pub bottleneck: Option<String>,
+}
+
+/// Sums of one level of tiles.
+#[derive(Debug, Deserialize)]
+pub struct Tile {
+    pub level: String,
+    pub count: u64,
+    pub total_ns: u64,
+    pub min_us: Option<f64>,
+    pub max_us: Option<f64>,
+    pub arithmetic_intensity: Option<f64>,
+    pub total_elements: Option<u64>,
+    pub total_flops: Option<u64>,
+}
+
+/// A whole file, or what stands before its damage.
+#[derive(Debug, Default)]
+pub struct Document {
+    pub bricks: Vec<Brick>,
+    pub tiles: Vec<Tile>,
+    pub total_tokens: Option<u64>,
+    pub total_ns: Option<u64>,
+    pub total_throughput: Option<f64>,
+    /// Members that are of no known name.
+    pub unknown: Vec<String>,
+    names: Vec<&'static str>,
+}
+
+const MEMBERS: [&str; 6] = [
+    "bricks",
+    "tiles",
+    "total_tokens",
+    "total_ns",
+    "total_throughput",
+    "tile_profiling_enabled",
+];
+
+impl Document {
+    /// Fills it; what was read before an error stays.
+    pub fn read(&mut self, reader: impl Read) -> Result<(), serde_json::Error> {
+        let mut json = serde_json::Deserializer::from_reader(reader);
+        json.deserialize_map(&mut *self)?;
+        json.end()?;
+        match self.names.contains(&"bricks") || self.names.contains(&"tiles") {
+            true => Ok(()),
+            false => Err(serde_json::Error::missing_field("bricks")),
+        }
+    }
+}
+
+impl<'de> Visitor<'de> for &mut Document {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with bricks or tiles")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            let Some(name) = MEMBERS.into_iter().find(|name| *name == key) else {
+                map.next_value::<IgnoredAny>()?;
+                self.unknown.push(key);
+                continue;
+            };
+            if self.names.contains(&name) {
+                return Err(A::Error::duplicate_field(name));
+            }
+            self.names.push(name);
+            match name {
+                "bricks" => map.next_value_seed(Elements(&mut self.bricks))?,
+                "tiles" => map.next_value_seed(Elements(&mut self.tiles))?,
+                "total_tokens" => self.total_tokens = map.next_value()?,
+                "total_ns" => self.total_ns = map.next_value()?,
+                "total_throughput" => self.total_throughput = map.next_value()?,
+                _ => drop(map.next_value::<bool>()?),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Takes the elements of a list one by one, so that those before a damage are there.
+struct Elements<'v, T>(&'v mut Vec<T>);
+
+impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Elements<'_, T> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        deserializer.deserialize_seq(self)
+    }
+}
+
+impl<'de, T: DeserializeOwned> Visitor<'de> for Elements<'_, T> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of sums")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
+        while let Some(element) = elements.next_element()? {
+            self.0.push(element);
+        }
+        Ok(())
+    }
+}

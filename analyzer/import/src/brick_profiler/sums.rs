@@ -1,0 +1,218 @@
+//! Sums as counters, with what is left out and why.
+
+use std::collections::HashSet;
+
+use serde_json::json;
+use trueno_format::run_writer::RunWriter;
+
+use super::document::{Brick, Document, Tile};
+use crate::aggregates::Aggregates;
+use crate::strace::instants::{Instants, cut};
+use crate::{Error, Notes};
+
+const SUMS_ONLY: &str = "made of sums of BrickProfiler: it has no times, so that order, overlap, gaps and spread of what ran cannot \
+                         be told; bricks that lie in others count twice in the sums of all (hint: record a run with \
+                         trueno-brick-profiler)";
+
+const DEFERRED: &str = "which bricks were deferred the file does not say: the original books each of them up to the wait \
+                        that ended all, so that sums can exceed the time that passed";
+
+/// Writes the rows of a document.
+pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+    let mut sums = Sums {
+        rows: Aggregates {
+            into,
+            notes,
+            time_ns: 0,
+        },
+        labels: Instants::default(),
+        is_original: document.bricks.iter().all(|brick| brick.bound.is_none()),
+    };
+    sums.totals(&document)?;
+    let mut names = HashSet::new();
+    for brick in &document.bricks {
+        sums.rows.notes.read("brick");
+        match names.insert(cut(&brick.name)) {
+            true => sums.brick(brick)?,
+            false => sums.leave_out("brick of a name that another one has"),
+        }
+    }
+    let mut levels = HashSet::new();
+    for tile in &document.tiles {
+        sums.rows.notes.read("level of tiles");
+        match levels.insert(cut(&tile.level)) {
+            true => sums.tile(tile)?,
+            false => sums.leave_out("level of tiles that stands there twice"),
+        }
+    }
+    for member in &document.unknown {
+        sums.rows.notes.leave_out_argument(cut(member));
+    }
+    if document.bricks.is_empty() && document.tiles.is_empty() {
+        sums.rows.warn("no brick and no tile is in it");
+    } else if sums.is_original && !document.bricks.is_empty() {
+        sums.rows.warn(DEFERRED);
+    }
+    sums.rows.warn(SUMS_ONLY);
+    Ok(())
+}
+
+struct Sums<'i> {
+    rows: Aggregates<'i>,
+    labels: Instants,
+    /// Written by aprender-compute, as far as is seen.
+    is_original: bool,
+}
+
+/// Nanoseconds of microseconds, which the original writes with two decimals.
+fn ns(us: f64) -> Option<f64> {
+    (us >= 0.0).then(|| (us * 1e3).round())
+}
+
+impl Sums<'_> {
+    fn leave_out(&mut self, reason: &str) {
+        self.rows.notes.leave_out(reason);
+    }
+
+    fn sum(
+        &mut self,
+        of: &str,
+        what: &str,
+        value: f64,
+        unit: &str,
+        source: &str,
+    ) -> Result<(), Error> {
+        let name = format!("sum: {} {what}", cut(of));
+        self.rows.add(&name, value, unit, source)
+    }
+
+    fn totals(&mut self, document: &Document) -> Result<(), Error> {
+        if document.bricks.is_empty() {
+            return Ok(());
+        }
+        if let Some(total_ns) = document.total_ns {
+            self.sum(
+                "all bricks",
+                "total_time",
+                total_ns as f64,
+                "ns",
+                "computed",
+            )?;
+            let bricks = document.bricks.iter().filter_map(|brick| brick.total_ns);
+            let bricks: u128 = bricks.map(u128::from).sum();
+            if bricks != u128::from(total_ns) {
+                let text =
+                    format!("bricks took {bricks} ns by their sums, {total_ns} ns by its total");
+                self.rows.warn(text);
+            }
+        }
+        if let Some(elements) = document.total_tokens {
+            self.sum(
+                "all bricks",
+                "elements",
+                elements as f64,
+                "elements",
+                "declared",
+            )?;
+        }
+        if document.total_throughput.is_some() {
+            self.leave_out("total_throughput: elements of unlike bricks by summed durations");
+        }
+        Ok(())
+    }
+
+    fn brick(&mut self, brick: &Brick) -> Result<(), Error> {
+        let name = &brick.name;
+        self.sum(name, "calls", brick.count as f64, "calls", "measured")?;
+        let bound = brick.bound.unwrap_or(0);
+        if bound > 0 {
+            self.sum(
+                name,
+                "calls_without_duration",
+                bound as f64,
+                "calls",
+                "measured",
+            )?;
+        }
+        let timed = brick.count.saturating_sub(bound);
+        self.times(name, timed, brick.total_ns, (brick.min_us, brick.max_us))?;
+        if let Some(rate) = brick.throughput.filter(|rate| *rate > 0.0) {
+            self.sum(name, "throughput", rate, "elements/s", "computed")?;
+        }
+        if let Some(bytes) = brick.total_bytes.filter(|bytes| *bytes > 0) {
+            self.sum(name, "bytes", bytes as f64, "byte", "declared")?;
+            if let Some(ns) = brick.total_ns.filter(|ns| *ns > 0) {
+                let rate = bytes as f64 / ns as f64;
+                self.sum(name, "throughput_bytes", rate, "GB/s", "computed")?;
+            }
+        }
+        // The original has a ratio of 1 where it was told nothing.
+        let is_told = |ratio: &f64| !self.is_original || *ratio != 1.0;
+        if let Some(ratio) = brick.compression_ratio.filter(is_told) {
+            self.sum(name, "compression_ratio", ratio, "ratio", "computed")?;
+        }
+        if brick.pct.is_some() {
+            self.leave_out(
+                "pct: a share of summed durations, where bricks within others count twice",
+            );
+        }
+        self.label(name, brick.bottleneck.as_deref())
+    }
+
+    /// What the program said of a brick, as the original looks at nothing itself.
+    fn label(&mut self, name: &str, bottleneck: Option<&str>) -> Result<(), Error> {
+        let Some(bottleneck) = bottleneck.filter(|said| *said != "unknown") else {
+            return Ok(());
+        };
+        let arguments =
+            json!({"brick": cut(name), "bottleneck": cut(bottleneck), "source": "declared"});
+        let Aggregates { into, notes, .. } = &mut self.rows;
+        let arguments = arguments.to_string();
+        self.labels
+            .add_json((None, 0), "bottleneck", &arguments, into, notes)
+    }
+
+    fn tile(&mut self, tile: &Tile) -> Result<(), Error> {
+        let name = &format!("{} tiles", cut(&tile.level));
+        self.sum(name, "calls", tile.count as f64, "calls", "measured")?;
+        let extremes = (tile.min_us, tile.max_us);
+        self.times(name, tile.count, Some(tile.total_ns), extremes)?;
+        if let Some(elements) = tile.total_elements.filter(|elements| *elements > 0) {
+            self.sum(name, "elements", elements as f64, "elements", "declared")?;
+        }
+        if let Some(flops) = tile.total_flops.filter(|flops| *flops > 0) {
+            self.sum(name, "flops", flops as f64, "flop", "declared")?;
+            if tile.total_ns > 0 {
+                let rate = flops as f64 / tile.total_ns as f64;
+                self.sum(name, "rate", rate, "GFLOP/s", "computed")?;
+            }
+        }
+        if tile.arithmetic_intensity.is_some() {
+            self.leave_out("arithmetic_intensity: it takes each element for 4 bytes, moved once");
+        }
+        Ok(())
+    }
+
+    fn times(
+        &mut self,
+        name: &str,
+        timed: u64,
+        total_ns: Option<u64>,
+        (min_us, max_us): (Option<f64>, Option<f64>),
+    ) -> Result<(), Error> {
+        let Some(total_ns) = total_ns.filter(|_| timed > 0) else {
+            return Ok(());
+        };
+        let total_ns = total_ns as f64;
+        self.sum(name, "total_time", total_ns, "ns", "computed")?;
+        self.sum(name, "avg_time", total_ns / timed as f64, "ns", "computed")?;
+        for (what, us) in [("min_time", min_us), ("max_time", max_us)] {
+            match us.map(ns) {
+                Some(Some(ns)) => self.sum(name, what, ns, "ns", "measured")?,
+                Some(None) => self.leave_out("duration below 0"),
+                None => (),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,225 @@
+//! JSON of one kernel's profile by `aprender-cgp` (`FullProfile`, version 2): metrics without a time, as counters.
+//!
+//! The program writes 0 where it measured nothing, so a 0 becomes no row. Left out, each with its reason, is what rests
+//! on constants: it takes every GPU for an RTX 4090. The text is held in memory.
+
+mod profile;
+
+use std::io::BufReader;
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+
+use crate::aggregates::Aggregates;
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::strace::instants::{Instants, MAX_TEXT_BYTES, cut};
+use crate::{Error, Notes, Options};
+use profile::{Kernel, Profile, Value};
+
+/// JSON of aprender-cgp.
+pub struct Cgp;
+
+const SUMS_ONLY: &str = "made of one profile of aprender-cgp: one value a metric, of one kernel or program; when what ran, and how \
+                         often, is not in it (hint: import what it was made of, of ncu or nsys)";
+
+/// Groups and metrics that are no measurements, and why.
+const LEFT_OUT: [(&str, &str); 9] = [
+    ("hardware", "cgp states an RTX 4090 whatever the GPU is"),
+    ("roofline", "peaks are constants of an RTX 4090"),
+    (
+        "throughput bandwidth_gbps",
+        "a share of 1008 GB/s, whatever the GPU is",
+    ),
+    (
+        "throughput arithmetic_intensity",
+        "its bytes are a share of 1008 GB/s, whatever the GPU is",
+    ),
+    ("energy", "the power was read after the kernel had ended"),
+    ("muda", "its impacts are counts and shares under one name"),
+    ("regression", "a verdict on another profile"),
+    ("vram vram_peak_mb", "what was in use afterwards, no peak"),
+    ("pcie pcie_bandwidth_theoretical_gbps", "no measurement"),
+];
+
+/// Metrics that formulas give.
+const COMPUTED: [&str; 15] = [
+    "timing stddev_us",
+    "timing ci_95_low_us",
+    "timing ci_95_high_us",
+    "throughput tflops",
+    "throughput gflops",
+    "vram vram_utilization_pct",
+    "cpu_simd simd_utilization_pct",
+    "quant superblocks_per_sec",
+    "quant effective_bandwidth_gbps",
+    "quant compression_speedup",
+    "rayon parallel_speedup",
+    "rayon parallel_efficiency",
+    "rayon heijunka_score",
+    "async_profiling poll_efficiency",
+    "async_profiling yield_ratio",
+];
+
+/// Groups in one another, and bytes of their names.
+const MAX_DEPTH: usize = 2;
+const MAX_NAME_BYTES: usize = 256;
+
+/// Units by the ends of names.
+const UNITS: [(&str, &str); 11] = [
+    ("_pct", "%"),
+    ("_us", "us"),
+    ("_ms", "ms"),
+    ("_mb", "MB"),
+    ("_bytes", "byte"),
+    ("_gbps", "GB/s"),
+    ("_mhz", "MHz"),
+    ("_celsius", "degC"),
+    ("_watts", "W"),
+    ("tflops", "TFLOP/s"),
+    ("gflops", "GFLOP/s"),
+];
+
+impl Importer for Cgp {
+    fn name(&self) -> &'static str {
+        "cgp"
+    }
+
+    fn description(&self) -> &'static str {
+        "JSON of aprender-cgp: one profile (FullProfile)"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let members = head.behind(&["{", "\"version\"", ":"]);
+        members.is_some_and(|members| {
+            let keys = ["\"timestamp\"", "\"timing\"", "\"wall_clock_time_us\""];
+            keys.iter().all(|key| members.contains(key))
+        })
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let source = Source::open(path, options, progress)?;
+        let mut profile = Profile::default();
+        let read = profile.read(BufReader::new(source));
+        let mut rows = Aggregates {
+            into,
+            notes,
+            time_ns: 0,
+        };
+        if let Err(error) = read {
+            let groups = profile.groups.len();
+            if groups == 0 || !options.partial {
+                return Err(damaged(path, &error));
+            }
+            rows.warn(format!(
+                "cut or damaged ({error}): its first {groups} groups were read"
+            ));
+        }
+        if !matches!(profile.version.split('.').next(), Some("2")) {
+            let problem = format!(
+                "expected version 2 of aprender-cgp's profiles, found {:?}; write it with aprender-cgp 0.72",
+                cut(&profile.version)
+            );
+            let path = path.to_owned();
+            return Err(Error::Format { path, problem });
+        }
+        add(&profile, &mut rows)?;
+        Ok(None)
+    }
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        place: format!("line {}, column {}", error.line(), error.column()),
+        problem: format!("expected a profile of aprender-cgp: {error}; write it again"),
+    }
+}
+
+fn add(profile: &Profile, rows: &mut Aggregates<'_>) -> Result<(), Error> {
+    if let Some(timestamp) = &profile.timestamp {
+        let values = &mut rows.into.run().values;
+        values.insert("cgp.timestamp".to_owned(), cut(timestamp).to_owned());
+    }
+    if let Some(kernel) = &profile.kernel {
+        describe(kernel, rows)?;
+    }
+    for (group, value) in &profile.groups {
+        metric(group, value, 0, rows)?;
+    }
+    let has = |name| {
+        let mut groups = profile.groups.iter();
+        groups.any(|(group, value)| group == name && matches!(value, Value::Group(_)))
+    };
+    if has("system_health") || has("vram") {
+        rows.warn("system_health and vram were read once, when the kernel had ended");
+    }
+    if has("throughput") {
+        rows.warn("tflops and gflops are of 2·n³ FLOPs, whatever the kernel is");
+    }
+    rows.warn(SUMS_ONLY);
+    Ok(())
+}
+
+fn reason(name: &str) -> Option<&'static str> {
+    let mut entries = LEFT_OUT.into_iter();
+    entries
+        .find(|(left_out, _)| *left_out == name)
+        .map(|(_, reason)| reason)
+}
+
+/// A metric or a group of them, in so many groups.
+fn metric(name: &str, value: &Value, depth: usize, rows: &mut Aggregates<'_>) -> Result<(), Error> {
+    if matches!(value, Value::Nothing) {
+        return Ok(());
+    }
+    if let Some(reason) = reason(name) {
+        rows.notes.leave_out(&format!("{name}: {reason}"));
+        return Ok(());
+    }
+    match value {
+        Value::Group(_) if depth == MAX_DEPTH || name.len() > MAX_NAME_BYTES => {
+            rows.notes.leave_out("group that no profile of cgp has");
+        }
+        Value::Group(members) => {
+            for (member, value) in members {
+                metric(&format!("{name} {member}"), value, depth + 1, rows)?;
+            }
+        }
+        Value::Number(0.0) => {
+            rows.notes
+                .leave_out("0, which cgp writes for what it did not measure");
+        }
+        Value::Number(value) => {
+            rows.notes.read("metric");
+            let unit = UNITS.iter().find(|(end, _)| name.ends_with(end));
+            let unit = unit.map_or("1", |(_, unit)| unit);
+            let is_computed = COMPUTED.contains(&name);
+            let source = if is_computed { "computed" } else { "measured" };
+            rows.add(&format!("cgp: {}", cut(name)), *value, unit, source)?;
+        }
+        Value::Nothing | Value::Other => rows.notes.leave_out("metric that is no number"),
+    }
+    Ok(())
+}
+
+/// The kernel, as an instant of the whole program: nothing tells when it ran.
+fn describe(kernel: &Kernel, rows: &mut Aggregates<'_>) -> Result<(), Error> {
+    let Aggregates { into, notes, .. } = rows;
+    let arguments = serde_json::to_string(kernel).unwrap_or_default();
+    if arguments.len() > MAX_TEXT_BYTES {
+        notes.leave_out("kernel whose description is longer than 64 KiB");
+        return Ok(());
+    }
+    Instants::default().add_json((None, 0), cut(&kernel.name), &arguments, into, notes)
+}
+
+#[cfg(test)]
+mod tests;
