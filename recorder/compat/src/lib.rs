@@ -42,10 +42,13 @@
 //! - **Where there is no data** JSON has `null`, text a dash, and an accessor 0 or NaN as it says,
 //!   never a ratio of 1 or 100 %, and never an estimate of what nobody counted.
 //! - A disabled profiler reads no clock, and a timer that is dropped leaves nothing behind.
+//! - Feature `aprender`: `bridge` records the sums of a profiler of aprender-compute that a program keeps.
 //! - `trueno-analyze` tells more from the run: of several threads and streams, in the device's times.
 
 #![warn(missing_docs)]
 
+#[cfg(feature = "aprender")]
+pub mod bridge;
 mod checksums;
 mod clock;
 mod deferred;
