@@ -58,7 +58,7 @@ impl<'h> Head<'h> {
         self.text.trim_start()
     }
 
-    /// What stands behind these tokens, where it begins with them; white space may stand between them.
+    /// The text behind these tokens, where it begins with them; white space may stand between them.
     pub fn behind(&self, tokens: &[&str]) -> Option<&str> {
         tokens.iter().try_fold(self.text(), |text, token| {
             text.trim_start().strip_prefix(*token)

@@ -1,4 +1,4 @@
-//! What a profiler of aprender-compute holds, in a run: filled by its own calls, read back from the run's files.
+//! Sums that a profiler of aprender-compute holds, in a run: filled by its own calls, read back from the files.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -159,7 +159,7 @@ impl Sums<'_> {
         self.label(name, brick.bottleneck.as_deref())
     }
 
-    /// What the program said of a brick, as the original looks at nothing itself.
+    /// The label that the program gave a brick: the original looks at nothing itself.
     fn label(&mut self, name: &str, bottleneck: Option<&str>) -> Result<(), Error> {
         let Some(bottleneck) = bottleneck.filter(|said| *said != "unknown") else {
             return Ok(());
