@@ -66,6 +66,10 @@ const OTLP: &str = r#"{"resourceSpans": [{"resource": {"attributes": [
 "links": [{"traceId": "0af7651916cd43dd8448eb211c80319c", "spanId": "0000000000000002"}]}]}]}]}
 "#;
 
+const BRICKS: &str =
+    include_str!("../analyzer/import/src/brick_profiler/samples/original_bricks.json");
+const CGP: &str = include_str!("../analyzer/import/src/cgp/samples/kernel.json");
+
 const NSYS: &str = "PRAGMA page_size = 1024;
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (5, 'saxpy'), (8, 'layer');
@@ -99,6 +103,8 @@ fn originals() -> Vec<(&'static str, Vec<u8>)> {
         ("strace.txt", STRACE.into()),
         ("renacer.json", RENACER.into()),
         ("axonml.json", AXONML.into()),
+        ("bricks.json", BRICKS.into()),
+        ("cgp.json", CGP.into()),
         ("otlp.json", OTLP.into()),
         ("nsys.sqlite", fs::read(database).expect("a file")),
         ("own.json", fs::read(exported).expect("a file")),

@@ -96,7 +96,10 @@ fn sums_are_counters_as_they_are_and_nothing_has_a_timeline() {
         "nobody stated them"
     );
     let tables: Vec<String> = run_json(&run).tables.into_keys().collect();
-    assert_eq!(tables, ["annotations", "clock_pairs", "counters", "threads"]);
+    assert_eq!(
+        tables,
+        ["annotations", "clock_pairs", "counters", "threads"]
+    );
     assert!(run_json(&run).problems.is_empty());
 }
 
