@@ -472,3 +472,41 @@ fn kernels_of_another_name_are_told_by_operator_and_devices_in_one_line() {
         "{full}"
     );
 }
+
+/// Two results of a profiler that keeps sums alone.
+#[test]
+fn sums_that_a_run_was_given_stand_beside_each_other() {
+    let dir = Dir::new();
+    let bricks = |norm_ns: u64| {
+        format!(
+            r#"{{"total_tokens":8,"total_ns":{norm_ns},"total_throughput":1.0,"bricks":[
+{{"name":"RmsNorm","count":4,"total_ns":{norm_ns},"avg_us":25.10,"min_us":24.00,"max_us":26.19,"throughput":163210009.4,
+"pct":100.0,"total_bytes":0,"compression_ratio":1.00,"throughput_gbps":0.00,"bottleneck":"unknown"}}]}}"#
+        )
+    };
+    for (name, norm_ns) in [("base", 100_000), ("run", 50_000)] {
+        let file = format!("{name}.json");
+        std::fs::write(dir.join(&file), bricks(norm_ns)).unwrap();
+        dir.command(&["import", &file, "-o", &format!("{name}.run")])
+            .exits(0);
+    }
+    let told = compare(&dir, &["base.run", "run.run"]).exits(3);
+    let line = told
+        .stdout
+        .lines()
+        .find(|line| line.contains("sum: RmsNorm total_time"));
+    let words: Vec<&str> = line.expect("the sum").split_whitespace().collect();
+    assert_eq!(
+        words[..8],
+        [
+            "sum:",
+            "RmsNorm",
+            "total_time",
+            "100",
+            "µs",
+            "50.0",
+            "µs",
+            "-50.0"
+        ]
+    );
+}

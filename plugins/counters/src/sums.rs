@@ -56,15 +56,15 @@ pub const RATES: [(usize, usize); 6] = [
     (at::OFF_CPU_NS, at::DUR_NS),
 ];
 
-/// What was counted for one call of a brick.
+/// Counts of one call of a brick.
 pub type Counts = [Option<u64>; COUNTS.len()];
 
 /// Dividend and divisor, summed over the calls that have both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// What is divided.
+    /// Dividend.
     pub of: u64,
-    /// By what.
+    /// Divisor.
     pub by: u64,
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use trueno_engine::frame::Rows;
 use trueno_engine::query::{Database, QueryError, collect};
-use trueno_model::{RunFacts, units};
+use trueno_model::{Cell, RunFacts, units};
 
 use super::side::Member;
 use crate::allocated::allocated;
@@ -32,6 +32,8 @@ pub enum Total {
     Transfers(String),
     /// Time of transfers, by direction.
     TransferTime(String),
+    /// An aggregate that the run was given, by name and unit.
+    Aggregate(String, String),
 }
 
 /// Unit of its values.
@@ -40,6 +42,7 @@ enum Unit {
     Time,
     Bytes,
     Count,
+    Other,
 }
 
 impl Total {
@@ -48,6 +51,11 @@ impl Total {
             Total::Wall | Total::Path(_) | Total::TransferTime(_) => Unit::Time,
             Total::MemoryPeak(_) | Total::MemoryKept(_) | Total::TransferBytes(_) => Unit::Bytes,
             Total::Allocations(_) | Total::Transfers(_) => Unit::Count,
+            Total::Aggregate(_, unit) => match unit.as_str() {
+                "ns" => Unit::Time,
+                "byte" => Unit::Bytes,
+                _ => Unit::Other,
+            },
         }
     }
 
@@ -62,6 +70,7 @@ impl Total {
             Total::TransferBytes(direction) => format!("transferred, {direction}"),
             Total::Transfers(direction) => format!("transfers, {direction}"),
             Total::TransferTime(direction) => format!("transfer time, {direction}"),
+            Total::Aggregate(name, _) => name.clone(),
         }
     }
 
@@ -71,6 +80,13 @@ impl Total {
             Unit::Time => units::duration(value),
             Unit::Bytes => units::scaled(value, "B"),
             Unit::Count => format!("{value:.0}"),
+            Unit::Other => {
+                let shown = units::show(Cell::F64(value), units::Unit::None);
+                match self {
+                    Total::Aggregate(_, unit) if unit != "1" => format!("{shown} {unit}"),
+                    _ => shown,
+                }
+            }
         }
     }
 }
@@ -133,7 +149,24 @@ pub fn totals(database: &Database, facts: &RunFacts) -> Result<BTreeMap<Total, f
         put(Total::Transfers(direction.clone()), n.get(row));
         put(Total::TransferTime(direction), ns.get(row));
     }
+    aggregates(database, &mut totals)?;
     Ok(totals)
+}
+
+/// Adds the sums of runs that are made of them (`import` of reports, `bridge::record`): counters named so, read once.
+fn aggregates(database: &Database, totals: &mut BTreeMap<Total, f64>) -> Result<(), QueryError> {
+    let sql = "SELECT CAST(name AS VARCHAR) AS name, CAST(unit AS VARCHAR) AS unit, MAX(value) AS value FROM counters \
+               WHERE name LIKE 'sum: %' OR name LIKE 'cgp: %' GROUP BY name, unit HAVING COUNT(*) = 1";
+    let frame = collect(database, sql)?;
+    let rows = Rows::new(&frame);
+    let (name, unit, value) = (rows.text("name")?, rows.text("unit")?, rows.f64("value")?);
+    for row in 0..frame.height() {
+        if let (Some(name), Some(value)) = (name.get(row), value.get(row)) {
+            let unit = unit.get(row).unwrap_or_default().to_owned();
+            totals.insert(Total::Aggregate(name.to_owned(), unit), value);
+        }
+    }
+    Ok(())
 }
 
 /// Comparison of all totals of both sides.
@@ -157,7 +190,7 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
         .iter()
         .map(|(total, a, b)| match total.unit() {
             Unit::Time => test(a, b),
-            Unit::Bytes | Unit::Count => Err(""),
+            Unit::Bytes | Unit::Count | Unit::Other => Err(""),
         })
         .collect();
     // Of several times that are tested, one differs by chance sooner than one alone.
@@ -174,7 +207,7 @@ pub fn compare(base: &[Member], run: &[Member], options: &Options) -> Vec<TotalR
             unit: match total.unit() {
                 Unit::Time => Some("ns"),
                 Unit::Bytes => Some("bytes"),
-                Unit::Count => None,
+                Unit::Count | Unit::Other => None,
             },
             base: median(&mut a.clone()),
             run: median(&mut b.clone()),

@@ -31,7 +31,7 @@ struct Local {
 pub struct Clocks {
     /// The one that all others are brought to.
     reference: Option<u32>,
-    /// What has to be added to others to have it.
+    /// Offsets that bring others to it.
     offsets_ns: HashMap<u32, i64>,
     /// By sequence and number.
     local: HashMap<(u32, u32), Local>,

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use serde_json::{Map, Number, Value};
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::AttributeRow;
+use trueno_format::schema::{AttributeRow, interval_tables};
 
 use super::clocks::{BOOTTIME, Clocks};
 use super::messages::{DebugAnnotation, TracePacket, TrackEvent, TrackEventKind};
@@ -17,15 +17,13 @@ use crate::json_attributes::attribute;
 /// `SEQ_INCREMENTAL_STATE_CLEARED` and `SEQ_NEEDS_INCREMENTAL_STATE` of `sequence_flags`.
 const CLEARED: u32 = 1;
 const NEEDS_STATE: u32 = 2;
-/// Categories of our own export: tables of a run, whose columns stand as annotations.
-const OWN_TABLES: [&str; 6] = ["bricks", "kernels", "tiles", "syncs", "calls", "transfers"];
 /// Lists and objects in one another at most.
 const MAX_DEPTH: usize = 16;
 
 const OWN_EXPORT: &str = "an export of a run: names, times, categories, attributes and flows come back, other columns do \
                           not (hint: `export chrome` keeps all rows, and is read back as they were)";
 
-/// What an event is.
+/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum What {
     /// With its end, where the event says it.
@@ -195,7 +193,10 @@ impl Events {
                 arguments = Some(into.text(&Value::Object(object).to_string()));
             }
             What::Begin(_) => {
-                let is_of_table = category.is_some_and(|text| OWN_TABLES.contains(&into.str(text)));
+                // Our own export has tables as categories, and their columns as annotations.
+                let mut tables = interval_tables();
+                let is_of_table =
+                    category.is_some_and(|text| tables.any(|table| table.name == into.str(text)));
                 let is_own = is_of_table && members.iter().any(|(name, _)| name == "id");
                 if is_own {
                     category = members

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use super::messages::{CounterDescriptor, ThreadDescriptor, TrackDescriptor};
 
-/// Which track: by its number, or, of packets that name none, the one of their sequence.
+/// Number of a track, or, of packets that name none, that of their sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrackKey {
     Uuid(u64),
     Sequence(u32),
 }
 
-/// What descriptors say of a track.
+/// Facts that descriptors tell of a track.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     parent: Option<u64>,

@@ -49,6 +49,9 @@ impl Counts {
         for warning in &self.warnings {
             stderr.warn(warning);
         }
+        if self.is_empty() {
+            stderr.warn("nothing of it became a row");
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {

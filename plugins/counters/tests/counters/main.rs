@@ -1,6 +1,6 @@
 //! The plugin through its door: known counts, odd ones, and parts against all rows at once.
 
 mod fixture;
-mod known;
-mod odd;
+mod known_counts;
+mod odd_values;
 mod parts;
