@@ -504,7 +504,7 @@ fn sums_that_a_run_was_given_stand_beside_each_other() {
             "total_time",
             "100",
             "µs",
-            "50.0",
+            "50",
             "µs",
             "-50.0"
         ]
