@@ -1,7 +1,9 @@
 //! From the published tables to sums.
 
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::interner::Texts;
 use trueno_analysis::window::Window;
-use trueno_plugin::{Batch, Result, Run};
+use trueno_plugin::{Result, Run};
 
 use crate::sums::{COUNTED, COUNTS, Counts, Sums, ValueKey, at};
 
@@ -24,46 +26,60 @@ pub fn load(run: &mut Run) -> Result<Sums> {
     Ok(sums)
 }
 
-fn bricks(run: &mut Run, window: Option<Window>, sums: &mut Sums) -> Result<()> {
-    let mut batches = run.batches("bricks")?;
-    while let Some(batch) = batches.next_batch()? {
-        let (name, start_ns) = (batch.text("name")?, batch.i64("start_ns")?);
-        let (dur_ns, elements) = (batch.i64("dur_ns")?, batch.u64("elements")?);
-        let is_estimated = batch.i64("is_estimated")?;
-        for (row, mut counts) in counted(&batch)?.into_iter().enumerate() {
-            let (Some(name), Some(start_ns)) = (name.get(row), start_ns.get(row)) else {
-                continue;
-            };
-            let dur_ns = dur_ns.get(row);
-            let end_ns = start_ns.saturating_add(dur_ns.unwrap_or(0));
-            if window.is_some_and(|window| !window.contains(start_ns, end_ns)) {
-                continue;
-            }
-            counts[at::DUR_NS] = dur_ns.and_then(|ns| u64::try_from(ns).ok());
-            // The clock of the thread is read outside of the brick's times: what it counts too much is no waiting.
-            let both = counts[at::DUR_NS].zip(counts[at::TASK_CLOCK]);
-            counts[at::OFF_CPU_NS] = both.map(|(dur, clock)| dur.saturating_sub(clock));
-            counts[at::ELEMENTS] = elements.get(row);
-            let sum = match sums.bricks.get_mut(name) {
-                Some(sum) => sum,
-                None => sums.bricks.entry(name.to_owned()).or_default(),
-            };
-            sum.add(counts, is_estimated.get(row) == Some(1));
-        }
-    }
-    Ok(())
+/// A call of a brick, as its counts come one by one.
+struct Call {
+    name: u32,
+    dur_ns: Option<u64>,
+    elements: Option<u64>,
+    is_estimated: bool,
+    counts: [Option<u64>; COUNTED],
 }
 
-/// Counts of each row, without duration and elements.
-fn counted(batch: &Batch) -> Result<Vec<Counts>> {
-    let mut rows = vec![Counts::default(); batch.rows()];
-    for (place, column) in COUNTS[..COUNTED].iter().enumerate() {
-        let values = batch.f64(column)?;
-        for (row, counts) in rows.iter_mut().enumerate() {
-            counts[place] = count(values.get(row));
+fn bricks(run: &mut Run, window: Option<Window>, sums: &mut Sums) -> Result<()> {
+    let mut names = Texts::default();
+    let mut calls: FastMap<u64, Call> = FastMap::default();
+    let mut batches = run.batches("counted")?;
+    while let Some(batch) = batches.next_batch()? {
+        let (id, name) = (batch.u64("id")?, batch.text("name")?);
+        let (start_ns, dur_ns) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
+        let (elements, is_estimated) = (batch.u64("elements")?, batch.bool("is_estimated")?);
+        let (of, value) = (batch.text("count")?, batch.f64("value")?);
+        for row in 0..batch.rows() {
+            let known = (id.get(row), name.get(row), start_ns.get(row), of.get(row));
+            let (Some(id), Some(name), Some(start_ns), Some(of)) = known else {
+                continue;
+            };
+            let place = COUNTS[..COUNTED].iter().position(|count| *count == of);
+            let end_ns = start_ns.saturating_add(dur_ns.get(row).unwrap_or(0));
+            let is_outside = window.is_some_and(|window| !window.contains(start_ns, end_ns));
+            let Some(place) = place.filter(|_| !is_outside) else {
+                continue;
+            };
+            let call = calls.entry(id).or_insert_with(|| Call {
+                name: names.number(name),
+                dur_ns: dur_ns.get(row).and_then(|ns| u64::try_from(ns).ok()),
+                elements: elements.get(row),
+                is_estimated: false,
+                counts: [None; COUNTED],
+            });
+            // Of two values of one count the larger: their order is open.
+            call.counts[place] = call.counts[place].max(count(value.get(row)));
+            call.is_estimated |= is_estimated.get(row) == Some(true);
         }
     }
-    Ok(rows)
+    for call in calls.into_values() {
+        let mut counts = Counts::default();
+        counts[..COUNTED].copy_from_slice(&call.counts);
+        counts[at::DUR_NS] = call.dur_ns;
+        // The clock of the thread is read outside of the brick's times: what it counts too much is no waiting.
+        let both = call.dur_ns.zip(counts[at::TASK_CLOCK]);
+        counts[at::OFF_CPU_NS] = both.map(|(dur, clock)| dur.saturating_sub(clock));
+        counts[at::ELEMENTS] = call.elements;
+        let name = names.text(call.name).to_owned();
+        let sum = sums.bricks.entry(name).or_default();
+        sum.add(counts, call.is_estimated);
+    }
+    Ok(())
 }
 
 fn readings(run: &mut Run, window: Option<Window>, sums: &mut Sums) -> Result<()> {

@@ -50,19 +50,22 @@ impl Fixture {
 
     /// Inputs of the plugin.
     pub fn inputs(&self) -> Vec<TableBuilder> {
-        let calls = || self.calls.iter();
-        let mut bricks = Table::build("bricks")
-            .text("name", calls().map(|call| call.name))
-            .i64("start_ns", calls().map(|call| call.start_ns))
-            .i64("dur_ns", calls().map(|call| call.dur_ns))
-            .u64("elements", calls().map(|call| call.elements))
-            .i64(
-                "is_estimated",
-                calls().map(|call| i64::from(call.is_estimated)),
-            );
-        for (at, count) in COUNTS[..COUNTED].iter().enumerate() {
-            bricks = bricks.f64(count, calls().map(|call| call.counted[at]));
-        }
+        // The counts of a call come one by one, all calls' first, then all calls' second.
+        let rows = || {
+            (0..COUNTED).flat_map(|place| {
+                let calls = self.calls.iter().zip(1_u64..);
+                calls.filter_map(move |(call, id)| Some((call, id, place, call.counted[place]?)))
+            })
+        };
+        let counted = Table::build("counted")
+            .u64("id", rows().map(|row| row.1))
+            .text("name", rows().map(|row| row.0.name))
+            .i64("start_ns", rows().map(|row| row.0.start_ns))
+            .i64("dur_ns", rows().map(|row| row.0.dur_ns))
+            .u64("elements", rows().map(|row| row.0.elements))
+            .text("count", rows().map(|row| COUNTS[row.2]))
+            .f64("value", rows().map(|row| row.3))
+            .bool("is_estimated", rows().map(|row| row.0.is_estimated));
         let of = || self.readings.iter();
         let readings = Table::build("readings")
             .i64("time_ns", of().map(|row| row.time_ns))
@@ -70,7 +73,7 @@ impl Fixture {
             .text("unit", of().map(|row| row.unit))
             .text("source", of().map(|row| row.source))
             .f64("value", of().map(|row| row.value));
-        let mut inputs = vec![bricks, readings];
+        let mut inputs = vec![counted, readings];
         if let Some((from_ns, until_ns)) = self.window {
             let window = Table::build("report_window");
             inputs.push(window.i64("from_ns", [from_ns]).i64("until_ns", [until_ns]));
