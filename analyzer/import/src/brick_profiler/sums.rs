@@ -66,7 +66,8 @@ struct Sums<'i> {
 
 /// Nanoseconds of microseconds, which the original writes with two decimals.
 fn ns(us: f64) -> Option<f64> {
-    (us >= 0.0).then(|| (us * 1e3).round())
+    let ns = (us * 1e3).round();
+    (us >= 0.0 && ns.is_finite()).then_some(ns)
 }
 
 impl Sums<'_> {
@@ -209,7 +210,7 @@ impl Sums<'_> {
         for (what, us) in [("min_time", min_us), ("max_time", max_us)] {
             match us.map(ns) {
                 Some(Some(ns)) => self.sum(name, what, ns, "ns", "measured")?,
-                Some(None) => self.leave_out("duration below 0"),
+                Some(None) => self.leave_out("duration below 0, or beyond any number"),
                 None => (),
             }
         }

@@ -200,11 +200,14 @@ fn doubtful_sums_are_left_out_and_counted() {
     let json = ORIGINAL
         .replace("\"name\":\"residual\"", "\"name\":\"RmsNorm\"")
         .replace("\"min_us\":88.32", "\"min_us\":-88.32")
+        .replacen("\"max_us\":", "\"max_us\":1e308,\"old_max_us\":", 1)
         .replace("\"bricks\"", "\"schema\":{\"x\":1},\"bricks\"");
     let run = read(&json);
     assert_eq!(of(&run, "RmsNorm").len(), 6);
     let left_out = &run.notes.left_out;
     assert_eq!(left_out["brick of a name that another one has"], 1);
-    assert_eq!(left_out["duration below 0"], 1);
+    assert_eq!(left_out["duration below 0, or beyond any number"], 2);
+    let rows = run.rows("counters", &["value"]);
+    assert!(!rows.iter().any(|value| value == "inf"), "{rows:?}");
     assert_eq!(run.notes.arguments_left_out["schema"], 1);
 }
