@@ -27,6 +27,9 @@ use trueno::brick::{
 };
 use trueno_recorder::{Name, Recorder, Source};
 
+const SUMS: &str = "sums of a profiler of aprender-compute: bricks and tiles that lie in others count twice when they are added up, and a \
+                    deferred brick is booked up to the wait that ended all; which ones were is not kept";
+
 /// Counts of what was recorded, and of what no row tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -248,6 +251,9 @@ impl Sums<'_> {
         if let Some(rate) = profiler.l2_cache_hit_rate() {
             let rate = f64::from(rate);
             self.sum("L2", "hit_rate", rate, "ratio", Source::Declared);
+        }
+        if bridged.bricks + bridged.tile_levels > 0 {
+            self.rec.problem(SUMS.to_owned());
         }
         if bridged.pending > 0 {
             let pending = bridged.pending;
