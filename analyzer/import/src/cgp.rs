@@ -24,7 +24,7 @@ const SUMS_ONLY: &str = "made of one profile of aprender-cgp: one value a metric
                          often, is not in it (hint: import what it was made of, of ncu or nsys)";
 
 /// Groups and metrics that are no measurements, and why.
-const LEFT_OUT: [(&str, &str); 9] = [
+const LEFT_OUT: [(&str, &str); 13] = [
     ("hardware", "cgp states an RTX 4090 whatever the GPU is"),
     ("roofline", "peaks are constants of an RTX 4090"),
     (
@@ -40,6 +40,16 @@ const LEFT_OUT: [(&str, &str); 9] = [
     ("regression", "a verdict on another profile"),
     ("vram vram_peak_mb", "what was in use afterwards, no peak"),
     ("pcie pcie_bandwidth_theoretical_gbps", "no measurement"),
+    ("pcie pcie_gen", "no measurement"),
+    ("pcie pcie_width", "no measurement"),
+    (
+        "vram vram_total_mb",
+        "the host's memory where the GPU has none",
+    ),
+    (
+        "system_health gpu_memory_total_mb",
+        "the host's memory where the GPU has none",
+    ),
 ];
 
 /// Metrics that formulas give.
@@ -65,11 +75,11 @@ const COMPUTED: [&str; 15] = [
 const MAX_DEPTH: usize = 2;
 const MAX_NAME_BYTES: usize = 256;
 
+/// Times by the ends of their names, with the nanoseconds of a unit: they become nanoseconds.
+const TIMES: [(&str, f64); 2] = [("_us", 1e3), ("_ms", 1e6)];
 /// Units by the ends of names.
-const UNITS: [(&str, &str); 11] = [
+const UNITS: [(&str, &str); 9] = [
     ("_pct", "%"),
-    ("_us", "us"),
-    ("_ms", "ms"),
     ("_mb", "MB"),
     ("_bytes", "byte"),
     ("_gbps", "GB/s"),
@@ -151,8 +161,9 @@ fn add(profile: &Profile, rows: &mut Aggregates<'_>) -> Result<(), Error> {
     if let Some(kernel) = &profile.kernel {
         describe(kernel, rows)?;
     }
+    let kernel = profile.kernel.as_ref().map(|kernel| kernel.name.as_str());
     for (group, value) in &profile.groups {
-        metric(group, value, 0, rows)?;
+        metric(kernel, group, value, 0, rows)?;
     }
     let has = |name| {
         let mut groups = profile.groups.iter();
@@ -175,8 +186,14 @@ fn reason(name: &str) -> Option<&'static str> {
         .map(|(_, reason)| reason)
 }
 
-/// A metric or a group of them, in so many groups.
-fn metric(name: &str, value: &Value, depth: usize, rows: &mut Aggregates<'_>) -> Result<(), Error> {
+/// A metric of a kernel, or a group of them, in so many groups.
+fn metric(
+    kernel: Option<&str>,
+    name: &str,
+    value: &Value,
+    depth: usize,
+    rows: &mut Aggregates<'_>,
+) -> Result<(), Error> {
     if matches!(value, Value::Nothing) {
         return Ok(());
     }
@@ -190,7 +207,7 @@ fn metric(name: &str, value: &Value, depth: usize, rows: &mut Aggregates<'_>) ->
         }
         Value::Group(members) => {
             for (member, value) in members {
-                metric(&format!("{name} {member}"), value, depth + 1, rows)?;
+                metric(kernel, &format!("{name} {member}"), value, depth + 1, rows)?;
             }
         }
         Value::Number(0.0) => {
@@ -199,11 +216,24 @@ fn metric(name: &str, value: &Value, depth: usize, rows: &mut Aggregates<'_>) ->
         }
         Value::Number(value) => {
             rows.notes.read("metric");
-            let unit = UNITS.iter().find(|(end, _)| name.ends_with(end));
-            let unit = unit.map_or("1", |(_, unit)| unit);
             let is_computed = COMPUTED.contains(&name);
             let source = if is_computed { "computed" } else { "measured" };
-            rows.add(&format!("cgp: {}", cut(name)), *value, unit, source)?;
+            let mut times = TIMES.iter();
+            let time = times.find_map(|(end, ns)| Some((name.strip_suffix(end)?, value * ns)));
+            let (name, value, unit) = match time {
+                Some((_, ns)) if !ns.is_finite() => {
+                    rows.notes.leave_out("time that is too long");
+                    return Ok(());
+                }
+                Some((name, ns)) => (name, ns, "ns"),
+                None => {
+                    let unit = UNITS.iter().find(|(end, _)| name.ends_with(end));
+                    (name, *value, unit.map_or("1", |(_, unit)| unit))
+                }
+            };
+            let kernel = kernel.map_or(String::new(), |of| format!("{}, ", cut(of)));
+            let name = format!("cgp: {kernel}{}", cut(name));
+            rows.add(&name, value, unit, source)?;
         }
         Value::Nothing | Value::Other => rows.notes.leave_out("metric that is no number"),
     }

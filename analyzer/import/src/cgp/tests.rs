@@ -33,13 +33,13 @@ fn a_kernels_metrics_become_counters_but_what_rests_on_constants() {
     assert_eq!(
         counters(&run),
         [
-            "cgp: timing wall_clock_time_us 23.2 us measured",
-            "cgp: timing samples 1 1 measured",
-            "cgp: throughput tflops 11.570493793103449 TFLOP/s computed",
-            "cgp: gpu_compute sm_utilization_pct 42.3 % measured",
-            "cgp: gpu_compute warp_execution_efficiency_pct 100 % measured",
-            "cgp: gpu_compute register_usage_per_thread 48 1 measured",
-            "cgp: gpu_memory dram_throughput_pct 7.8 % measured",
+            "cgp: gemm_cta_wmma_fp16, timing wall_clock_time 23200 ns measured",
+            "cgp: gemm_cta_wmma_fp16, timing samples 1 1 measured",
+            "cgp: gemm_cta_wmma_fp16, throughput tflops 11.570493793103449 TFLOP/s computed",
+            "cgp: gemm_cta_wmma_fp16, gpu_compute sm_utilization_pct 42.3 % measured",
+            "cgp: gemm_cta_wmma_fp16, gpu_compute warp_execution_efficiency_pct 100 % measured",
+            "cgp: gemm_cta_wmma_fp16, gpu_compute register_usage_per_thread 48 1 measured",
+            "cgp: gemm_cta_wmma_fp16, gpu_memory dram_throughput_pct 7.8 % measured",
         ]
     );
     assert_eq!(
@@ -61,7 +61,10 @@ fn a_kernels_metrics_become_counters_but_what_rests_on_constants() {
 #[test]
 fn what_was_not_measured_is_absent() {
     let run = read_with(NOTHING, false).unwrap();
-    assert_eq!(counters(&run), ["cgp: timing samples 1 1 measured"]);
+    assert_eq!(
+        counters(&run),
+        ["cgp: gemm_cta_wmma_fp16, timing samples 1 1 measured"]
+    );
 }
 
 #[test]
@@ -69,12 +72,12 @@ fn groups_of_the_library_are_read_as_well() {
     let run = read_with(LIBRARY, false).unwrap();
     let rows = counters(&run);
     for row in [
-        "cgp: timing ci_95_high_us 181.5 us computed",
+        "cgp: timing ci_95_high 181500 ns computed",
         "cgp: cpu_counters instructions 1268750 1 measured",
         "cgp: cpu_simd simd_utilization_pct 100 % computed",
         "cgp: system_health gpu_power_watts 285.32 W measured",
         "cgp: syscall syscall_breakdown read 9 1 measured",
-        "cgp: compilation ptx_jit_time_ms 1.5 ms measured",
+        "cgp: compilation ptx_jit_time 1500000 ns measured",
     ] {
         assert!(rows.iter().any(|found| found == row), "{row}: {rows:?}");
     }
