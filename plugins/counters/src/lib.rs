@@ -1,6 +1,6 @@
 //! Counters: of the CPU around bricks, and whatever else was read over time.
 //!
-//! What was not counted has no figure: a rate is of those calls for which both of its counts are there.
+//! A count that is missing has no figure: a rate is of those calls for which both of its counts are there.
 
 pub mod bricks;
 pub mod inputs;
