@@ -24,6 +24,15 @@ pub(super) enum Own {
     None,
 }
 
+/// A hash of all that the chunks of a file hold.
+pub(super) fn content(chunks: &[Chunk]) -> u64 {
+    let hashes: Vec<u8> = chunks
+        .iter()
+        .flat_map(|chunk| chunk.xxh3.to_le_bytes())
+        .collect();
+    xxh3_64(&hashes)
+}
+
 /// Reads the hashes of a file of that length.
 pub(super) fn read(file: &mut File, bytes: u64, form: FileForm) -> io::Result<Own> {
     if let Some(chunks) = chunks(file, bytes, form)? {

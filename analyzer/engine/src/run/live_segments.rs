@@ -84,6 +84,7 @@ fn segment(name: String, left: &SalvagedSegment) -> Segment {
             faults: Vec::new(),
             unwritten_rows: 0,
             source,
+            content: None,
         },
         Err(reason) => Segment {
             table: left.table.to_owned(),

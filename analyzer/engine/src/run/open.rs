@@ -16,7 +16,7 @@ use super::journal::Journal;
 use super::rank_folders::{self, Folders, Found};
 use super::ranks::Ranks;
 use super::scan::Gathered;
-use super::segment::Segment;
+use super::segment::{Segment, leave_copies_out};
 use super::sources::{SourceError, Sources};
 use super::{RunError, completeness, exported, extent, live_segments, manifest, read, tables};
 use crate::catalog;
@@ -141,6 +141,7 @@ impl Run {
                 )
             })
             .collect();
+        leave_copies_out(&mut segments);
         if writer.is_alive() {
             segments.iter_mut().for_each(Segment::forgive_unwritten);
         }

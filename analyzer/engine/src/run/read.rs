@@ -154,6 +154,7 @@ impl Reader<'_> {
             faults,
             unwritten_rows: 0,
             source,
+            content: None,
         }
     }
 

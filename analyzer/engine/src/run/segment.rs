@@ -1,5 +1,7 @@
 //! One segment: what was listed, what was found, and what can be read of it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::PathBuf;
 
 use polars::prelude::{DataFrame, SchemaRef};
@@ -62,6 +64,33 @@ pub(super) struct Segment {
     /// Bytes of batches that a writer may be about to write: not a fault of a run being written.
     pub(super) unwritten_rows: u64,
     pub(super) source: Source,
+    /// Hash of all that is in it, where its own hashes vouch for it, and the journal does not.
+    pub(super) content: Option<u64>,
+}
+
+/// Takes the rows of a segment that is byte for byte another one of its table only once. Its own hashes do not tell its
+/// place: it lies under the name of one that is gone.
+pub(super) fn leave_copies_out(segments: &mut [Segment]) {
+    let mut first: BTreeMap<(String, u64), String> = BTreeMap::new();
+    for segment in segments.iter_mut().filter(|segment| segment.rows_read > 0) {
+        let Some(content) = segment.content else {
+            continue;
+        };
+        match first.entry((segment.table.clone(), content)) {
+            Entry::Vacant(entry) => drop(entry.insert(segment.name.clone())),
+            Entry::Occupied(of) => {
+                let fault = format!(
+                    "a copy of {}, byte for byte: the rows that were here are lost",
+                    of.get()
+                );
+                segment.state = SegmentState::Lost;
+                segment.verified = false;
+                (segment.rows_expected, segment.rows_read) = (None, 0);
+                segment.source = Source::Nothing;
+                segment.faults.push(fault);
+            }
+        }
+    }
 }
 
 impl Segment {
@@ -78,6 +107,7 @@ impl Segment {
             faults: vec![fault],
             unwritten_rows: 0,
             source: Source::Nothing,
+            content: None,
         }
     }
 

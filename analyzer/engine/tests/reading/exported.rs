@@ -336,3 +336,19 @@ fn sources_of_kernels_and_what_a_run_says_of_itself_come_along() {
         (20, bricks)
     );
 }
+
+/// Without the journal nothing but the name says which part of a table a file is.
+#[test]
+fn a_part_that_lies_under_two_names_counts_once() {
+    let export = exported(&sample(), 2, 2);
+    fs::remove_file(export.path("batches.jsonl")).unwrap();
+    let whole = all_rows(&export.open())["bricks"].len();
+    let [first, second] = ["bricks/000000.parquet", "bricks/000001.parquet"];
+    fs::copy(export.path(first), export.path(second)).unwrap();
+    let run = open_damaged(&export);
+    assert!(has_problem(
+        &run,
+        &["bricks/000001.parquet: a copy of bricks/000000.parquet, byte for byte"]
+    ));
+    assert_eq!(all_rows(&run)["bricks"].len(), whole - 4);
+}

@@ -57,6 +57,7 @@ impl Reader<'_> {
                     segment.faults.insert(0, UNLISTED.to_owned());
                 }
                 segment.rows_expected = segment.rows_expected.max(self.listed);
+                segment.content = Some(embedded_hashes::content(&chunks));
                 Ok(segment)
             }
             Own::Damaged => {
