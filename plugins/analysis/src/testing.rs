@@ -246,25 +246,48 @@ impl RunFixture {
     }
 }
 
-/// The cells of these columns, a line a row; null is `-`.
+/// The cells of these columns, a line a row, as `a | b | c`; null is `-`.
 ///
 /// # Panics
 /// The table lacks a column.
 pub fn lines(table: &Table, columns: &[&str]) -> Vec<String> {
-    let cell = |row, column: &&str| {
-        table
-            .column(column)
-            .expect("the table has the column")
-            .cell_text(row)
-            .unwrap_or_else(|| "-".to_owned())
+    lines_with(table, columns, None)
+}
+
+/// As [`lines`]; doubles have four digits behind the point.
+///
+/// # Panics
+/// As [`lines`].
+pub fn lines_rounded(table: &Table, columns: &[&str]) -> Vec<String> {
+    lines_with(table, columns, Some(|value| format!("{value:.4}")))
+}
+
+/// As [`lines`]; doubles have four significant digits.
+///
+/// # Panics
+/// As [`lines`].
+pub fn lines_significant(table: &Table, columns: &[&str]) -> Vec<String> {
+    let significant = |value: f64| {
+        let rounded: f64 = format!("{value:.3e}").parse().unwrap_or(f64::NAN);
+        rounded.to_string()
     };
-    (0..table.rows())
-        .map(|row| {
-            columns
-                .iter()
-                .map(|column| cell(row, column))
-                .collect::<Vec<_>>()
-                .join(" | ")
-        })
-        .collect()
+    lines_with(table, columns, Some(significant))
+}
+
+fn lines_with(table: &Table, columns: &[&str], double: Option<fn(f64) -> String>) -> Vec<String> {
+    let cell = |name: &&str, row: usize| {
+        let column = table.column(name).expect("the table has the column");
+        let Some(text) = column.cell_text(row) else {
+            return "-".to_owned();
+        };
+        match (double, table.f64(name)) {
+            (Some(double), Ok(values)) => double(values.value(row)),
+            _ => text,
+        }
+    };
+    let line = |row: usize| {
+        let cells: Vec<String> = columns.iter().map(|column| cell(column, row)).collect();
+        cells.join(" | ")
+    };
+    (0..table.rows()).map(line).collect()
 }

@@ -2,8 +2,9 @@
 
 use trueno_analysis::collectives::{Operation, Part};
 use trueno_analysis::hash::FastMap;
+use trueno_analysis::part_cells::required;
 use trueno_analysis::steps::Step;
-use trueno_plugin::{Error, Input, Result, Run, Table};
+use trueno_plugin::{Input, Result, Run, Table};
 
 use crate::inputs::{JOB, MISSING};
 use crate::rows::{Around, PartFacts, Rows};
@@ -98,10 +99,6 @@ pub fn emit(run: &mut Run, rows: &Rows) -> Result<()> {
             .u64("without_work", [around.without_work])
             .u64("cut", [around.cut]),
     )
-}
-
-fn required<T>(cell: Option<T>, column: &str) -> Result<T> {
-    cell.ok_or_else(|| Error::bad_input(format!("column `{column}` of a part is null")))
 }
 
 fn small(cell: Option<u64>) -> Option<u32> {

@@ -1,6 +1,7 @@
 //! Tables of parts.
 
-use trueno_plugin::{Error, Input, Result, Run, Table, TableBuilder};
+use trueno_analysis::part_cells::{count, required, text};
+use trueno_plugin::{Input, Result, Run, Table, TableBuilder};
 
 use crate::sums::{BrickSum, COUNTS, RATES, Sums, ValueKey, ValueSum};
 
@@ -109,18 +110,6 @@ fn value_partials(sums: &Sums) -> TableBuilder {
         .text("unit", rows().map(|row| row.0.unit.as_ref()))
         .text("source", rows().map(|row| &row.0.source))
         .f64("partial", rows().map(|row| row.1))
-}
-
-fn required<T>(cell: Option<T>, column: &str) -> Result<T> {
-    cell.ok_or_else(|| Error::bad_input(format!("column `{column}` of a part is null")))
-}
-
-fn count(table: &Table, column: &str, row: usize) -> Result<u64> {
-    required(table.u64(column)?.get(row), column)
-}
-
-fn text(table: &Table, column: &str, row: usize) -> Result<String> {
-    Ok(required(table.text(column)?.get(row), column)?.to_owned())
 }
 
 /// Reads all parts there are, and adds them up.

@@ -1,13 +1,10 @@
 //! Cells of parts, none of which may be missing.
 
-use trueno_plugin::{Error, Result, Table};
+use trueno_analysis::part_cells::{self, required};
+use trueno_plugin::{Result, Table};
 
 use crate::function::Function;
 use crate::sums::Tally;
-
-pub fn required<T>(cell: Option<T>, column: &str) -> Result<T> {
-    cell.ok_or_else(|| Error::bad_input(format!("column `{column}` of a part is null")))
-}
 
 /// Readers of columns that several tables have.
 pub struct Cells<'a>(pub &'a Table);
@@ -28,12 +25,11 @@ impl Cells<'_> {
     }
 
     pub fn text(&self, column: &str, row: usize) -> Result<String> {
-        let text = required(self.0.text(column)?.get(row), column)?;
-        Ok(text.to_owned())
+        part_cells::text(self.0, column, row)
     }
 
     pub fn count(&self, column: &str, row: usize) -> Result<u64> {
-        required(self.0.u64(column)?.get(row), column)
+        part_cells::count(self.0, column, row)
     }
 
     pub fn tally(&self, row: usize) -> Result<Tally> {

@@ -1,8 +1,9 @@
 //! Tables of parts.
 
+use trueno_analysis::part_cells::required;
 use trueno_plugin::{Input, Result, Run, Table};
 
-use crate::cells::{Cells, required};
+use crate::cells::Cells;
 use crate::function::Function;
 use crate::sums::{BrickKey, EventSum, FunctionSum, Line, Sums};
 use crate::waits;

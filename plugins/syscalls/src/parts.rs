@@ -1,7 +1,8 @@
 //! Tables of parts.
 
+use trueno_analysis::part_cells::{count, required, text};
 use trueno_analysis::value_counts::ValueCounts;
-use trueno_plugin::{Error, Input, Result, Run, Table, TableBuilder};
+use trueno_plugin::{Input, Result, Run, Table, TableBuilder};
 
 use crate::sums::{CallSum, ErrorKey, Sums, TimeSum, add_known};
 
@@ -129,18 +130,6 @@ fn transfer_sizes(sums: &Sums) -> TableBuilder {
         .text("name", rows().map(|row| row.1))
         .i64("bytes", rows().map(|row| row.2))
         .u64("calls", rows().map(|row| row.3))
-}
-
-fn required<T>(cell: Option<T>, column: &str) -> Result<T> {
-    cell.ok_or_else(|| Error::bad_input(format!("column `{column}` of a part is null")))
-}
-
-fn count(table: &Table, column: &str, row: usize) -> Result<u64> {
-    required(table.u64(column)?.get(row), column)
-}
-
-fn text(table: &Table, column: &str, row: usize) -> Result<String> {
-    Ok(required(table.text(column)?.get(row), column)?.to_owned())
 }
 
 fn add(sum: &mut u64, more: u64) {

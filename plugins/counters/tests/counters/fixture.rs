@@ -1,5 +1,6 @@
 //! Counts by hand.
 
+pub use trueno_analysis::testing::lines_rounded as lines;
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_counters::Counters;
@@ -80,22 +81,4 @@ impl Fixture {
         }
         inputs
     }
-}
-
-/// Rows of a table as `a | b | c`; null is `-`, doubles have four digits.
-pub fn lines(table: &Table, columns: &[&str]) -> Vec<String> {
-    let cell = |column: &str, row: usize| {
-        let text = table.column(column).unwrap().cell_text(row);
-        match (table.f64(column), text) {
-            (_, None) => "-".to_owned(),
-            (Ok(values), Some(_)) => format!("{:.4}", values.value(row)),
-            (Err(_), Some(text)) => text,
-        }
-    };
-    (0..table.rows())
-        .map(|row| {
-            let cells: Vec<String> = columns.iter().map(|column| cell(column, row)).collect();
-            cells.join(" | ")
-        })
-        .collect()
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+pub use trueno_analysis::testing::lines_significant as lines;
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_tiles::Tiles;
@@ -130,25 +131,4 @@ impl Fixture {
                 .f64("earlier", ceilings().map(|_| None::<f64>)),
         ]
     }
-}
-
-/// Rows of a table as `a | b | c`; null is `-`, doubles with four significant digits.
-pub fn lines(table: &Table, columns: &[&str]) -> Vec<String> {
-    let cell = |column: &str, row: usize| {
-        let text = table.column(column).unwrap().cell_text(row);
-        match (table.f64(column), text) {
-            (_, None) => "-".to_owned(),
-            (Ok(values), Some(_)) => {
-                let value: f64 = format!("{:.3e}", values.value(row)).parse().unwrap();
-                format!("{value}")
-            }
-            (Err(_), Some(text)) => text,
-        }
-    };
-    (0..table.rows())
-        .map(|row| {
-            let cells: Vec<String> = columns.iter().map(|column| cell(column, row)).collect();
-            cells.join(" | ")
-        })
-        .collect()
 }
