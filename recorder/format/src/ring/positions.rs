@@ -141,6 +141,12 @@ impl Cursor {
     /// half a ring before the next look. Second: whether the ring is half full.
     pub fn reserve<W: AtomicWord>(&mut self, positions: &Positions<W>, count: u64) -> (bool, bool) {
         let capacity = self.mask + 1;
+        // A signal that came between a look at the head and its publication has set the head back, behind what its
+        // handler recorded and the consumer has read since: without this there would never be room again.
+        let ahead = positions.tail().wrapping_sub(self.head);
+        if (1..=capacity).contains(&ahead) {
+            self.head = self.head.wrapping_add(ahead);
+        }
         // Others can write to the file that the tail lies in: what it then says leaves no room, and no panic.
         let used = self.head.wrapping_sub(positions.tail()).min(capacity);
         let free = capacity - used;

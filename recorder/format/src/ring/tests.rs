@@ -143,3 +143,29 @@ fn a_group_that_the_head_cuts_is_taken_as_it_is_and_the_tail_stays_behind_the_he
     let positions = &ring.header().positions;
     assert_eq!((positions.tail(), positions.head()), (2, 2));
 }
+
+/// A handler recorded while its thread was between a look at the head and its publication.
+#[test]
+fn a_head_that_was_set_back_finds_room_again() {
+    let positions: Positions = Positions::default();
+    let mut cursor = Cursor::new(&positions, 8);
+    assert_eq!(cursor.reserve(&positions, 1), (true, false));
+    let mut interrupted = cursor;
+    for _ in 0..3 {
+        cursor.advance();
+    }
+    cursor.publish(&positions);
+    positions.consume(3);
+    // The thread goes on with what it had seen.
+    interrupted.advance();
+    interrupted.publish(&positions);
+    interrupted.look_first();
+    assert!(positions.head() < positions.tail());
+    assert_eq!(interrupted.reserve(&positions, 8), (true, false));
+    assert_eq!(interrupted.advance(), 3, "behind all that was read");
+    interrupted.publish(&positions);
+    assert_eq!(positions.unread(), 1);
+    // A tail from nowhere leaves no room.
+    positions.consume(1 << 40);
+    assert!(!interrupted.reserve(&positions, 1).0);
+}
