@@ -87,7 +87,8 @@ impl Ring {
             return None;
         }
         let fits = Ring::bytes(usize::try_from(capacity).ok()?)? == bytes;
-        if !capacity.is_power_of_two() || !fits || unread > capacity {
+        // A signal at the wrong moment puts some records over others, see `RingReader`.
+        if !capacity.is_power_of_two() || !fits || unread > 2 * capacity {
             return None;
         }
         ring.capacity = capacity;
@@ -193,7 +194,8 @@ impl Ring {
     /// Records that were published and not read. Only when there is no consumer any more.
     pub fn unread_records(&self) -> impl Iterator<Item = Record> + '_ {
         let positions = &self.header().positions;
-        (positions.tail()..positions.head())
+        let first = positions.head().saturating_sub(self.capacity);
+        (positions.tail().max(first)..positions.head())
             .map(|at| self.record((at & (self.capacity - 1)) as usize))
     }
 }

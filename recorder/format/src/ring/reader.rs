@@ -77,11 +77,17 @@ impl RingReader {
     ) {
         let positions = &ring.header().positions;
         let mut at = positions.tail();
-        // A head out of reach was not written by the ring's producer: its file was written to, or cut.
-        let head = if head.wrapping_sub(at) <= ring.capacity() {
-            head
-        } else {
-            at
+        let capacity = ring.capacity();
+        let head = match head.wrapping_sub(at) {
+            unread if unread <= capacity => head,
+            // A signal that came between a look at the tail and a record let its handler have the room: as many records
+            // lie over the oldest ones, which are lost. Without this the head stayed out of reach for ever.
+            unread if unread <= 2 * capacity => {
+                at = head - capacity;
+                head
+            }
+            // It was not written by the ring's producer: its file was written to, or cut.
+            _ => at,
         };
         while at < head {
             let copied = ring.copy(at, head, &mut *self.copied);

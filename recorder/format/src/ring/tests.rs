@@ -169,3 +169,28 @@ fn a_head_that_was_set_back_finds_room_again() {
     positions.consume(1 << 40);
     assert!(!interrupted.reserve(&positions, 1).0);
 }
+
+/// A handler took the room that its thread had seen, and the thread wrote one more.
+#[test]
+fn records_over_others_cost_those_alone() {
+    let ring = ring(8);
+    let mut producer = Producer::new(ring.clone());
+    for first in 0..8 {
+        assert!(push(&mut producer, first, 1));
+    }
+    let positions = &ring.header().positions;
+    let mut interrupted = Cursor::new(positions, 8);
+    interrupted.advance();
+    interrupted.publish(positions);
+    assert_eq!(positions.unread(), 9);
+    // What lies there is the first record once more.
+    let mut seen = Vec::new();
+    let take = |_: &Origin, _: RowOrigin, records: &[Record]| {
+        seen.push(records[0].m[0]);
+        1
+    };
+    RingReader::new(0, ring.clone()).drain(|| true, take, |_| unreachable!());
+    assert_eq!(seen, [1, 2, 3, 4, 5, 6, 7, 0]);
+    assert_eq!(positions.unread(), 0);
+    assert!(interrupted.reserve(positions, 1).0);
+}
