@@ -7,7 +7,7 @@
 //!
 //! | table | row |
 //! | --- | --- |
-//! | `NVTX_EVENTS` | bricks, kind function, with their payloads as attributes; marks are annotations |
+//! | `NVTX_EVENTS` | bricks, kind function, with their payloads as attributes; marks are annotations; collectives, from payloads of NCCL |
 //! | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER`, `OSRT_API` | calls |
 //! | `_KERNEL`, `_MEMCPY`, `_MEMSET` | kernels, transfers; an `edges` row `launches` from the call |
 //! | `_SYNCHRONIZATION` | syncs; `joins` from the work that a host's wait for a stream or a device ended with |
@@ -26,8 +26,10 @@ mod enum_table;
 mod facts;
 mod host;
 mod metrics;
+mod nccl;
 mod operator_range;
 mod payload;
+mod payload_schema;
 pub mod processes;
 mod row;
 pub mod source;
@@ -42,6 +44,7 @@ use trueno_format::run_writer::RunWriter;
 use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
 use context::Context;
+use payload_schema::Schemas;
 use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
@@ -135,6 +138,7 @@ fn import_all(
         .sum();
     let mut context = Context::new(path, into, notes, progress, bytes, rows);
     context.read_names(source)?;
+    context.schemas = Schemas::read(source)?;
     let (origin_ns, damage) = tables::earliest(source, host.iter().chain(&device))?;
     context.origin_ns = origin_ns;
     context.damaged(damage);

@@ -6,6 +6,7 @@ use std::path::Path;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{EdgeRow, TableRow};
 
+use super::payload_schema::Schemas;
 use super::source::{Scan, Source, Value};
 use super::threads::Threads;
 use crate::cuda::call_kind::without_version;
@@ -30,6 +31,8 @@ pub struct Context<'a> {
     last_ns: Option<i64>,
     strings: HashMap<i64, String>,
     texts: HashMap<i64, Text>,
+    /// Layouts of payloads.
+    pub schemas: Schemas,
     pub threads: Threads,
     pub launches: Launches,
     streams: Streams,
@@ -63,6 +66,7 @@ impl<'a> Context<'a> {
             last_ns: None,
             strings: HashMap::new(),
             texts: HashMap::new(),
+            schemas: Schemas::default(),
             threads: Threads::default(),
             launches: Launches::default(),
             streams: Streams::default(),

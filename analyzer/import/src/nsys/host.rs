@@ -7,6 +7,7 @@ use trueno_format::schema::{AnnotationRow, BrickRow, CallRow};
 
 use super::context::Context;
 use super::enum_table::EnumTable;
+use super::nccl::{self, Nccl};
 use super::operator_range::OperatorRange;
 use super::payload;
 use super::row::Row;
@@ -37,6 +38,7 @@ pub fn read(
     let mut host = Host {
         types,
         ranges: Vec::new(),
+        nccl: Nccl::default(),
     };
     let damage = source.merged(&scans, &mut |number, values| {
         let record = Row {
@@ -57,6 +59,7 @@ struct Host {
     types: EnumTable,
     /// Open ranges by thread.
     ranges: Vec<OpenRanges>,
+    nccl: Nccl,
 }
 
 impl Host {
@@ -115,8 +118,8 @@ impl Host {
             }
             None => None,
         };
-        let name = operator.as_ref().map_or(&*text, |operator| operator.name);
-        let name = context.text(name);
+        let called = operator.as_ref().map_or(&*text, |operator| operator.name);
+        let name = context.text(called);
         let kind = match operator {
             Some(_) => "brick",
             None => "function",
@@ -140,7 +143,21 @@ impl Host {
         };
         context.reach(start_ns, dur_ns);
         context.add(&row)?;
-        payload::attributes(id, record, context)
+        let members = payload::members(record, context);
+        payload::attributes(id, &members, context)?;
+        let range = nccl::Range {
+            id,
+            name: called,
+            thread,
+            process: global.map(|global| context.threads.process(global)),
+            start_ns,
+            dur_ns,
+        };
+        let nccl = &mut self.nccl;
+        match nccl.collective(range, &members, context.into, context.notes) {
+            Some(row) => context.add(&row),
+            None => Ok(()),
+        }
     }
 
     fn mark(&mut self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {

@@ -20,6 +20,7 @@ mod column {
     pub const LAST_OF_NUMBERS: usize = 12;
     pub const JSON: usize = 13;
     pub const JSON_ID: usize = 14;
+    pub const BYTES: usize = 15;
 }
 
 /// The values of a row by their keys: of a structure the members, of a single value `payload`.
@@ -27,6 +28,9 @@ pub fn members(record: Row<'_>, context: &mut Context<'_>) -> Map<String, Json> 
     let mut found = Map::new();
     let single = number(record);
     found.extend(single.map(|value| (PAYLOAD.to_owned(), value)));
+    if let Some(data) = bytes(record) {
+        found.extend(context.schemas.members(data, context.notes));
+    }
     let Some(text) = json_text(record, context) else {
         return found;
     };
@@ -54,6 +58,15 @@ fn number(record: Row<'_>) -> Option<Json> {
         })
 }
 
+/// Bytes of a structure. A folder of Parquet does not tell bytes from a text that they could be.
+fn bytes(record: Row<'_>) -> Option<&[u8]> {
+    match record.values.get(column::BYTES)? {
+        Value::Blob(bytes) => Some(bytes),
+        Value::Text(text) => Some(text.as_bytes()),
+        _ => None,
+    }
+}
+
 fn json_text<'r>(record: Row<'r>, context: &mut Context<'_>) -> Option<Cow<'r, str>> {
     if let Some(Value::Text(text)) = record.values.get(column::JSON) {
         return Some(Cow::Borrowed(text));
@@ -62,10 +75,14 @@ fn json_text<'r>(record: Row<'r>, context: &mut Context<'_>) -> Option<Cow<'r, s
     context.string(id).map(|text| Cow::Owned(text.to_owned()))
 }
 
-/// Writes the values of a row as its attributes; lists and structures as JSON.
-pub fn attributes(span: u64, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
-    for (key, value) in members(record, context) {
-        if let Some(row) = attribute(span, &key, &value, context.into, context.notes) {
+/// Writes values of a row as its attributes; lists and structures as JSON.
+pub fn attributes(
+    span: u64,
+    members: &Map<String, Json>,
+    context: &mut Context<'_>,
+) -> Result<(), Error> {
+    for (key, value) in members {
+        if let Some(row) = attribute(span, key, value, context.into, context.notes) {
             context.add(&row)?;
         }
     }

@@ -15,8 +15,8 @@ pub enum Value<'a> {
     Real(f64),
     /// A text; what was not UTF-8 is replaced.
     Text(Cow<'a, str>),
-    /// Bytes, of which nothing here makes use.
-    Blob,
+    /// Bytes.
+    Blob(Cow<'a, [u8]>),
 }
 
 /// A selection of a table's columns: rows come in order of the first column, then downwards of the second,

@@ -87,7 +87,7 @@ pub const HOST: [Known; 4] = [
     },
 ];
 
-/// Value of an NVTX range or mark, in one of these; and what it has of several, as JSON.
+/// Value of an NVTX range or mark, in one of these; and what it has of several, as JSON or as bytes.
 const PAYLOAD: Columns = &[
     &["uint64Value"],
     &["int64Value"],
@@ -97,6 +97,7 @@ const PAYLOAD: Columns = &[
     &["floatValue"],
     &["jsonText"],
     &["jsonTextId"],
+    &["binaryData"],
 ];
 
 const API: &[Columns] = &[
@@ -214,8 +215,9 @@ pub const DEVICE: [Known; 7] = [
 ];
 
 /// Tables that say something about the others, or repeat them.
-const ABOUT: [&str; 8] = [
+const ABOUT: [&str; 9] = [
     "ENUM_",
+    "NVTX_PAYLOAD_",
     "META_DATA_",
     "EXPORT_",
     "TARGET_INFO_",

@@ -1,6 +1,7 @@
 mod damaged;
 mod device;
 mod fixture;
+mod nccl;
 mod payloads;
 mod shapes;
 

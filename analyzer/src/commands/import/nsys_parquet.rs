@@ -342,7 +342,7 @@ fn value(value: AnyValue<'_>) -> Value<'_> {
         other if other.is_integer() => other.extract().map_or(Value::Null, Value::Int),
         other => match other.get_str() {
             Some(text) => Value::Text(Cow::Owned(text.to_owned())),
-            None => Value::Blob,
+            None => Value::Blob(Cow::Borrowed(&[])),
         },
     }
 }
@@ -351,6 +351,6 @@ fn value(value: AnyValue<'_>) -> Value<'_> {
 fn text_or_blob(bytes: &[u8]) -> Value<'_> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Value::Text(Cow::Borrowed(text)),
-        Err(_) => Value::Blob,
+        Err(_) => Value::Blob(bytes.into()),
     }
 }

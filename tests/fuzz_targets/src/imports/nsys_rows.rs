@@ -1,7 +1,7 @@
 //! Tables of Nsight Systems from a text: a line `=TABLE COLUMN COLUMN …` begins one, each line behind it is a row.
 //!
-//! Cells stand between blanks: `-` is null, a whole number is one, a number with a point is a real one, `!` are bytes,
-//! all else is a text.
+//! Cells stand between blanks: `-` is null, a whole number is one, a number with a point is a real one, bytes are `!` and
+//! their digits in hexadecimal, all else is a text.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -52,10 +52,18 @@ impl Rows {
     }
 }
 
+/// Bytes of pairs of hexadecimal digits; of anything else its own.
+fn bytes(word: &str) -> Vec<u8> {
+    let pairs = word.as_bytes().chunks(2);
+    let digits = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+    let bytes: Option<Vec<u8>> = digits.collect();
+    bytes.unwrap_or_else(|| word.as_bytes().to_vec())
+}
+
 fn value(word: &str) -> Value<'static> {
     match word {
         "-" => Value::Null,
-        "!" => Value::Blob,
+        _ if word.starts_with('!') => Value::Blob(bytes(&word[1..]).into()),
         _ => match (word.parse(), word.parse()) {
             (Ok(whole), _) => Value::Int(whole),
             (_, Ok(real)) if word.contains('.') => Value::Real(real),
@@ -95,7 +103,7 @@ fn order(a: Option<&Value<'_>>, b: Option<&Value<'_>>) -> Ordering {
         Value::Null => 0,
         Value::Int(_) | Value::Real(_) => 1,
         Value::Text(_) => 2,
-        Value::Blob => 3,
+        Value::Blob(_) => 3,
     };
     match (a, b) {
         (Some(Value::Int(a)), Some(Value::Int(b))) => a.cmp(b),

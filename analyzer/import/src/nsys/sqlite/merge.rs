@@ -129,7 +129,7 @@ fn value<'r>(row: &'r Row<'_>, column: usize, cut_texts: &mut u64) -> Value<'r> 
             Value::Text(String::from_utf8_lossy(&text[..end.unwrap_or(MAX_TEXT)]))
         }
         Ok(ValueRef::Text(text)) => Value::Text(String::from_utf8_lossy(text)),
-        Ok(ValueRef::Blob(_)) => Value::Blob,
+        Ok(ValueRef::Blob(bytes)) => Value::Blob(bytes.into()),
         Ok(ValueRef::Null) | Err(_) => Value::Null,
     }
 }
