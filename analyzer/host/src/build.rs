@@ -81,6 +81,7 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
                 let ranks = by_rank::Ranks {
                     numbers: rows.ranks(),
                     open: &open,
+                    window: window.as_ref(),
                 };
                 by_rank::run_all(request, &steps, &ranks, None, databases, &mut sections);
             }
@@ -125,6 +126,7 @@ pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, B
     let ranks = by_rank::Ranks {
         numbers: known,
         open: &open,
+        window: asked.window.as_ref(),
     };
     let databases = Databases {
         subject: &mut asked.database,

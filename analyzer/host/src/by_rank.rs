@@ -1,8 +1,8 @@
 //! Plugins over the ranks of a job.
 //!
 //! One that can work rank by rank makes a part of each, with the rows of that rank alone in memory, and merges the
-//! parts; any other gets all rows at once, as long as they are not too many. Both ways give the same, so that a
-//! report does not depend on which was taken. As many ranks are worked on at once as there are cores, while they are
+//! parts; any other gets all rows at once, as long as they are not too many, of a window those of it. Both ways give
+//! the same, so that a report does not depend on which was taken. As many ranks are worked on at once as there are cores, while they are
 //! small, all plugins of a rank one after the other, so that a column that several of them read is read once.
 //!
 //! A plugin that makes no part of some rank loses that rank, not its section.
@@ -15,13 +15,16 @@ use std::thread;
 use trueno_engine::cores;
 use trueno_engine::query::Database;
 use trueno_engine::run::Run;
+use trueno_model::Window;
 
+use crate::excerpt::Excerpt;
 use crate::plan::{Step, seen_by_parts};
 use crate::plugin::{Outcome, Stage};
 use crate::rank_parts::{Part, Parts, failed, finish};
 use crate::request::Request;
 use crate::sections::Sections;
 use crate::side_by_side::{self, Databases, Watch};
+use crate::together::{Rows, Together, run_tables, too_many};
 
 /// Rows of ranks that are worked on at once: some 600 MB.
 const ROWS_AT_ONCE: u64 = 8_000_000;
@@ -32,6 +35,8 @@ pub(crate) struct Ranks<'a> {
     pub(crate) numbers: &'a [u32],
     /// Makes the database of one, with all that plugins read; the message says why it cannot.
     pub(crate) open: &'a (dyn Fn(u32) -> Result<Database, String> + Sync),
+    /// The part of the job to look at; `None`: all of it.
+    pub(crate) window: Option<&'a Window>,
 }
 
 /// Runs all steps; of `only` some ranks, just what the parts of these need, and says of which ranks parts are missing.
@@ -48,6 +53,7 @@ pub(crate) fn run_all(
     let mut made = Made::default();
     let mut left: Vec<usize> = (0..steps.len()).collect();
     let mut parts: BTreeMap<usize, Parts> = BTreeMap::new();
+    let mut excerpt: Option<Result<Excerpt, String>> = None;
     let seen = |step: usize| seen_by_parts(&plugins[steps[step].plugin].descriptor);
     while !left.is_empty() {
         let has_parts = |step: usize| {
@@ -112,21 +118,61 @@ pub(crate) fn run_all(
             .filter(|&other| other == step || (is_ready(other) && !parts.contains_key(&other)))
             .collect();
         left.retain(|step| !together.contains(step));
-        let some: Vec<Step> = together.iter().map(|&step| steps[step].clone()).collect();
-        let places = together;
-        let mut watch = Together { places, sections };
-        let databases = Databases {
-            subject: &mut *subject,
-            baseline,
+        let mut run = |places: Vec<usize>, rows: Rows<'_>, subject: &mut Database| {
+            let some: Vec<Step> = places.iter().map(|&step| steps[step].clone()).collect();
+            let sections = &mut *sections;
+            let mut watch = Together {
+                places,
+                rows,
+                sections,
+            };
+            let databases = Databases { subject, baseline };
+            side_by_side::run_all(
+                &some,
+                plugins,
+                Stage::Whole,
+                cores::count(),
+                databases,
+                &mut watch,
+            );
         };
-        side_by_side::run_all(
-            &some,
-            plugins,
-            Stage::Whole,
-            cores::count(),
-            databases,
-            &mut watch,
-        );
+        let Some(window) = ranks.window else {
+            run(together, Rows::All, subject);
+            continue;
+        };
+        let is_large = |step: &usize| too_many(request, &plugins[steps[*step].plugin]).is_some();
+        let (large, small): (Vec<usize>, Vec<usize>) = together.into_iter().partition(is_large);
+        run(small, Rows::All, subject);
+        if large.is_empty() {
+            continue;
+        }
+        // Read once, with what plugins that wait for these read.
+        let excerpt = excerpt.get_or_insert_with(|| {
+            let waiting = left.iter().copied().filter(|step| !has_parts(*step));
+            let all = large.iter().copied().chain(waiting);
+            let plugins = all.map(|step| &plugins[steps[step].plugin]);
+            let tables = plugins.flat_map(run_tables).collect();
+            Excerpt::read(&tables, ranks, window, request.over_ranks.most_rows)
+        });
+        match excerpt {
+            Ok(excerpt) => {
+                let names: Vec<String> = large
+                    .iter()
+                    .map(|step| format!("{}.", steps[*step].id))
+                    .collect();
+                let mut database = excerpt.over(subject);
+                run(large, Rows::Excerpt, &mut database);
+                let gave = database.table_names().filter(|table| {
+                    names
+                        .iter()
+                        .any(|plugin| table.starts_with(plugin.as_str()))
+                });
+                for table in gave {
+                    subject.register_from(table, &database);
+                }
+            }
+            Err(why) => run(large, Rows::None(why.as_str()), subject),
+        }
     }
     made
 }
@@ -144,29 +190,6 @@ pub struct Made {
     pub not_kept: Vec<u32>,
     /// Ranks whose parts nobody has made yet, and which the next round needs.
     pub missing: Vec<u32>,
-}
-
-/// Steps that get all rows at once.
-struct Together<'a, 'b> {
-    /// The step of each, in the plan.
-    places: Vec<usize>,
-    sections: &'a mut Sections<'b>,
-}
-
-impl Watch for Together<'_, '_> {
-    fn begin(&mut self, step: usize) -> Option<String> {
-        let place = self.places[step];
-        let options = self.sections.begin(place)?;
-        let Some(message) = self.sections.too_many(place) else {
-            return Some(options);
-        };
-        self.sections.skip(place, message);
-        None
-    }
-
-    fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database) {
-        self.sections.end(self.places[step], outcome, database);
-    }
 }
 
 /// Data that parts are made from.

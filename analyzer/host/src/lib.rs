@@ -7,6 +7,7 @@ mod by_rank;
 pub mod conformance;
 pub mod coverage;
 pub mod evidence;
+mod excerpt;
 mod kept_parts;
 pub mod name_tables;
 pub mod plan;
@@ -17,6 +18,7 @@ mod rows;
 pub mod scaffold;
 mod sections;
 mod side_by_side;
+mod together;
 pub mod window;
 
 pub use build::{BuildError, build, make_parts};

@@ -8,7 +8,7 @@ use trueno_engine::query::Database;
 use trueno_model::{Finding, Level, Problem, Section, SectionStatus};
 use trueno_plugin::{Column, Table};
 
-use crate::plan::{Blocked, Step, tables_of};
+use crate::plan::{Blocked, Step};
 use crate::plugin::{Outcome, Plugin, Taken};
 use crate::request::Request;
 use crate::side_by_side::Watch;
@@ -71,21 +71,9 @@ impl<'a> Sections<'a> {
         &self.plugins[self.steps[step].plugin]
     }
 
-    /// The reason why a plugin that gets all rows at once does not: there are too many.
-    pub(crate) fn too_many(&self, step: usize) -> Option<String> {
-        let inputs = self.plugin(step).descriptor.inputs.iter();
-        let read = inputs.filter(|input| !input.baseline).flat_map(tables_of);
-        let read: BTreeSet<String> = read.collect();
-        let tables = self.request.run.tables().into_iter();
-        let rows = tables.filter(|table| read.contains(&table.name));
-        let rows = rows.filter_map(|table| table.rows);
-        let rows = rows.fold(0, u64::saturating_add);
-        let most = self.request.over_ranks.most_rows;
-        (rows > most).then(|| {
-            format!(
-                "it reads {rows} rows of all ranks at once, and {most} at most are given (hint: --most-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
-            )
-        })
+    /// The report to make.
+    pub(crate) fn request(&self) -> &'a Request<'a> {
+        self.request
     }
 
     /// Takes the reason why a step that has begun does not run.

@@ -1,0 +1,73 @@
+//! Plugins that get the rows of all ranks at once.
+
+use std::collections::BTreeSet;
+
+use trueno_engine::query::Database;
+
+use crate::plan::tables_of;
+use crate::plugin::{Outcome, Plugin};
+use crate::request::Request;
+use crate::sections::Sections;
+use crate::side_by_side::Watch;
+
+/// Rows that steps get at once.
+pub(crate) enum Rows<'a> {
+    /// All, where they are not too many.
+    All,
+    /// Those of the window.
+    Excerpt,
+    /// None, for this reason.
+    None(&'a str),
+}
+
+/// Steps that get rows of all ranks at once.
+pub(crate) struct Together<'a, 'b> {
+    /// The step of each, in the plan.
+    pub(crate) places: Vec<usize>,
+    pub(crate) rows: Rows<'a>,
+    pub(crate) sections: &'a mut Sections<'b>,
+}
+
+/// Tables of the run that a plugin reads.
+pub(crate) fn run_tables(plugin: &Plugin) -> BTreeSet<String> {
+    let inputs = plugin.descriptor.inputs.iter();
+    let read = inputs.filter(|input| !input.baseline).flat_map(tables_of);
+    read.collect()
+}
+
+/// The reason why a plugin that gets all rows at once does not: there are too many.
+pub(crate) fn too_many(request: &Request<'_>, plugin: &Plugin) -> Option<String> {
+    let read = run_tables(plugin);
+    let tables = request.run.tables().into_iter();
+    let rows = tables.filter(|table| read.contains(&table.name));
+    let rows = rows.filter_map(|table| table.rows);
+    let rows = rows.fold(0, u64::saturating_add);
+    let most = request.over_ranks.most_rows;
+    (rows > most).then(|| {
+        format!(
+            "it reads {rows} rows of all ranks at once, and {most} at most are given (hint: --window iteration=N, or --from and \
+             --to, for a part of all ranks; --most-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
+        )
+    })
+}
+
+impl Watch for Together<'_, '_> {
+    fn begin(&mut self, step: usize) -> Option<String> {
+        let place = self.places[step];
+        let options = self.sections.begin(place)?;
+        let why_not = match self.rows {
+            Rows::All => too_many(self.sections.request(), self.sections.plugin(place)),
+            Rows::Excerpt => None,
+            Rows::None(why) => Some(why.to_owned()),
+        };
+        let Some(why_not) = why_not else {
+            return Some(options);
+        };
+        self.sections.skip(place, why_not);
+        None
+    }
+
+    fn end(&mut self, step: usize, outcome: Outcome, database: &mut Database) {
+        self.sections.end(self.places[step], outcome, database);
+    }
+}
