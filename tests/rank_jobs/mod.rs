@@ -100,6 +100,103 @@ fn the_late_rank_and_its_reason_are_named() {
     }
 }
 
+/// Of a window, those that get the rows of all ranks at once need no more than the rows of it.
+#[test]
+fn a_part_of_a_large_job_has_its_path_and_its_bottlenecks() {
+    let dir = Dir::new();
+    job(|step| step.compute += 2_000_000).run(Some(&dir.join("job")));
+    let of_all = ["critical_path", "causality", "bottleneck"];
+    let limit = ["--most-rows", "180"];
+    let whole = report(&dir, &limit);
+    for plugin in of_all {
+        let section = section(&whole, plugin);
+        assert_eq!(section["status"], "skipped", "{plugin}");
+        let why = section["message"].as_str().unwrap();
+        assert!(why.contains("--window iteration="), "{plugin}: {why}");
+    }
+    let window = ["--from", "14ms", "--to", "22ms"];
+    let rows_of_all = report(&dir, &window);
+    let few_rows = report(&dir, &[&window[..], &limit].concat());
+    for plugin in of_all {
+        assert_eq!(section(&few_rows, plugin)["status"], "ok", "{plugin}");
+        let [few, all] = [&few_rows, &rows_of_all].map(|report| section(report, plugin));
+        assert_eq!(few["tables"], all["tables"], "{plugin}");
+        // Those count rows around the window, of which there are fewer.
+        let findings = |of: &Value| -> Vec<Value> {
+            let counts = ["outside_window", "edge_out_of_window"];
+            let all = of["findings"].as_array().unwrap().iter();
+            let rest = all.filter(|finding| counts.iter().all(|code| finding["code"] != *code));
+            rest.cloned().collect()
+        };
+        assert_eq!(findings(few), findings(all), "{plugin}");
+    }
+    // Too many even so.
+    let none = report(&dir, &[&window[..], &["--most-rows", "20"]].concat());
+    let why = section(&none, "critical_path")["message"].as_str().unwrap();
+    assert!(why.contains("the window has"), "{why}");
+}
+
+/// Two recordings of a job, the second with a late rank and slower transfers.
+#[test]
+fn a_comparison_of_jobs_names_the_rank_that_holds_others_up() {
+    let dir = Dir::new();
+    job(|_| {}).run(Some(&dir.join("before")));
+    let mut late = job(|step| step.compute += 2_000_000);
+    late.transfer *= 2;
+    late.run(Some(&dir.join("after")));
+    let sides = [dir.join("before"), dir.join("after")];
+    let [before, after] = sides.each_ref().map(|path| path.to_str().unwrap());
+    let args = [
+        "compare",
+        before,
+        after,
+        "--format",
+        "json",
+        "--operators",
+        "never",
+    ];
+    let compared = dir.command_with_plugins(&args).exits(0).json();
+    let jobs = &compared["jobs"];
+    let ranks = jobs["ranks"].as_array().unwrap();
+    assert_eq!(ranks.len(), 4);
+    for (rank, row) in ranks.iter().enumerate() {
+        let caused_ns = row["run"]["caused_ns"].as_f64().unwrap();
+        // Three others waited some 2 ms for it in each step.
+        match rank {
+            2 => assert!((30e6..37e6).contains(&caused_ns), "{row:#}"),
+            _ => assert_eq!(caused_ns, 0.0, "{row:#}"),
+        }
+        // Before, its lateness was less than what clocks can tell: that is not nothing.
+        let before_ns = row["base"]["caused_ns"].as_f64();
+        assert_eq!(before_ns.is_none(), row["base"]["told"] == 0.0, "{row:#}");
+        assert!(before_ns.unwrap_or(0.0) < 1e6, "{row:#}");
+    }
+    assert!(ranks[2]["base"]["caused_ns"].is_null());
+    let collectives = jobs["collectives"].as_array().unwrap();
+    for row in collectives {
+        assert_eq!(row["operation"], "all_reduce");
+        let transfer = |side: &str| row[side]["transfer_ns"].as_f64().unwrap();
+        assert!((transfer("base") - 60_000.0).abs() < 10.0, "{row:#}");
+        assert!((transfer("run") - 120_000.0).abs() < 10.0, "{row:#}");
+        let bus = |side: &str| row[side]["bus_bytes_per_s"].as_f64().unwrap();
+        assert!((bus("base") / bus("run") - 2.0).abs() < 1e-3, "{row:#}");
+    }
+    assert!(!collectives.is_empty());
+    let page = dir
+        .command_with_plugins(&["compare", before, after])
+        .exits(0);
+    assert!(
+        page.stdout.contains("Ranks that others waited for"),
+        "{}",
+        page.stdout
+    );
+    // One rank is no job.
+    let rank = dir.join("before/rank=0");
+    let args = ["compare", rank.to_str().unwrap(), after, "--format", "json"];
+    let compared = dir.command_with_plugins(&args).exits(0).json();
+    assert!(compared["jobs"].is_null());
+}
+
 /// Nothing states which calls are one, and the recording of a rank begins later than the others.
 #[test]
 fn the_late_rank_of_old_traces_is_named() {

@@ -87,6 +87,15 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
         }),
     ];
     all.extend(devices::aspect(base, run));
+    if base
+        .iter()
+        .chain(run)
+        .any(|member| !member.facts.ranks.is_empty())
+    {
+        all.push(aspect_of("ranks", base, run, &|member| {
+            Some(member.facts.ranks.len().max(1).to_string())
+        }));
+    }
     // Values that both sides agree on are not worth a line each.
     let keys: BTreeSet<&String> = base
         .iter()

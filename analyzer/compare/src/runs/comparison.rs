@@ -7,6 +7,7 @@ use trueno_model::name_groups::NameGroups;
 
 use super::comparability::{Aspect, Standing, comparability};
 use super::counts::{CountRow, counts};
+use super::jobs::{self, Jobs};
 use super::operators::{self, Operators};
 use super::side::Member;
 use super::signatures::{self, SignatureRow};
@@ -33,6 +34,8 @@ pub struct Comparison {
     pub operators: Option<Operators>,
     /// Operators by name and shapes, the largest change first; null where a side has no shapes.
     pub signatures: Option<Vec<SignatureRow>>,
+    /// Ranks and their collectives; null where a run is no job of several ranks that met.
+    pub jobs: Option<Jobs>,
     /// Totals, one value a run.
     pub totals: Vec<TotalRow>,
     /// Parts of the critical path that got longer or shorter, most first.
@@ -169,6 +172,7 @@ pub fn compare(
         names,
         operators: operators(base, run, groups),
         signatures: signatures::compare(base, run),
+        jobs: jobs::compare(base, run),
         totals: totals::compare(base, run, options),
         path: paths(base, run),
         counts: counts(base, run),

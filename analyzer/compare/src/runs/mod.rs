@@ -8,6 +8,7 @@ mod comparability;
 mod comparison;
 mod counts;
 mod devices;
+pub mod jobs;
 pub mod operators;
 mod path;
 mod plugin_section;

@@ -13,7 +13,7 @@ use trueno_model::name_groups::NameGroups;
 use super::operators::OperatorTree;
 use super::samples::sampled;
 use super::totals::{self, Total};
-use super::{categories, path, signatures};
+use super::{categories, jobs, path, signatures};
 use trueno_statistics::{Name, Options, Sampled};
 
 /// One run of a side.
@@ -37,6 +37,8 @@ pub struct Member {
     pub path: Option<BTreeMap<(String, String), i64>>,
     /// Its operators by name and shapes; empty where no shapes are recorded.
     pub signatures: BTreeMap<signatures::Key, signatures::Sums>,
+    /// Its ranks and their collectives; `None`: it has no collective of several ranks.
+    pub job: Option<jobs::Job>,
     /// Its operators; `None`: they are not compared.
     pub operators: Option<OperatorTree>,
 }
@@ -104,6 +106,11 @@ pub fn read(
         warn(&words);
         BTreeMap::new()
     });
+    let job = registry.map_or(Ok(None), |registry| jobs::job(run, registry));
+    let job = job.unwrap_or_else(|why| {
+        warn(&format!("{shown}: collectives are not compared: {why}"));
+        None
+    });
     Ok(Member {
         shown: shown.to_owned(),
         spans: facts.intervals(),
@@ -119,6 +126,7 @@ pub fn read(
         totals,
         path,
         signatures,
+        job,
         operators: None,
     })
 }

@@ -3,6 +3,7 @@
 mod forest;
 mod grid;
 mod headline;
+mod job_sheets;
 mod json;
 mod operator_sheets;
 mod operator_tables;

@@ -47,6 +47,7 @@ fn comparison(names: Vec<Compared>) -> Comparison {
         }],
         names,
         signatures: None,
+        jobs: None,
         operators: None,
         totals: Vec::new(),
         path: Vec::new(),
