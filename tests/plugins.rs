@@ -228,6 +228,11 @@ fn a_folder_everyone_can_write_is_refused_unless_allowed() {
         .env("TRUENO_PLUGIN_PATH", &folder)
         .exits(0)
         .stderr_has("can be written by everyone");
+    let args = [&["plugins", "list"], &args[2..]].concat();
+    dir.command(&args)
+        .env("TRUENO_PLUGIN_PATH", &folder)
+        .exits(0)
+        .stderr_has("can be written by everyone");
 }
 
 #[test]

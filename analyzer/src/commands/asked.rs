@@ -136,13 +136,6 @@ fn say_refused(registry: &Registry, stderr: &Stderr) {
             stderr.warn(&format!("plugin not loaded: {why}"));
         }
     }
-    for place in registry.places.iter().filter(|place| place.refused) {
-        stderr.warn(&format!(
-            "{}: {}",
-            place.dir.display(),
-            place.why_not.as_deref().unwrap_or_default()
-        ));
-    }
 }
 
 /// Options of plugins, from all flags that set some.

@@ -72,7 +72,7 @@ pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Resul
     match &cli.command {
         Command::Report(args) => report::report(args, page, &runs, &stderr),
         Command::Plugins { command } => match command {
-            PluginsCommand::List(args) => plugins::list(args, cli.verbose, page),
+            PluginsCommand::List(args) => plugins::list(args, cli.verbose, page, &stderr),
             PluginsCommand::New(args) => new_plugin::new(args, page),
             PluginsCommand::Check(args) => check_plugin::check(args, page, &runs, &stderr),
         },

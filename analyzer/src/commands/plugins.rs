@@ -15,15 +15,20 @@ use trueno_model::{SectionStatus, exit};
 use trueno_render::style::{Meaning, Palette};
 
 use super::output::Output;
-use super::search::search;
+use super::search::{say_refused_places, search};
+use super::stderr::Stderr;
 use super::stdout::{on_terminal, page_width};
 use crate::cli::ListArgs;
 
 /// Lists all libraries with their status. None at all is exit code 2.
-pub fn list(args: &ListArgs, verbose: u8, palette: Palette) -> anyhow::Result<u8> {
+pub fn list(args: &ListArgs, verbose: u8, palette: Palette, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let search = search(&args.plugins);
     let registry = Registry::gather(&search)?;
+    // With -v they are among those that were searched.
+    if verbose == 0 {
+        say_refused_places(&registry, stderr);
+    }
     let tables = if verbose > 0 && !registry.plugins.is_empty() {
         tables(&registry)?
     } else {

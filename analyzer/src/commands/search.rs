@@ -31,7 +31,19 @@ pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Regis
             ));
         }
     }
+    say_refused_places(&registry, stderr);
     Ok(registry)
+}
+
+/// Names folders of plugins that nothing is loaded from.
+pub(super) fn say_refused_places(registry: &Registry, stderr: &Stderr) {
+    for place in registry.places.iter().filter(|place| place.refused) {
+        stderr.warn(&format!(
+            "{}: {}",
+            place.dir.display(),
+            place.why_not.as_deref().unwrap_or_default()
+        ));
+    }
 }
 
 /// The plugins that run in a process of their own, and the limits of these.

@@ -20,7 +20,7 @@ const RANK: &str = "Rank";
 const DEVICES: &str = "No. of devices";
 const PEER: &str = "Peer rank";
 const ROOT: &str = "Root";
-/// What elements are where only bytes are stated.
+/// Type of elements where only bytes are stated.
 const BYTE: &str = "byte";
 
 /// A range of NCCL on a thread.
