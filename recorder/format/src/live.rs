@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `<number>.ring` | a thread's ring: records published and not yet taken by the writer |
 //! | `<table>.rows` | rows that wait for their batch |
-//! | `counts` | rows lost without a ring of their own; files made, so that a deleted one is missed |
+//! | `counts` | rows lost without a ring of their own; files made, so that a deleted one is missed; tables that the writer reads from the kernel |
 //! | `log.jsonl` | names, clocks, and other rare things; locked while the writer lives |
 //!
 //! Rings, rows and counts are mapped and shared: a store is in the file at once, at the cost
@@ -38,6 +38,8 @@ pub struct LiveCounts {
     no_ring_later: LaterCounters,
     unwritten_later: LaterCounters,
     files: LiveFiles,
+    /// A bit for each table whose rows come from where the writer's death ends them.
+    unread: AtomicU64,
 }
 
 /// Files of the folder that were made and not removed again by the recorder: others may delete some.
@@ -102,6 +104,17 @@ impl LiveCounts {
     /// Files that are there; older recorders counted none.
     pub fn files(&self) -> &LiveFiles {
         &self.files
+    }
+
+    /// Says that rows of a table come from what is gone with the writer, as the kernel's buffers are: how many it had not
+    /// read when it died is not known.
+    pub fn add_unread(&self, table: usize) {
+        self.unread.fetch_or(1 << table, Ordering::Release);
+    }
+
+    /// True if nobody knows how many rows of a table a dead writer had not read yet.
+    pub fn has_unread(&self, table: usize) -> bool {
+        self.unread.load(Ordering::Acquire) >> table & 1 == 1
     }
 }
 

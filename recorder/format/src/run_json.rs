@@ -181,6 +181,9 @@ pub struct Recovery {
     /// The counts of dropped rows hold until the process ended; otherwise they are
     /// those of the last sealing.
     pub dropped_known: bool,
+    /// Tables whose number of lost rows is not known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub loss_not_known: Vec<String>,
 }
 
 /// Name and version of the format.

@@ -174,8 +174,21 @@ impl RunWriter {
         })
     }
 
+    /// Says that rows of these tables are read from what is gone with this process, as the kernel's buffers are: if it dies,
+    /// nobody knows how many it had not read yet.
+    pub fn reads_from_kernel(&mut self, tables: &[TableId]) {
+        if let Some(live) = &self.live {
+            tables
+                .iter()
+                .for_each(|table| live.counts().add_unread(*table as usize));
+        }
+    }
+
     /// Counts rows of a table that could not be kept.
     pub fn drop_rows(&mut self, table: TableId, rows: u64) {
+        if let Some(live) = &self.live {
+            live.counts().unwritten().add(table as usize, rows);
+        }
         let counted = &mut self.tables[table as usize].written.dropped;
         *counted = counted.saturating_add(rows);
         self.run.dropped = self.run.dropped.saturating_add(rows);
@@ -271,9 +284,12 @@ impl Live {
 
     fn rows(&self, table: usize, bytes: usize) -> io::Result<Mapping> {
         let memory = Mapping::create(&self.folder.join(rows_name(TABLES[table].name)), bytes)?;
-        // SAFETY: a page of zeros is a valid state of the counts, and it lives as long as self.
-        let counts: &LiveCounts = unsafe { self.counts.base().cast().as_ref() };
-        counts.files().add_rows(table);
+        self.counts().files().add_rows(table);
         Ok(memory)
+    }
+
+    fn counts(&self) -> &LiveCounts {
+        // SAFETY: a page of zeros is a valid state of the counts, and it lives as long as self.
+        unsafe { self.counts.base().cast().as_ref() }
     }
 }

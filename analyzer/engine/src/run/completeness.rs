@@ -108,7 +108,14 @@ pub(super) fn fill(
         });
         table.dropped = facts.dropped.map(|_| *dropped);
     }
-    for name in rest.iter().flat_map(|rest| &rest.lost_uncounted) {
+    let of_rest = rest
+        .iter()
+        .flat_map(|rest| rest.lost_uncounted.iter().copied());
+    let recovery = run.and_then(|run| run.recovery.as_ref());
+    let of_recovered = recovery
+        .iter()
+        .flat_map(|recovery| &recovery.loss_not_known);
+    for name in of_rest.chain(of_recovered.map(String::as_str)) {
         if let Some(table) = tables.get_mut(name) {
             (table.rows_lost, table.rows_expected) = (None, None);
         }

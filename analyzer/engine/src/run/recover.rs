@@ -193,6 +193,12 @@ fn describe(manifest: &RunJson, gathered: &Gathered, before: &Run, stage: &Stage
     run.recovery = Some(trueno_format::run_json::Recovery {
         rows_from_live: rest.flat_map(|rest| &rest.segments).map(|s| s.rows).sum(),
         dropped_known: facts.dropped.is_some(),
+        loss_not_known: facts
+            .tables
+            .iter()
+            .filter(|table| table.rows_lost.is_none())
+            .map(|table| table.name.clone())
+            .collect(),
     });
     run
 }

@@ -254,12 +254,27 @@ impl LiveFolder {
                 self.has_rows = (0..TABLES.len())
                     .filter(|table| counts.files().has_rows(*table))
                     .collect();
+                self.unread((0..TABLES.len()).filter(|table| counts.has_unread(*table)));
             }
             Ok(_) if self.rings.is_empty() => {}
             Ok(_) => self.problem(path, "cut short; rows that it counted are not told"),
             // The process died before it had made them.
             Err(error) if error.kind() == ErrorKind::NotFound && self.rings.is_empty() => {}
             Err(error) => self.problem(path, &format!("cannot be read: {error}")),
+        }
+    }
+
+    /// The writer read rows of these tables from the kernel: what was there when it died is gone.
+    fn unread(&mut self, tables: impl Iterator<Item = usize>) {
+        let before = self.lost_rows.len();
+        self.lost_rows.extend(tables);
+        if self.lost_rows.len() > before {
+            let names = self.lost_rows.iter().map(|table| TABLES[*table].name);
+            let names: Vec<&str> = names.collect();
+            self.problems.push(format!(
+                "the recorder died before it had read all that the kernel had for it: how many rows of {} are lost is not known",
+                names.join(", ")
+            ));
         }
     }
 }

@@ -109,7 +109,7 @@ declare::tables! {
         dur_ns: i64, Measured, "how long it lasted";
         correlation: Option<u64>, Key, "links a call to its work";
         status: Option<i64>, Measured, "what it returned";
-        kind: Option<Text>, Identity, "syscall: a call of the operating system; null: a function of a library";
+        kind: Option<Text>, Identity, "syscall: a call of the operating system; on_cpu: no call, but a stretch in which a thread of a sampled program ran; null: a function of a library";
         target: Option<Text>, Identity, "file that it was about: a path as the program gave it, of a descriptor the path or kind of what is open";
         bytes: Option<u64>, Measured, "bytes moved, or of memory mapped";
         errno: Option<Text>, Measured, "name of the error, such as ENOENT; null: none";

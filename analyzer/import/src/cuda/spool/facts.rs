@@ -42,6 +42,7 @@ pub fn run_json(from: &Spool, here: bool) -> RunJson {
         recovery: from.end.is_none().then_some(Recovery {
             rows_from_live: 0,
             dropped_known: false,
+            ..Recovery::default()
         }),
         ..RunJson::default()
     }
