@@ -84,6 +84,8 @@ struct Findings {
     calls: Verdict,
     /// Functions of any program that ran.
     samples: Verdict,
+    /// Threads that end waits, beside samples.
+    wakers: Verdict,
     /// Calls of BLAS and LAPACK of any program.
     libs: Verdict,
     /// Allocations of any program.
@@ -146,6 +148,9 @@ fn look(args: &Args) -> Findings {
                 .map(|error| error.to_string())
         })
         .or_else(|| trueno_interposed::problem(args.program.as_deref()?));
+    let sampling = trueno_sampler::check();
+    let no_samples = sampling.as_ref().err().map(ToString::to_string);
+    let no_wakers = sampling.unwrap_or_else(|_| no_samples.clone());
     let no_inject = inject.as_ref().err().cloned();
     let taken = environment.first().cloned();
     let no_ranges = no_inject.or(taken);
@@ -161,7 +166,8 @@ fn look(args: &Args) -> Findings {
     Findings {
         spans: Verdict::new(None),
         calls: Verdict::new(trueno_tracer::check().err().map(|error| error.to_string())),
-        samples: Verdict::new(trueno_sampler::check().err().map(|error| error.to_string())),
+        samples: Verdict::new(no_samples),
+        wakers: Verdict::new(no_wakers),
         libs: Verdict::new(no_interposing.clone()),
         allocations: Verdict::new(no_interposing),
         gpu_counters: Verdict::new(driver.problem.clone().or_else(no_ncu).or_else(restricted)),
@@ -224,6 +230,7 @@ fn in_words(findings: &Findings) -> String {
         "functions of any program that ran (samples)",
         &findings.samples,
     );
+    line("threads that end waits, beside samples", &findings.wakers);
     line(
         "linear algebra of any program (BLAS, LAPACK)",
         &findings.libs,

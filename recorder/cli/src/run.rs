@@ -15,6 +15,7 @@ use trueno_cupti::library::CANDIDATES_VARIABLE;
 use trueno_format::run_directory::check_removable;
 use trueno_format::run_json::RUN_JSON;
 use trueno_import::cuda::spool::{Summary, collect};
+use trueno_sampler::{DEFAULT_STACK_BYTES, MAX_STACK_BYTES, Sampling};
 use trueno_tracer::Calls;
 
 use crate::{Failure, calls, interposed, libraries, samples, say, signals};
@@ -67,6 +68,15 @@ pub struct Args {
         conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
     )]
     sample: Option<u32>,
+    /// KiB that are copied of the end of each stack at a sample: callers beyond are not known. More cost the program time.
+    #[arg(
+        long,
+        value_name = "KIB",
+        requires = "sample",
+        default_value_t = DEFAULT_STACK_BYTES >> 10,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STACK_BYTES >> 10))
+    )]
+    stack_kib: u32,
     /// Record calls of BLAS and LAPACK instead of CUDA, as kernels with FLOPs and bytes from their sizes: of any program
     /// that finds them in shared libraries, its threads and processes.
     #[arg(
@@ -128,16 +138,20 @@ const INJECTIONS: [&str; 2] = ["CUDA_INJECTION64_PATH", "NVTX_INJECTION64_PATH"]
 /// Gives the exit code.
 pub fn run(args: &Args) -> Result<u8, Failure> {
     let output = output(args);
-    if let (Some(calls), Some(hz)) = (&args.calls, args.sample) {
-        return calls_and_samples(args, calls, hz, &output);
+    let sampling = args.sample.map(|hz| Sampling {
+        hz,
+        stack_bytes: args.stack_kib << 10,
+    });
+    if let (Some(calls), Some(sampling)) = (&args.calls, sampling) {
+        return calls_and_samples(args, calls, sampling, &output);
     }
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
         return calls::run(&args.command, calls, &output, args.strict);
     }
-    if let Some(hz) = args.sample {
+    if let Some(sampling) = sampling {
         make_way(args, &output)?;
-        return samples::run(&args.command, hz, &output, args.strict);
+        return samples::run(&args.command, sampling, &output, args.strict);
     }
     if args.libs || args.alloc.is_some() {
         make_way(args, &output)?;
@@ -188,7 +202,12 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
 
 /// Samples a tracer and what it traces: two runs, as each has a clock and threads of its own, and joining them is not the
 /// recorder's work.
-fn calls_and_samples(args: &Args, calls: &Calls, hz: u32, output: &Path) -> Result<u8, Failure> {
+fn calls_and_samples(
+    args: &Args,
+    calls: &Calls,
+    sampling: Sampling,
+    output: &Path,
+) -> Result<u8, Failure> {
     make_way(args, output)?;
     let mut beside = output.file_stem().unwrap_or_default().to_owned();
     beside.push(".samples.run");
@@ -200,7 +219,7 @@ fn calls_and_samples(args: &Args, calls: &Calls, hz: u32, output: &Path) -> Resu
     command.extend(args.strict.then(|| "--strict".into()));
     command.extend(["-o".into(), output.into(), "--".into()]);
     command.extend(args.command.iter().cloned());
-    let code = samples::run(&command, hz, &beside, args.strict)?;
+    let code = samples::run(&command, sampling, &beside, args.strict)?;
     if output.exists() && beside.exists() {
         say(&format!(
             "as one run: trueno-analyze import {} --into {} -o both.run",

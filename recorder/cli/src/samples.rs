@@ -5,27 +5,32 @@ use std::path::Path;
 use std::process::Command;
 
 use trueno_format::run_writer::RunWriter;
-use trueno_sampler::{Counts, Error, sample};
+use trueno_sampler::{Counts, Error, Sampling, sample};
 
 use crate::head::{head, not_begun, remove_empty};
 use crate::{Failure, say, signals};
 
 /// Runs a program and samples it. Gives the exit code.
-pub fn run(command: &[OsString], hz: u32, output: &Path, strict: bool) -> Result<u8, Failure> {
+pub fn run(
+    command: &[OsString],
+    sampling: Sampling,
+    output: &Path,
+    strict: bool,
+) -> Result<u8, Failure> {
     let (program, rest) = command
         .split_first()
         .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
     signals::prepare();
     let create = |process: i32| {
         let mut head = head(command, process);
-        let value = format!("cpu-clock, {hz} in a second of CPU time");
+        let value = format!("cpu-clock, {} in a second of CPU time", sampling.hz);
         head.values.insert("samples".to_owned(), value);
         RunWriter::create_surviving(output, head).map_err(Error::Run)
     };
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
     let mut started = Command::new(program);
     started.args(rest);
-    let sampled = match sample(started, hz, create, &mut watch) {
+    let sampled = match sample(started, sampling, create, &mut watch) {
         Ok(sampled) => sampled,
         Err(Error::NotStarted { program, error }) => {
             remove_empty(output);
@@ -43,8 +48,18 @@ pub fn run(command: &[OsString], hz: u32, output: &Path, strict: bool) -> Result
              (hint: /proc/sys/kernel/perf_event_paranoid of 1 or less allows it)",
         );
     }
-    let is_whole =
-        sampled.failure.is_none() && sampled.counts.lost + sampled.counts.lost_switches == 0;
+    if let Some(reason) = &sampled.no_wakers {
+        say(&format!(
+            "which thread ended a wait is not recorded: {reason}"
+        ));
+    }
+    let Counts {
+        lost,
+        lost_switches,
+        lost_wakings,
+        ..
+    } = sampled.counts;
+    let is_whole = sampled.failure.is_none() && lost + lost_switches + lost_wakings == 0;
     if let Some(failure) = sampled.failure {
         say(&format!(
             "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
@@ -69,16 +84,23 @@ fn tell(counts: &Counts, output: &Path) {
         unnamed,
         waits,
         lost_switches,
+        wakers,
+        lost_wakings,
         ..
     } = counts;
     say(&format!(
         "recorded {samples} samples and {waits} waits of {threads} threads in {processes} processes -> {}",
         output.display()
     ));
+    if *wakers > 0 {
+        say(&format!(
+            "{wakers} waits were ended by another of these threads (edges `wakes` and `joins`)"
+        ));
+    }
     let percent = |count: &u64| 100.0 * *count as f64 / (*samples).max(1) as f64;
     if *cut > 0 {
         say(&format!(
-            "the outermost callers of {cut} samples ({:.1} %) are not known",
+            "the outermost callers of {cut} samples ({:.1} %) are not known (hint: deep stacks: --stack-kib=60)",
             percent(cut)
         ));
     }
@@ -96,6 +118,11 @@ fn tell(counts: &Counts, output: &Path) {
     if *lost_switches > 0 {
         say(&format!(
             "warning: the kernel had no room for {lost_switches} switches of a processor: waits around them are not known"
+        ));
+    }
+    if *lost_wakings > 0 {
+        say(&format!(
+            "warning: the kernel had no room for {lost_wakings} wakings: who ended some waits is not known"
         ));
     }
     if *throttled > 0 {

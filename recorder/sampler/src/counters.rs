@@ -6,9 +6,10 @@ use std::os::fd::{AsRawFd, RawFd};
 
 use libc::pid_t;
 
-use crate::Error;
 use crate::event::{Event, Timed, parse};
 use crate::opening::{Occasion, Opened, is_forbidden, open};
+use crate::waking;
+use crate::{Error, Sampling};
 
 /// Samples of a process, of its threads and of all that it begins.
 pub(crate) struct Counters {
@@ -16,23 +17,31 @@ pub(crate) struct Counters {
     opened: Vec<(Occasion, Opened)>,
     /// False where only the program's own code may be sampled, and not the kernel's for it.
     pub sees_kernel: bool,
+    /// Reason why it is not told who ends waits.
+    pub no_wakers: Option<String>,
     /// Told, and perhaps after others that are still to be told.
     waiting: BTreeMap<(u64, u64), Event>,
     told: u64,
     /// Beginning of the round before: nothing older will come.
     settled_ns: u64,
     last_ns: u64,
+    /// Memory of stacks that nobody needs any more.
+    free: Vec<Vec<u8>>,
 }
+
+/// Stacks whose memory is kept for others.
+const MAX_FREE: usize = 1024;
 
 impl Counters {
     /// Begins to count when the process runs another program.
-    pub fn open(process: pid_t, hz: u32) -> Result<Self, Error> {
+    pub fn open(process: pid_t, sampling: Sampling) -> Result<Self, Error> {
+        let Sampling { hz, stack_bytes } = sampling;
         let with_kernel = || -> io::Result<Vec<(Occasion, Opened)>> {
             let mut all = Vec::new();
             for occasion in [Occasion::Runs(hz), Occasion::Switches] {
-                all.push((occasion, open(process, occasion, true)?));
+                all.push((occasion, open(process, occasion, true, stack_bytes)?));
             }
-            if let Ok(leaves) = open(process, Occasion::Leaves, true) {
+            if let Ok(leaves) = open(process, Occasion::Leaves, true, stack_bytes) {
                 all.insert(0, (Occasion::Leaves, leaves));
             }
             Ok(all)
@@ -41,18 +50,32 @@ impl Counters {
             Ok(opened) => (opened, true),
             Err(error) if is_forbidden(&error) => {
                 let occasion = Occasion::RunsAndSwitches(hz);
-                (vec![(occasion, open(process, occasion, false)?)], false)
+                (
+                    vec![(occasion, open(process, occasion, false, stack_bytes)?)],
+                    false,
+                )
             }
             Err(error) => return Err(error.into()),
         };
+        let mut opened = opened;
+        let no_wakers = wakes(process).map(|wakes| opened.push(wakes)).err();
         Ok(Self {
             opened,
             sees_kernel,
+            no_wakers,
             waiting: BTreeMap::new(),
             told: 0,
             settled_ns: 0,
             last_ns: 0,
+            free: Vec::new(),
         })
+    }
+
+    /// Takes the memory of a stack back.
+    pub fn take_back(&mut self, stack: Vec<u8>) {
+        if self.free.len() < MAX_FREE {
+            self.free.push(stack);
+        }
     }
 
     /// True where it is known in which call and function a thread waited.
@@ -88,18 +111,18 @@ impl Counters {
         for (occasion, opened) in &mut self.opened {
             for sampler in &mut opened.samplers {
                 while let Some(record) = sampler.next_record() {
-                    let Some(Timed { time_ns, event }) = parse(&record, &opened.config) else {
+                    let read = parse(&record, *occasion, &opened.config, &mut self.free);
+                    let Some(Timed { time_ns, event }) = read else {
                         continue;
                     };
-                    let event = match event {
-                        Event::Other => continue,
-                        event => match (*occasion, event) {
-                            (Occasion::Leaves, Event::Sample(raw)) => Event::Leaves(raw),
-                            // Those waits have no stack.
-                            (Occasion::Leaves, _) => continue,
-                            (Occasion::Switches, Event::Lost(count)) => Event::LostSwitches(count),
-                            (_, event) => event,
-                        },
+                    let event = match (*occasion, event) {
+                        (_, Event::Other) => continue,
+                        // Without it a wait has no stack.
+                        (Occasion::Leaves, event @ Event::Leaves(_)) => event,
+                        (Occasion::Leaves, _) => continue,
+                        (Occasion::Switches, Event::Lost(count)) => Event::LostSwitches(count),
+                        (Occasion::Wakes(_), Event::Lost(count)) => Event::LostWakings(count),
+                        (_, event) => event,
                     };
                     self.last_ns = time_ns.unwrap_or(self.last_ns);
                     self.waiting.insert((self.last_ns, self.told), event);
@@ -120,9 +143,18 @@ impl Counters {
     }
 }
 
-/// Finds out if a process can be sampled, with this one.
-pub(crate) fn check(hz: u32) -> Result<(), Error> {
-    Counters::open(0, hz).map(drop)
+/// Events of wakings. The reason, where there are none, is a sentence's end.
+fn wakes(process: pid_t) -> Result<(Occasion, Opened), String> {
+    let occasion = Occasion::Wakes(waking::find()?);
+    let opened = open(process, occasion, true, 0);
+    opened.map(|opened| (occasion, opened)).map_err(|error| {
+        format!("{error} (hint: as root, or /proc/sys/kernel/perf_event_paranoid of -1)")
+    })
+}
+
+/// Finds out if a process can be sampled, with this one; gives the reason why it would not be told who ends waits.
+pub(crate) fn check() -> Result<Option<String>, Error> {
+    Counters::open(0, Sampling::default()).map(|counters| counters.no_wakers)
 }
 
 /// The clock that samples have their times from.

@@ -5,17 +5,21 @@ use std::os::unix::ffi::OsStringExt;
 
 use perf_event::data::parse::{ParseConfig, Parser};
 use perf_event::data::{
-    Comm, Exit, Fork, Lost, LostSamples, Mmap, Mmap2, RecordMetadata, Sample as Data,
-    SwitchCpuWide, Throttle, Visitor,
+    Comm, Exit, Fork, Lost, LostSamples, Mmap, Mmap2, RecordMetadata, SwitchCpuWide, Throttle,
+    Visitor,
 };
 
+use crate::opening::Occasion;
+use crate::raw_sample::{Pieces, with_stack};
 use crate::registers::Registers;
+use crate::waking::Waking;
 
 /// Kind, flags and length of a record.
 const HEADER_BYTES: usize = 8;
 /// Bit of a record's flags: the new name of a thread comes from an exec.
 const COMM_EXEC: u16 = 1 << 13;
-/// Kinds of records that tell of a switch: of one thread, and of one and the other, which has two numbers more.
+/// Kinds of records: a sample, and those that tell of a switch: of one thread, and of one and the other, which has two numbers more.
+const SAMPLE: u32 = 9;
 const SWITCH: u32 = 14;
 const SWITCH_CPU_WIDE: u32 = 15;
 const OTHER_THREAD: [u8; 8] = [0; 8];
@@ -24,9 +28,6 @@ const SWITCH_OUT: u16 = 1 << 13;
 const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 /// Protection bit of mappings that can be run.
 const PROT_EXEC: u32 = 4;
-/// Values from here on in chains are no addresses: they tell what follows.
-const MAX_CONTEXT: u64 = -4095_i64 as u64;
-const KERNEL_CONTEXT: u64 = -128_i64 as u64;
 
 /// A thread and its process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,6 +66,8 @@ pub(crate) enum Event {
     Sample(Box<Raw>),
     /// Place of a thread that gives its processor up next.
     Leaves(Box<Raw>),
+    /// A thread makes another one ready to run.
+    Wakes(Waking),
     /// A thread runs no more: it waits, or (true) could run if a processor were free.
     Off(ThreadOf, bool),
     /// A thread runs.
@@ -81,6 +84,8 @@ pub(crate) enum Event {
     Lost(u64),
     /// Switches that found no room.
     LostSwitches(u64),
+    /// Wakings that found no room.
+    LostWakings(u64),
     /// The kernel paused sampling, as it takes too much of the machine.
     Throttled,
     Other,
@@ -92,11 +97,16 @@ pub(crate) struct Timed {
     pub event: Event,
 }
 
-/// Reads a record.
+/// Reads a record of events of that occasion. Its stack gets the memory of one that is free.
 pub(crate) fn parse(
     record: &perf_event::Record<'_>,
+    occasion: Occasion,
     config: &ParseConfig<perf_event::data::endian::Native>,
+    free: &mut Vec<Vec<u8>>,
 ) -> Option<Timed> {
+    if record.ty() == SAMPLE {
+        return sample(Pieces::new(record.data()), occasion, free);
+    }
     // The parser fails at a record with nothing of its own, as a switch of one thread is: it is read as one of two.
     let (kind, added) = match record.ty() {
         SWITCH => (SWITCH_CPU_WIDE, &OTHER_THREAD[..]),
@@ -112,6 +122,27 @@ pub(crate) fn parse(
     Parser::new(bytes.as_slice(), config.clone())
         .parse_record(Reader)
         .ok()
+}
+
+fn sample(from: Pieces<'_>, occasion: Occasion, free: &mut Vec<Vec<u8>>) -> Option<Timed> {
+    let (time_ns, event) = match occasion {
+        Occasion::Wakes(tracepoint) => {
+            let (time_ns, waking) = tracepoint.read(from)?;
+            (time_ns, Event::Wakes(waking))
+        }
+        Occasion::Leaves => {
+            let (time_ns, raw) = with_stack(from, free.pop().unwrap_or_default())?;
+            (time_ns, Event::Leaves(Box::new(raw)))
+        }
+        _ => {
+            let (time_ns, raw) = with_stack(from, free.pop().unwrap_or_default())?;
+            (time_ns, Event::Sample(Box::new(raw)))
+        }
+    };
+    Some(Timed {
+        time_ns: Some(time_ns),
+        event,
+    })
 }
 
 struct Reader;
@@ -200,51 +231,11 @@ impl<'a> Visitor<'a> for Reader {
     fn visit_unthrottle(self, _: Throttle, metadata: RecordMetadata) -> Timed {
         timed(&metadata, Event::Other)
     }
-
-    fn visit_sample(self, record: Data<'a>, metadata: RecordMetadata) -> Timed {
-        let (Some(process), Some(thread)) = (record.pid(), record.tid()) else {
-            return timed(&metadata, Event::Other);
-        };
-        let raw = Raw {
-            of: ThreadOf { process, thread },
-            cpu: record.cpu(),
-            period: record.period().unwrap_or_default(),
-            kernel: kernel_part(record.callchain().unwrap_or_default()),
-            registers: record.regs_user().and_then(|r| Registers::new(&r.regs)),
-            stack: record.stack_user().unwrap_or_default().to_vec(),
-        };
-        Timed {
-            time_ns: record.time(),
-            event: Event::Sample(Box::new(raw)),
-        }
-    }
 }
 
 fn timed(metadata: &RecordMetadata, event: Event) -> Timed {
     Timed {
         time_ns: metadata.sample_id().time(),
         event,
-    }
-}
-
-/// The addresses of a chain that lie in the kernel.
-fn kernel_part(chain: &[u64]) -> Vec<u64> {
-    let begin = chain.iter().position(|address| *address == KERNEL_CONTEXT);
-    let rest = begin.map_or(&[][..], |at| &chain[at + 1..]);
-    let addresses = rest.iter().take_while(|address| **address < MAX_CONTEXT);
-    addresses.copied().collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_kernels_part_of_a_chain_ends_where_the_programs_begins() {
-        let user = -512_i64 as u64;
-        let chain = [KERNEL_CONTEXT, 7, 8, user, 9];
-        assert_eq!(kernel_part(&chain), [7, 8]);
-        assert!(kernel_part(&[user, 9]).is_empty());
-        assert!(kernel_part(&[]).is_empty());
     }
 }

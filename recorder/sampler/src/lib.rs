@@ -13,11 +13,13 @@ mod modules;
 mod opening;
 mod place;
 mod program;
+mod raw_sample;
 mod registers;
 mod rows;
 mod sample;
 mod symbols;
 mod waits;
+mod waking;
 
 use std::ffi::OsString;
 use std::io;
@@ -28,6 +30,28 @@ pub use sample::{Sampled, sample};
 /// Samples in a second of CPU time, where nobody asks for another number. It is prime, so that it does not keep step
 /// with what a program does at regular times.
 pub const DEFAULT_HZ: u32 = 997;
+/// The most that is copied of a stack, where nobody asks for another number: each byte costs the program time.
+pub const DEFAULT_STACK_BYTES: u32 = 16 << 10;
+/// The most that can be copied of a stack.
+pub const MAX_STACK_BYTES: u32 = opening::MAX_STACK_BYTES;
+
+/// Number and size of samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sampling {
+    /// Samples in a second of CPU time of each thread.
+    pub hz: u32,
+    /// The most that is copied of a stack: callers beyond are not known.
+    pub stack_bytes: u32,
+}
+
+impl Default for Sampling {
+    fn default() -> Self {
+        Self {
+            hz: DEFAULT_HZ,
+            stack_bytes: DEFAULT_STACK_BYTES,
+        }
+    }
+}
 
 /// Reason why a program was not sampled, or not to its end.
 #[derive(Debug, thiserror::Error)]
@@ -57,10 +81,10 @@ pub enum Error {
     Run(#[from] trueno_format::Error),
 }
 
-/// Finds out if programs can be sampled here.
+/// Finds out if programs can be sampled here. Gives the reason why it would not be recorded who ends their waits.
 ///
 /// # Errors
 /// [`Error::Forbidden`]: they cannot.
-pub fn check() -> Result<(), Error> {
-    counters::check(DEFAULT_HZ)
+pub fn check() -> Result<Option<String>, Error> {
+    counters::check()
 }

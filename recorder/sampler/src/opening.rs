@@ -5,27 +5,38 @@ use std::io;
 use libc::pid_t;
 use perf_event::data::endian::Native;
 use perf_event::data::parse::ParseConfig;
-use perf_event::events::Software;
+use perf_event::events::{Software, Tracepoint};
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
 use crate::Error;
-use crate::registers;
+use crate::{registers, waking};
 
-/// Room for the samples of a processor and what is copied of each stack, in bytes: the most that is allowed. Users
-/// without privileges get about half a MiB. A record is at most 64 KiB long; callers beyond the copy are not known.
-const ROOMS_BYTES: [(usize, u32); 6] = [
-    (4 << 20, 60 << 10),
+/// Rooms for the samples of a processor, in bytes, and the most that is copied of a stack where there is no more: the
+/// first that is allowed is taken. Users without privileges get about half a MiB.
+const ROOMS_BYTES: [(usize, u32); 7] = [
+    (16 << 20, MAX_STACK_BYTES),
+    (4 << 20, MAX_STACK_BYTES),
     (2 << 20, 32 << 10),
     (1 << 20, 32 << 10),
     (512 << 10, 16 << 10),
     (256 << 10, 8 << 10),
     (128 << 10, 4 << 10),
 ];
+/// A record is at most 64 KiB long.
+pub(crate) const MAX_STACK_BYTES: u32 = 60 << 10;
+/// Stacks from here on need the first of these rooms.
+const LARGE_STACK_BYTES: u32 = 32 << 10;
+/// Processors up to which each may have it: the memory is locked.
+const MAX_LARGE: usize = 8;
+
 /// As it, of threads that give their processor up: there may be many thousands in a second.
 const WAITING_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 16 << 10), (1 << 20, 8 << 10)];
 
 /// Room for switches, which are short.
 const SWITCHES_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 0), (1 << 20, 0)];
+
+/// Room for wakings, which are short too.
+const WAKES_ROOMS_BYTES: [(usize, u32); 2] = [(1 << 20, 0), (256 << 10, 0)];
 
 /// An occasion at which the kernel takes a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +49,15 @@ pub(crate) enum Occasion {
     Leaves,
     /// Never: these events tell of switches.
     Switches,
+    /// Each time that one thread makes another one ready to run.
+    Wakes(waking::Tracepoint),
+}
+
+impl Occasion {
+    /// Samples are taken with a stack.
+    fn has_stack(self) -> bool {
+        !matches!(self, Self::Switches | Self::Wakes(_))
+    }
 }
 
 /// Events of one occasion, one for each processor.
@@ -46,21 +66,35 @@ pub(crate) struct Opened {
     pub config: ParseConfig<Native>,
 }
 
-/// Opens the events of a process, which begin when it runs another program.
-pub(crate) fn open(process: pid_t, occasion: Occasion, with_kernel: bool) -> io::Result<Opened> {
+/// Opens the events of a process, which begin when it runs another program. Of stacks at most so much is copied; callers
+/// beyond are not known.
+pub(crate) fn open(
+    process: pid_t,
+    occasion: Occasion,
+    with_kernel: bool,
+    stack_bytes: u32,
+) -> io::Result<Opened> {
     let mut samplers = Vec::new();
     let mut config = None;
+    let processors = processors()?;
     let rooms_bytes = match occasion {
-        Occasion::Runs(_) | Occasion::RunsAndSwitches(_) => &ROOMS_BYTES[..],
+        Occasion::Runs(_) | Occasion::RunsAndSwitches(_) => {
+            let is_large = stack_bytes > LARGE_STACK_BYTES && processors.len() <= MAX_LARGE;
+            &ROOMS_BYTES[usize::from(!is_large)..]
+        }
         Occasion::Switches => &SWITCHES_ROOMS_BYTES[..],
         Occasion::Leaves => &WAITING_ROOMS_BYTES[..],
+        Occasion::Wakes(_) => &WAKES_ROOMS_BYTES[..],
     };
-    'processors: for processor in processors()? {
+    'processors: for processor in processors {
         let mut builder = builder(process, processor, occasion, with_kernel);
         let mut opened = Err(io::ErrorKind::OutOfMemory.into());
-        for (room_bytes, stack_bytes) in rooms_bytes {
-            builder.wakeup_watermark(room_bytes / 4);
-            builder.sample_stack_user(*stack_bytes);
+        for (room_bytes, most_bytes) in rooms_bytes {
+            // Each time that the reader runs it takes a processor from the program.
+            builder.wakeup_watermark(room_bytes / 2);
+            if occasion.has_stack() {
+                builder.sample_stack_user(stack_bytes.min(*most_bytes));
+            }
             let counter = match builder.build() {
                 Ok(counter) => counter,
                 // A processor that is switched off.
@@ -85,23 +119,29 @@ fn builder(
     occasion: Occasion,
     with_kernel: bool,
 ) -> Builder<'static> {
-    let (event, period) = match occasion {
+    let (mut builder, period) = match occasion {
         Occasion::Runs(hz) | Occasion::RunsAndSwitches(hz) => {
-            (Software::CPU_CLOCK, u64::from(1_000_000_000 / hz))
+            let period_ns = u64::from(1_000_000_000 / hz);
+            (Builder::new(Software::CPU_CLOCK), period_ns)
         }
-        Occasion::Leaves => (Software::CONTEXT_SWITCHES, 1),
-        Occasion::Switches => (Software::DUMMY, 1),
+        Occasion::Leaves => (Builder::new(Software::CONTEXT_SWITCHES), 1),
+        Occasion::Switches => (Builder::new(Software::DUMMY), 1),
+        Occasion::Wakes(of) => (Builder::new(Tracepoint::with_id(of.id)), 1),
     };
     let tells_threads = matches!(occasion, Occasion::Runs(_) | Occasion::RunsAndSwitches(_));
     let tells_switches = matches!(occasion, Occasion::RunsAndSwitches(_) | Occasion::Switches);
     let mut fields = SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU;
-    if occasion != Occasion::Switches {
+    // As `raw_sample` and `waking` read them.
+    if occasion.has_stack() {
         fields |= SampleFlag::PERIOD
             | SampleFlag::REGS_USER
             | SampleFlag::STACK_USER
             | SampleFlag::CALLCHAIN;
+        builder.sample_regs_user(registers::MASK);
     }
-    let mut builder = Builder::new(event);
+    if matches!(occasion, Occasion::Wakes(_)) {
+        fields |= SampleFlag::RAW;
+    }
     builder
         .observe_pid(process)
         .one_cpu(processor)
@@ -113,7 +153,6 @@ fn builder(
         .sample_period(period)
         .sample(fields)
         .sample_id_all(true)
-        .sample_regs_user(registers::MASK)
         .mmap(tells_threads)
         .mmap2(tells_threads)
         .comm(tells_threads)

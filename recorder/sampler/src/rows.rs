@@ -6,7 +6,7 @@ use std::sync::RwLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use trueno_format::run_writer::{RunWriter, Text};
-use trueno_format::schema::{CounterRow, SampleRow, SyncRow, TableId, ThreadRow};
+use trueno_format::schema::{CallRow, CounterRow, EdgeRow, SampleRow, SyncRow, TableId, ThreadRow};
 use trueno_format::stacks::{Frame, Stacks};
 
 use crate::Error;
@@ -16,7 +16,7 @@ use crate::modules::Modules;
 use crate::place::{Place, Stack};
 use crate::sample::read;
 use crate::symbols::{Named, Symbols, system_call};
-use crate::waits::{CpuTime, Wait};
+use crate::waits::{Cause, CpuTime, Stretch, Wait};
 
 /// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,6 +39,10 @@ pub struct Counts {
     pub waits: u64,
     /// Switches that the kernel had no room for: what threads did around them is not known.
     pub lost_switches: u64,
+    /// Waits of which it is known which thread ended them.
+    pub wakers: u64,
+    /// Wakings that the kernel had no room for: who ended some waits is not known.
+    pub lost_wakings: u64,
 }
 
 /// A sample, ready to be written.
@@ -63,6 +67,10 @@ struct Words {
     kernel: Text,
     off_cpu: Text,
     runnable: Text,
+    on_cpu: Text,
+    running: Text,
+    wakes: Text,
+    joins: Text,
     cpu_time: Text,
     ns: Text,
     measured: Text,
@@ -76,6 +84,10 @@ impl Words {
             kernel: text("[kernel]"),
             off_cpu: text("off_cpu"),
             runnable: text("runnable"),
+            on_cpu: text("on_cpu"),
+            running: text("running"),
+            wakes: text("wakes"),
+            joins: text("joins"),
             cpu_time: text("cpu_time"),
             ns: text("ns"),
             measured: text("measured"),
@@ -212,7 +224,7 @@ impl Rows {
         }
         self.counts.waits += 1;
         let row = SyncRow {
-            id: self.counts.waits,
+            id: wait.id,
             kind: match wait.is_runnable {
                 true => self.words.runnable,
                 false => self.words.off_cpu,
@@ -225,6 +237,49 @@ impl Rows {
             ..SyncRow::default()
         };
         Ok(self.run.add(&row)?)
+    }
+
+    /// Writes a stretch in which a thread ran.
+    pub fn stretch(&mut self, stretch: &Stretch) -> Result<(), Error> {
+        let row = CallRow {
+            id: stretch.id,
+            name: self.words.running,
+            thread: self.know(stretch.of, stretch.start_ns).number,
+            start_ns: self.time(stretch.start_ns),
+            dur_ns: stretch.end_ns.saturating_sub(stretch.start_ns) as i64,
+            kind: Some(self.words.on_cpu),
+            ..CallRow::default()
+        };
+        Ok(self.run.add(&row)?)
+    }
+
+    /// Writes who ended a wait.
+    pub fn cause(&mut self, cause: &Cause) -> Result<(), Error> {
+        self.counts.wakers += 1;
+        let row = EdgeRow {
+            from: cause.from,
+            to: cause.to,
+            kind: match cause.by_end {
+                true => self.words.joins,
+                false => self.words.wakes,
+            },
+        };
+        Ok(self.run.add(&row)?)
+    }
+
+    /// Counts samples that found no room: at once, as this process may be killed.
+    pub fn lost(&mut self, samples: u64) {
+        self.counts.lost += samples;
+        self.run.drop_rows(TableId::Samples, samples);
+    }
+
+    /// Counts switches that found no room.
+    pub fn lost_switches(&mut self, switches: u64) {
+        let before = self.counts.lost_switches.div_ceil(2);
+        self.counts.lost_switches += switches;
+        // A wait lies between two.
+        let waits = self.counts.lost_switches.div_ceil(2) - before;
+        self.run.drop_rows(TableId::Syncs, waits);
     }
 
     /// Writes how long a thread ran.
@@ -330,15 +385,16 @@ impl Rows {
             self.thread_row(thread)?;
         }
         let Counts {
-            lost,
-            lost_switches,
             throttled,
+            lost_wakings,
             ..
         } = self.counts;
-        self.run.drop_rows(TableId::Samples, lost);
-        // A wait lies between two.
-        self.run
-            .drop_rows(TableId::Syncs, lost_switches.div_ceil(2));
+        if lost_wakings > 0 {
+            let text = format!(
+                "the kernel had no room for {lost_wakings} wakings: who ended some waits is not known"
+            );
+            self.run.run().problems.push(text);
+        }
         if throttled > 0 {
             let text = format!("the kernel paused sampling {throttled} times, as it took too long");
             self.run.run().problems.push(text);
@@ -368,7 +424,7 @@ mod tests {
         let run = RunWriter::create(&path, RunJson::default()).unwrap();
         let mut rows = Rows::new(run);
         rows.begin(5);
-        rows.counts.lost = 7;
+        rows.lost(7);
         rows.finish(20).unwrap();
         let run = trueno_testing::run_json(&path);
         assert_eq!((run.dropped, run.tables["samples"].dropped), (7, 7));

@@ -8,19 +8,19 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
 
-use trueno_format::run_writer::RunWriter;
+use trueno_format::run_writer::{RunWriter, TableId};
 
-use crate::Error;
 use crate::address_space::AddressSpaces;
 use crate::counters::{Counters, now_ns};
 use crate::event::{Event, ThreadOf};
 use crate::modules::Modules;
 use crate::program;
 use crate::rows::{Counts, Rows, Sampled as Sample};
-use crate::waits::{CpuTime, Wait, Waits};
+use crate::waits::{Known, Waits};
+use crate::{Error, Sampling};
 
 /// Between two looks, unless there is much to read before.
-const ROUND_MS: i32 = 50;
+const ROUND_MS: i32 = 100;
 /// Messages that may wait to be written: the names of a big program take seconds to be read. Beyond, the kernel's room fills up.
 const MAX_WAITING: usize = 1 << 16;
 
@@ -39,6 +39,8 @@ pub struct Sampled {
     pub failure: Option<Error>,
     /// False where only the program's own code was sampled, and not the kernel's for it.
     pub sees_kernel: bool,
+    /// Reason why it was not recorded who ended waits.
+    pub no_wakers: Option<String>,
 }
 
 /// Told from the thread that reads to the one that writes.
@@ -48,30 +50,29 @@ enum Told {
     ThreadNamed(ThreadOf, u64, OsString),
     ThreadEnded(ThreadOf),
     Sample(Sample),
-    Wait(Wait),
-    Ran(CpuTime),
+    Known(Known),
     Lost(u64),
     LostSwitches(u64),
+    LostWakings(u64),
     Throttled,
     End(u64),
 }
 
-/// Runs a program and writes samples of it, `hz` in a second of CPU time of each thread, to the run that `create` makes
-/// for its process number. `watch` is told that number. Ends with the program: what its children still do then is not
+/// Runs a program and writes samples of it to the run that `create` makes for its process number. `watch` is told that number. Ends with the program: what its children still do then is not
 /// sampled.
 ///
 /// # Errors
 /// The program did not begin. What fails later is in [`Sampled::failure`]: the program goes on.
 pub fn sample(
     command: Command,
-    hz: u32,
+    sampling: Sampling,
     create: impl FnOnce(i32) -> Result<RunWriter, Error>,
     watch: &mut dyn FnMut(i32),
 ) -> Result<Sampled, Error> {
     let program = command.get_program().to_owned();
     let waiting = program::prepare(command)?;
     let process = waiting.process;
-    let counters = Counters::open(process, hz);
+    let counters = Counters::open(process, sampling);
     let opened = counters.and_then(|counters| Ok((counters, create(process)?)));
     let (counters, mut run) = match opened {
         Ok(opened) => opened,
@@ -81,11 +82,25 @@ pub fn sample(
         }
     };
     let (sees_kernel, sees_waits) = (counters.sees_kernel, counters.sees_waits());
+    let no_wakers = counters.no_wakers.clone();
+    run.reads_from_kernel(&[
+        TableId::Samples,
+        TableId::Syncs,
+        TableId::Calls,
+        TableId::Edges,
+        TableId::Counters,
+        TableId::Threads,
+    ]);
     if !sees_kernel {
         run.run().problems.push(NO_KERNEL.to_owned());
     } else if !sees_waits {
         run.run().problems.push(NO_WAITS.to_owned());
     }
+    let wakers = match &no_wakers {
+        Some(reason) => format!("not recorded: {reason}"),
+        None => "sched:sched_waking".to_owned(),
+    };
+    run.run().values.insert("wakers".to_owned(), wakers);
     let (ended, ends) = io::pipe().map_err(Error::Sample)?;
     let collector = Collector::start(counters, process, run, (ended, ends));
     watch(process);
@@ -107,6 +122,7 @@ pub fn sample(
         counts,
         failure,
         sees_kernel,
+        no_wakers,
     })
 }
 
@@ -127,6 +143,7 @@ impl Collector {
     ) -> Self {
         let modules = Arc::new(RwLock::new(Modules::default()));
         let (to, told) = sync_channel(MAX_WAITING);
+        let sees_wakers = counters.no_wakers.is_none();
         let reader = Reader {
             spaces: AddressSpaces::new(Arc::clone(&modules)),
             waits: Waits::default(),
@@ -137,7 +154,7 @@ impl Collector {
         };
         Self {
             reader: thread::spawn(move || reader.read(&ended)),
-            writer: thread::spawn(move || write(run, &told, &modules)),
+            writer: thread::spawn(move || write(run, &told, &modules, sees_wakers)),
             ends,
         }
     }
@@ -174,10 +191,8 @@ impl Reader {
                 }
             }
             if is_end {
-                let (waits, times) = self.waits.end(at_ns);
-                let rest = waits.into_iter().map(Told::Wait);
-                for told in rest.chain(times.into_iter().map(Told::Ran)) {
-                    let _ = self.to.send(told);
+                for known in self.waits.end(at_ns) {
+                    let _ = self.to.send(Told::Known(known));
                 }
                 let _ = self.to.send(Told::End(at_ns));
                 return;
@@ -189,13 +204,15 @@ impl Reader {
         match event {
             Event::Sample(raw) => {
                 self.waits.seen_running(raw.of);
-                vec![Told::Sample(Sample {
+                let sample = Sample {
                     time_ns,
                     of: raw.of,
                     cpu: raw.cpu,
                     period: raw.period,
                     stack: self.spaces.stack(&raw),
-                })]
+                };
+                self.counters.take_back(raw.stack);
+                vec![Told::Sample(sample)]
             }
             Event::Leaves(raw) => {
                 self.waits.leaves(raw);
@@ -203,16 +220,18 @@ impl Reader {
             }
             Event::Off(of, is_runnable) => {
                 let left = self.waits.left(of).filter(|_| !is_runnable);
-                let stack = left.map(|raw| self.spaces.stack(&raw));
-                self.waits.off(of, time_ns, is_runnable, stack);
+                let stack = left.map(|raw| {
+                    let stack = self.spaces.stack(&raw);
+                    self.counters.take_back(raw.stack);
+                    stack
+                });
+                told(self.waits.off(of, time_ns, is_runnable, stack))
+            }
+            Event::On(of) => told(self.waits.on(of, time_ns)),
+            Event::Wakes(waking) => {
+                self.waits.woken(&waking, time_ns);
                 Vec::new()
             }
-            Event::On(of) => self
-                .waits
-                .on(of, time_ns)
-                .map(Told::Wait)
-                .into_iter()
-                .collect(),
             Event::Mapped(process, mapped) => {
                 self.spaces.map(process, &mapped);
                 Vec::new()
@@ -239,8 +258,9 @@ impl Reader {
                 if of.process == of.thread {
                     self.spaces.end(of.process);
                 }
-                let ran = self.waits.ends(of, time_ns).map(Told::Ran);
-                ran.into_iter().chain([Told::ThreadEnded(of)]).collect()
+                let mut all = told(self.waits.ends(of, time_ns));
+                all.push(Told::ThreadEnded(of));
+                all
             }
             Event::Lost(count) => {
                 self.waits.lost();
@@ -250,16 +270,23 @@ impl Reader {
                 self.waits.lost();
                 vec![Told::LostSwitches(count)]
             }
+            // Waits are known without.
+            Event::LostWakings(count) => vec![Told::LostWakings(count)],
             Event::Throttled => vec![Told::Throttled],
             Event::Other => Vec::new(),
         }
     }
 }
 
+fn told(known: Vec<Known>) -> Vec<Told> {
+    known.into_iter().map(Told::Known).collect()
+}
+
 fn write(
     run: RunWriter,
     told: &Receiver<Told>,
     modules: &RwLock<Modules>,
+    sees_wakers: bool,
 ) -> Result<Counts, Error> {
     // Names are looked up when nobody else wants the processor.
     // SAFETY: takes numbers: of this thread alone.
@@ -273,10 +300,15 @@ fn write(
             Told::ThreadNamed(of, at_ns, name) => rows.name(of, at_ns, &name),
             Told::ThreadEnded(of) => rows.thread_ends(of)?,
             Told::Sample(sample) => rows.sample(&sample, modules)?,
-            Told::Wait(wait) => rows.wait(&wait, modules)?,
-            Told::Ran(time) => rows.cpu_time(&time)?,
-            Told::Lost(count) => rows.counts.lost += count,
-            Told::LostSwitches(count) => rows.counts.lost_switches += count,
+            Told::Known(Known::Wait(wait)) => rows.wait(&wait, modules)?,
+            Told::Known(Known::Ran(stretch)) if sees_wakers => rows.stretch(&stretch)?,
+            // Nothing leads to them.
+            Told::Known(Known::Ran(_)) => {}
+            Told::Known(Known::Caused(cause)) => rows.cause(&cause)?,
+            Told::Known(Known::Time(time)) => rows.cpu_time(&time)?,
+            Told::Lost(count) => rows.lost(count),
+            Told::LostSwitches(count) => rows.lost_switches(count),
+            Told::LostWakings(count) => rows.counts.lost_wakings += count,
             Told::Throttled => rows.counts.throttled += 1,
             Told::End(at_ns) => end_ns = at_ns,
         }

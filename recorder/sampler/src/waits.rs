@@ -1,13 +1,15 @@
-//! Stretches in which threads did not run, and the time that they ran, from what the kernel tells of its switches.
+//! Stretches in which threads ran and in which they did not, from what the kernel tells of its switches and wakings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::event::{Raw, ThreadOf};
 use crate::place::Stack;
+use crate::waking::Waking;
 
 /// A stretch in which a thread did not run.
 #[derive(Debug)]
 pub(crate) struct Wait {
+    pub id: u64,
     pub of: ThreadOf,
     pub start_ns: u64,
     pub end_ns: u64,
@@ -15,6 +17,26 @@ pub(crate) struct Wait {
     pub is_runnable: bool,
     /// Not known of what could have run, and where the kernel does not tell.
     pub stack: Option<Stack>,
+}
+
+/// A stretch in which a thread ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stretch {
+    pub id: u64,
+    pub of: ThreadOf,
+    pub start_ns: u64,
+    pub end_ns: u64,
+}
+
+/// The end of a wait by another thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cause {
+    /// Stretch of the thread that woke it.
+    pub from: u64,
+    /// The wait.
+    pub to: u64,
+    /// It was that thread's end: its last stretch was over.
+    pub by_end: bool,
 }
 
 /// Time that a thread ran, when it has ended.
@@ -25,17 +47,46 @@ pub(crate) struct CpuTime {
     pub cpu_ns: u64,
 }
 
+/// One thing that is known now.
+#[derive(Debug)]
+pub(crate) enum Known {
+    Wait(Wait),
+    Ran(Stretch),
+    Caused(Cause),
+    Time(CpuTime),
+}
+
 enum State {
     Running {
+        id: u64,
         since_ns: u64,
+        /// Waits that it has ended, and that are known.
+        ended: Vec<u64>,
     },
     Off {
+        id: u64,
         since_ns: u64,
         is_runnable: bool,
         stack: Option<Stack>,
+        woken: Option<Woken>,
     },
     /// A switch was lost.
     Unknown,
+}
+
+/// End of a wait: from then on the thread could run.
+#[derive(Clone, Copy)]
+struct Woken {
+    at_ns: u64,
+    by: Option<By>,
+}
+
+/// Thread that ended a wait, and its stretch.
+#[derive(Clone, Copy)]
+struct By {
+    thread: u32,
+    stretch: u64,
+    by_end: bool,
 }
 
 struct Thread {
@@ -48,19 +99,55 @@ struct Thread {
 }
 
 /// Threads by their number.
-#[derive(Default)]
-pub(crate) struct Waits(BTreeMap<u32, Thread>);
+pub(crate) struct Waits {
+    threads: BTreeMap<u32, Thread>,
+    /// Last stretches of processes that have ended: their end wakes who waits for it.
+    ended: HashMap<u32, u64>,
+    next_id: u64,
+    /// Stretches from this one on are told when they end: before it switches were lost.
+    first_told: u64,
+}
+
+impl Default for Waits {
+    fn default() -> Self {
+        Self {
+            threads: BTreeMap::new(),
+            ended: HashMap::new(),
+            next_id: 1,
+            first_told: 1,
+        }
+    }
+}
 
 impl Waits {
+    fn id(&mut self) -> u64 {
+        self.next_id += 1;
+        self.next_id - 1
+    }
+
+    fn running(&mut self, at_ns: u64) -> State {
+        State::Running {
+            id: self.id(),
+            since_ns: at_ns,
+            ended: Vec::new(),
+        }
+    }
+
+    fn off_since(&mut self, at_ns: u64, is_runnable: bool, stack: Option<Stack>) -> State {
+        State::Off {
+            id: self.id(),
+            since_ns: at_ns,
+            is_runnable,
+            stack,
+            woken: None,
+        }
+    }
+
     /// A thread is there from now on: it runs, or could.
     pub fn begins(&mut self, of: ThreadOf, at_ns: u64, runs: bool) {
         let state = match runs {
-            true => State::Running { since_ns: at_ns },
-            false => State::Off {
-                since_ns: at_ns,
-                is_runnable: true,
-                stack: None,
-            },
+            true => self.running(at_ns),
+            false => self.off_since(at_ns, true, None),
         };
         let thread = Thread {
             of,
@@ -68,50 +155,101 @@ impl Waits {
             cpu_ns: Some(0),
             leaving: None,
         };
-        self.0.insert(of.thread, thread);
+        self.ended.remove(&of.thread);
+        self.threads.insert(of.thread, thread);
     }
 
     /// Takes the place of a thread that gives its processor up next.
     pub fn leaves(&mut self, raw: Box<Raw>) {
-        if let Some(thread) = self.0.get_mut(&raw.of.thread) {
+        if let Some(thread) = self.threads.get_mut(&raw.of.thread) {
             thread.leaving = Some(raw);
         }
     }
 
     /// Takes where it was, of a thread that has given its processor up.
     pub fn left(&mut self, of: ThreadOf) -> Option<Box<Raw>> {
-        self.0.get_mut(&of.thread)?.leaving.take()
+        self.threads.get_mut(&of.thread)?.leaving.take()
     }
 
     /// A thread runs no more.
-    pub fn off(&mut self, of: ThreadOf, at_ns: u64, is_runnable: bool, stack: Option<Stack>) {
-        let Some(thread) = self.0.get_mut(&of.thread) else {
-            return;
+    pub fn off(
+        &mut self,
+        of: ThreadOf,
+        at_ns: u64,
+        is_runnable: bool,
+        stack: Option<Stack>,
+    ) -> Vec<Known> {
+        if !self.threads.contains_key(&of.thread) {
+            return Vec::new();
+        }
+        let state = self.off_since(at_ns, is_runnable, stack);
+        self.threads
+            .get_mut(&of.thread)
+            .map_or_else(Vec::new, |thread| {
+                let known = thread.ran_until(at_ns);
+                thread.state = state;
+                known
+            })
+    }
+
+    /// A thread was made ready to run. The first time ends its wait; an interrupt's is not of the thread that it
+    /// interrupted.
+    pub fn woken(&mut self, waking: &Waking, at_ns: u64) {
+        let by = match waking.in_interrupt || waking.by.thread == waking.woken {
+            true => None,
+            false => self.stretch_of(waking.by),
         };
-        thread.ran_until(at_ns);
-        thread.state = State::Off {
-            since_ns: at_ns,
-            is_runnable,
-            stack,
+        let woken = self.threads.get_mut(&waking.woken);
+        if let Some(State::Off {
+            since_ns,
+            is_runnable: false,
+            woken: woken @ None,
+            ..
+        }) = woken.map(|thread| &mut thread.state)
+        {
+            // It may be told twice, by both threads' events: the second is not the first any more.
+            let at_ns = at_ns.max(*since_ns);
+            *woken = Some(Woken { at_ns, by });
+        }
+    }
+
+    fn stretch_of(&self, of: ThreadOf) -> Option<By> {
+        let by = |stretch, by_end| By {
+            thread: of.thread,
+            stretch,
+            by_end,
         };
+        match self.threads.get(&of.thread).map(|thread| &thread.state) {
+            Some(State::Running { id, .. }) => Some(by(*id, false)),
+            Some(_) => None,
+            None => self.ended.get(&of.thread).map(|id| by(*id, true)),
+        }
     }
 
     /// A thread runs again.
-    pub fn on(&mut self, of: ThreadOf, at_ns: u64) -> Option<Wait> {
-        let thread = self.0.get_mut(&of.thread)?;
+    pub fn on(&mut self, of: ThreadOf, at_ns: u64) -> Vec<Known> {
+        let Some(thread) = self.threads.get_mut(&of.thread) else {
+            return Vec::new();
+        };
         thread.leaving = None;
-        let wait = thread.waited_until(at_ns);
-        if wait.is_none() {
-            // Two beginnings in a row.
-            thread.cpu_ns = None;
+        if let State::Running { .. } = thread.state {
+            // Two beginnings in a row: the first stretch is not told.
+            self.first_told = self.next_id;
         }
-        thread.state = State::Running { since_ns: at_ns };
-        wait
+        let known = self.waited_until(of, at_ns);
+        let state = self.running(at_ns);
+        if let Some(thread) = self.threads.get_mut(&of.thread) {
+            if known.is_empty() {
+                thread.cpu_ns = None;
+            }
+            thread.state = state;
+        }
+        known
     }
 
     /// A thread was seen running.
     pub fn seen_running(&mut self, of: ThreadOf) {
-        if let Some(thread) = self.0.get_mut(&of.thread)
+        if let Some(thread) = self.threads.get_mut(&of.thread)
             && matches!(thread.state, State::Off { .. })
         {
             thread.forget();
@@ -120,22 +258,101 @@ impl Waits {
 
     /// Some switches were lost, and nobody knows whose.
     pub fn lost(&mut self) {
-        self.0.values_mut().for_each(Thread::forget);
+        self.first_told = self.next_id;
+        self.threads.values_mut().for_each(Thread::forget);
     }
 
-    /// A thread has ended. `None`: the time that it ran is not known.
-    pub fn ends(&mut self, of: ThreadOf, at_ns: u64) -> Option<CpuTime> {
-        self.0.remove(&of.thread)?.cpu_time(at_ns)
+    /// A thread has ended.
+    pub fn ends(&mut self, of: ThreadOf, at_ns: u64) -> Vec<Known> {
+        let Some(thread) = self.threads.remove(&of.thread) else {
+            return Vec::new();
+        };
+        if let State::Running { id, .. } = thread.state
+            && of.process == of.thread
+        {
+            self.ended.insert(of.thread, id);
+        }
+        thread.finish(at_ns)
     }
 
     /// All that is left ends: stretches that lasted until now, and times.
-    pub fn end(&mut self, at_ns: u64) -> (Vec<Wait>, Vec<CpuTime>) {
-        let (mut waits, mut times) = (Vec::new(), Vec::new());
-        for mut thread in std::mem::take(&mut self.0).into_values() {
-            waits.extend(thread.waited_until(at_ns));
-            times.extend(thread.cpu_time(at_ns));
+    pub fn end(&mut self, at_ns: u64) -> Vec<Known> {
+        let numbers: Vec<ThreadOf> = self.threads.values().map(|thread| thread.of).collect();
+        let mut known = Vec::new();
+        for of in numbers {
+            known.extend(self.waited_until(of, at_ns));
         }
-        (waits, times)
+        let threads = std::mem::take(&mut self.threads);
+        known.extend(
+            threads
+                .into_values()
+                .flat_map(|thread| thread.finish(at_ns)),
+        );
+        known
+    }
+
+    /// The open wait of a thread has ended. Where it is known since when it could have run, that is two stretches.
+    fn waited_until(&mut self, of: ThreadOf, at_ns: u64) -> Vec<Known> {
+        let Some(thread) = self.threads.get_mut(&of.thread) else {
+            return Vec::new();
+        };
+        let State::Off { .. } = thread.state else {
+            return Vec::new();
+        };
+        let State::Off {
+            id,
+            since_ns,
+            is_runnable,
+            stack,
+            woken,
+        } = std::mem::replace(&mut thread.state, State::Unknown)
+        else {
+            return Vec::new();
+        };
+        let until_ns = woken.map_or(at_ns, |woken| woken.at_ns.min(at_ns));
+        let mut known = vec![Known::Wait(Wait {
+            id,
+            of,
+            start_ns: since_ns,
+            end_ns: until_ns,
+            is_runnable,
+            stack,
+        })];
+        if until_ns < at_ns {
+            known.push(Known::Wait(Wait {
+                id: self.id(),
+                of,
+                start_ns: until_ns,
+                end_ns: at_ns,
+                is_runnable: true,
+                stack: None,
+            }));
+        }
+        let by = woken.and_then(|woken| woken.by);
+        known.extend(by.and_then(|by| self.cause(by, id)).map(Known::Caused));
+        known
+    }
+
+    /// The cause of a wait that is told, if the stretch of its cause is told as well; while that is open it keeps it.
+    fn cause(&mut self, by: By, wait: u64) -> Option<Cause> {
+        if by.stretch < self.first_told {
+            return None;
+        }
+        let state = self
+            .threads
+            .get_mut(&by.thread)
+            .map(|thread| &mut thread.state);
+        match state {
+            Some(State::Running { id, ended, .. }) if *id == by.stretch => {
+                ended.push(wait);
+                None
+            }
+            _ => Some(Cause {
+                from: by.stretch,
+                to: wait,
+                by_end: by.by_end,
+            }),
+        }
     }
 }
 
@@ -145,44 +362,55 @@ impl Thread {
         self.cpu_ns = None;
     }
 
-    fn ran_until(&mut self, at_ns: u64) {
-        match self.state {
-            State::Running { since_ns } => {
+    /// Ends its stretch.
+    fn ran_until(&mut self, at_ns: u64) -> Vec<Known> {
+        match std::mem::replace(&mut self.state, State::Unknown) {
+            State::Running {
+                id,
+                since_ns,
+                ended,
+            } => {
                 let ran_ns = at_ns.saturating_sub(since_ns);
                 self.cpu_ns = self.cpu_ns.map(|cpu_ns| cpu_ns + ran_ns);
+                let stretch = Known::Ran(Stretch {
+                    id,
+                    of: self.of,
+                    start_ns: since_ns,
+                    end_ns: since_ns + ran_ns,
+                });
+                let caused = |to| {
+                    Known::Caused(Cause {
+                        from: id,
+                        to,
+                        by_end: false,
+                    })
+                };
+                std::iter::once(stretch)
+                    .chain(ended.into_iter().map(caused))
+                    .collect()
             }
             // Two ends in a row.
-            State::Off { .. } | State::Unknown => self.cpu_ns = None,
-        }
-    }
-
-    fn waited_until(&mut self, at_ns: u64) -> Option<Wait> {
-        match std::mem::replace(&mut self.state, State::Unknown) {
-            State::Off {
-                since_ns,
-                is_runnable,
-                stack,
-            } => Some(Wait {
-                of: self.of,
-                start_ns: since_ns,
-                end_ns: at_ns,
-                is_runnable,
-                stack,
-            }),
-            State::Running { .. } | State::Unknown => None,
+            State::Off { .. } | State::Unknown => {
+                self.cpu_ns = None;
+                Vec::new()
+            }
         }
     }
 
     /// Of one that ends: it runs, or its last wait has been taken.
-    fn cpu_time(mut self, at_ns: u64) -> Option<CpuTime> {
+    fn finish(mut self, at_ns: u64) -> Vec<Known> {
+        let mut known = Vec::new();
         if matches!(self.state, State::Running { .. }) {
-            self.ran_until(at_ns);
+            known = self.ran_until(at_ns);
         }
-        Some(CpuTime {
-            of: self.of,
-            until_ns: at_ns,
-            cpu_ns: self.cpu_ns?,
-        })
+        known.extend(self.cpu_ns.map(|cpu_ns| {
+            Known::Time(CpuTime {
+                of: self.of,
+                until_ns: at_ns,
+                cpu_ns,
+            })
+        }));
+        known
     }
 }
 
@@ -194,54 +422,180 @@ mod tests {
         process: 1,
         thread: 2,
     };
+    const OTHER: ThreadOf = ThreadOf {
+        process: 1,
+        thread: 3,
+    };
 
-    fn times(wait: Option<Wait>) -> Option<(u64, u64, bool)> {
-        wait.map(|wait| (wait.start_ns, wait.end_ns, wait.is_runnable))
+    /// Waits: begin, end, and true where it could have run.
+    fn waits(known: &[Known]) -> Vec<(u64, u64, bool)> {
+        let wait = |known: &Known| match known {
+            Known::Wait(wait) => Some((wait.start_ns, wait.end_ns, wait.is_runnable)),
+            _ => None,
+        };
+        known.iter().filter_map(wait).collect()
+    }
+
+    fn stretches(known: &[Known]) -> Vec<(u64, u64)> {
+        let stretch = |known: &Known| match known {
+            Known::Ran(stretch) => Some((stretch.start_ns, stretch.end_ns)),
+            _ => None,
+        };
+        known.iter().filter_map(stretch).collect()
+    }
+
+    fn cpu_ns(known: &[Known]) -> Option<u64> {
+        known.iter().find_map(|known| match known {
+            Known::Time(time) => Some(time.cpu_ns),
+            _ => None,
+        })
+    }
+
+    /// Causes as the begin of the stretch, the begin of the wait, and true where it was an end.
+    fn causes(all: &[Known]) -> Vec<(u64, u64, bool)> {
+        let (mut begins, mut found) = (HashMap::new(), Vec::new());
+        for known in all {
+            match known {
+                Known::Wait(wait) => drop(begins.insert(wait.id, wait.start_ns)),
+                Known::Ran(stretch) => drop(begins.insert(stretch.id, stretch.start_ns)),
+                Known::Caused(cause) => found.push(*cause),
+                Known::Time(_) => {}
+            }
+        }
+        let told = |cause: &Cause| (begins[&cause.from], begins[&cause.to], cause.by_end);
+        found.iter().map(told).collect()
+    }
+
+    fn waking(by: ThreadOf, woken: ThreadOf, in_interrupt: bool) -> Waking {
+        Waking {
+            by,
+            woken: woken.thread,
+            in_interrupt,
+        }
     }
 
     #[test]
     fn a_threads_time_is_running_runnable_or_off_its_processor() {
-        let mut waits = Waits::default();
-        waits.begins(OF, 10, false);
-        assert_eq!(times(waits.on(OF, 15)), Some((10, 15, true)));
-        waits.off(OF, 18, false, None);
-        assert_eq!(times(waits.on(OF, 30)), Some((18, 30, false)));
-        waits.off(OF, 31, true, None);
-        assert_eq!(times(waits.on(OF, 32)), Some((31, 32, true)));
-        let time = waits.ends(OF, 40).unwrap();
-        assert_eq!((time.until_ns, time.cpu_ns), (40, 3 + 1 + 8));
+        let mut all = Waits::default();
+        all.begins(OF, 10, false);
+        assert_eq!(waits(&all.on(OF, 15)), [(10, 15, true)]);
+        assert_eq!(stretches(&all.off(OF, 18, false, None)), [(15, 18)]);
+        assert_eq!(waits(&all.on(OF, 30)), [(18, 30, false)]);
+        assert_eq!(stretches(&all.off(OF, 31, true, None)), [(30, 31)]);
+        assert_eq!(waits(&all.on(OF, 32)), [(31, 32, true)]);
+        let known = all.ends(OF, 40);
+        assert_eq!(stretches(&known), [(32, 40)]);
+        assert_eq!(cpu_ns(&known), Some(3 + 1 + 8));
         // It is gone.
-        waits.off(OF, 41, false, None);
-        assert!(waits.end(50).0.is_empty());
+        assert!(all.off(OF, 41, false, None).is_empty());
+        assert!(all.end(50).is_empty());
     }
 
     #[test]
     fn a_wait_that_lasts_until_the_end_is_told() {
-        let mut waits = Waits::default();
-        waits.begins(OF, 0, true);
-        waits.off(OF, 4, false, None);
-        let (all, mut cpu) = waits.end(9);
-        assert_eq!(all.len(), 1);
-        assert_eq!((all[0].start_ns, all[0].end_ns), (4, 9));
-        assert_eq!(cpu.remove(0).cpu_ns, 4);
+        let mut all = Waits::default();
+        all.begins(OF, 0, true);
+        all.off(OF, 4, false, None);
+        let known = all.end(9);
+        assert_eq!(
+            (waits(&known), cpu_ns(&known)),
+            (vec![(4, 9, false)], Some(4))
+        );
     }
 
     #[test]
     fn nothing_is_told_over_a_lost_switch() {
-        let mut waits = Waits::default();
-        waits.begins(OF, 0, true);
-        waits.off(OF, 4, false, None);
-        waits.lost();
-        assert!(waits.on(OF, 9).is_none());
-        waits.off(OF, 12, false, None);
+        let mut all = Waits::default();
+        all.begins(OF, 0, true);
+        all.off(OF, 4, false, None);
+        all.lost();
+        assert!(waits(&all.on(OF, 9)).is_empty());
+        all.off(OF, 12, false, None);
         // From here on all is known again, but not the sum.
-        assert_eq!(times(waits.on(OF, 20)), Some((12, 20, false)));
-        assert_eq!(waits.ends(OF, 21), None);
+        assert_eq!(waits(&all.on(OF, 20)), [(12, 20, false)]);
+        assert_eq!(cpu_ns(&all.ends(OF, 21)), None);
         // Seen running while it should not be.
-        waits.begins(OF, 30, true);
-        waits.off(OF, 31, false, None);
-        waits.seen_running(OF);
-        assert!(waits.on(OF, 35).is_none());
-        assert_eq!(waits.ends(OF, 36), None);
+        all.begins(OF, 30, true);
+        all.off(OF, 31, false, None);
+        all.seen_running(OF);
+        assert!(waits(&all.on(OF, 35)).is_empty());
+        assert_eq!(cpu_ns(&all.ends(OF, 36)), None);
+    }
+
+    #[test]
+    fn a_wait_lasts_until_the_first_waking_and_is_ended_by_the_stretch_that_woke() {
+        let mut all = Waits::default();
+        all.begins(OF, 0, true);
+        all.begins(OTHER, 0, true);
+        let mut known = all.off(OF, 4, false, None);
+        all.woken(&waking(OTHER, OF, false), 7);
+        // Told again, by the event of the one that is woken.
+        all.woken(&waking(OF, OF, false), 8);
+        let ended = all.on(OF, 10);
+        assert_eq!(waits(&ended), [(4, 7, false), (7, 10, true)]);
+        known.extend(ended);
+        assert!(causes(&known).is_empty(), "the stretch is not told yet");
+        known.extend(all.off(OTHER, 12, true, None));
+        assert_eq!(causes(&known), [(0, 4, false)]);
+        // A stretch that has ended before the wait is told.
+        known.extend(all.off(OF, 13, false, None));
+        known.extend(all.on(OTHER, 14));
+        all.woken(&waking(OTHER, OF, false), 15);
+        known.extend(all.off(OTHER, 16, true, None));
+        known.extend(all.on(OF, 17));
+        assert_eq!(causes(&known), [(0, 4, false), (14, 13, false)]);
+    }
+
+    #[test]
+    fn nobody_is_the_cause_of_an_interrupts_waking() {
+        let mut all = Waits::default();
+        all.begins(OF, 0, true);
+        all.begins(OTHER, 0, true);
+        let mut known = all.off(OF, 4, false, None);
+        all.woken(&waking(OTHER, OF, true), 7);
+        // Later: not what ended the wait.
+        all.woken(&waking(OTHER, OF, false), 8);
+        known.extend(all.on(OF, 9));
+        known.extend(all.end(20));
+        assert_eq!(waits(&known), [(4, 7, false), (7, 9, true)]);
+        assert!(causes(&known).is_empty());
+    }
+
+    #[test]
+    fn the_end_of_a_process_ends_the_wait_for_it() {
+        let child = ThreadOf {
+            process: 9,
+            thread: 9,
+        };
+        let mut all = Waits::default();
+        all.begins(OF, 0, true);
+        all.begins(child, 0, true);
+        let mut known = all.off(OF, 4, false, None);
+        known.extend(all.ends(child, 6));
+        all.woken(&waking(child, OF, false), 7);
+        known.extend(all.on(OF, 8));
+        assert_eq!(causes(&known), [(0, 4, true)]);
+    }
+
+    #[test]
+    fn no_cause_is_told_whose_stretch_is_not() {
+        let mut all = Waits::default();
+        all.begins(OF, 0, true);
+        all.begins(OTHER, 0, true);
+        all.off(OF, 4, false, None);
+        all.woken(&waking(OTHER, OF, false), 7);
+        let mut known = all.on(OF, 8);
+        all.lost();
+        known.extend(all.off(OTHER, 12, true, None));
+        known.extend(all.end(20));
+        assert!(known.iter().all(|known| !matches!(known, Known::Caused(_))));
+        // It begins twice in a row: where its first stretch ended is not known.
+        let mut all = Waits::default();
+        all.begins(OF, 0, true);
+        all.begins(OTHER, 0, true);
+        all.off(OF, 4, false, None);
+        all.woken(&waking(OTHER, OF, false), 7);
+        all.on(OTHER, 8);
+        assert!(causes(&all.on(OF, 9)).is_empty());
     }
 }

@@ -4,6 +4,7 @@
 
 mod program;
 mod waits;
+mod wakers;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -297,20 +298,28 @@ fn a_killed_recorder_loses_no_sample_that_was_written() {
     let place = Place::new();
     let mut recorder = place.part("goes on").stdout(Stdio::null()).spawn().unwrap();
     let left = || {
-        let left = salvage::read(&place.run()).ok().flatten()?;
+        let mut left = salvage::read(&place.run()).ok().flatten()?;
         let mut tables: BTreeMap<&str, Table> = BTreeMap::new();
         for segment in &left.segments {
             let table = tables.entry(segment.table).or_default();
             table.add_segment(std::io::Cursor::new(segment.bytes.clone()));
         }
-        Some((tables.remove("samples")?, tables.remove("stacks")?))
+        let uncounted = std::mem::take(&mut left.lost_uncounted);
+        Some((
+            tables.remove("samples")?,
+            tables.remove("stacks")?,
+            uncounted,
+        ))
     };
-    while left().is_none_or(|(samples, _)| samples.rows < 100) {
+    while left().is_none_or(|(samples, ..)| samples.rows < 100) {
         thread::sleep(Duration::from_millis(20));
     }
     recorder.kill().unwrap();
     recorder.wait().unwrap();
-    let (samples, stacks) = left().unwrap();
+    let (samples, stacks, uncounted) = left().unwrap();
+    // What the kernel still had is gone, and nobody knows how much it was.
+    assert!(uncounted.contains("samples") && uncounted.contains("syncs"));
+    assert!(!uncounted.contains("stacks") && !uncounted.contains("bricks"));
     let stacks = Stacks::new(&samples, &stacks);
     assert!(stacks.with(&["goes_on", "burn"]).len() > 50);
     fs::write(place.0.path().join("enough"), "").unwrap();

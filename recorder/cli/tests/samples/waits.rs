@@ -33,7 +33,7 @@ fn times(place: &Place) -> BTreeMap<i128, (i128, i128)> {
     times
 }
 
-fn cpu_ns(counters: &Table, row: usize) -> i128 {
+pub fn cpu_ns(counters: &Table, row: usize) -> i128 {
     match counters.cell("value", row) {
         Cell::F(ns) => *ns as i128,
         other => panic!("{other:?}"),
