@@ -38,6 +38,7 @@ pub mod iterations;
 mod lag_kind;
 pub mod latencies;
 mod least;
+mod only_samples;
 pub mod opportunity;
 pub mod order;
 pub mod ownership;
@@ -112,7 +113,7 @@ impl Default for Options {
 const RETIMED_SEGMENTS: usize = 40_000_000;
 const MIN_NAMES: usize = 3;
 
-const OWN_INPUTS: [Input; 14] = [
+const OWN_INPUTS: [Input; 15] = [
     ranks::STAYS,
     ranks::CLOCKS,
     at_roof::AT_ROOF,
@@ -127,6 +128,7 @@ const OWN_INPUTS: [Input; 14] = [
     waits::STREAMS,
     waits::UNLAUNCHED,
     waits::FIRST_CALLS,
+    only_samples::SAMPLES,
 ];
 
 const INPUTS: [Input; lanes::INPUTS.len() + OWN_INPUTS.len()] = {
@@ -155,6 +157,7 @@ impl Plugin for CriticalPath {
         let rules = options.what_if.iter().map(|text| rule::Rule::parse(text));
         let rules = rules.collect::<Result<Vec<_>>>()?;
         let mut lanes = lanes::load(run)?;
+        let only_samples = only_samples::only_samples(run, &lanes)?;
         let cut = window::cut(&mut lanes);
         window::waits_inside(&mut lanes);
         let mut read = edges::read(run, &lanes)?;
@@ -274,6 +277,7 @@ impl Plugin for CriticalPath {
             path: &path_inferred,
             opportunities: &opportunities,
             background,
+            only_samples,
             over_device,
             predicted_names: names,
             slack_rows: (options.slack_rows, spans),
@@ -283,7 +287,7 @@ impl Plugin for CriticalPath {
         for finding in findings::findings(&facts) {
             run.finding(finding)?;
         }
-        if wall_ns > 0 {
+        if wall_ns > 0 && !only_samples {
             run.chart(Chart::bar(
                 "Critical path by kind",
                 "by_kind",

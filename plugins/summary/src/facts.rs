@@ -67,6 +67,8 @@ pub struct Facts {
     pub roof_share: Option<f64>,
     /// Estimates from samples.
     pub sampled: Option<Sampled>,
+    /// True if, beside samples, only waits and stretches in which threads ran were recorded.
+    pub is_sampled_alone: bool,
     /// Calls of the operating system whose durations were not recorded.
     pub untimed_calls: u64,
 }
@@ -93,6 +95,11 @@ impl Facts {
             false => texts(&run.table("iteration_names")?, "name")?,
         };
         let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
+        let host = Host::read(&categories, &bricks, &lanes)?;
+        let sampled = Sampled::read(
+            &run.table("sampled_functions")?,
+            &run.table("sampled_threads")?,
+        )?;
         let judged = run.table("bottlenecks")?;
         Ok(Self {
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
@@ -100,9 +107,10 @@ impl Facts {
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
             ranks,
             steps: steps.map(|steps| steps.beside(&devices)),
+            is_sampled_alone: sampled.is_some() && devices.is_empty() && host.only_ran(),
             devices,
             device_categories: sums(&categories, "device")?,
-            host: Host::read(&categories, &bricks, &lanes)?,
+            host,
             kernels: kernels::read(&run.table("launches")?)?,
             is_judged: !judged.is_missing(),
             bottlenecks: bottlenecks(&judged)?,
@@ -117,10 +125,7 @@ impl Facts {
             operators: texts(&run.table("operators")?, "name")?,
             roof_share: host::roof_share(&run.table("points")?)?,
             untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
-            sampled: Sampled::read(
-                &run.table("sampled_functions")?,
-                &run.table("sampled_threads")?,
-            )?,
+            sampled,
         })
     }
 

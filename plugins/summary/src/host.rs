@@ -6,6 +6,9 @@ use trueno_plugin::{Result, Table};
 
 use crate::facts::{descending, sums};
 
+/// Name of stretches in which a sampled thread ran.
+pub const RUNNING: &str = "running";
+
 /// Threads of the host and what they spend their time on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
@@ -51,6 +54,14 @@ impl Host {
         }
         host.bricks = descending(by_name);
         Ok(host)
+    }
+
+    /// True if all that was recorded of threads is that they ran, or waited.
+    pub fn only_ran(&self) -> bool {
+        let mut categories = self.categories.iter().map(|row| row.0.as_str());
+        let mut names = self.bricks.iter().map(|row| row.0.as_str());
+        categories.all(|name| matches!(name, "waiting" | "uncategorised"))
+            && names.all(|name| matches!(name, RUNNING | "runnable" | "off_cpu"))
     }
 
     /// Share of the time of all threads in which they were busy.

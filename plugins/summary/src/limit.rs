@@ -95,6 +95,8 @@ impl Limit {
         }
         match shares {
             Some(shares) => Some(of_devices(facts, shares)),
+            // Samples say more of it.
+            None if facts.is_sampled_alone => None,
             None => of_threads(facts).map(|limit| of_gaps(facts).unwrap_or(limit)),
         }
     }

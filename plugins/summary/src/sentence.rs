@@ -5,6 +5,7 @@ use trueno_display_names::display_name;
 
 use crate::facts::Facts;
 use crate::gain::Gain;
+use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
 
 /// Parts of work that are told beside computation.
@@ -66,7 +67,10 @@ pub fn sentence(
 ) -> String {
     let Some(limit) = limit else {
         return match (&facts.sampled, facts.rows) {
-            (Some(sampled), _) => format!("{} · {}", length(facts), sampled.text(facts.wall_ns)),
+            (Some(sampled), _) => {
+                let text = sampled.text(facts.wall_ns);
+                format!("{} · {text}{}", length(facts), path_of_samples(facts))
+            }
             (None, _) if facts.untimed_calls > 0 => format!(
                 "{} of the operating system, without their durations",
                 wording::many(facts.untimed_calls, "call")
@@ -100,6 +104,21 @@ pub fn sentence(
     }
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
+}
+
+/// The critical path of a sampled run: how much of it ran, where the kernel told who ended waits.
+fn path_of_samples(facts: &Facts) -> String {
+    let ran = facts.path_work.iter().find(|row| row.0 == RUNNING);
+    match ran {
+        Some((_, share)) => format!(
+            " · on the critical path threads ran {} of the wall",
+            percent(*share)
+        ),
+        None if facts.is_sampled_alone && facts.path_gap.is_some() => {
+            " · critical path: not measurable from samples alone (record `--calls` too)".to_owned()
+        }
+        None => String::new(),
+    }
 }
 
 /// A gain of the window is not one of a step.

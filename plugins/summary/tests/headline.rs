@@ -145,6 +145,63 @@ fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
     );
 }
 
+/// Names and their own time.
+fn bricks(rows: &[(&str, i64)]) -> TableBuilder {
+    Table::build("by_brick")
+        .text("lane_kind", rows.iter().map(|_| "host"))
+        .text("name", rows.iter().map(|row| row.0))
+        .text("category", rows.iter().map(|_| "waiting"))
+        .i64("self_ns", rows.iter().map(|row| row.1))
+}
+
+fn path(kind: &str, share: f64) -> TableBuilder {
+    Table::build("path_kinds")
+        .text("kind", [kind])
+        .f64("wall_share", [share])
+}
+
+#[test]
+fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known() {
+    let of_samples = "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average) · app::leaf ran in 40 % of it \
+                      (35 % to 45 %), estimated from 1,000 samples";
+    let mut inputs = vec![wall(10 * MS, 7), path("gap", 0.9)];
+    inputs.push(categories(&[("host", "waiting", 8 * MS)]));
+    inputs.push(bricks(&[("off_cpu", 7 * MS), ("runnable", MS)]));
+    inputs.push(lanes(&[("thread 0", 8 * MS, 10 * MS)]));
+    inputs.extend(sampled(950));
+    assert_eq!(
+        sentence(&summary(inputs)),
+        format!(
+            "{of_samples} · critical path: not measurable from samples alone (record `--calls` too)"
+        )
+    );
+    let mut inputs = vec![wall(10 * MS, 7), path("gap", 0.1)];
+    inputs.push(categories(&[
+        ("host", "waiting", 8 * MS),
+        ("host", "uncategorised", 2 * MS),
+    ]));
+    inputs.push(bricks(&[("off_cpu", 8 * MS), ("running", 2 * MS)]));
+    inputs.push(lanes(&[("thread 0", 10 * MS, 10 * MS)]));
+    let work = Table::build("path_names")
+        .text("name", ["running"])
+        .f64("wall_share", [0.6]);
+    inputs.push(work);
+    inputs.extend(sampled(950));
+    assert_eq!(
+        sentence(&summary(inputs)),
+        format!("{of_samples} · on the critical path threads ran 60 % of the wall")
+    );
+    // Work of the program's own is told before what samples say.
+    let mut inputs = vec![wall(10 * MS, 7)];
+    inputs.push(categories(&[
+        ("host", "waiting", MS),
+        ("host", "FFN", 8 * MS),
+    ]));
+    inputs.push(lanes(&[("thread 0", 9 * MS, 10 * MS)]));
+    inputs.extend(sampled(950));
+    assert!(sentence(&summary(inputs)).contains("FFN"));
+}
+
 #[test]
 fn calls_without_durations_are_counted() {
     let calls = Table::build("untimed_calls").i64("calls", [1_460]);

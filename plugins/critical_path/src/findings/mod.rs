@@ -39,6 +39,8 @@ pub struct Facts<'a> {
     pub opportunities: &'a [Opportunity],
     /// The busiest lane that nothing connects with the path.
     pub background: Option<Background>,
+    /// True if there are samples and waits, and no work.
+    pub only_samples: bool,
     /// Host time on the path while a device is busy.
     pub over_device: Option<HostTime>,
     /// Most names that get a prediction.
@@ -60,7 +62,12 @@ impl Facts<'_> {
 
 /// The best lever, then everything that kept a row or an edge out, the worst first.
 pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut out = dependencies::dependencies(facts);
+    let mut out: Vec<Finding> = facts
+        .only_samples
+        .then(not_measurable)
+        .into_iter()
+        .collect();
+    out.extend(dependencies::dependencies(facts));
     out.extend(rows::outside(facts.cut, facts.is_part));
     out.extend(rows::left_out(facts.left_out));
     out.extend(facts.skews.iter().map(rows::skew));
@@ -73,6 +80,18 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     out.extend(gains::cut(facts.opportunities));
     out.extend(slack_cut(facts.slack_rows));
     out
+}
+
+/// Finding on a run whose path nobody can tell.
+fn not_measurable() -> Finding {
+    let title =
+        "the critical path is not measurable from samples alone: who ended a wait was not recorded";
+    Finding::new("not_measurable", Severity::Warning, title)
+        .detail("between samples and waits nothing was recorded, so its tables hold gaps and waits that nothing explains")
+        .suggestion(
+            "record calls as well (`trueno-record run --calls`), or let the kernel tell who ends waits \
+             (`trueno-record doctor` says how)",
+        )
 }
 
 /// Finding on a list of slack that is not whole.

@@ -12,6 +12,7 @@ mod linked;
 mod nested;
 mod predecessor;
 mod random;
+mod sampled;
 mod serial;
 mod simulated;
 mod tables;

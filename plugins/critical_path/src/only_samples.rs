@@ -1,0 +1,27 @@
+//! Runs of samples and waits alone, of which no path can be told.
+//!
+//! Samples say which functions ran at some moments, and waits when a thread did not run. Without work between them, and
+//! without who ended a wait, a path would be a chain of gaps.
+
+use trueno_analysis::lanes::{Class, Lanes};
+use trueno_plugin::{Input, Result, Run};
+
+/// The number of samples, where there are any.
+pub const SAMPLES: Input =
+    Input::sql("samples", "SELECT COUNT(*) AS samples FROM samples").optional();
+
+/// True if the run holds samples, and no work.
+///
+/// # Errors
+/// The input lacks its column or has it in another type.
+pub fn only_samples(run: &mut Run, lanes: &Lanes) -> Result<bool> {
+    let samples = run.table("samples")?;
+    if samples.is_missing() {
+        return Ok(false);
+    }
+    let samples = samples.i64("samples")?.iter().flatten().next();
+    let is_wait =
+        |span: &trueno_analysis::lanes::Span| lanes.labels.get(span.label).class == Class::Wait;
+    let mut spans = lanes.lanes.iter().flat_map(|lane| &lane.spans);
+    Ok(samples.unwrap_or(0) > 0 && spans.all(is_wait))
+}
