@@ -274,3 +274,26 @@ fn stacks_of_samples_are_written_for_flame_graphs() {
         .exits(2)
         .stderr_has("no samples");
 }
+
+#[test]
+fn waits_are_written_for_flame_graphs_apart_from_cpu_time() {
+    let dir = Dir::new();
+    let (own, sampled) = (recorded(&dir), sampled(&dir));
+    let lines = dir
+        .command(&["export", "folded-waits", &sampled, "-o", "-"])
+        .exits(0)
+        .stdout;
+    let of = |thread: &str| {
+        format!("{thread};[no processor was free] 2000000\n{thread};[waited];main;log 6000000\n")
+    };
+    let threads = ["child (thread 2)", "helper (thread 1)", "main (thread 0)"];
+    assert_eq!(lines, threads.map(of).concat());
+    let svg = dir
+        .command(&["export", "flamegraph-waits", &sampled, "-o", "-"])
+        .exits(0)
+        .stdout;
+    assert!(svg.contains("time waited by stack, measured") && !svg.contains("estimated"));
+    dir.command(&["export", "flamegraph-waits", &own, "-o", "-"])
+        .exits(2)
+        .stderr_has("no waits");
+}

@@ -17,7 +17,7 @@ use super::error::ExportError;
 use super::exporter::{Exporter, Written};
 use super::rows::Source;
 use super::sampled_stacks;
-use super::stacks::{self, ROOT, Stacks};
+use super::stacks::{self, Measure, ROOT, Stacks};
 
 const WIDTH: f64 = 1200.0;
 const MARGIN: f64 = 10.0;
@@ -75,6 +75,28 @@ impl Exporter for FlamegraphOfSamples {
     }
 }
 
+/// Waits of threads by stack of functions as a picture.
+#[derive(Debug)]
+pub(super) struct FlamegraphOfWaits;
+
+impl Exporter for FlamegraphOfWaits {
+    fn name(&self) -> &'static str {
+        "flamegraph-waits"
+    }
+
+    fn about(&self) -> &'static str {
+        "Time that threads of a sampled program waited as a picture, in SVG"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        let stacks = sampled_stacks::waits(&Source::open(run)?)?;
+        write(&stacks, run.facts(), to)?;
+        Ok(Written {
+            deeper: stacks.deeper,
+        })
+    }
+}
+
 /// Writes the picture.
 fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), ExportError> {
     let totals = stacks.totals();
@@ -113,9 +135,12 @@ fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), Ex
         .unwrap_or("run");
 
     let mut out = String::new();
-    let what = match stacks.is_estimated {
-        true => "CPU time by stack, estimated from samples, a root for each thread",
-        false => "self time by stack, a root for each lane",
+    let what = match stacks.measure {
+        Measure::EstimatedCpuTime => {
+            "CPU time by stack, estimated from samples, a root for each thread"
+        }
+        Measure::Waits => "time waited by stack, measured, a root for each thread",
+        Measure::OwnTime => "self time by stack, a root for each lane",
     };
     let _ = write!(
         out,

@@ -57,6 +57,28 @@ impl Exporter for FoldedSamples {
     }
 }
 
+/// Waits of threads by stack of functions, one line each.
+#[derive(Debug)]
+pub(super) struct FoldedWaits;
+
+impl Exporter for FoldedWaits {
+    fn name(&self) -> &'static str {
+        "folded-waits"
+    }
+
+    fn about(&self) -> &'static str {
+        "Time that threads of a sampled program waited, by stack"
+    }
+
+    fn write(&self, run: &Run, to: &mut dyn Write) -> Result<Written, ExportError> {
+        let stacks = sampled_stacks::waits(&Source::open(run)?)?;
+        write(&stacks, to)?;
+        Ok(Written {
+            deeper: stacks.deeper,
+        })
+    }
+}
+
 /// Writes all stacks with self time.
 pub(super) fn write(stacks: &Stacks, to: &mut dyn Write) -> Result<(), ExportError> {
     let names: Vec<String> = stacks.names.iter().map(|name| frame(name)).collect();

@@ -25,13 +25,15 @@ pub use parquet::{Sizes as ParquetSizes, to_folder};
 pub use stacks::DEEPEST;
 
 /// The formats that are one file, in the order of help.
-pub static EXPORTERS: [&dyn Exporter; 6] = [
+pub static EXPORTERS: [&dyn Exporter; 8] = [
     &chrome::Chrome,
     &perfetto::Perfetto,
     &folded::Folded,
     &flamegraph::Flamegraph,
     &folded::FoldedSamples,
     &flamegraph::FlamegraphOfSamples,
+    &folded::FoldedWaits,
+    &flamegraph::FlamegraphOfWaits,
 ];
 
 /// OTLP as one file; [`push`] sends the same spans.

@@ -1,11 +1,12 @@
-//! Estimated CPU time by stack of functions, from samples.
+//! Estimated CPU time by stack of functions, from samples, and time waited, which is measured.
 
 use std::collections::HashMap;
 
+use polars::prelude::DataFrame;
 use trueno_engine::frame::{i64_at, text_at, u64_at};
 
 use super::rows::Source;
-use super::stacks::{DEEPEST, ROOT, Stacks};
+use super::stacks::{DEEPEST, Measure, ROOT, Stacks};
 use crate::error::ExportError;
 
 /// Events whose periods are nanoseconds; modifiers, as in `cpu-clock:u`, change nothing in that.
@@ -13,6 +14,15 @@ const TIME: [&str; 2] = ["cpu-clock", "task-clock"];
 const SAMPLES: &str = "SELECT s.thread, t.name AS thread_name, s.stack, s.event, SUM(s.period) AS ns \
                        FROM samples s LEFT JOIN threads t ON t.thread = s.thread \
                        GROUP BY s.thread, t.name, s.stack, s.event ORDER BY s.thread, s.stack";
+const WAITS: &str = "SELECT s.thread, t.name AS thread_name, s.kind, s.stack, SUM(s.dur_ns) AS ns \
+                     FROM syncs s LEFT JOIN threads t ON t.thread = s.thread \
+                     WHERE s.kind = 'off_cpu' OR s.kind = 'runnable' \
+                     GROUP BY s.thread, t.name, s.kind, s.stack ORDER BY s.thread, s.kind, s.stack";
+/// Stretches in which threads of a sampled program ran are no calls.
+const CALLS: &str = "SELECT COUNT(*) AS calls FROM calls WHERE kind IS NULL OR kind <> 'on_cpu'";
+/// Frames of the two kinds of waits.
+const WAITED: &str = "[waited]";
+const NO_PROCESSOR: &str = "[no processor was free]";
 const STACKS: &str = "SELECT id, caller, function, module, address FROM stacks";
 
 /// Folds the samples of all threads.
@@ -28,38 +38,17 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     }
     let functions = Functions::read(source)?;
     let samples = source.ask("samples", SAMPLES)?;
-    let mut stacks = Stacks::empty();
-    stacks.is_estimated = true;
-    let mut nodes: HashMap<(usize, u64), usize> = HashMap::new();
+    let mut tree = Tree::new(Measure::EstimatedCpuTime, &functions);
     for row in 0..samples.height() {
         let event = text_at(&samples, "event", row).unwrap_or_default();
         let counts_time = TIME.contains(&event.split(':').next().unwrap_or_default());
         let (true, Some(ns)) = (counts_time, i64_at(&samples, "ns", row)) else {
             continue;
         };
-        let thread = u64_at(&samples, "thread", row).unwrap_or_default();
-        let lane = match text_at(&samples, "thread_name", row) {
-            Some(name) => format!("{name} (thread {thread})"),
-            None => format!("thread {thread}"),
-        };
-        let lane = stacks.number(&lane);
-        let lane = stacks.child(ROOT, lane);
-        let id = u64_at(&samples, "stack", row);
-        let node = match id.and_then(|id| nodes.get(&(lane, id)).copied()) {
-            Some(node) => node,
-            None => {
-                let mut node = lane;
-                for name in functions.outermost_first(id, &mut stacks.deeper) {
-                    let name = stacks.number(&name);
-                    node = stacks.child(node, name);
-                }
-                nodes.extend(id.map(|id| ((lane, id), node)));
-                node
-            }
-        };
-        let sum = &mut stacks.nodes[node].self_ns;
-        *sum = sum.saturating_add(ns);
+        let lane = tree.lane(&samples, row);
+        tree.add(lane, u64_at(&samples, "stack", row), ns);
     }
+    let stacks = tree.stacks;
     if stacks.nodes.len() == 1 {
         return Err(ExportError::Lacking(
             "its samples count no time, but another event: how long a function ran is not known (hint: \
@@ -68,6 +57,105 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
         ));
     }
     Ok(stacks)
+}
+
+/// Folds the waits of all threads: measured, where samples are estimates.
+///
+/// # Errors
+/// [`ExportError::Lacking`]: there are none.
+pub(super) fn waits(source: &Source<'_>) -> Result<Stacks, ExportError> {
+    let lacking = || {
+        ExportError::Lacking(
+            "the run holds no waits of a sampled program (hint: `trueno-record run --sample -- PROGRAM` records them)"
+                .to_owned(),
+        )
+    };
+    if source.table("syncs").is_none_or(|table| table.rows == 0) {
+        return Err(lacking());
+    }
+    let functions = Functions::read(source)?;
+    let waits = source.ask("syncs", WAITS)?;
+    let mut tree = Tree::new(Measure::Waits, &functions);
+    for row in 0..waits.height() {
+        let Some(ns) = i64_at(&waits, "ns", row) else {
+            continue;
+        };
+        let lane = tree.lane(&waits, row);
+        if text_at(&waits, "kind", row) == Some("runnable") {
+            let node = tree.child(lane, NO_PROCESSOR);
+            tree.add_to(node, ns);
+        } else {
+            let node = tree.child(lane, WAITED);
+            tree.add(node, u64_at(&waits, "stack", row), ns);
+        }
+    }
+    match tree.stacks.nodes.len() {
+        1 => Err(lacking()),
+        _ => Ok(tree.stacks),
+    }
+}
+
+/// True if the run holds calls, beside stretches in which threads ran.
+pub(super) fn has_calls(source: &Source<'_>) -> Result<bool, ExportError> {
+    let calls = source.ask("calls", CALLS)?;
+    Ok(u64_at(&calls, "calls", 0).unwrap_or(0) > 0)
+}
+
+/// Stacks being folded.
+struct Tree<'a> {
+    stacks: Stacks,
+    functions: &'a Functions,
+    /// Nodes of rows of `stacks` below another node.
+    nodes: HashMap<(usize, u64), usize>,
+}
+
+impl<'a> Tree<'a> {
+    fn new(measure: Measure, functions: &'a Functions) -> Self {
+        let mut stacks = Stacks::empty();
+        stacks.measure = measure;
+        Self {
+            stacks,
+            functions,
+            nodes: HashMap::new(),
+        }
+    }
+
+    /// The node of a row's thread.
+    fn lane(&mut self, frame: &DataFrame, row: usize) -> usize {
+        let thread = u64_at(frame, "thread", row).unwrap_or_default();
+        let lane = match text_at(frame, "thread_name", row) {
+            Some(name) => format!("{name} (thread {thread})"),
+            None => format!("thread {thread}"),
+        };
+        self.child(ROOT, &lane)
+    }
+
+    fn child(&mut self, of: usize, name: &str) -> usize {
+        let name = self.stacks.number(name);
+        self.stacks.child(of, name)
+    }
+
+    /// Adds time to a stack below a node.
+    fn add(&mut self, below: usize, stack: Option<u64>, ns: i64) {
+        let node = match stack.and_then(|id| self.nodes.get(&(below, id)).copied()) {
+            Some(node) => node,
+            None => {
+                let mut node = below;
+                let functions = self.functions;
+                for name in functions.outermost_first(stack, &mut self.stacks.deeper) {
+                    node = self.child(node, &name);
+                }
+                self.nodes.extend(stack.map(|id| ((below, id), node)));
+                node
+            }
+        };
+        self.add_to(node, ns);
+    }
+
+    fn add_to(&mut self, node: usize, ns: i64) {
+        let sum = &mut self.stacks.nodes[node].self_ns;
+        *sum = sum.saturating_add(ns);
+    }
 }
 
 /// Names by the rows of `stacks`.

@@ -34,6 +34,18 @@ pub(super) struct Node {
     pub(super) children: BTreeMap<usize, usize>,
 }
 
+/// Meaning of the times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// Of intervals, less that of those within them.
+    #[default]
+    OwnTime,
+    /// CPU time, estimated from samples.
+    EstimatedCpuTime,
+    /// Time in which a thread did not run, measured.
+    Waits,
+}
+
 /// A tree of names; the children of [`ROOT`] are lanes.
 #[derive(Default)]
 pub(super) struct Stacks {
@@ -41,18 +53,18 @@ pub(super) struct Stacks {
     pub(super) names: Vec<String>,
     /// Rows without a frame of their own; see [`DEEPEST`].
     pub(super) deeper: u64,
-    /// True where times are estimated from samples.
-    pub(super) is_estimated: bool,
+    pub(super) measure: Measure,
     numbers: HashMap<String, usize>,
 }
 
 /// Stacks of a run: of its intervals, and where it has none of work, of samples.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let has_rows = |name: &str| source.table(name).is_some_and(|table| table.rows > 0);
-    // A sampled run has waits of its threads, which say nothing of the work around them.
+    // A sampled run has waits of its threads and stretches between them, which say nothing of the work around them.
     let has_work = source
         .interval_tables()
-        .any(|table| table.name != "syncs" && table.rows > 0);
+        .any(|table| table.name != "syncs" && table.name != "calls" && table.rows > 0)
+        || (has_rows("calls") && sampled_stacks::has_calls(source)?);
     match has_rows("samples") && !has_work {
         true => sampled_stacks::stacks(source),
         false => intervals(source),

@@ -77,6 +77,13 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     if !sums.waits.is_empty() {
         run.emit(waits::tables::scheduling(&sums.waits))?;
         run.emit(waits::tables::waits(&sums.waits))?;
+        let chart = Chart::bar(
+            "Time waited by function, measured",
+            "waits",
+            "function",
+            "time_ns",
+        );
+        run.chart(chart.series("call"))?;
         for finding in waits::findings::findings(&sums.waits) {
             run.finding(finding)?;
         }

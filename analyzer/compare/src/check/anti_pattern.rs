@@ -181,7 +181,11 @@ fn tight_loop(subject: &Subject<'_>, least: usize) -> Result<Measured, String> {
     let mut longest = (0_i64, 0_usize, String::new());
     let mut any = false;
     for (table, rows) in [
-        ("calls", "dur_ns >= 0"),
+        // Stretches in which threads of a sampled program ran are no calls.
+        (
+            "calls",
+            "dur_ns >= 0 AND (kind IS NULL OR kind <> 'on_cpu')",
+        ),
         ("kernels", "device IS NULL AND valid AND timing <> 'bound'"),
     ] {
         let sql = format!(
