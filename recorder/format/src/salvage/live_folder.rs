@@ -297,6 +297,8 @@ fn has_rings(live: &Path) -> bool {
 mod tests {
     use super::*;
     use crate::live::Log;
+    use crate::run_json::RunJson;
+    use crate::run_writer::RunWriter;
     use crate::text::Texts;
 
     #[test]
@@ -318,5 +320,22 @@ mod tests {
         assert_eq!(get(1 << 23), None);
         let told = found.problems.iter().any(|text| text.contains("1 names"));
         assert!(told, "{:?}", found.problems);
+    }
+
+    #[test]
+    fn what_a_dead_writer_had_not_read_from_the_kernel_is_lost_uncounted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("it.run");
+        let mut run = RunWriter::create_surviving(&path, RunJson::default()).unwrap();
+        run.reads_from_kernel(&[TableId::Samples, TableId::Syncs]);
+        run.drop_rows(TableId::Samples, 7);
+        // As a killed process leaves it.
+        drop(run);
+        let left = crate::salvage::read(&path).unwrap().unwrap();
+        assert_eq!(left.lost_uncounted, BTreeSet::from(["samples", "syncs"]));
+        assert_eq!(left.dropped, BTreeMap::from([("samples", 7)]));
+        assert!(
+            left.problems[0].ends_with("how many rows of syncs, samples are lost is not known")
+        );
     }
 }
