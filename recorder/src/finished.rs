@@ -175,6 +175,20 @@ impl Site {
     }
 }
 
+/// The name with its place, for guards as well: their rows tell of it, and not of where the guard was made. Bindings of
+/// other languages know the place in words.
+///
+/// ```
+/// # let rec = trueno_recorder::Recorder::disabled();
+/// use trueno_recorder::finished::Site;
+/// let _brick = rec.brick(Site::in_file("attention", "model.py", 12));
+/// ```
+impl From<Site> for Name {
+    fn from(site: Site) -> Self {
+        site.0
+    }
+}
+
 /// Without a place.
 impl From<Name> for Site {
     fn from(name: Name) -> Self {

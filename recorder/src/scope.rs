@@ -23,8 +23,7 @@ pub struct ScopeGuard<'r> {
 }
 
 impl<'r> ScopeGuard<'r> {
-    #[track_caller]
-    fn begin(recorder: &'r Recorder, text: &str, kind: u8, number: u64) -> Self {
+    fn begin(recorder: &'r Recorder, name: impl FnOnce() -> Name, kind: u8, number: u64) -> Self {
         let off = Self {
             span: Span::off(recorder),
             name: Name::from_number(0),
@@ -34,7 +33,7 @@ impl<'r> ScopeGuard<'r> {
         if recorder.is_off() {
             return off;
         }
-        let name = Name::new(text).at(Location::caller());
+        let name = name();
         // Where bricks are left out, no row may name this one as its parent.
         let class = if recorder.records(TableId::Bricks) {
             Class::Brick
@@ -104,12 +103,28 @@ impl Recorder {
     /// Opens iteration `number`, such as one token of a decode.
     #[track_caller]
     pub fn iteration(&self, number: u64) -> ScopeGuard<'_> {
-        ScopeGuard::begin(self, "iteration", kind::ITERATION, number)
+        let place = Location::caller();
+        let name = || Name::new("iteration").at(place);
+        ScopeGuard::begin(self, name, kind::ITERATION, number)
+    }
+
+    /// As [`Recorder::iteration`], at a line of a file, in whatever language.
+    pub fn iteration_at(&self, number: u64, file: &str, line: u32) -> ScopeGuard<'_> {
+        let name = || Name::new("iteration").at_line(file, line);
+        ScopeGuard::begin(self, name, kind::ITERATION, number)
     }
 
     /// Opens layer `number` of a model.
     #[track_caller]
     pub fn layer(&self, number: u32) -> ScopeGuard<'_> {
-        ScopeGuard::begin(self, "layer", kind::LAYER, u64::from(number))
+        let place = Location::caller();
+        let name = || Name::new("layer").at(place);
+        ScopeGuard::begin(self, name, kind::LAYER, u64::from(number))
+    }
+
+    /// As [`Recorder::layer`], at a line of a file, in whatever language.
+    pub fn layer_at(&self, number: u32, file: &str, line: u32) -> ScopeGuard<'_> {
+        let name = || Name::new("layer").at_line(file, line);
+        ScopeGuard::begin(self, name, kind::LAYER, u64::from(number))
     }
 }

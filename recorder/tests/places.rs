@@ -132,3 +132,36 @@ fn dropped_rows_are_counted_by_name_whatever_their_place() {
     let names: Vec<_> = bricks.dropped_names.iter().collect();
     assert_eq!(names, [(&"one".to_owned(), &bricks.dropped)]);
 }
+
+/// Bindings of other languages know the place in words.
+#[test]
+fn a_place_in_words_comes_before_that_of_the_guard() {
+    let (_folder, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    {
+        let _iteration = rec.iteration_at(3, "train.py", 7);
+        let _layer = rec.layer_at(1, "train.py", 8);
+        // Again and again: the thread finds it another way.
+        for _ in 0..3 {
+            drop(rec.brick(Site::in_file("attention", "model.py", 12)));
+            drop(rec.function(Site::in_file("attention", "model.py", 13)));
+            drop(rec.kernel(Site::in_file("gemm", "model.py", 14)));
+        }
+    }
+    rec.finish().unwrap();
+    let bricks = table(&path, "bricks");
+    let mut rows = places(&bricks);
+    rows.sort();
+    rows.dedup();
+    assert_eq!(
+        rows,
+        [
+            ("attention", Some("model.py"), Some(12)),
+            ("attention", Some("model.py"), Some(13)),
+            ("iteration", Some("train.py"), Some(7)),
+            ("layer", Some("train.py"), Some(8)),
+        ]
+    );
+    let kernels = table(&path, "kernels");
+    assert_eq!(places(&kernels), [("gemm", Some("model.py"), Some(14)); 3]);
+}

@@ -10,7 +10,7 @@ use std::sync::atomic::{Ordering, compiler_fence};
 
 use super::{Key, Name, SITES, interner};
 use trueno_format::live;
-use trueno_format::text::Site;
+use trueno_format::text::{SITE, Site};
 
 /// Sites that a thread finds by their address, more or less; others take some twenty times as long.
 const SLOTS: usize = 512;
@@ -86,8 +86,11 @@ impl Name {
         self.at_line(place.file(), place.line())
     }
 
-    /// As [`Name::at`], of a place that is told in words.
+    /// As [`Name::at`], of a place that is told in words. A name that has a place keeps it.
     pub(crate) fn at_line(self, file: &str, line: u32) -> Self {
+        if self.number() & SITE != 0 {
+            return self;
+        }
         let site = Site {
             name: self.text(),
             file: Self::new(file).text(),
