@@ -10,14 +10,18 @@ pub mod plugins;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use trueno_compare::tolerances::Tolerance;
+use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
 use trueno_host::plugin::isolate;
 use trueno_host::window::{self, Wanted};
+use trueno_manual::{CompletionArgs, ManArgs};
 use trueno_model::Severity;
+use trueno_plugin::abi;
 use trueno_render::{FORMS, ReportForm, form};
 
 pub use check::{CheckArgs, CheckFormat};
@@ -83,7 +87,7 @@ EXIT CODES:
 
 /// Reads recorded runs, runs analyses over them as plugins, and reports.
 #[derive(Debug, Parser)]
-#[command(name = "trueno-analyze", version, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
+#[command(name = "trueno-analyze", version, long_version = long_version(), after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
@@ -103,6 +107,17 @@ pub struct Cli {
     /// Say more: each step on the way, all there is in lists, and all tables of a report.
     #[arg(short, long, global = true, action = ArgAction::Count)]
     pub verbose: u8,
+}
+
+/// Text of `--version`.
+fn long_version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let format = format!("{FORMAT_MAJOR}.{FORMAT_MINOR}");
+        let abi = format!("{}.{}", abi::MAJOR, abi::MINOR);
+        let more = [("run format", format), ("plugin ABI", abi)];
+        trueno_manual::long_version(env!("CARGO_PKG_VERSION"), &more)
+    });
+    &TEXT
 }
 
 /// Use of colours.
@@ -164,6 +179,10 @@ pub enum Command {
         #[command(subcommand)]
         command: PluginsCommand,
     },
+    /// Print the manual page of this program, or write those of all its commands.
+    Man(ManArgs),
+    /// Print completions of the command line for a shell.
+    Completions(CompletionArgs),
     /// Make the parts of some ranks of a job, for `report --parts` on another machine; the task is JSON.
     RankTask(RankTaskArgs),
     /// The process with one plugin in it, which the analyzer itself starts.
@@ -181,7 +200,7 @@ pub struct PluginArgs {
     /// Look for plugins in this folder first; may be given again.
     #[arg(long = "plugin-dir", value_name = "DIR")]
     pub plugin_dirs: Vec<PathBuf>,
-    /// Leave out the folder of the executable and ../lib/trueno-analyze.
+    /// Leave out the folder of the executable, ../lib/trueno-analyze, and the standard plugins, which are a part of this program.
     #[arg(long)]
     pub no_default_plugins: bool,
     /// Load also what other users of this machine can write.
@@ -400,6 +419,8 @@ pub enum QueryFormat {
     Json,
     /// RFC 4180.
     Csv,
+    /// A stream of Arrow IPC, for programs.
+    Arrow,
 }
 
 /// `tables`.

@@ -40,6 +40,7 @@ mod tui;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
+use clap::CommandFactory;
 use runs::Runs;
 use stderr::Stderr;
 pub use stdout::palette;
@@ -94,7 +95,15 @@ pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Resul
         Command::Info(args) => inspect::info(args, &runs),
         Command::Recover(args) => recover::recover(args, &stderr),
         Command::Import(args) => import::import(args, &runs, &stderr),
-        Command::PluginHost => match isolate::serve() {
+        Command::Man(args) => {
+            trueno_manual::man(Cli::command(), args)?;
+            Ok(exit::FINE)
+        }
+        Command::Completions(args) => {
+            trueno_manual::completions(&mut Cli::command(), args)?;
+            Ok(exit::FINE)
+        }
+        Command::PluginHost => match isolate::serve(search::linked()) {
             Ok(never) => match never {},
             Err(why) => anyhow::bail!(why),
         },

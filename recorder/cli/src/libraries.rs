@@ -51,10 +51,16 @@ fn ours(
             let exe = env::current_exe()
                 .map_err(|e| format!("cannot tell where this command lies: {e}"))?;
             let folder = exe.parent().unwrap_or(Path::new("/"));
-            ["", "deps", "../lib", "../lib/trueno"]
-                .iter()
-                .map(|part| folder.join(part).join(&file))
-                .collect()
+            [
+                "",
+                "deps",
+                "../lib/trueno-analyze",
+                "../lib",
+                "../lib/trueno",
+            ]
+            .iter()
+            .map(|part| folder.join(part).join(&file))
+            .collect()
         }
     };
     let found = tried

@@ -22,12 +22,15 @@ mod wrap;
 
 use std::io::{self, Write};
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
+use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
+use trueno_manual::{CompletionArgs, ManArgs};
 
 /// Record programs as they are, and find out what this machine can do.
 #[derive(Debug, Parser)]
-#[command(name = "trueno-record", version, arg_required_else_help = true)]
+#[command(name = "trueno-record", version, long_version = long_version(), arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -45,6 +48,19 @@ enum Command {
     Doctor(doctor::Args),
     /// Measure what this machine can do at most: bandwidths and arithmetic, for rooflines.
     Peaks(peaks::Args),
+    /// Print the manual page of this program, or write those of all its commands.
+    Man(ManArgs),
+    /// Print completions of the command line for a shell.
+    Completions(CompletionArgs),
+}
+
+/// Text of `--version`.
+fn long_version() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let format = format!("{FORMAT_MAJOR}.{FORMAT_MINOR}");
+        trueno_manual::long_version(env!("CARGO_PKG_VERSION"), &[("run format", format)])
+    });
+    &TEXT
 }
 
 /// A reason why there is nothing to show.
@@ -87,6 +103,10 @@ fn main() -> ExitCode {
         Command::Collect(args) => collect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),
+        Command::Man(args) => printed(trueno_manual::man(Cli::command(), &args)),
+        Command::Completions(args) => {
+            printed(trueno_manual::completions(&mut Cli::command(), &args))
+        }
     };
     match done {
         Ok(code) => ExitCode::from(code),
@@ -101,6 +121,11 @@ fn main() -> ExitCode {
             ExitCode::from(error.exit_code())
         }
     }
+}
+
+/// The exit code of a text that was printed.
+fn printed(done: io::Result<()>) -> Result<u8, Failure> {
+    done.map(|()| 0).map_err(Failure::Output)
 }
 
 /// A line on standard error.

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 29] = [
+const MAY_USE: [(&str, &[&str]); 30] = [
     ("trueno-format", &[]),
     (
         "trueno-recorder",
         &["trueno-format", "trueno-recorder-macros"],
     ),
     ("trueno-recorder-macros", &[]),
+    ("trueno-manual", &[]),
     ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
     (
         "trueno-brick-profiler",
@@ -36,6 +37,7 @@ const MAY_USE: [(&str, &[&str]); 29] = [
             "trueno-format",
             "trueno-ceilings",
             "trueno-import",
+            "trueno-manual",
             "trueno-cupti",
             "trueno-interposed",
             "trueno-sampler",
