@@ -127,7 +127,10 @@ impl KeptParts {
                 hash.update(&text.len().to_le_bytes());
                 hash.update(text.as_bytes());
             }
-            add_content(&plugin.file, &mut hash)?;
+            // Those of the program are hashed with it.
+            if plugin.code.linked.is_none() {
+                add_content(&plugin.code.file, &mut hash)?;
+            }
             ids.push(id.clone());
         }
         let folder = self.folder.join(format!("{:032x}", hash.digest128()));

@@ -8,6 +8,7 @@ use trueno_host::scaffold::{self, Sdk, Wanted};
 use trueno_model::exit;
 use trueno_render::style::{Meaning, Palette};
 
+use super::search::linked;
 use super::stdout::to_stdout;
 use crate::cli::{Lang, NewArgs};
 
@@ -28,6 +29,12 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
             "there is a plugin {} already: {} (hint: another name; of two plugins of one name, only the first that is found runs)",
             args.name,
             namesake.file.display()
+        );
+    }
+    if linked().iter().any(|linked| linked.id == args.name) {
+        anyhow::bail!(
+            "there is a plugin {} already, which is a part of this program (hint: another name)",
+            args.name
         );
     }
     let sdk = match &args.sdk {

@@ -43,7 +43,10 @@ pub fn list(args: &ListArgs, verbose: u8, palette: Palette, stderr: &Stderr) -> 
                 && let Some(plugin) = row.id.and_then(|id| registry.get(id))
                 && entry.status == Status::Ok
             {
-                row.origin = Some(search.origin(&entry.file));
+                row.origin = Some(match plugin.code.linked {
+                    Some(_) => "this program, a part of which it is",
+                    None => search.origin(&entry.file),
+                });
                 row.runs = Some(match plugin.execution {
                     Execution::InProcess(_) => "in the analyzer's process",
                     Execution::Isolated(_) => "in a process of its own",

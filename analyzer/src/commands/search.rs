@@ -1,9 +1,10 @@
 //! Places of plugins, and their isolation, as asked for.
 
 use std::fs;
+use std::sync::LazyLock;
 
 use trueno_host::plugin::isolate::{AVAILABLE, Isolation, Limits, Which, missing};
-use trueno_host::plugin::{Execution, Plugin, Registry, Search, Status};
+use trueno_host::plugin::{Execution, Linked, Plugin, Registry, Search, Status};
 
 use super::stderr::Stderr;
 use crate::cli::PluginArgs;
@@ -74,5 +75,15 @@ pub(super) fn search(args: &PluginArgs) -> Search {
         executable: executable.filter(|_| !args.no_default_plugins),
         allow_unsafe: args.allow_unsafe_plugins,
         isolation: isolation(args),
+        linked: linked(),
     }
+}
+
+/// The standard plugins, which are linked into this program.
+pub(super) fn linked() -> &'static [Linked] {
+    static LINKED: LazyLock<Vec<Linked>> = LazyLock::new(|| {
+        let entries = trueno_standard_plugins::ENTRIES.iter();
+        entries.map(|&(id, entry)| Linked { id, entry }).collect()
+    });
+    &LINKED
 }

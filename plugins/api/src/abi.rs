@@ -16,6 +16,12 @@ pub const MINOR: u32 = 1;
 /// The one exported symbol.
 pub const ENTRY: &str = "trueno_plugin_v1";
 
+/// The symbol of a plugin that programs link too, where two of one name are an error; a library in a file that is named
+/// after the id may have it in place of [`ENTRY`].
+pub fn entry_of(id: &str) -> String {
+    format!("{ENTRY}_{id}")
+}
+
 /// `trueno_status`. A host treats a value it does not know as [`FAILED`].
 pub type Status = i32;
 /// Success.

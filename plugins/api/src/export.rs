@@ -14,13 +14,17 @@ use crate::run::Run;
 /// [`Parts`](crate::Parts). The version is that of the package. The id, the names of the inputs and
 /// their uniqueness are checked when compiled.
 ///
-/// Never call the exported function by its Rust path, and never link two
-/// plugins into one binary: linkers take the first of two equal names in silence.
+/// `export!(Plugin, as trueno_plugin_v1_ID)`, with or without `parts`, is for plugins that a program links:
+/// symbols of one name cannot be linked twice. The library exports that name in place of the other, by which it
+/// is loaded as well where its file is named after the id; Rust code has the entry as `ENTRY`.
 #[macro_export]
 macro_rules! export {
-    ($plugin:ty) => {
+    (@whole $plugin:ty, $entry:ident) => {
+        #[doc = "Entry of the plugin."]
         #[allow(unsafe_code)]
-        const _: () = {
+        // SAFETY: the one definition of this name in the library.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $entry() -> *const $crate::abi::Plugin {
             const COUNT: usize = <$plugin as $crate::Plugin>::INPUTS.len();
             static INPUTS: $crate::export::Static<[$crate::abi::Input; COUNT]> =
                 $crate::export::inputs(<$plugin as $crate::Plugin>::INPUTS);
@@ -28,17 +32,15 @@ macro_rules! export {
                 $crate::export::list(&INPUTS);
             static DESCRIPTOR: $crate::export::Static<$crate::abi::Plugin> =
                 $crate::export::descriptor::<$plugin, COUNT>(env!("CARGO_PKG_VERSION"), &LIST);
-
-            // SAFETY: the one definition of this name in the library.
-            #[unsafe(no_mangle)]
-            extern "C" fn trueno_plugin_v1() -> *const $crate::abi::Plugin {
-                DESCRIPTOR.get()
-            }
-        };
+            DESCRIPTOR.get()
+        }
     };
-    ($plugin:ty, parts) => {
+    (@parts $plugin:ty, $entry:ident) => {
+        #[doc = "Entry of the plugin."]
         #[allow(unsafe_code)]
-        const _: () = {
+        // SAFETY: the one definition of this name in the library.
+        #[unsafe(no_mangle)]
+        pub extern "C" fn $entry() -> *const $crate::abi::Plugin {
             const COUNT: usize = <$plugin as $crate::Plugin>::INPUTS.len();
             static INPUTS: $crate::export::Static<[$crate::abi::Input; COUNT]> =
                 $crate::export::inputs(<$plugin as $crate::Plugin>::INPUTS);
@@ -55,13 +57,28 @@ macro_rules! export {
                     &LIST,
                     &MERGE_LIST,
                 );
-
-            // SAFETY: the one definition of this name in the library.
-            #[unsafe(no_mangle)]
-            extern "C" fn trueno_plugin_v1() -> *const $crate::abi::Plugin {
-                DESCRIPTOR.get()
-            }
+            DESCRIPTOR.get()
+        }
+    };
+    ($plugin:ty) => {
+        const _: () = {
+            $crate::export!(@whole $plugin, trueno_plugin_v1);
         };
+    };
+    ($plugin:ty, parts) => {
+        const _: () = {
+            $crate::export!(@parts $plugin, trueno_plugin_v1);
+        };
+    };
+    ($plugin:ty, as $entry:ident) => {
+        $crate::export!(@whole $plugin, $entry);
+        #[doc = "Entry of the plugin, for a program that links it."]
+        pub const ENTRY: $crate::abi::Entry = $entry;
+    };
+    ($plugin:ty, parts, as $entry:ident) => {
+        $crate::export!(@parts $plugin, $entry);
+        #[doc = "Entry of the plugin, for a program that links it."]
+        pub const ENTRY: $crate::abi::Entry = $entry;
     };
 }
 

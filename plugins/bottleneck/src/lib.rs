@@ -61,4 +61,4 @@ impl Plugin for Bottleneck {
     }
 }
 
-export!(Bottleneck);
+export!(Bottleneck, as trueno_plugin_v1_bottleneck);

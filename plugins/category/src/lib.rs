@@ -88,4 +88,4 @@ fn emit(run: &mut Run, sums: &Sums<Option<Quantiles>>) -> Result<()> {
     Ok(())
 }
 
-export!(Category, parts);
+export!(Category, parts, as trueno_plugin_v1_category);

@@ -105,4 +105,4 @@ impl Plugin for Causality {
     }
 }
 
-export!(Causality);
+export!(Causality, as trueno_plugin_v1_causality);

@@ -134,4 +134,4 @@ fn emit(run: &mut Run, loaded: &Loaded, options: &Options) -> Result<()> {
     Ok(())
 }
 
-export!(Collectives, parts);
+export!(Collectives, parts, as trueno_plugin_v1_collectives);

@@ -57,4 +57,4 @@ fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     Ok(())
 }
 
-export!(Counters, parts);
+export!(Counters, parts, as trueno_plugin_v1_counters);

@@ -340,4 +340,4 @@ fn of_devices(
     (found, skews)
 }
 
-export!(CriticalPath);
+export!(CriticalPath, as trueno_plugin_v1_critical_path);

@@ -101,4 +101,4 @@ fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     Ok(())
 }
 
-export!(Device, parts);
+export!(Device, parts, as trueno_plugin_v1_device);

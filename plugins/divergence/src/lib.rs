@@ -138,4 +138,4 @@ impl Plugin for Divergence {
     }
 }
 
-export!(Divergence);
+export!(Divergence, as trueno_plugin_v1_divergence);

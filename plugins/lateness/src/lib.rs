@@ -72,4 +72,4 @@ fn emit(run: &mut Run, usages: usage::Usages) -> Result<()> {
     Ok(())
 }
 
-export!(Lateness, parts);
+export!(Lateness, parts, as trueno_plugin_v1_lateness);

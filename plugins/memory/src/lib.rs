@@ -90,4 +90,4 @@ impl Parts for Memory {
     }
 }
 
-export!(Memory, parts);
+export!(Memory, parts, as trueno_plugin_v1_memory);

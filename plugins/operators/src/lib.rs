@@ -185,4 +185,4 @@ fn emit(run: &mut Run, judged: &Judged) -> Result<()> {
     Ok(())
 }
 
-export!(Operators, parts);
+export!(Operators, parts, as trueno_plugin_v1_operators);

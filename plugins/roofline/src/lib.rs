@@ -155,4 +155,4 @@ impl Parts for Roofline {
     }
 }
 
-export!(Roofline, parts);
+export!(Roofline, parts, as trueno_plugin_v1_roofline);

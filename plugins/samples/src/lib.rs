@@ -113,4 +113,4 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     Ok(())
 }
 
-export!(Samples, parts);
+export!(Samples, parts, as trueno_plugin_v1_samples);

@@ -77,4 +77,4 @@ fn judge(run: &mut Run, facts: &Facts, tallies: &Tallies) -> Result<()> {
     Ok(())
 }
 
-export!(Sanity, parts);
+export!(Sanity, parts, as trueno_plugin_v1_sanity);

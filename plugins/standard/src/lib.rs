@@ -1,10 +1,39 @@
-//! The list of standard plugins, which is the manifest's list of dependencies: a plugin is its folder and one line there.
+//! The list of standard plugins: a plugin is its folder, a line in the manifest's dependencies, and its id here.
+
+use trueno_plugin::abi::Entry;
+
+/// Makes the list of ids and entries of plugins, of their names as dependencies.
+macro_rules! standard {
+    ($($id:ident)*) => {
+        /// Ids and entries of all standard plugins, sorted.
+        pub static ENTRIES: &[(&str, Entry)] = &[$((stringify!($id), $id::ENTRY)),*];
+    };
+}
+
+standard! {
+    bottleneck
+    category
+    causality
+    collectives
+    counters
+    critical_path
+    device
+    divergence
+    lateness
+    memory
+    operators
+    roofline
+    samples
+    sanity
+    summary
+    syscalls
+    throughput
+    tiles
+}
 
 /// Ids of all standard plugins, sorted.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    let lines = include_str!("../Cargo.toml").lines();
-    let dependencies = lines.skip_while(|line| *line != "[dependencies]");
-    dependencies.filter_map(|line| Some(line.split_once(" = ")?.0))
+    ENTRIES.iter().map(|(id, _)| *id)
 }
 
 #[cfg(test)]
@@ -12,12 +41,24 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn each_has_a_folder_of_its_name() {
+    fn each_has_a_folder_of_its_name_and_a_line_in_the_manifest() {
         let ids: Vec<&str> = super::ids().collect();
         assert!(ids.len() > 9 && ids.is_sorted(), "{ids:?}");
         let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        for id in ids {
+        for id in &ids {
             assert!(plugins.join(id).join("Cargo.toml").exists(), "{id}");
+        }
+        let lines = include_str!("../Cargo.toml").lines();
+        let listed = lines.filter_map(|line| Some(line.split_once(" = { path")?.0));
+        assert_eq!(listed.collect::<Vec<_>>(), ids);
+    }
+
+    #[test]
+    fn each_entry_describes_the_plugin_of_its_id() {
+        for (id, entry) in super::ENTRIES {
+            // SAFETY: the entry takes nothing and returns a pointer to static storage, whose texts are static.
+            let described = unsafe { (*entry()).id.to_string_lossy() };
+            assert_eq!(described, *id);
         }
     }
 }

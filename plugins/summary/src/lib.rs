@@ -57,4 +57,4 @@ impl Parts for Summary {
     }
 }
 
-export!(Summary, parts);
+export!(Summary, parts, as trueno_plugin_v1_summary);

@@ -81,4 +81,4 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     Ok(())
 }
 
-export!(Syscalls, parts);
+export!(Syscalls, parts, as trueno_plugin_v1_syscalls);

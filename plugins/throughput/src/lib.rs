@@ -81,4 +81,4 @@ impl Parts for Throughput {
     }
 }
 
-export!(Throughput, parts);
+export!(Throughput, parts, as trueno_plugin_v1_throughput);

@@ -110,4 +110,4 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     Ok(())
 }
 
-export!(Tiles, parts);
+export!(Tiles, parts, as trueno_plugin_v1_tiles);

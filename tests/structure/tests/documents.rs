@@ -114,7 +114,7 @@ fn each_standard_plugin_has_a_page() {
     let (_, plugins) = list.split_once("[dependencies]").expect("the list");
     let ids = plugins
         .lines()
-        .filter_map(|line| Some(line.split_once(" = ")?.0));
+        .filter_map(|line| Some(line.split_once(" = { path")?.0));
     let pages = root().join("docs/analyses");
     let none: Vec<&str> = ids
         .filter(|id| !pages.join(id).with_extension("md").exists())

@@ -1,12 +1,13 @@
 //! A plugin as it describes itself, and where it runs.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use trueno_plugin::abi;
 
 use super::isolate::limits::Limits;
+use super::linked::Code;
 
 /// Most inputs of one plugin.
 pub const MAX_INPUTS: usize = 256;
@@ -121,8 +122,8 @@ fn check_inputs(inputs: &[Input]) -> Result<(), String> {
 pub struct Plugin {
     /// Its description of itself.
     pub descriptor: Descriptor,
-    /// The library it came from.
-    pub file: PathBuf,
+    /// The library it came from, or the program that it is linked into.
+    pub code: Code,
     /// The process it runs in.
     pub execution: Execution,
 }

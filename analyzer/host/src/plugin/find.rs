@@ -2,7 +2,8 @@
 //!
 //! Places, in order: `--plugin FILE`, `--plugin-dir DIR`, the folders of
 //! `TRUENO_PLUGIN_PATH`, the folder of the executable, and
-//! `../lib/trueno-analyze` from there. Never the working directory. An id is
+//! `../lib/trueno-analyze` from there; behind them all, what is linked into the
+//! program ([`super::linked`]). Never the working directory. An id is
 //! taken by the first place that has it, even when its file is then refused:
 //! a file that cannot be trusted must not silently change which other one runs.
 
@@ -12,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::isolate::limits::{Isolation, Which};
+use super::linked::Linked;
 use super::permissions;
 
 /// Environment variable with further folders, separated as in `PATH`.
@@ -32,6 +34,8 @@ pub struct Search {
     pub allow_unsafe: bool,
     /// Choice of those that run in processes of their own.
     pub isolation: Isolation,
+    /// Plugins that are linked into the executable, which come last; none without one.
+    pub linked: &'static [Linked],
 }
 
 impl Search {

@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use trueno_plugin::abi;
 
 use super::descriptor::{Descriptor, Execution, Functions, Input, MAX_INPUTS, Plugin};
+use super::find::id_of;
+use super::linked::{Code, Linked};
 
 /// Longest text taken from a descriptor, bytes. A garbled length must not make us read the whole address space.
 const MAX_TEXT_BYTES: usize = 1 << 20;
@@ -67,8 +69,7 @@ pub fn load(file: &Path) -> Result<Plugin, LoadError> {
     let library = open(file)?;
     // The one leak of the analyzer, on purpose: dropping the handle would close the library.
     let library: &'static libloading::Library = Box::leak(Box::new(library));
-    // SAFETY: the symbol's name carries the major version that fixes its type.
-    let Ok(entry) = (unsafe { library.get::<abi::Entry>(abi::ENTRY.as_bytes()) }) else {
+    let Some(entry) = entry_in(library, file) else {
         return Err(match other_major(library) {
             Some(found) => LoadError::OtherMajor {
                 file: file.to_path_buf(),
@@ -79,22 +80,52 @@ pub fn load(file: &Path) -> Result<Plugin, LoadError> {
             },
         });
     };
+    read(Code::in_library(file), entry)
+}
+
+/// A plugin of this program.
+///
+/// # Errors
+/// It describes itself wrongly.
+pub fn load_linked(program: &Path, linked: &Linked) -> Result<Plugin, LoadError> {
+    read(Code::in_program(program, linked.id), linked.entry)
+}
+
+/// The entry that a library exports; one of a file that is named after an id may have that id in the entry's name.
+fn entry_in(library: &'static libloading::Library, file: &Path) -> Option<abi::Entry> {
+    let with_id = id_of(file).map(|id| abi::entry_of(&id));
+    let mut names = [abi::ENTRY.to_owned()].into_iter().chain(with_id);
+    // SAFETY: the symbol's name carries the major version that fixes its type.
+    names.find_map(|name| {
+        unsafe { library.get::<abi::Entry>(name.as_bytes()) }
+            .ok()
+            .map(|entry| *entry)
+    })
+}
+
+/// Reads the descriptor behind an entry.
+fn read(code: Code, entry: abi::Entry) -> Result<Plugin, LoadError> {
     // SAFETY: the entry takes nothing and, by the contract of version 1, does nothing but return a pointer.
     let raw = unsafe { entry() };
     // SAFETY: by the same contract the pointer leads to static storage of a library that is never closed.
     let read = unsafe { read_plugin(raw) };
     let checked = read.and_then(|(descriptor, entry)| {
-        descriptor.check(file)?;
+        descriptor.check(&code.file)?;
         Ok((descriptor, entry))
     });
-    let (descriptor, entry) = checked.map_err(|reason| LoadError::Descriptor {
-        file: file.to_path_buf(),
-        reason,
-    })?;
+    let (descriptor, functions) = match checked {
+        Ok(checked) => checked,
+        Err(reason) => {
+            return Err(LoadError::Descriptor {
+                file: code.file,
+                reason,
+            });
+        }
+    };
     Ok(Plugin {
         descriptor,
-        file: file.to_path_buf(),
-        execution: Execution::InProcess(entry),
+        code,
+        execution: Execution::InProcess(functions),
     })
 }
 

@@ -9,6 +9,7 @@ mod host;
 mod inputs;
 pub mod isolate;
 mod lazy_inputs;
+mod linked;
 mod load;
 mod option_schema;
 mod outcome;
@@ -25,6 +26,7 @@ pub use find::{
 pub use foreign_output::OwnScreen;
 pub use host::Taken;
 pub use inputs::{Sources, gather};
+pub use linked::{Code, Linked};
 pub use load::{LoadError, load};
 pub use option_schema::{OptionSchema, known_options, refused_options};
 pub use outcome::{FailureKind, Outcome};

@@ -51,7 +51,7 @@ fn refusal(plugin: &Plugin, options: &str) -> Option<String> {
     // A plugin that ignores its options and works on nothing is not waited for.
     let limits = limits.of_loading();
     let nothing = plugin.descriptor.inputs.iter().map(|_| None).collect();
-    match isolate::run(&plugin.file, Stage::Whole, nothing, options, &limits) {
+    match isolate::run(&plugin.code, Stage::Whole, nothing, options, &limits) {
         Outcome::Failed {
             kind: FailureKind::Option,
             message,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::descriptor::{Execution, Plugin};
 use super::find::{FindError, PATH_VARIABLE, Place, Search, find};
 use super::isolate::{self, Limits};
-use super::load::{LoadError, load};
+use super::linked::{Code, Linked};
+use super::load::{LoadError, load, load_linked};
 
 /// Outcome of loading one library.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ impl Registry {
         };
         for candidate in found.candidates {
             let loaded = if search.isolates(&candidate.file) {
-                load_isolated(&candidate.file, &search.isolation.limits)
+                load_isolated(Code::in_library(&candidate.file), &search.isolation.limits)
             } else if search.ships(&candidate.file) {
                 load(&candidate.file)
             } else {
@@ -122,6 +123,11 @@ impl Registry {
                 status,
             });
         }
+        if let Some(program) = &search.executable {
+            for linked in search.linked {
+                registry.add_linked(linked, program, search)?;
+            }
+        }
         registry
             .plugins
             .sort_by(|a, b| a.descriptor.id.cmp(&b.descriptor.id));
@@ -129,16 +135,52 @@ impl Registry {
         Ok(registry)
     }
 
+    /// Takes a plugin of the program, unless a library has its id. The library beside the program is the same plugin, and
+    /// shadows nothing.
+    fn add_linked(
+        &mut self,
+        linked: &Linked,
+        program: &Path,
+        search: &Search,
+    ) -> Result<(), RegistryError> {
+        let same = |entry: &&Entry| entry.id.as_deref() == Some(linked.id);
+        let mut entries = self.entries.iter().filter(same);
+        let Some(first) = entries.clone().find(|entry| !is_shadowed(entry)) else {
+            let loaded = if search.isolates(program) {
+                load_isolated(
+                    Code::in_program(program, linked.id),
+                    &search.isolation.limits,
+                )
+            } else {
+                load_linked(program, linked)
+            };
+            return self.add(loaded?, false);
+        };
+        let ships = |entry: &Entry| {
+            let real = std::fs::canonicalize(&entry.file);
+            real.is_ok_and(|file| search.ships(&file))
+        };
+        if !entries.any(ships) {
+            let by = first.file.clone();
+            self.entries.push(Entry {
+                id: Some(linked.id.to_owned()),
+                file: program.to_path_buf(),
+                status: Status::Shadowed { by },
+            });
+        }
+        Ok(())
+    }
+
     /// A library named by `--plugin` may have any file name, so only its
     /// descriptor tells whether it stands before one of a folder.
     fn add(&mut self, plugin: Plugin, explicit: bool) -> Result<(), RegistryError> {
         let id = plugin.descriptor.id.clone();
-        let file = plugin.file.clone();
+        let file = plugin.code.file.clone();
         let earlier = self
             .plugins
             .iter()
             .find(|other| other.descriptor.id == id)
-            .map(|other| other.file.clone());
+            .map(|other| other.code.file.clone());
         let status = match earlier {
             Some(first) if first == file => return Ok(()),
             Some(first) if explicit => {
@@ -193,6 +235,10 @@ impl Registry {
     }
 }
 
+fn is_shadowed(entry: &Entry) -> bool {
+    matches!(entry.status, Status::Shadowed { .. })
+}
+
 /// As [`load`], of a library that does not ship with the program.
 fn load_foreign(file: &Path) -> Result<Plugin, LoadError> {
     #[cfg(target_os = "linux")]
@@ -205,16 +251,16 @@ fn load_foreign(file: &Path) -> Result<Plugin, LoadError> {
 }
 
 /// As [`load`], in a process of its own; nothing of the library runs in this one.
-fn load_isolated(file: &Path, limits: &Limits) -> Result<Plugin, LoadError> {
-    let descriptor = isolate::describe(file, limits).map_err(LoadError::Isolated)?;
+fn load_isolated(code: Code, limits: &Limits) -> Result<Plugin, LoadError> {
+    let descriptor = isolate::describe(&code, limits).map_err(LoadError::Isolated)?;
     // Asked in that process already; but what comes from there is the library's.
-    if let Err(reason) = descriptor.check(file) {
-        let file = file.to_path_buf();
+    if let Err(reason) = descriptor.check(&code.file) {
+        let file = code.file;
         return Err(LoadError::Descriptor { file, reason });
     }
     Ok(Plugin {
         descriptor,
-        file: file.to_path_buf(),
+        code,
         execution: Execution::Isolated(limits.clone()),
     })
 }

@@ -60,6 +60,6 @@ fn lend(plugin: &Plugin, stage: Stage, inputs: Vec<Option<ClosedRows>>, options:
             let (status, taken) = call(functions.of(stage), streams, options, stage, None);
             judge(status, taken)
         }
-        Execution::Isolated(limits) => isolate::run(&plugin.file, stage, inputs, options, limits),
+        Execution::Isolated(limits) => isolate::run(&plugin.code, stage, inputs, options, limits),
     }
 }

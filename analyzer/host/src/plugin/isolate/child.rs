@@ -12,8 +12,10 @@ use super::input_reader::InputReader;
 use super::message::{Kind, head};
 use super::request::{Request, Task};
 use super::{columns, crash, sandbox, tables};
+use crate::plugin::call;
 use crate::plugin::host::{Given, Taken};
-use crate::plugin::{call, load};
+use crate::plugin::linked::Linked;
+use crate::plugin::load::{load, load_linked};
 
 /// Most open files of a plugin.
 const MAX_FILES: u64 = 256;
@@ -23,7 +25,7 @@ const MAX_FILES: u64 = 256;
 ///
 /// # Errors
 /// Standard input holds no job, or there is nobody left to answer.
-pub fn serve() -> Result<Infallible, String> {
+pub fn serve(linked: &[Linked]) -> Result<Infallible, String> {
     let (job, to) = take_over().map_err(|error| error.to_string())?;
     let described = Request::read(&job).map_err(|why| {
         format!("this verb is for the analyzer itself, which starts it to isolate a plugin ({why})")
@@ -37,7 +39,7 @@ pub fn serve() -> Result<Infallible, String> {
         .map_err(|why| format!("the sandbox cannot be set up ({why}; hint: --no-isolate)"))?;
     let to = Rc::new(to);
     crash::watch(to.as_raw_fd(), fresh_bytes);
-    let answered = answer(described, job, &to);
+    let answered = answer(described, linked, job, &to);
     if let Err(error) = &answered {
         // The parent shows the last line of this.
         let _ = writeln!(
@@ -110,8 +112,18 @@ fn confine(job: &Request, fresh_bytes: u64) -> Result<(), String> {
     .map_err(|error| format!("the memory limit cannot be set: {error}"))
 }
 
-fn answer(job: Request, inputs: File, to: &Rc<File>) -> io::Result<()> {
-    let plugin = match load(&job.file) {
+fn answer(job: Request, linked: &[Linked], inputs: File, to: &Rc<File>) -> io::Result<()> {
+    let loaded = match &job.linked {
+        None => load(&job.file),
+        Some(id) => {
+            let mut known = linked.iter();
+            let found = known.find(|known| known.id == id);
+            let found =
+                found.ok_or_else(|| io::Error::other(format!("no plugin {id} is linked")))?;
+            load_linked(&job.file, found)
+        }
+    };
+    let plugin = match loaded {
         Ok(plugin) => plugin,
         Err(error) => return send(to, Kind::Refused, error.to_string().as_bytes()),
     };

@@ -49,11 +49,13 @@ pub mod fuzzing {
 
 pub use limits::{Isolation, Limits, Which, memory_of_this_machine, size};
 
+#[cfg(not(target_os = "linux"))]
 use std::path::Path;
 
 use trueno_engine::closed_types::ClosedRows;
 
 use super::descriptor::{Descriptor, Stage};
+use super::linked::{Code, Linked};
 use super::outcome::Outcome;
 
 /// Tells whether this system can do it.
@@ -67,45 +69,46 @@ pub fn missing() -> Option<&'static str> {
     return None;
 }
 
-/// Descriptor of the plugin in `file`.
+/// Descriptor of the plugin.
 ///
 /// # Errors
 /// The reason for its being no plugin, or the end of the process that loaded it.
-pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
+pub fn describe(code: &Code, limits: &Limits) -> Result<Descriptor, String> {
     #[cfg(target_os = "linux")]
-    return process::describe(file, limits);
+    return process::describe(code, limits);
     #[cfg(not(target_os = "linux"))]
-    return Err(unavailable(file, limits));
+    return Err(unavailable(&code.file, limits));
 }
 
-/// Runs the plugin in `file`. An input that is `None` is an optional one that is not there.
+/// Runs the plugin. An input that is `None` is an optional one that is not there.
 pub fn run(
-    file: &Path,
+    code: &Code,
     stage: Stage,
     inputs: Vec<Option<ClosedRows>>,
     options: &str,
     limits: &Limits,
 ) -> Outcome {
     #[cfg(target_os = "linux")]
-    return process::run(file, stage, inputs, options, limits);
+    return process::run(code, stage, inputs, options, limits);
     #[cfg(not(target_os = "linux"))]
     {
         let _ = (stage, inputs, options);
         Outcome::Failed {
             kind: super::outcome::FailureKind::Ended,
-            message: unavailable(file, limits),
+            message: unavailable(&code.file, limits),
             taken: Default::default(),
         }
     }
 }
 
-/// Does the child's work; it does not come back.
+/// Does the child's work, of a library or of one of those that are linked; it does not come back.
 ///
 /// # Errors
 /// It was not started by the analyzer, or the way back to it is closed.
-pub fn serve() -> Result<std::convert::Infallible, String> {
+#[cfg_attr(not(target_os = "linux"), expect(unused_variables))]
+pub fn serve(linked: &[Linked]) -> Result<std::convert::Infallible, String> {
     #[cfg(target_os = "linux")]
-    return child::serve();
+    return child::serve(linked);
     #[cfg(not(target_os = "linux"))]
     return Err("plugins cannot be isolated on this system".into());
 }

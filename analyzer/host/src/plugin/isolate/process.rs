@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -21,6 +20,7 @@ use crate::plugin::call::judge;
 use crate::plugin::descriptor::Descriptor;
 use crate::plugin::descriptor::Stage;
 use crate::plugin::host::{MAX_FINDINGS, Taken};
+use crate::plugin::linked::Code;
 use crate::plugin::outcome::{FailureKind, Outcome};
 
 /// The hidden verb.
@@ -30,11 +30,11 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// Reads of each pipe between two looks.
 const READS_A_TURN: usize = 16;
 
-pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
+pub fn describe(code: &Code, limits: &Limits) -> Result<Descriptor, String> {
     let limits = limits.of_loading();
-    let shown = file.display();
+    let shown = code.file.display();
     let mut said = None;
-    let start = |memory: &File| write_job(memory, Task::Describe, file, &limits);
+    let start = |memory: &File| write_job(memory, Task::Describe, code, &limits);
     let heard = talk(&limits, start, &mut |kind, says| match kind {
         Kind::Descriptor | Kind::Refused => said = Some((kind, says)),
         _ => {}
@@ -52,7 +52,7 @@ pub fn describe(file: &Path, limits: &Limits) -> Result<Descriptor, String> {
 }
 
 pub fn run(
-    file: &Path,
+    code: &Code,
     stage: Stage,
     inputs: Vec<Option<ClosedRows>>,
     options: &str,
@@ -68,7 +68,7 @@ pub fn run(
             options: options.to_owned(),
             inputs,
         };
-        write_job(memory, task, file, limits)
+        write_job(memory, task, code, limits)
     };
     let heard = talk(limits, start, &mut |kind, says| {
         if let Err(why) = take(kind, says, &mut taken, &mut end) {
@@ -155,11 +155,12 @@ fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> 
 }
 
 /// Writes the job behind the inputs.
-fn write_job(memory: &File, task: Task, file: &Path, limits: &Limits) -> Result<(), String> {
+fn write_job(memory: &File, task: Task, code: &Code, limits: &Limits) -> Result<(), String> {
     let cpu_time = limits.cpu_time_for(length(memory));
     let job = Request {
         task,
-        file: file.to_path_buf(),
+        file: code.file.clone(),
+        linked: code.linked.clone(),
         parent: std::process::id(),
         memory_bytes: limits.memory_bytes,
         // Rounded up, and one more: the parent, which tells the reason, is to come first.

@@ -19,8 +19,10 @@ use crate::plugin::descriptor::Stage;
 pub struct Request {
     /// The task.
     pub task: Task,
-    /// The library.
+    /// The library, or the program.
     pub file: PathBuf,
+    /// Id of a plugin that is linked into the program.
+    pub linked: Option<String>,
     /// The process that waits for the answer.
     pub parent: u32,
     /// Limit of memory; see [`super::Limits::memory_bytes`].
