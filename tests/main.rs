@@ -29,6 +29,7 @@ mod harness;
 mod hostile;
 mod html;
 mod import;
+mod installed;
 mod isolate;
 mod iterations;
 mod kept_parts;

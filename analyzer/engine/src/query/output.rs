@@ -3,7 +3,9 @@
 use std::fmt::Write as _;
 use std::io;
 
-use polars::prelude::{AnyValue, Column, DataFrame, DataType};
+use polars::prelude::{
+    AnyValue, Column, CompatLevel, DataFrame, DataType, IpcStreamWriter, SerWriter,
+};
 use serde_json::Value;
 use trueno_model::csv::{CsvTexts, field};
 use trueno_model::width;
@@ -33,6 +35,8 @@ pub enum Format {
     Csv(CsvTexts),
     /// An array of objects, one a row, all rows, see [`json`].
     Json,
+    /// An Arrow IPC stream, see [`arrow`].
+    Arrow,
 }
 
 /// Writes a result.
@@ -45,7 +49,20 @@ pub fn write(frame: &DataFrame, format: Format, mut to: impl io::Write) -> io::R
         Format::Table { room, limit } => to.write_all(table(frame, room, limit).as_bytes()),
         Format::Csv(texts) => csv(frame, texts, to),
         Format::Json => json(frame, to),
+        Format::Arrow => arrow(frame, to),
     }
+}
+
+/// An Arrow IPC stream of all rows, not compressed, so that a reader can map it; texts have 64-bit offsets, which every
+/// reader knows, in place of views, which older ones do not.
+///
+/// # Errors
+///
+/// Those of `to`.
+pub fn arrow(frame: &DataFrame, to: impl io::Write) -> io::Result<()> {
+    let mut frame = frame.clone();
+    let mut writer = IpcStreamWriter::new(to).with_compat_level(CompatLevel::oldest());
+    writer.finish(&mut frame).map_err(io::Error::other)
 }
 
 /// One value, as it is printed.

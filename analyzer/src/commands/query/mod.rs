@@ -55,6 +55,7 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
             limit: args.top,
         },
         QueryFormat::Json => Format::Json,
+        QueryFormat::Arrow => Format::Arrow,
         QueryFormat::Csv if args.csv_exact => Format::Csv(CsvTexts::Exact),
         QueryFormat::Csv => Format::Csv(CsvTexts::Guarded),
     };
