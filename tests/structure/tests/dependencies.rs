@@ -11,9 +11,10 @@ use serde_json::Value;
 use trueno_structure::{root, text};
 
 /// The lock files of all workspaces.
-const LOCKS: [&str; 6] = [
+const LOCKS: [&str; 7] = [
     "Cargo.lock",
     "analyzer/cluster/Cargo.lock",
+    "analyzer/python/Cargo.lock",
     "recorder/model/Cargo.lock",
     "recorder/peers/Cargo.lock",
     "recorder/wgpu/Cargo.lock",

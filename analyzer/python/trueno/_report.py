@@ -1,0 +1,197 @@
+"""Reports: what the analyses found, as data, and as pages for a notebook."""
+
+import json
+import tempfile
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from ._program import ask
+from ._table import Table
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A conclusion of a plugin."""
+
+    plugin: str
+    code: str
+    severity: str
+    title: str
+    detail: str | None
+    suggestion: str | None
+    #: A query, or ids of rows, that show it.
+    evidence: str | list | None
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A chart, drawn."""
+
+    title: str
+    svg: str = field(repr=False)
+
+    def _repr_svg_(self):
+        return self.svg
+
+    def _repr_html_(self):
+        return self.svg
+
+
+@dataclass(frozen=True)
+class Section:
+    """Results of one plugin."""
+
+    plugin: str
+    summary: str
+    #: "ok", "failed" or "skipped"; `message` says why.
+    status: str
+    message: str | None
+    tables: dict
+    findings: list
+    charts: list
+
+    def __getitem__(self, table):
+        try:
+            return self.tables[table]
+        except KeyError:
+            known = ", ".join(self.tables) or "none"
+            raise KeyError(f"{self.plugin} made no table {table} (hint: it made {known})") from None
+
+    def _repr_html_(self):
+        parts = [f"<h4>{escape(self.plugin)}</h4><p>{escape(self.summary)}</p>"]
+        if self.message:
+            parts.append(f"<p>{escape(self.status)}: {escape(self.message)}</p>")
+        parts += [_finding_html(finding) for finding in self.findings]
+        parts += [chart.svg for chart in self.charts]
+        for name, table in self.tables.items():
+            parts.append(f"<h5>{escape(name)}</h5>{table._repr_html_()}")
+        return "".join(parts)
+
+
+class Report:
+    """What the analyses found of a run."""
+
+    def __init__(self, data, page, charts):
+        #: All of it, as `docs/report.schema.json` says.
+        self.data = data
+        #: The opening: what holds the run back, with what a fix would save.
+        self.top = data["top"]
+        #: Problems of the run and of the report itself.
+        self.problems = data["problems"]
+        #: Sections by the id of their plugin.
+        self.sections = {}
+        for section in data["sections"]:
+            plugin = section["plugin"]
+            self.sections[plugin] = Section(
+                plugin=plugin,
+                summary=section["summary"],
+                status=section["status"],
+                message=section.get("message"),
+                tables={
+                    table["name"]: Table._from_rows(table["name"], table["columns"], table["rows"])
+                    for table in section["tables"]
+                },
+                findings=[Finding(plugin=plugin, **finding) for finding in section["findings"]],
+                charts=charts.get(plugin, []),
+            )
+        self._page = page
+
+    @property
+    def findings(self):
+        """Findings of all sections, errors first, then warnings."""
+        worst = {"error": 0, "warning": 1, "info": 2}
+        everything = [one for section in self.sections.values() for one in section.findings]
+        return sorted(everything, key=lambda finding: worst[finding.severity])
+
+    @property
+    def charts(self):
+        """Charts of all sections."""
+        return [chart for section in self.sections.values() for chart in section.charts]
+
+    def __getitem__(self, plugin):
+        """The section of a plugin; `report["roofline.kernels"]` is a table of it."""
+        plugin, _, table = plugin.partition(".")
+        try:
+            section = self.sections[plugin]
+        except KeyError:
+            known = ", ".join(self.sections) or "none"
+            raise KeyError(f"there is no section {plugin} (hint: there are {known})") from None
+        return section[table] if table else section
+
+    def __str__(self):
+        """The page that `trueno-analyze report` prints."""
+        return self._page
+
+    def __repr__(self):
+        return f"<trueno.Report: {len(self.sections)} sections, {len(self.findings)} findings>"
+
+    def _repr_html_(self):
+        top = [f"<li>{escape(one['sentence'])}</li>" for one in self.top["findings"]]
+        reason = self.top.get("reason")
+        opening = f"<ol>{''.join(top)}</ol>" if top else f"<p>{escape(reason or 'nothing found')}</p>"
+        worst = [one for one in self.findings if one.severity != "info"]
+        parts = ["<h3>what holds it back</h3>", opening]
+        parts += [_finding_html(finding) for finding in worst]
+        parts += [chart.svg for chart in self.charts]
+        return "".join(parts)
+
+
+def _finding_html(finding):
+    more = f"<br>{escape(finding.suggestion)}" if finding.suggestion else ""
+    where = f"{finding.severity} [{finding.plugin}]"
+    return f"<p><b>{escape(where)}</b> {escape(finding.title)}{more}</p>"
+
+
+def report(
+    path,
+    general,
+    *,
+    plugins=None,
+    skip=None,
+    options=None,
+    baseline=None,
+    window=None,
+    what_if=None,
+    categories=None,
+    plugin_files=(),
+    charts=True,
+):
+    """Runs the analyses over the run at `path`."""
+    from ._run import _path, settings
+
+    with tempfile.TemporaryDirectory(prefix="trueno-") as folder:
+        folder = Path(folder)
+        arguments = [*general, "report", path, "--json", folder / "report.json"]
+        if charts:
+            arguments += ["--charts", folder / "charts"]
+        if plugins is not None:
+            arguments += ["--plugin-id", ",".join([plugins] if isinstance(plugins, str) else plugins)]
+        if skip is not None:
+            arguments += ["--skip", ",".join([skip] if isinstance(skip, str) else skip)]
+        if baseline is not None:
+            arguments += ["--baseline", _path(baseline)]
+        if window is not None:
+            arguments += ["--window", window]
+        if categories is not None:
+            arguments += ["--categories", categories]
+        for target, value in (what_if or {}).items():
+            arguments += ["--what-if", f"{target}={value}"]
+        for file in plugin_files:
+            arguments += ["--plugin", file]
+        arguments += settings(options)
+        # 3: nothing in it can be measured, which the report says.
+        page = ask(arguments, fine=(0, 3))
+        data = json.loads((folder / "report.json").read_bytes())
+        return Report(data, page.decode(), _charts(folder / "charts", data))
+
+
+def _charts(folder, data):
+    """Charts by plugin: files are named PLUGIN.N-title.svg, in the order of the section's charts."""
+    drawn = {}
+    for section in data["sections"]:
+        plugin = section["plugin"]
+        for number, chart in enumerate(section["charts"], 1):
+            for file in folder.glob(f"{plugin}.{number}-*.svg"):
+                drawn.setdefault(plugin, []).append(Chart(chart["title"], file.read_text()))
+    return drawn
