@@ -26,7 +26,7 @@ use trueno_render::{FORMS, ReportForm, form};
 
 pub use check::{CheckArgs, CheckFormat};
 pub use compare::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
-pub use export::{ExportArgs, ExportCommand, FileExport, OtlpArgs, OtlpCompression};
+pub use export::{ExportArgs, ExportCommand, FileExport, OtlpArgs, OtlpCompression, ParquetArgs};
 pub use golden::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 pub use output::{TextFormat, TextOutput};
@@ -396,6 +396,15 @@ pub struct QueryArgs {
     /// Memory limit of a query, such as 512M or 4GB; in a session there is none [default: three quarters of the machine's].
     #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
     pub memory: Option<u64>,
+    /// Have a cluster read the tables of a job, leave out rows and make groups: ballista://HOST:PORT, the address of `trueno-cluster scheduler`. The answer is the same.
+    #[arg(long, value_name = "ENGINE", default_value = "local", value_parser = engine)]
+    pub engine: Engine,
+    /// For a cluster: the job's tables, as `export parquet --by-table` writes them, in a folder that all its machines see under the same path; made where there are none.
+    #[arg(long, value_name = "DIR")]
+    pub tables: Option<PathBuf>,
+    /// For a cluster: rows that it may hand over; a query that needs more is an error.
+    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
+    pub most_rows: u64,
     /// For tables of plugins: a run to compare with.
     #[arg(long, value_name = "RUN")]
     pub baseline: Option<PathBuf>,

@@ -21,7 +21,9 @@ mod stacks;
 pub use error::ExportError;
 pub use exporter::{Exporter, Written};
 pub use otlp::{Endpoint, Pushed, push};
-pub use parquet::{Sizes as ParquetSizes, to_folder};
+pub use parquet::{
+    Sizes as ParquetSizes, StoredColumn, StoredTable, TableFolder, to_folder, to_table_folders,
+};
 pub use stacks::DEEPEST;
 
 /// The formats that are one file, in the order of help.

@@ -19,7 +19,7 @@ pub enum ExportCommand {
     /// OpenTelemetry traces as OTLP/JSON, to a file or to a collector.
     Otlp(OtlpArgs),
     /// A run of Parquet files: smaller, sorted by time, for keeping and for warehouses.
-    Parquet(ExportArgs),
+    Parquet(ParquetArgs),
     /// The execution graph, for Graphviz.
     Dot(Box<DotArgs>),
 }
@@ -35,6 +35,17 @@ pub struct ExportArgs {
     /// Replace a Parquet run that is there, once the new one is whole; files are replaced anyway.
     #[arg(long)]
     pub overwrite: bool,
+}
+
+/// `export parquet`.
+#[derive(Debug, Args)]
+pub struct ParquetArgs {
+    /// The run and the folder.
+    #[command(flatten)]
+    pub args: ExportArgs,
+    /// Of a job of ranks, a folder a table with folders rank=N in it, which databases read as one table; no run.
+    #[arg(long)]
+    pub by_table: bool,
 }
 
 /// `export otlp`.

@@ -28,7 +28,7 @@ pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyh
             }
         },
         ExportCommand::Parquet(args) => {
-            return parquet::export(&open(&args.run, runs, stderr)?, args, stderr);
+            return parquet::export(&open(&args.args.run, runs, stderr)?, args, stderr);
         }
         ExportCommand::Dot(args) => return dot::dot(args, runs, stderr),
     };

@@ -12,23 +12,53 @@ use trueno_model::exit;
 
 use super::staging::Staging;
 use super::stderr::Stderr;
-use crate::cli::ExportArgs;
+use crate::cli::ParquetArgs;
 
-/// Writes a run as a run of Parquet files.
-pub(super) fn export(run: &Run, args: &ExportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+/// Writes a run as a run of Parquet files, or a job as tables for databases.
+pub(super) fn export(run: &Run, parquet: &ParquetArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+    let args = &parquet.args;
     if args.output == Path::new("-") {
         bail!("-o -: a Parquet run is a folder (hint: give its path)");
     }
     keep_apart(&args.run, &args.output)?;
-    let target = Staging::new(&args.output, args.overwrite, "exporting")?;
+    match parquet.by_table {
+        true => write_tables(run, &args.output, args.overwrite, stderr),
+        false => {
+            let target = Staging::new(&args.output, args.overwrite, "exporting")?;
+            make(run, target, stderr, &write)
+        }
+    }
+    .with_context(|| format!("{}: not exported", args.run.display()))?;
+    Ok(exit::FINE)
+}
+
+/// Writes the tables of a job into a folder for databases.
+///
+/// # Errors
+/// It holds no ranks; something else is there; see [`trueno_export::ExportError`].
+pub(super) fn write_tables(
+    run: &Run,
+    output: &Path,
+    overwrite: bool,
+    stderr: &Stderr,
+) -> anyhow::Result<()> {
+    let target = Staging::of_tables(output, overwrite, "exporting")?;
+    make(run, target, stderr, &|run, to, progress| {
+        Ok(trueno_export::to_table_folders(run, to, progress)?)
+    })
+}
+
+/// Writer of a run into an empty folder, which says how many rows it has written since it said so last.
+type Write<'a> = &'a dyn Fn(&Run, &Path, &mut dyn FnMut(u64)) -> anyhow::Result<()>;
+
+fn make(run: &Run, target: Staging, stderr: &Stderr, write: Write<'_>) -> anyhow::Result<()> {
     let cannot_make = || format!("{}: cannot be made", target.work().display());
     fs::create_dir(target.work()).with_context(cannot_make)?;
     let bar = bar(run.facts().rows, stderr);
     let done = write(run, target.work(), &mut |rows| bar.inc(rows));
     bar.finish_and_clear();
-    done.with_context(|| format!("{}: not exported", args.run.display()))?;
-    target.keep()?;
-    Ok(exit::FINE)
+    done?;
+    target.keep()
 }
 
 /// A plain run becomes one folder of tables, ranks a folder `rank=<n>` each.

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use trueno_engine::run::is_run;
+use trueno_engine::run::{foreign_in_table_folder, is_run, is_table_folder};
 use trueno_format::edit::exchange;
 use trueno_format::run_directory::check_removable;
 use trueno_format::salvage;
@@ -23,8 +23,7 @@ pub(super) struct Staging {
 impl Staging {
     /// `doing` is part of the name of the folder beside the place.
     pub(super) fn new(place: &Path, overwrite: bool, doing: &str) -> anyhow::Result<Self> {
-        let is_empty = || fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
-        if place.symlink_metadata().is_ok() && !is_empty() {
+        if is_taken(place) {
             if !is_run(place) {
                 bail!(
                     "{}: exists and is not a run directory (hint: choose another path)",
@@ -45,6 +44,35 @@ impl Staging {
             }
             check_removable(place)?;
         }
+        Self::beside(place, doing)
+    }
+
+    /// The same of a folder of tables for databases.
+    pub(super) fn of_tables(place: &Path, overwrite: bool, doing: &str) -> anyhow::Result<Self> {
+        if is_taken(place) {
+            if !is_table_folder(place) || is_run(place) {
+                bail!(
+                    "{}: exists and holds no tables of a job (hint: choose another path)",
+                    place.display()
+                );
+            }
+            if !overwrite {
+                bail!(
+                    "{}: tables are there already (hint: choose another path, or give --overwrite)",
+                    place.display()
+                );
+            }
+            if let Some(foreign) = foreign_in_table_folder(place)? {
+                bail!(
+                    "{}: not a part of the tables beside it, and not to be lost (hint: choose another path)",
+                    foreign.display()
+                );
+            }
+        }
+        Self::beside(place, doing)
+    }
+
+    fn beside(place: &Path, doing: &str) -> anyhow::Result<Self> {
         if place.file_name().is_none() {
             bail!("{}: no name for a run directory", place.display());
         }
@@ -88,6 +116,12 @@ impl Drop for Staging {
             let _ = fs::remove_dir_all(&self.work);
         }
     }
+}
+
+/// Tells whether there is anything at a place but an empty folder.
+fn is_taken(place: &Path) -> bool {
+    let is_empty = || fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
+    place.symlink_metadata().is_ok() && !is_empty()
 }
 
 /// Tells whether a run, or one of its ranks, is being written.

@@ -20,6 +20,15 @@ pub enum RunError {
         /// The thing looked for and not found.
         reason: &'static str,
     },
+    /// Tables of a job, table by table, which are for databases.
+    #[error(
+        "{}: tables of a job for databases, as `export parquet --by-table` writes them (hint: open the job that they were \
+         made of)", .path.display()
+    )]
+    TablesOfJob {
+        /// The path as given.
+        path: PathBuf,
+    },
     /// A newer recorder wrote it.
     #[error(
         "{}: format {found_major} of {}, this program reads up to {supported_major} (hint: use a newer trueno-analyze)",

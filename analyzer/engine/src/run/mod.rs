@@ -40,6 +40,7 @@ mod scan;
 mod segment;
 mod segment_errors;
 mod sources;
+mod table_folder;
 mod tables;
 mod verify;
 
@@ -50,3 +51,4 @@ pub use open::Run;
 pub use rank_folders::is_run;
 pub use recover::{Damage, RecoverError, Recovered, Recovery, recover};
 pub use sources::SourceError;
+pub use table_folder::{TABLES_JSON, foreign_in_table_folder, is_table_folder};

@@ -12,6 +12,7 @@ use trueno_model::Problem;
 use super::completeness::Writer;
 use super::journal::Journal;
 use super::layout::{self, SegmentFile};
+use super::table_folder::is_table_folder;
 use super::{RunError, live_segments, manifest};
 
 /// Everything that is read before the segments.
@@ -82,6 +83,11 @@ fn check_directory(path: &Path) -> Result<(), RunError> {
     }
     if path.join(RUN_JSON).exists() || path.join(JOURNAL).exists() {
         return Ok(());
+    }
+    if is_table_folder(path) {
+        return Err(RunError::TablesOfJob {
+            path: path.to_path_buf(),
+        });
     }
     let files = layout::segments(path, &mut Vec::new()).map_err(|source| RunError::Unreadable {
         path: path.to_path_buf(),

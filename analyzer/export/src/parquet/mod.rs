@@ -3,8 +3,13 @@
 //! The folder is a run of its own, with the journal that segments have: a line for each row
 //! group. Its rows pass through in windows of time, so memory does not grow with the run.
 
+mod by_table;
 mod encode;
 mod part;
+mod table_folder;
+
+pub use by_table::to_table_folders;
+pub use table_folder::{StoredColumn, StoredTable, TableFolder};
 
 use std::fs::{self, File};
 use std::io::Write;
@@ -141,7 +146,8 @@ impl Export<'_> {
             None => {
                 let number = counts.segments;
                 counts.segments += 1;
-                Part::create(self.to, table, number, rows)?
+                let name = format!("{table}/{number:06}.parquet");
+                Part::create(self.to, table, name, rows)?
             }
         };
         part.write(rows)?;

@@ -31,15 +31,14 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Makes a file of the table in the run directory `run`, for rows like these.
+    /// Makes a file of the table, called so in the folder `root`, for rows like these.
     pub(super) fn create(
-        run: &Path,
+        root: &Path,
         table: &str,
-        number: u64,
+        name: String,
         like: &DataFrame,
     ) -> Result<Part, ExportError> {
-        let name = format!("{table}/{number:06}.parquet");
-        let path = run.join(&name);
+        let path = root.join(&name);
         let disk = |error| named(&path, error);
         let tally = Tally(Rc::new(RefCell::new(Counted {
             file: BufWriter::new(File::create_new(&path).map_err(disk)?),
