@@ -190,23 +190,8 @@ fn the_page_on_sql_tells_what_queries_can_do() {
         .filter(|part| part.starts_with("    SELECT"));
     assert_eq!(examples.map(|sql| query(sql, 0)).count(), 3);
     let of = |rows: &str| format!("SELECT {rows} FROM bricks");
-    let works = [
-        of("name") + " WHERE id IN (SELECT brick FROM kernels)",
-        of("name") + " WHERE EXISTS (SELECT 1 FROM kernels WHERE kernels.brick = bricks.id)",
-        "WITH k AS (SELECT brick FROM kernels) SELECT COUNT(*) AS n FROM k".to_owned(),
-        "SELECT k.name FROM kernels AS k JOIN bricks AS b ON k.brick = b.id".to_owned(),
-        of("name, COUNT(*) FILTER (WHERE dur_ns > 1000) AS n") + " GROUP BY name HAVING n > 2",
-        of("DISTINCT ON (name) name, dur_ns") + " ORDER BY name, dur_ns",
-        of("QUANTILE_CONT(dur_ns, 0.99) AS q, MEDIAN(dur_ns) AS m, STDDEV(dur_ns) AS s"),
-        of("LAG(start_ns) OVER (PARTITION BY thread ORDER BY start_ns) AS l"),
-        of("SUM(dur_ns) OVER (PARTITION BY name ORDER BY start_ns) AS s"),
-        of("CASE WHEN dur_ns > 1000 THEN 'long' ELSE 'short' END AS c, name || '!' AS n"),
-        of("name") + " UNION ALL SELECT name FROM kernels",
-        "SELECT COUNT(*) AS n FROM (SELECT dur_ns, AVG(dur_ns) OVER () AS mean FROM bricks) AS t WHERE dur_ns > mean".to_owned(),
-        format!("EXPLAIN {}", of("name")),
-        "SHOW TABLES".to_owned(),
-    ];
-    works.iter().for_each(|sql| query(sql, 0));
+    let works = include_str!("documented_queries.sql").lines();
+    assert_eq!(works.map(|sql| query(sql, 0)).count(), 14);
     let refused = [
         of("RANK() OVER (ORDER BY dur_ns) AS r"),
         of("SUM(dur_ns) OVER (ORDER BY start_ns ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS s"),

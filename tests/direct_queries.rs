@@ -11,7 +11,7 @@ use trueno_engine::run::Run;
 use crate::harness::{Dir, standard_plugins};
 
 /// All queries of the standard plugins to the run.
-fn queries() -> Vec<String> {
+pub fn queries() -> Vec<String> {
     let dir = Dir::new();
     let folder = standard_plugins(&dir);
     let args = ["plugins", "list", "--no-default-plugins", "--json"];

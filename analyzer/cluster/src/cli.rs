@@ -40,6 +40,8 @@ pub enum Command {
     Executor(ExecutorArgs),
     /// Make all parts of a job.
     Run(RunArgs),
+    /// Answer questions over the tables of a job, for `trueno-analyze query --engine`; they are JSON on standard input.
+    Query(QueryArgs),
 }
 
 /// `scheduler`.
@@ -97,6 +99,29 @@ pub struct RunArgs {
     /// A flag of the report that the parts are for, such as --report=--window=iteration=3; may be given again.
     #[arg(long, value_name = "FLAG", allow_hyphen_values = true)]
     pub report: Vec<String>,
+}
+
+/// `query`.
+#[derive(Debug, Args)]
+pub struct QueryArgs {
+    /// The scheduler of the cluster, as ballista://HOST:PORT.
+    #[arg(long, value_name = "URL")]
+    pub engine: Address,
+    /// The folder of tables, as `trueno-analyze export parquet --by-table` writes it; all machines see it under this path.
+    #[arg(long, value_name = "DIR")]
+    pub tables: PathBuf,
+    /// Folder for the answers: `0.arrow`, `1.arrow` and so on, Arrow streams.
+    #[arg(long, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Rows of all answers together; more is an error.
+    #[arg(long, value_name = "N")]
+    pub most_rows: u64,
+    /// Tasks that a table is read by, of some ranks each.
+    #[arg(long, value_name = "N", default_value = "16")]
+    pub tasks: NonZeroUsize,
+    /// Time after which it is an error that there is no answer, such as 90s, 10m or 2h.
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
+    pub deadline: Duration,
 }
 
 /// Parses a time, such as 500ms, 90s, 10m or 2h.

@@ -31,9 +31,9 @@ impl Log for Lines {
 /// Logs from here on; a driver says itself what goes wrong.
 pub fn begin(verbose: u8, command: &Command) {
     let level = match (verbose, command) {
-        (0 | 1, Command::Run(_)) => LevelFilter::Off,
+        (0 | 1, Command::Run(_) | Command::Query(_)) => LevelFilter::Off,
         (0, _) => LevelFilter::Error,
-        (1, _) | (2, Command::Run(_)) => LevelFilter::Info,
+        (1, _) | (2, Command::Run(_) | Command::Query(_)) => LevelFilter::Info,
         _ => LevelFilter::Debug,
     };
     if log::set_logger(&Lines).is_ok() {

@@ -7,6 +7,8 @@ mod driver;
 mod executor;
 mod function;
 mod log_lines;
+mod plan_shape;
+mod question;
 mod rank_list;
 mod readiness;
 mod rounds;
@@ -52,5 +54,6 @@ async fn run(cli: &Cli) -> anyhow::Result<u8> {
         Command::Scheduler(args) => scheduler::serve(args).await.map(|()| 0),
         Command::Executor(args) => executor::serve(args).await.map(|()| 0),
         Command::Run(args) => driver::run(args, cli.verbose > 0).await,
+        Command::Query(args) => question::run(args, cli.verbose > 0).await.map(|()| 0),
     }
 }

@@ -101,22 +101,25 @@ impl Submission {
 
     /// Tells the scheduler that no more tasks need to begin.
     pub async fn cancel(&self) {
-        let query = self
-            .plan
-            .downcast_ref::<DistributedQueryExec<LogicalPlanNode>>();
-        let Some(job) = query.and_then(DistributedQueryExec::job_id) else {
-            return;
-        };
-        let cancelled = async {
-            let mut client = SchedulerGrpcClient::connect(self.scheduler.url()).await?;
-            let job_id = job.into_inner();
-            anyhow::Ok(client.cancel_job(CancelJobParams { job_id }).await?)
-        };
-        match timeout(CANCELS, cancelled).await {
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => log::warn!("the job is not cancelled: {error}"),
-            Err(_) => log::warn!("the job is not cancelled: the scheduler does not answer"),
-        }
+        cancel(&self.scheduler, &self.plan).await;
+    }
+}
+
+/// Tells a scheduler that the rest of a plan is not wanted.
+pub async fn cancel(scheduler: &Address, plan: &Arc<dyn ExecutionPlan>) {
+    let query = plan.downcast_ref::<DistributedQueryExec<LogicalPlanNode>>();
+    let Some(job) = query.and_then(DistributedQueryExec::job_id) else {
+        return;
+    };
+    let cancelled = async {
+        let mut client = SchedulerGrpcClient::connect(scheduler.url()).await?;
+        let job_id = job.into_inner();
+        anyhow::Ok(client.cancel_job(CancelJobParams { job_id }).await?)
+    };
+    match timeout(CANCELS, cancelled).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => log::warn!("the job is not cancelled: {error}"),
+        Err(_) => log::warn!("the job is not cancelled: the scheduler does not answer"),
     }
 }
 

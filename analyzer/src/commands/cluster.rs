@@ -1,9 +1,10 @@
 //! Parts of a job that a cluster makes, for a report that is made here: `trueno-cluster run`, a command of its own.
 
 use std::env;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
 
 use anyhow::{Context, anyhow, bail};
 use clap::parser::ValueSource;
@@ -133,21 +134,62 @@ fn count(folder: &Path) -> usize {
 
 /// Runs the command: ranks with parts that it could not keep.
 fn summary(command: &mut Command, stderr: &Stderr) -> anyhow::Result<Vec<u32>> {
-    command.stdin(Stdio::null());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = command.spawn().with_context(|| CLUSTER.to_owned())?;
-    let cause = cause(&mut child, stderr);
-    let mut stdout = Vec::new();
-    if let Some(mut pipe) = child.stdout.take() {
-        pipe.read_to_end(&mut stdout)?;
-    }
-    let status = child.wait()?;
-    let summary = serde_json::from_slice::<Summary>(&stdout);
+    let ended = Ended::of(command, "", stderr)?;
+    let summary = serde_json::from_slice::<Summary>(&ended.stdout);
+    let is_success = ended.status.success();
     match summary {
-        Ok(summary) if status.success() || !summary.not_kept.is_empty() => Ok(summary.not_kept),
-        Err(error) if status.success() => Err(anyhow!("{CLUSTER}: its answer is none: {error}")),
-        _ if cause.is_empty() => bail!("{CLUSTER}: it ended with {status}"),
-        _ => bail!("{cause}"),
+        Ok(summary) if is_success || !summary.not_kept.is_empty() => Ok(summary.not_kept),
+        _ => {
+            ended.succeeded()?;
+            Err(anyhow!("{CLUSTER}: its answer is none"))
+        }
+    }
+}
+
+/// The command once it has ended.
+pub(super) struct Ended {
+    status: ExitStatus,
+    stdout: Vec<u8>,
+    /// Its error, as it said it last.
+    cause: String,
+}
+
+impl Ended {
+    /// Runs the command with this on its standard input; what it says besides its error is passed on.
+    ///
+    /// # Errors
+    /// It cannot be run.
+    pub(super) fn of(command: &mut Command, stdin: &str, stderr: &Stderr) -> anyhow::Result<Self> {
+        command.stdin(Stdio::piped());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().with_context(|| CLUSTER.to_owned())?;
+        let pipe = child.stdin.take();
+        let (cause, stdout) = thread::scope(|scope| {
+            // One that ended before it read all says why itself.
+            scope.spawn(move || pipe.map(|mut pipe| pipe.write_all(stdin.as_bytes())));
+            let cause = cause(&mut child, stderr);
+            let mut stdout = Vec::new();
+            if let Some(mut pipe) = child.stdout.take() {
+                pipe.read_to_end(&mut stdout)?;
+            }
+            anyhow::Ok((cause, stdout))
+        })?;
+        let status = child.wait()?;
+        Ok(Self {
+            status,
+            stdout,
+            cause,
+        })
+    }
+
+    /// Its error, where it failed.
+    pub(super) fn succeeded(&self) -> anyhow::Result<()> {
+        let Self { status, cause, .. } = self;
+        match status.success() {
+            true => Ok(()),
+            false if cause.is_empty() => bail!("{CLUSTER}: it ended with {status}"),
+            false => bail!("{cause}"),
+        }
     }
 }
 
@@ -170,7 +212,7 @@ fn cause(child: &mut Child, stderr: &Stderr) -> String {
 }
 
 /// The command beside this one, or else in PATH.
-fn program() -> anyhow::Result<PathBuf> {
+pub(super) fn program() -> anyhow::Result<PathBuf> {
     let own = env::current_exe()?;
     let beside = own.parent().map(Path::to_owned);
     let path = env::var_os("PATH").unwrap_or_default();

@@ -78,6 +78,43 @@ impl Workplace {
         job
     }
 
+    /// A job of ranks with rows in all tables, whose clocks began at different times; 10 comes before 2 by name.
+    pub fn full_job(&self) -> PathBuf {
+        let job = self.join("full");
+        fs::create_dir(&job).expect("a folder");
+        for (place, rank) in [0, 1, 2, 10].into_iter().enumerate() {
+            let mut facts = trueno_format::run_json::RunJson::default();
+            facts.clock.origin_realtime_ns = 1_700_000_000_000_000_000 + 250 * place as i64;
+            let texts = [["gemm", "ä \"b\" 'c'", "="], ["gemm", "", "softmax"]][place % 2];
+            trueno_fixture::full_of(&job.join(format!("rank={rank}")), facts, texts);
+        }
+        job
+    }
+
+    /// `trueno-analyze query JOB SQL`, with the test's plugins.
+    pub fn query(&self, job: &Path, sql: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(&self.analyze);
+        command.arg("query").arg(job).arg(sql);
+        command.args(["--no-default-plugins", "--no-isolate", "--plugin-dir"]);
+        command.arg(self.join("plugins")).args(args);
+        self.clean(&mut command);
+        command
+    }
+
+    /// A query whose tables a cluster reads from this folder.
+    pub fn query_by(
+        &self,
+        job: &Path,
+        url: &str,
+        tables: &str,
+        sql: &str,
+        args: &[&str],
+    ) -> Command {
+        let mut command = self.query(job, sql, &["--engine", url, "--tables"]);
+        command.arg(self.join(tables)).args(args);
+        command
+    }
+
     /// `trueno-analyze report JOB --json -`, with the test's plugins.
     pub fn report(&self, job: &Path, args: &[&str]) -> Command {
         let mut command = Command::new(&self.analyze);

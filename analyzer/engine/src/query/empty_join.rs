@@ -33,7 +33,7 @@ pub(super) fn gives_no_rows(sql: &str, tables: &dyn Tables) -> bool {
     parsed(sql).is_some_and(|query| !makes_rows(&query.body) && of_query(&query, tables))
 }
 
-fn parsed(sql: &str) -> Option<Query> {
+pub(super) fn parsed(sql: &str) -> Option<Query> {
     let mut statements = Parser::parse_sql(&GenericDialect, sql).ok()?;
     match (statements.pop(), statements.is_empty()) {
         (Some(Statement::Query(query)), true) => Some(*query),
@@ -153,7 +153,7 @@ fn is_of_table(condition: &str, called: &str) -> bool {
 }
 
 /// Conditions that all have to hold.
-fn conjuncts(condition: &Expr) -> Vec<&Expr> {
+pub(super) fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     match condition {
         Expr::Nested(inner) => conjuncts(inner),
         Expr::BinaryOp {
@@ -166,7 +166,7 @@ fn conjuncts(condition: &Expr) -> Vec<&Expr> {
 }
 
 /// The name of a table, and what it is called.
-fn table_name(relation: &TableFactor) -> Option<(String, String)> {
+pub(super) fn table_name(relation: &TableFactor) -> Option<(String, String)> {
     let TableFactor::Table {
         name,
         alias,

@@ -5,6 +5,7 @@ mod database;
 mod dictionary_lookup;
 mod direct;
 mod distinct_names;
+mod divided;
 mod empty_join;
 mod error;
 mod join_order;
@@ -16,6 +17,7 @@ mod timeline_tables;
 mod tokens;
 
 pub use database::{Database, collect, collect_from_columns, collect_in_order, tables_of};
+pub use divided::{Divided, Division, Piece, RowsOfRanks};
 pub use error::QueryError;
 pub use error::nearest;
 pub use planned::Planned;

@@ -181,15 +181,22 @@ fn dotted(tokens: &[Token]) -> Option<String> {
     Some(name)
 }
 
+/// True if the rows of a query come in no particular order: it groups, joins or chooses a number of them, or looks for
+/// them among those of another query, which is a join as well.
+fn is_unordered(tokens: &[Token]) -> bool {
+    let looks_up = tokens.windows(3).any(|three| {
+        let is_list = three[1].kind == Kind::Mark('(') && three[2].is("select");
+        is_list && (three[0].is("in") || three[0].is("exists"))
+    });
+    let is_word = |token: &Token| UNORDERED.iter().any(|word| token.is(word));
+    looks_up || tokens.iter().any(is_word)
+}
+
 /// Orders the rows of a query by all `columns`, after what it orders by itself;
 /// `None`: its rows come in the order of the files.
 pub(super) fn order_totally(sql: &str, columns: usize) -> Option<String> {
     let tokens = tokens(sql);
-    if columns == 0
-        || !tokens
-            .iter()
-            .any(|t| UNORDERED.iter().any(|word| t.is(word)))
-    {
+    if columns == 0 || !is_unordered(&tokens) {
         return None;
     }
     let top: Vec<&Token> = tokens.iter().filter(|t| t.depth == 0).collect();
@@ -327,7 +334,11 @@ mod tests {
     fn an_order_is_made_total() {
         let total =
             |sql| order_totally(sql, 2).map(|s| s.split_whitespace().collect::<Vec<_>>().join(" "));
-        assert_eq!(total("SELECT a, b FROM t"), None);
+        assert_eq!(total("SELECT a, b FROM t WHERE a IN (1, 2)"), None);
+        assert_eq!(
+            total("SELECT a, b FROM t WHERE a NOT IN (SELECT c FROM u)").unwrap(),
+            "SELECT a, b FROM t WHERE a NOT IN (SELECT c FROM u) ORDER BY 1, 2"
+        );
         assert_eq!(
             total("SELECT a, SUM(b) FROM t GROUP BY a -- x").unwrap(),
             "SELECT a, SUM(b) FROM t GROUP BY a -- x ORDER BY 1, 2"

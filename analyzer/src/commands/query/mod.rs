@@ -1,5 +1,6 @@
 //! `trueno-analyze query`: SQL over the tables of a run, and over those that plugins make of it.
 
+mod cluster;
 mod limits;
 mod line;
 mod session;
@@ -25,6 +26,7 @@ use trueno_plugin::Table;
 
 use polars::prelude::DataFrame;
 
+use self::cluster::Cluster;
 use self::session::session;
 use super::options;
 use super::output::Output;
@@ -74,6 +76,8 @@ struct Source<'a> {
     stderr: &'a Stderr,
     /// Tables of plugins that the database has by now.
     published: BTreeSet<(String, String)>,
+    /// The cluster that reads the tables.
+    cluster: Option<Cluster<'a>>,
 }
 
 impl<'a> Source<'a> {
@@ -87,6 +91,7 @@ impl<'a> Source<'a> {
         let run = open(&args.run, runs, stderr)?;
         let mut database = run.sql_context()?;
         let others = others(args, sql, runs, stderr)?;
+        let cluster = Cluster::open(args, &run, stderr)?;
         for (name, other) in &others {
             database.register_all(&format!("{name}."), other);
         }
@@ -98,6 +103,7 @@ impl<'a> Source<'a> {
             runs,
             stderr,
             published: BTreeSet::new(),
+            cluster,
         })
     }
 
@@ -120,6 +126,9 @@ impl<'a> Source<'a> {
         let tables = tables_of(sql).unwrap_or_default();
         let mut named = tables_of_plugins(&tables);
         named.retain(|(of, _)| self.others.iter().all(|(name, _)| name != of));
+        if let (Some(cluster), Some((of, name))) = (&self.cluster, named.first()) {
+            cluster.refuse(&format!("{of}.{name}"))?;
+        }
         let reads_plugins = !named.is_empty();
         named.retain(|table| !self.published.contains(table));
         let (args, database) = (self.args, &mut self.database);
@@ -135,7 +144,10 @@ impl<'a> Source<'a> {
         {
             self.stderr.warn("the query reads no table of a plugin, so --baseline, --set and --categories do nothing");
         }
-        Ok(collect_in_order(&self.database, sql)?)
+        match &self.cluster {
+            Some(cluster) => cluster.collect(&self.database, sql),
+            None => Ok(collect_in_order(&self.database, sql)?),
+        }
     }
 }
 
