@@ -14,10 +14,10 @@ const TIME: [&str; 2] = ["cpu-clock", "task-clock"];
 const SAMPLES: &str = "SELECT s.thread, t.name AS thread_name, s.stack, s.event, SUM(s.period) AS ns \
                        FROM samples s LEFT JOIN threads t ON t.thread = s.thread \
                        GROUP BY s.thread, t.name, s.stack, s.event ORDER BY s.thread, s.stack";
-const WAITS: &str = "SELECT s.thread, t.name AS thread_name, s.kind, s.stack, SUM(s.dur_ns) AS ns \
-                     FROM syncs s LEFT JOIN threads t ON t.thread = s.thread \
-                     WHERE s.kind = 'off_cpu' OR s.kind = 'runnable' \
-                     GROUP BY s.thread, t.name, s.kind, s.stack ORDER BY s.thread, s.kind, s.stack";
+const WAITS: &str = "SELECT w.thread, t.name AS thread_name, w.kind, w.stack, w.ns \
+                     FROM (SELECT thread, kind, stack, SUM(dur_ns) AS ns FROM syncs \
+                           WHERE kind = 'off_cpu' OR kind = 'runnable' GROUP BY thread, kind, stack) w \
+                     LEFT JOIN threads t ON t.thread = w.thread ORDER BY w.thread, w.kind, w.stack";
 /// Stretches in which threads of a sampled program ran are no calls.
 const CALLS: &str = "SELECT COUNT(*) AS calls FROM calls WHERE kind IS NULL OR kind <> 'on_cpu'";
 /// Frames of the two kinds of waits.
