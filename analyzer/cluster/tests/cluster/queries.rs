@@ -24,7 +24,7 @@ const OWN: &[&str] = &[
     "SELECT * FROM bricks",
     "SELECT rank, STDDEV(dur_ns) AS s FROM bricks GROUP BY rank",
     "SELECT k.name, r.offset_ns FROM kernels k JOIN ranks r ON k.rank = r.rank",
-    "SELECT AVG(id) AS mean FROM bricks",
+    "SELECT AVG(dur_ns) AS mean FROM bricks",
     "SELECT nothing FROM bricks",
     "SELECT name FROM brics",
 ];
