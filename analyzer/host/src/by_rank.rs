@@ -2,8 +2,9 @@
 //!
 //! One that can work rank by rank makes a part of each, with the rows of that rank alone in memory, and merges the
 //! parts; any other gets all rows at once, as long as they are not too many, of a window those of it. Both ways give
-//! the same, so that a report does not depend on which was taken. As many ranks are worked on at once as there are cores, while they are
-//! small, all plugins of a rank one after the other, so that a column that several of them read is read once.
+//! the same, so that a report does not depend on which was taken. As many ranks are worked on at once as there are
+//! cores, while they are small, all plugins of a rank one after the other, so that a column that several of them read
+//! is read once.
 //!
 //! A plugin that makes no part of some rank loses that rank, not its section.
 

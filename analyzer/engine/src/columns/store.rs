@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use polars::prelude::DataType;
+
 use super::Packed;
 use crate::catalog::ID_SUFFIX;
 
@@ -16,6 +18,20 @@ pub(crate) enum Kind {
     Bool,
     /// The number of the text in the engine's dictionary.
     Text,
+}
+
+impl Kind {
+    /// The engine's type of such a column.
+    pub(crate) fn data_type(self) -> DataType {
+        match self {
+            Kind::I64 => DataType::Int64,
+            Kind::U64 => DataType::UInt64,
+            Kind::U32 => DataType::UInt32,
+            Kind::F64 => DataType::Float64,
+            Kind::Bool => DataType::Boolean,
+            Kind::Text => DataType::String,
+        }
+    }
 }
 
 /// Reader of columns, by their numbers in the table.

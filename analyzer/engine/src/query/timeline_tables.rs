@@ -55,16 +55,8 @@ impl Database {
 
 /// The published columns, with companions of texts.
 fn frame_without_rows(columns: &[(String, Kind)]) -> DataFrame {
-    let dtype = |kind: Kind| match kind {
-        Kind::I64 => DataType::Int64,
-        Kind::U64 => DataType::UInt64,
-        Kind::U32 => DataType::UInt32,
-        Kind::F64 => DataType::Float64,
-        Kind::Bool => DataType::Boolean,
-        Kind::Text => DataType::String,
-    };
     let fields = columns.iter();
-    let fields = fields.map(|(name, kind)| Field::new(name.as_str().into(), dtype(*kind)));
+    let fields = fields.map(|(name, kind)| Field::new(name.as_str().into(), kind.data_type()));
     let texts = columns.iter().filter(|(_, kind)| *kind == Kind::Text);
     let numbers = texts.map(|(name, _)| {
         let name = format!("{name}{ID_SUFFIX}");

@@ -34,7 +34,7 @@ impl Database {
         let mut columns: Vec<(String, DataType)> = named
             .unwrap_or(all)
             .into_iter()
-            .map(|(name, kind)| (name.clone(), dtype(*kind)))
+            .map(|(name, kind)| (name.clone(), kind.data_type()))
             .collect();
         if !columns.iter().any(|(name, _)| name == RANK) {
             columns.insert(0, (RANK.to_owned(), DataType::UInt64));
@@ -61,7 +61,7 @@ impl Database {
         let rank = (!columns.iter().any(|(name, _)| name == RANK)).then_some(rank);
         let columns = columns
             .iter()
-            .map(|(name, kind)| (name.as_str(), dtype(*kind)));
+            .map(|(name, kind)| (name.as_str(), kind.data_type()));
         let none = without_rows(columns.chain(rank));
         let mut own = self.clone();
         let published = own.publish_gathered(table, none);
@@ -161,17 +161,6 @@ fn with_numbers<'a>(frame: LazyFrame, texts: impl Iterator<Item = &'a str>) -> L
     match numbers.is_empty() {
         true => frame,
         false => frame.with_columns(numbers),
-    }
-}
-
-pub(super) fn dtype(kind: Kind) -> DataType {
-    match kind {
-        Kind::I64 => DataType::Int64,
-        Kind::U64 => DataType::UInt64,
-        Kind::U32 => DataType::UInt32,
-        Kind::F64 => DataType::Float64,
-        Kind::Bool => DataType::Boolean,
-        Kind::Text => DataType::String,
     }
 }
 
