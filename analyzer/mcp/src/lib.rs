@@ -1,0 +1,1 @@
+//! Runs as tools that an assistant calls, by the Model Context Protocol.

@@ -1,0 +1,1 @@
+//! Pages and answers about runs over HTTP, on loopback.
