@@ -11,7 +11,10 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 
 /// Inputs of the plugin.
 pub const INPUTS: [Input; 34] = [
-    may("run", "SELECT wall_ns, dropped, cost_ns_per_span FROM run"),
+    may(
+        "run",
+        "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus FROM run",
+    ),
     Window::INPUT,
     NameGroups::INPUT,
     may("ranks", "SELECT rank FROM ranks"),

@@ -159,6 +159,9 @@ impl Plugin for CriticalPath {
         let mut lanes = lanes::load(run)?;
         let only_samples = only_samples::only_samples(run, &lanes)?;
         let cut = window::cut(&mut lanes);
+        if only_samples {
+            return only_samples::not_measurable(run, lanes, cut);
+        }
         window::waits_inside(&mut lanes);
         let mut read = edges::read(run, &lanes)?;
         let waits = waits::Waits::read(run, &lanes, !read.edges.is_empty())?;
@@ -277,7 +280,6 @@ impl Plugin for CriticalPath {
             path: &path_inferred,
             opportunities: &opportunities,
             background,
-            only_samples,
             over_device,
             predicted_names: names,
             slack_rows: (options.slack_rows, spans),
@@ -287,7 +289,7 @@ impl Plugin for CriticalPath {
         for finding in findings::findings(&facts) {
             run.finding(finding)?;
         }
-        if wall_ns > 0 && !only_samples {
+        if wall_ns > 0 {
             run.chart(Chart::bar(
                 "Critical path by kind",
                 "by_kind",

@@ -6,6 +6,11 @@
 use trueno_analysis::lanes::{Class, Lanes};
 use trueno_plugin::{Input, Result, Run};
 
+use crate::graph::Graph;
+use crate::path_sums::PathSums;
+use crate::window::Cut;
+use crate::{findings, segments, tables};
+
 /// The number of samples, where there are any.
 pub const SAMPLES: Input =
     Input::sql("samples", "SELECT COUNT(*) AS samples FROM samples").optional();
@@ -24,4 +29,23 @@ pub fn only_samples(run: &mut Run, lanes: &Lanes) -> Result<bool> {
         |span: &trueno_analysis::lanes::Span| lanes.labels.get(span.label).class == Class::Wait;
     let mut spans = lanes.lanes.iter().flat_map(|lane| &lane.spans);
     Ok(samples.unwrap_or(0) > 0 && spans.all(is_wait))
+}
+
+/// Says that there is no path: table `by_kind` has no rows, and there are no other tables.
+///
+/// # Errors
+/// The host does not take it.
+pub fn not_measurable(run: &mut Run, mut lanes: Lanes, cut: Cut) -> Result<()> {
+    let (left_out, is_part) = (lanes.left_out, lanes.is_part);
+    lanes.lanes.clear();
+    let graph = Graph::new(&lanes, segments::segments(&lanes, &[]), &[]);
+    run.emit(tables::by_kind(
+        "by_kind",
+        &PathSums::new(&graph),
+        lanes.wall_ns,
+    ))?;
+    for finding in findings::of_samples(cut, left_out, is_part) {
+        run.finding(finding)?;
+    }
+    Ok(())
 }

@@ -53,6 +53,8 @@ pub struct Facts {
     pub is_judged: bool,
     /// Share of the critical path in which nothing was recorded.
     pub path_gap: Option<f64>,
+    /// True if `critical_path` looked, and found that there is none to tell.
+    pub has_no_path: bool,
     /// Work on the critical path, by name.
     pub path_work: Vec<(String, f64)>,
     /// Names of iterations, where there are devices.
@@ -87,7 +89,9 @@ impl Facts {
         };
         let categories = run.table("by_category")?;
         let (bricks, lanes) = (run.table("by_brick")?, run.table("by_lane")?);
-        let path_kinds = pairs(&run.table("path_kinds")?, "kind", "wall_share")?;
+        let path_kinds = run.table("path_kinds")?;
+        let has_no_path = !path_kinds.is_missing() && path_kinds.is_empty();
+        let path_kinds = pairs(&path_kinds, "kind", "wall_share")?;
         let (devices, any) = devices::read(run)?;
         let ranks = run.table("ranks")?.rows();
         let iterations = match devices.is_empty() {
@@ -114,6 +118,7 @@ impl Facts {
             kernels: kernels::read(&run.table("launches")?)?,
             is_judged: !judged.is_missing(),
             bottlenecks: bottlenecks(&judged)?,
+            has_no_path,
             path_gap: path_kinds
                 .iter()
                 .find(|(kind, _)| kind == "gap")

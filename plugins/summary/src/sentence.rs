@@ -114,7 +114,7 @@ fn path_of_samples(facts: &Facts) -> String {
             " · on the critical path threads ran {} of the wall",
             percent(*share)
         ),
-        None if facts.is_sampled_alone && facts.path_gap.is_some() => {
+        None if facts.is_sampled_alone && facts.has_no_path => {
             " · critical path: not measurable from samples alone (record `--calls` too)".to_owned()
         }
         None => String::new(),

@@ -164,7 +164,10 @@ fn path(kind: &str, share: f64) -> TableBuilder {
 fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known() {
     let of_samples = "wall 10.0 ms · 2 threads used 15.0 ms of CPU time (1.50 processors on average) · app::leaf ran in 40 % of it \
                       (35 % to 45 %), estimated from 1,000 samples";
-    let mut inputs = vec![wall(10 * MS, 7), path("gap", 0.9)];
+    let no_path = Table::build("path_kinds")
+        .text("kind", [""; 0])
+        .f64("wall_share", [0.0; 0]);
+    let mut inputs = vec![wall(10 * MS, 7), no_path];
     inputs.push(categories(&[("host", "waiting", 8 * MS)]));
     inputs.push(bricks(&[("off_cpu", 7 * MS), ("runnable", MS)]));
     inputs.push(lanes(&[("thread 0", 8 * MS, 10 * MS)]));

@@ -16,6 +16,8 @@ pub struct Window {
     pub is_part: bool,
     /// Cost of a span for the program, where the recorder measured it.
     pub cost_ns_per_span: Option<f64>,
+    /// Processors of the machine, of ranks those of each; `None`: not known, or not the same.
+    pub processors: Option<u64>,
     /// Ranks of the run; 0: it is not one of several.
     pub ranks: usize,
 }
@@ -35,6 +37,10 @@ impl Window {
             .f64("cost_ns_per_span")
             .ok()
             .and_then(|cost| cost.iter().flatten().next());
+        let processors = table
+            .u64("logical_cpus")
+            .ok()
+            .and_then(|count| count.iter().flatten().next());
         let part = Part::read(run)?;
         let from_ns = part.map_or(0, |part| part.from_ns);
         let until_ns = part.map(|part| part.until_ns).or(wall_ns);
@@ -47,6 +53,7 @@ impl Window {
             wall_ns: until_ns - from_ns,
             is_part: part.is_some(),
             cost_ns_per_span: cost,
+            processors: processors.filter(|count| *count > 0),
             ranks: run.table("ranks")?.rows(),
         })
     }

@@ -4,7 +4,8 @@
 //! - gaps of cause `host`: the device idles while the host prepares what it launches next. Gain: what of the gaps could hide behind
 //!   the device's work, no more than the path spends on the host (of a rank: on its lanes).
 //! - on hosts without devices: time of the path while every other lane idles (`critical_path.serial_work`), at least `alone_share`
-//!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes.
+//!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes, as
+//!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work.
 
 use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
@@ -91,16 +92,22 @@ impl Rule for Serialisation {
     }
 }
 
-/// Rows of work that one thread does alone, of `critical_path.serial_work`: waits, loaders and tasks not counted.
+/// Rows of work that one thread does alone, of `critical_path.serial_work`: waits, loaders and tasks not counted, nor stretches of which
+/// is known only that a thread ran.
 pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
     let tasks = facts.tasks.tasks.iter();
     let tasks: std::collections::BTreeSet<&str> = tasks.map(|task| task.name.as_str()).collect();
     let counts = |row: &&(String, String, i64)| {
-        row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str())
+        row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str()) && !only_ran(row)
     };
     facts.path.alone.iter().filter(counts).collect()
+}
+
+/// True of a stretch in which the scheduler says that a thread ran, and nobody says what.
+fn only_ran((name, category, _): &(String, String, i64)) -> bool {
+    name == "running" && category == "outside bricks"
 }
 
 fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -120,6 +127,25 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     }
     let lanes = of_ranks.into_values().max().unwrap_or(0);
     let lanes = lanes.max(facts.tasks.most_at_once());
+    // More threads than processors take turns.
+    let processors = facts
+        .window
+        .processors
+        .map_or(usize::MAX, |count| count as usize);
+    let lanes = lanes.min(processors);
+    let ran = facts.path.alone.iter().filter(|row| only_ran(row));
+    let ran_ns = ran.map(|row| row.2).saturating_sum();
+    if lanes > 1 && facts.share(ran_ns) >= options.serial.alone_share {
+        verdicts.not_measurable(
+            CLASS,
+            "host",
+            format!(
+                "what one thread did alone for {} of the wall: samples say which functions ran, not which work depends on which",
+                percent(facts.share(ran_ns))
+            ),
+            "record bricks around the work, or tasks and what waits for them",
+        );
+    }
     let rows = alone_rows(facts);
     let all_ns = rows.iter().map(|row| row.2).saturating_sum();
     let Some(most) = rows

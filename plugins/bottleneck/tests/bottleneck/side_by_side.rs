@@ -275,3 +275,38 @@ fn what_all_ranks_have_takes_one_line() {
         "{considered}"
     );
 }
+
+#[test]
+fn no_more_threads_help_than_there_are_processors() {
+    let one_rank: Ranks<'_> = &[(0, 0)];
+    let gain = |processors: u64| {
+        let mut inputs = alone(one_rank);
+        inputs.push(facts(5_200).u64("logical_cpus", [processors]));
+        let options = r#"{"least_share": 0.0001, "alone_share": 0.1}"#;
+        let output = run::<Bottleneck>(inputs, options).expect("it ends well");
+        gains(&output)
+    };
+    assert_eq!(gain(64), [Some(600 * US)], "two threads");
+    assert_eq!(gain(1), [], "one processor");
+}
+
+#[test]
+fn that_a_thread_ran_alone_is_no_work_to_split() {
+    let ran = Table::build("path_alone")
+        .text("name", ["running"])
+        .text("category", ["outside bricks"])
+        .i64("alone_ns", [1_200 * US]);
+    let mut inputs = alone(&[(0, 0)]);
+    inputs.truncate(1);
+    inputs.extend([ran, facts(5_200)]);
+    let options = r#"{"least_share": 0.0001, "alone_share": 0.1}"#;
+    let output = run::<Bottleneck>(inputs, options).expect("it ends well");
+    assert!(gains(&output).is_empty());
+    let missing = texts(&output, "not_measurable", "missing");
+    assert!(
+        missing
+            .iter()
+            .any(|text| text.starts_with("what one thread did alone")),
+        "{missing:?}"
+    );
+}

@@ -39,8 +39,6 @@ pub struct Facts<'a> {
     pub opportunities: &'a [Opportunity],
     /// The busiest lane that nothing connects with the path.
     pub background: Option<Background>,
-    /// True if there are samples and waits, and no work.
-    pub only_samples: bool,
     /// Host time on the path while a device is busy.
     pub over_device: Option<HostTime>,
     /// Most names that get a prediction.
@@ -62,12 +60,7 @@ impl Facts<'_> {
 
 /// The best lever, then everything that kept a row or an edge out, the worst first.
 pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut out: Vec<Finding> = facts
-        .only_samples
-        .then(not_measurable)
-        .into_iter()
-        .collect();
-    out.extend(dependencies::dependencies(facts));
+    let mut out = dependencies::dependencies(facts);
     out.extend(rows::outside(facts.cut, facts.is_part));
     out.extend(rows::left_out(facts.left_out));
     out.extend(facts.skews.iter().map(rows::skew));
@@ -82,16 +75,23 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     out
 }
 
-/// Finding on a run whose path nobody can tell.
-fn not_measurable() -> Finding {
+/// Findings on a run of samples and waits alone, whose path nobody can tell.
+pub fn of_samples(cut: Cut, left_out: LeftOut, is_part: bool) -> Vec<Finding> {
     let title =
         "the critical path is not measurable from samples alone: who ended a wait was not recorded";
-    Finding::new("not_measurable", Severity::Warning, title)
-        .detail("between samples and waits nothing was recorded, so its tables hold gaps and waits that nothing explains")
+    let not_measurable = Finding::new("not_measurable", Severity::Warning, title)
+        .detail(
+            "between samples and waits nothing was recorded: of gaps and waits that nothing explains there is no path, \
+             no slack, and no gain",
+        )
         .suggestion(
             "record calls as well (`trueno-record run --calls`), or let the kernel tell who ends waits \
              (`trueno-record doctor` says how)",
-        )
+        );
+    let mut out = vec![not_measurable];
+    out.extend(rows::outside(cut, is_part));
+    out.extend(rows::left_out(left_out));
+    out
 }
 
 /// Finding on a list of slack that is not whole.

@@ -65,6 +65,14 @@ fn a_path_of_samples_and_waits_alone_is_not_measurable_and_said_so_first() {
     let out = analyse(&linked, 100);
     assert_eq!(codes(&out)[0], "not_measurable");
     assert!(out.charts.is_empty(), "a picture of gaps says nothing");
+    let tables: Vec<(&str, usize)> = out.tables.iter().map(|t| (t.name(), t.rows())).collect();
+    assert_eq!(tables, [("by_kind", 0)], "nor do gains and slack of them");
+    // Nor is there anything to predict from.
+    let mut inputs = linked.inputs();
+    inputs.push(Table::build("samples").i64("samples", [100_i64]));
+    let predicted = run::<CriticalPath>(inputs, r#"{"what_if": ["off_cpu=0.5"]}"#).unwrap();
+    assert_eq!(codes(&predicted)[0], "not_measurable");
+    assert!(predicted.tables.iter().all(|table| table.rows() == 0));
     // Without samples it is a run as any other.
     for samples in [0, 1] {
         let out = analyse(&linked, samples);
