@@ -19,6 +19,9 @@ const RUNNING: [&str; 5] = [
     "SELECT start_ns, dur_ns FROM calls",
 ];
 
+/// Tables that these read.
+const TABLES: [&str; 5] = ["bricks", "kernels", "tiles", "transfers", "calls"];
+
 /// The query for everything that ran.
 pub fn running() -> String {
     RUNNING.join(" UNION ALL ")
@@ -46,7 +49,7 @@ pub(crate) fn coverage_of(
         return Ok(None);
     };
     let (mut count, mut covered_ns) = (0, 0);
-    rows.each(|database| {
+    rows.each(&TABLES, |database| {
         let mut running = Running::new(wall_ns);
         add_rows(database, &mut running)?;
         count += running.rows;

@@ -127,8 +127,10 @@ struct Names(BTreeMap<&'static str, BTreeSet<String>>);
 impl Names {
     fn read(rows: &Rows<'_>) -> Result<Self, QueryError> {
         let mut names: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-        rows.each(|database| {
-            for table in interval_tables().filter(|table| !UNNAMED.contains(&table.name)) {
+        let named = || interval_tables().filter(|table| !UNNAMED.contains(&table.name));
+        let tables: Vec<&str> = named().map(|table| table.name).collect();
+        rows.each(&tables, |database| {
+            for table in named() {
                 // A transfer has no name and goes by its direction.
                 let column = table.label().unwrap_or("name");
                 let of = names.entry(table.name).or_default();
@@ -154,7 +156,7 @@ impl Names {
             return Ok(NameGroups::default());
         }
         let mut rows_of: BTreeMap<(usize, String), u64> = BTreeMap::new();
-        rows.each(|database| {
+        rows.each(&NAMED, |database| {
             for (place, table) in NAMED.iter().enumerate() {
                 let sql = format!(
                     "SELECT CAST(name AS VARCHAR) AS name, COUNT(*) AS n FROM {table} GROUP BY name"

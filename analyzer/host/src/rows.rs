@@ -37,19 +37,21 @@ impl<'a> Rows<'a> {
         self.ranks().len().max(1)
     }
 
-    /// Does something with each database, in the order of ranks.
+    /// Does something with each database, in the order of ranks. Those of ranks have these tables and no others.
     ///
     /// # Errors
     /// That of `what`; the engine cannot publish a table.
     pub(crate) fn each(
         &self,
+        tables: &[&str],
         mut what: impl FnMut(&Database) -> Result<(), QueryError>,
     ) -> Result<(), QueryError> {
         match self {
             Self::One(database) => what(database),
             Self::Ranks(run, ranks) => ranks.iter().try_for_each(|rank| {
-                let rows = of_rank(run, *rank);
-                what(&rows.map_err(|error| QueryError::Failed(error.to_string()))?)
+                let rows = run.rank_rows(*rank, tables);
+                let rows = rows.map_err(|error| QueryError::Failed(error.to_string()))?;
+                what(&rows.unwrap_or_default())
             }),
         }
     }

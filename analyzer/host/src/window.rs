@@ -153,7 +153,7 @@ fn times(
     condition: &str,
 ) -> Result<Option<(i64, i64)>, WindowError> {
     let mut found: Option<(i64, i64)> = None;
-    let asked = rows.each(|database| {
+    let asked = rows.each(tables, |database| {
         for table in tables {
             let sql = format!(
                 "SELECT MIN(start_ns) AS a, MAX(start_ns + dur_ns) AS b FROM {table} WHERE {condition}"
@@ -174,7 +174,7 @@ fn no_iteration(rows: &Rows<'_>, number: u64) -> WindowError {
     let sql = "SELECT COUNT(*) AS n, MIN(iteration) AS a, MAX(iteration) AS b FROM bricks WHERE kind = 'iteration'";
     let mut count = 0;
     let mut numbers: Option<(i64, i64)> = None;
-    let asked = rows.each(|database| {
+    let asked = rows.each(&["bricks"], |database| {
         let frame = collect(database, sql)?;
         count += integer(&frame, "n").unwrap_or(0);
         if let (Some(first), Some(last)) = (integer(&frame, "a"), integer(&frame, "b")) {

@@ -179,6 +179,18 @@ impl Packed {
         }
     }
 
+    /// A number that no value is above, of a column of numbers without a sign; of many values, not the least one.
+    pub(crate) fn bound(&self) -> u64 {
+        match &self.values {
+            Values::Missing => 0,
+            Values::Same(value) => *value,
+            Values::Bytes(least, _) => least.saturating_add(u8::MAX.into()),
+            Values::Halves(least, _) => least.saturating_add(u16::MAX.into()),
+            Values::Words(least, _) => least.saturating_add(u32::MAX.into()),
+            Values::Whole(all) => all.iter().copied().max().unwrap_or(0),
+        }
+    }
+
     /// True if a row lacks a value.
     pub(crate) fn has_missing(&self) -> bool {
         matches!(self.values, Values::Missing) || self.valid.is_some()

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::{Arc, LazyLock};
 
 use polars::io::HiveOptions;
 use polars::prelude::{
@@ -31,7 +32,18 @@ struct Target {
 pub(super) struct Published {
     pub(super) columns: Vec<ColumnInfo>,
     targets: Vec<Target>,
+    /// The text columns that have a companion with numbers.
+    numbered: Vec<String>,
 }
+
+/// The tables of the format as files without other columns have them: the same for each of a thousand ranks.
+static OF_FORMAT: LazyLock<BTreeMap<&'static str, Arc<Published>>> = LazyLock::new(|| {
+    let published = |table: &'static schema::Table| {
+        let published = Published::with_unknown(Some(table), BTreeMap::new());
+        (table.name, Arc::new(published))
+    };
+    schema::TABLES.iter().map(published).collect()
+});
 
 impl Published {
     /// Plans a table over the columns its segments have; columns that cannot be published become problems.
@@ -39,22 +51,27 @@ impl Published {
         table: &str,
         segments: &[&Segment],
         problems: &mut Vec<Problem>,
-    ) -> Published {
+    ) -> Arc<Published> {
         let known = schema::table(table);
-        let mut columns = known.map(catalog::columns).unwrap_or_default();
-        let mut targets: Vec<Target> = known
-            .map(|t| {
-                t.columns
-                    .iter()
-                    .map(|c| Target {
-                        name: c.name.to_owned(),
-                        dtype: dtype(c.ty),
-                    })
-                    .collect()
-            })
-            .unwrap_or_default();
-
         let unknown = unknown_columns(known, segments, problems);
+        match (unknown.is_empty(), OF_FORMAT.get(table)) {
+            (true, Some(published)) => published.clone(),
+            _ => Arc::new(Published::with_unknown(known, unknown)),
+        }
+    }
+
+    /// The columns of the format, those that only files know, and a number for every text.
+    fn with_unknown(
+        known: Option<&schema::Table>,
+        unknown: BTreeMap<String, DataType>,
+    ) -> Published {
+        let mut columns = known.map(catalog::columns).unwrap_or_default();
+        let target = |column: &schema::Column| Target {
+            name: column.name.to_owned(),
+            dtype: dtype(column.ty),
+        };
+        let of_format = known.iter().flat_map(|table| table.columns);
+        let mut targets: Vec<Target> = of_format.map(target).collect();
         for (name, dtype) in unknown {
             columns.push(catalog::unknown_column(&name, plain_type_name(&dtype)));
             targets.push(Target { name, dtype });
@@ -62,19 +79,24 @@ impl Published {
         let texts = columns
             .iter()
             .zip(&targets)
-            .filter(|(_, t)| has_id(t, &targets));
-        let ids: Vec<ColumnInfo> = texts
-            .map(|(c, _)| catalog::id_column(&c.name, c.nullable))
-            .collect();
+            .filter(|(_, target)| has_id(target, &targets));
+        let (ids, numbered): (Vec<ColumnInfo>, Vec<String>) = texts
+            .map(|(column, _)| {
+                let id = catalog::id_column(&column.name, column.nullable);
+                (id, column.name.clone())
+            })
+            .unzip();
         columns.extend(ids);
-        Published { columns, targets }
+        Published {
+            columns,
+            targets,
+            numbered,
+        }
     }
 
     /// The text columns that have a companion with numbers.
     pub(super) fn numbered(&self) -> impl Iterator<Item = &str> {
-        let targets = self.targets.iter();
-        let numbered = targets.filter(|target| has_id(target, &self.targets));
-        numbered.map(|target| target.name.as_str())
+        self.numbered.iter().map(String::as_str)
     }
 
     /// Its columns that the format of this program does not have, in a table that it has.
@@ -206,8 +228,7 @@ impl Published {
                 _ => lit(NULL).cast(target.dtype.clone()).alias(name),
             });
         }
-        for target in self.targets.iter().filter(|t| has_id(t, &self.targets)) {
-            let name = target.name.as_str();
+        for name in self.numbered() {
             let number = |categorical: Expr| categorical.to_physical().cast(DataType::Int64);
             select.push(
                 match found.get(name) {

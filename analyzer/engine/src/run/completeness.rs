@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use trueno_format::run_json::{RunJson, State};
 use trueno_format::salvage::{self, Salvaged};
@@ -206,7 +207,7 @@ pub(super) fn end_problem(
 /// A run of a later minor version: what of it this program does not know, and shows as it is.
 pub(super) fn newer_format(
     run: Option<&RunJson>,
-    published: &BTreeMap<String, Published>,
+    published: &BTreeMap<String, Arc<Published>>,
 ) -> Option<Problem> {
     let format = &run?.format;
     if (format.major, format.minor) <= (FORMAT_MAJOR, FORMAT_MINOR) {

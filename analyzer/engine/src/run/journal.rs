@@ -49,6 +49,11 @@ pub(super) struct Journal {
 }
 
 impl Journal {
+    /// Chunks of a segment, in the order of its bytes; none of one that it does not list.
+    pub(super) fn chunks(&self, segment: &str) -> &[Chunk] {
+        self.segments.get(segment).map_or(&[], Vec::as_slice)
+    }
+
     /// Reads the journal of the run at `dir`; what cannot be read is a problem, not an error.
     pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Journal {
         let bytes = match regular_file::read(&dir.join(FILE)) {

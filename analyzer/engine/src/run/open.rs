@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use polars::prelude::{CategoricalMapping, Categories, DataFrame, LazyFrame, PolarsResult};
 use trueno_format::Ceiling;
@@ -18,6 +19,7 @@ use super::ranks::Ranks;
 use super::scan::Gathered;
 use super::segment::{Segment, leave_copies_out};
 use super::sources::{SourceError, Sources};
+use super::verify::Checked;
 use super::{RunError, completeness, exported, extent, live_segments, manifest, read, tables};
 use crate::catalog;
 use crate::columns::{self as table_columns, StoredTable};
@@ -34,9 +36,9 @@ pub struct Run {
     problems: Vec<Problem>,
     segments: Vec<Segment>,
     /// Published event tables by name.
-    published: BTreeMap<String, Published>,
+    published: BTreeMap<String, Arc<Published>>,
     /// Keeps the numbers of texts the same from one query to the next.
-    numbers: std::sync::Arc<CategoricalMapping>,
+    numbers: Arc<CategoricalMapping>,
     sources: Sources,
     /// The ranks, of a run that holds some; segments and tables are theirs then.
     pub(super) ranks: Option<Box<Ranks>>,
@@ -110,6 +112,12 @@ impl Run {
 
     /// From what was gathered.
     pub(super) fn from_gathered(gathered: &Gathered) -> Run {
+        Run::from_checked(gathered, BTreeMap::new())
+    }
+
+    /// As [`Run::from_gathered`], with what is known of the bytes of its segments. It numbers texts: one run after the
+    /// other, so that these numbers do not depend on which thread came first.
+    pub(super) fn from_checked(gathered: &Gathered, mut checked: BTreeMap<String, Checked>) -> Run {
         let Gathered {
             path,
             manifest,
@@ -129,15 +137,16 @@ impl Run {
             let crash_safe = manifest.as_ref().and_then(|run| run.recorder.crash_safe);
             live_segments::complete_facts(&mut facts, rest, crash_safe);
         }
-        let names: BTreeSet<&String> = journal.segments.keys().chain(files.keys()).collect();
-        let mut segments: Vec<Segment> = names
+        let mut segments: Vec<Segment> = gathered
+            .segment_names()
             .into_iter()
             .filter_map(|name| {
                 read::read(
                     name,
                     files.get(name),
-                    journal.segments.get(name).map_or(&[], Vec::as_slice),
+                    journal.chunks(name),
                     journal.is_whole,
+                    checked.remove(name),
                 )
             })
             .collect();
@@ -241,7 +250,7 @@ impl Run {
 
     /// A published table.
     pub(super) fn published(&self, table: &str) -> Option<&Published> {
-        self.published.get(table)
+        self.published.get(table).map(Arc::as_ref)
     }
 
     /// All segments, those on disk first.
@@ -273,6 +282,15 @@ impl Run {
         frame.transpose()
     }
 
+    /// The columns of a table whose rows all lie in files as the recorder wrote them.
+    pub(super) fn stored(&self, table: &str) -> Option<StoredTable> {
+        let segments = table_segments(&self.segments, table);
+        let (columns, files) = self.published.get(table)?.stored(&segments)?;
+        let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());
+        let rows = self.rows_of(table);
+        Some(StoredTable::new(columns, rows, Box::new(reader)))
+    }
+
     /// Rows that were read of a table.
     pub(super) fn rows_of(&self, table: &str) -> u64 {
         let segments = table_segments(&self.segments, table);
@@ -289,7 +307,7 @@ impl Run {
     }
 
     /// Keeps the numbers of texts as long as it lives.
-    pub(super) fn numbers(&self) -> std::sync::Arc<CategoricalMapping> {
+    pub(super) fn numbers(&self) -> Arc<CategoricalMapping> {
         self.numbers.clone()
     }
 
@@ -369,6 +387,19 @@ impl Run {
         with_ceilings.transpose()
     }
 
+    /// The rows of some tables of one rank, with numbers and times as they are in the job, and no other table: of a
+    /// thousand ranks that are looked at one after the other, all else would be planned for nothing. `None`: it holds
+    /// no such rank.
+    ///
+    /// # Errors
+    ///
+    /// As [`Run::sql_context`].
+    pub fn rank_rows(&self, rank: u32, tables: &[&str]) -> Result<Option<Database>, RunError> {
+        let ranks = self.ranks.as_ref();
+        let rows = ranks.map(|ranks| ranks.rank_rows(rank, tables));
+        rows.transpose().map(Option::flatten)
+    }
+
     fn recorded_tables(&self) -> Result<Database, RunError> {
         if let Some(ranks) = &self.ranks {
             return ranks.sql_context(&self.facts, &self.problems);
@@ -381,11 +412,8 @@ impl Run {
                 .frame(&segments)
                 .map_err(|error| plan_error(name, &error))?;
             let rows = self.rows_of(name);
-            let stored = match published.stored(&segments) {
-                Some((columns, files)) => {
-                    let reader = ColumnReader::new(columns.clone(), files, self.numbers.clone());
-                    Some(StoredTable::new(columns, rows, Box::new(reader)))
-                }
+            let stored = match self.stored(name) {
+                Some(stored) => Some(stored),
                 None => published.kinds().map(|columns| {
                     let numbered = published.numbered();
                     table_columns::of_lazy(frame.clone(), columns, 0, rows, numbered)
@@ -434,7 +462,7 @@ fn plan_error(table: &str, error: &polars::error::PolarsError) -> RunError {
 
 /// Numbers the texts in the order of the journal and of what was left, so that the numbers do not depend on
 /// which thread meets a text first.
-fn number_texts(journal: &Journal, rest: Option<&Salvaged>) -> std::sync::Arc<CategoricalMapping> {
+fn number_texts(journal: &Journal, rest: Option<&Salvaged>) -> Arc<CategoricalMapping> {
     let numbers = Categories::global().mapping();
     let chunks = journal.segments.values().flatten().map(|chunk| &chunk.new);
     let left = rest.iter().flat_map(|rest| &rest.segments);

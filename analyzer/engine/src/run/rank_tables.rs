@@ -24,6 +24,8 @@ pub(super) struct Combined {
     pub(super) rows: u64,
     /// Types of the columns but the first, by name: those of the first rank that has them.
     types: BTreeMap<String, DataType>,
+    /// The text columns that have a companion with numbers in all ranks.
+    numbered: Vec<String>,
 }
 
 /// All tables that any rank has.
@@ -46,6 +48,7 @@ pub(super) fn tables(
                 columns: vec![catalog::rank_column(false)],
                 rows: 0,
                 types: BTreeMap::new(),
+                numbered: Vec::new(),
             });
             table.rows = table.rows.saturating_add(rows);
             // A table that cannot be planned says so when it is read.
@@ -78,6 +81,7 @@ pub(super) fn tables(
         }
     }
     for (name, table) in &mut tables {
+        table.numbered = numbered(&table.columns, members, name);
         let Some(known) = schema::table(name) else {
             continue;
         };
@@ -92,6 +96,16 @@ pub(super) fn tables(
         }
     }
     tables
+}
+
+fn numbered(columns: &[ColumnInfo], members: &[Member], table: &str) -> Vec<String> {
+    let is_numbered = |column: &&ColumnInfo| {
+        let mut all = members.iter();
+        all.all(|member| member.run.is_numbered(table, &column.name))
+    };
+    let texts = columns.iter().filter(|column| column.ty == "text");
+    let numbered = texts.filter(is_numbered);
+    numbered.map(|column| column.name.clone()).collect()
 }
 
 impl Combined {
@@ -136,14 +150,8 @@ impl Combined {
     }
 
     /// The text columns that have a companion with numbers in all ranks.
-    pub(super) fn numbered(&self, members: &[Member], name: &str) -> Vec<&str> {
-        let is_numbered = |column: &&str| {
-            let mut all = members.iter();
-            all.all(|member| member.run.is_numbered(name, column))
-        };
-        let texts = self.columns.iter().filter(|column| column.ty == "text");
-        let names = texts.map(|column| column.name.as_str());
-        names.filter(is_numbered).collect()
+    pub(super) fn numbered(&self) -> impl Iterator<Item = &str> + Clone {
+        self.numbered.iter().map(String::as_str)
     }
 
     /// The columns of these rows, as far as they are of types that are known.

@@ -5,17 +5,23 @@
 //! which `rank_keys` keeps ids, threads and devices of different ranks apart.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use polars::prelude::{DataFrame, PolarsResult};
 use trueno_model::{Problem, RunFacts, TableInfo};
 
 use super::rank_folders::Folders;
 use super::rank_tables::Combined;
+use super::scan::Gathered;
 use super::sources::SourceError;
 use super::{Run, RunError, rank_alignment, rank_facts, rank_keys, rank_published, rank_tables};
 use crate::catalog;
+use crate::cores;
 use crate::query::Database;
+
+/// Ranks whose journals are in memory at once.
+const AT_ONCE: usize = 64;
 
 /// One rank that could be opened.
 pub(super) struct Member {
@@ -33,6 +39,8 @@ pub(super) struct Ranks {
     /// In the order of the problems of the whole: whose they are.
     pub(super) whose: Vec<Option<u32>>,
     pub(super) tables: BTreeMap<String, Combined>,
+    /// The tables `run` and `ranks`, made once: there is a database of each rank that holds them.
+    about: OnceLock<[DataFrame; 2]>,
 }
 
 impl Ranks {
@@ -65,32 +73,46 @@ impl Ranks {
     ) -> Result<(Ranks, RunFacts, Vec<Problem>), RunError> {
         let mut problems: Vec<(Option<u32>, Problem)> = Vec::new();
         problems.extend(folders.problems.into_iter().map(|problem| (None, problem)));
-        let mut members = Vec::new();
+        let expected = folders.expected;
         let mut lost = Vec::new();
         let mut first = None;
-        for (rank, folder) in folders.ranks {
-            match Run::open_one(&folder) {
-                Ok(run) => members.push(Member {
-                    rank,
-                    beyond: rank_keys::Beyond::find(&run),
-                    run,
-                    offset_ns: 0,
-                }),
-                Err(error) => {
-                    let text = format!("rank {rank} is left out: {error}");
-                    problems.push((Some(rank), Problem::error("rank_lost", text)));
-                    lost.push(rank);
-                    first.get_or_insert(error);
+        let folders: Vec<(u32, PathBuf)> = folders.ranks.into_iter().collect();
+        let mut runs = Vec::new();
+        for some in folders.chunks(AT_ONCE) {
+            let gathered = cores::map(some, |(_, folder)| {
+                let gathered = Gathered::read(folder)?;
+                let checked = gathered.checked();
+                Ok((gathered, checked))
+            });
+            for ((rank, _), gathered) in some.iter().zip(gathered) {
+                match gathered {
+                    Ok((gathered, checked)) => {
+                        runs.push((*rank, Run::from_checked(&gathered, checked)));
+                    }
+                    Err(error) => {
+                        let text = format!("rank {rank} is left out: {error}");
+                        problems.push((Some(*rank), Problem::error("rank_lost", text)));
+                        lost.push(*rank);
+                        first.get_or_insert(error);
+                    }
                 }
             }
         }
+        let beyond = cores::map(&runs, |(_, run)| rank_keys::Beyond::find(run));
+        let member = |((rank, run), beyond)| Member {
+            rank,
+            run,
+            offset_ns: 0,
+            beyond,
+        };
+        let mut members: Vec<Member> = runs.into_iter().zip(beyond).map(member).collect();
         if members.is_empty() {
             return Err(first.unwrap_or(RunError::NotARun {
                 path: path.to_path_buf(),
                 reason: "none of its folders rank=<n> can be read",
             }));
         }
-        let missing = rank_facts::missing(&members, &lost, &folders.expected);
+        let missing = rank_facts::missing(&members, &lost, &expected);
         if !missing.is_empty() {
             let text = format!(
                 "{} of the run {} not here: what ran there is in no figure",
@@ -117,6 +139,7 @@ impl Ranks {
             members,
             whose,
             tables,
+            about: OnceLock::new(),
         };
         Ok((ranks, facts, problems))
     }
@@ -133,7 +156,8 @@ impl Ranks {
         problems: &[Problem],
     ) -> Result<Database, RunError> {
         let mut database = self.own_tables(facts, &self.members, problems, &self.whose)?;
-        self.register(&mut database, &self.members)?;
+        self.register(&mut database, &self.members, |_| true)?;
+        database.register_timeline();
         Ok(database)
     }
 
@@ -154,25 +178,50 @@ impl Ranks {
             .map(|(problem, whose)| (problem.clone(), *whose))
             .unzip();
         let mut database = self.own_tables(facts, member, &problems, &whose)?;
-        self.register(&mut database, member)?;
+        self.register(&mut database, member, |_| true)?;
+        database.register_timeline();
         Ok(Some(database))
     }
 
-    /// Registers the rows of these ranks.
-    fn register(&self, database: &mut Database, members: &[Member]) -> Result<(), RunError> {
-        for (name, table) in &self.tables {
+    /// As [`Run::rank_rows`].
+    pub(super) fn rank_rows(
+        &self,
+        rank: u32,
+        tables: &[&str],
+    ) -> Result<Option<Database>, RunError> {
+        let Some(member) = self.members.iter().find(|member| member.rank == rank) else {
+            return Ok(None);
+        };
+        let mut database = self.without_tables();
+        let member = std::slice::from_ref(member);
+        self.register(&mut database, member, |name| tables.contains(&name))?;
+        Ok(Some(database))
+    }
+
+    /// Registers the rows of these ranks, of the tables that are wanted.
+    fn register(
+        &self,
+        database: &mut Database,
+        members: &[Member],
+        is_wanted: impl Fn(&str) -> bool,
+    ) -> Result<(), RunError> {
+        for (name, table) in self.tables.iter().filter(|(name, _)| is_wanted(name)) {
             let frame = table.frame(members, name);
             let frame = frame.map_err(|error| cannot_plan(name, &error))?;
             // A column is as it is in the whole, whatever this rank has of it.
-            let texts = table.numbered(&self.members, name);
-            let texts = || texts.iter().copied();
-            database.register_numbered(name, frame.clone(), texts());
-            let stored = table.stored(frame, table.rows_of(members, name), texts());
+            database.register_numbered(name, frame.clone(), table.numbered());
+            let stored = table.stored(frame, table.rows_of(members, name), table.numbered());
             let stored = stored.map_err(|error| cannot_plan(name, &error))?;
             database.register_columns(name, stored);
         }
-        database.register_timeline();
         Ok(())
+    }
+
+    /// A database in which numbers of texts mean the same as in all others of this job.
+    fn without_tables(&self) -> Database {
+        let mut database = Database::new();
+        database.keep_numbers(self.members[0].run.numbers());
+        database
     }
 
     /// The tables that tell of the job, with segments of these ranks and these problems.
@@ -183,18 +232,28 @@ impl Ranks {
         problems: &[Problem],
         whose: &[Option<u32>],
     ) -> Result<Database, RunError> {
-        let mut database = Database::new();
-        database.keep_numbers(self.members[0].run.numbers());
+        let mut database = self.without_tables();
+        let [run, ranks] = self.about(facts)?;
         let own: [(&str, PolarsResult<DataFrame>); 4] = [
-            ("run", super::tables::run(facts)),
+            ("run", Ok(run.clone())),
             ("segments", rank_published::segments(members)),
             ("problems", rank_published::problems(whose, problems)),
-            (catalog::RANKS, rank_published::ranks(facts)),
+            (catalog::RANKS, Ok(ranks.clone())),
         ];
         for (name, frame) in own {
             database.register(name, frame.map_err(|error| cannot_plan(name, &error))?);
         }
         Ok(database)
+    }
+
+    fn about(&self, facts: &RunFacts) -> Result<&[DataFrame; 2], RunError> {
+        if let Some(about) = self.about.get() {
+            return Ok(about);
+        }
+        let run = super::tables::run(facts).map_err(|error| cannot_plan("run", &error))?;
+        let ranks = rank_published::ranks(facts);
+        let ranks = ranks.map_err(|error| cannot_plan(catalog::RANKS, &error))?;
+        Ok(self.about.get_or_init(|| [run, ranks]))
     }
 }
 

@@ -26,12 +26,14 @@ use super::{ipc, rebuild, segment_errors};
 use crate::panic_guard::guarded;
 
 /// Checks one segment; `None`: the journal announced it, and nothing was ever in it.
-/// `is_journal_whole`: what the journal does not list, no recorder of this run wrote.
+/// `is_journal_whole`: what the journal does not list, no recorder of this run wrote. `checked`: its bytes were held
+/// against the journal already.
 pub(super) fn read(
     name: &str,
     file: Option<&SegmentFile>,
     chunks: &[Chunk],
     is_journal_whole: bool,
+    checked: Option<Checked>,
 ) -> Option<Segment> {
     let listed = (!chunks.is_empty()).then(|| {
         chunks
@@ -51,13 +53,10 @@ pub(super) fn read(
         };
     };
     let opened = open(file).and_then(|(mut handle, path)| {
-        let checked = verify::check(&mut handle, file.bytes, chunks, |chunk, bytes| {
-            if layout::is_parquet(name) {
-                Ok(chunk.rows)
-            } else {
-                ipc::batch_rows(bytes)
-            }
-        })?;
+        let checked = match checked {
+            Some(checked) => checked,
+            None => check_bytes(name, file, chunks, &mut handle)?,
+        };
         Ok((handle, path, checked))
     });
     let (handle, path, checked) = match opened {
@@ -86,6 +85,30 @@ pub(super) fn read(
     Some(reader.read(handle).unwrap_or_else(|error| {
         Segment::lost(name, file.bytes, listed, format!("cannot be read: {error}"))
     }))
+}
+
+/// Holds the bytes of a segment against the journal.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn check(name: &str, file: &SegmentFile, chunks: &[Chunk]) -> io::Result<Checked> {
+    let (mut handle, _) = open(file)?;
+    check_bytes(name, file, chunks, &mut handle)
+}
+
+fn check_bytes(
+    name: &str,
+    file: &SegmentFile,
+    chunks: &[Chunk],
+    handle: &mut File,
+) -> io::Result<Checked> {
+    verify::check(handle, file.bytes, chunks, |chunk, bytes| {
+        if layout::is_parquet(name) {
+            Ok(chunk.rows)
+        } else {
+            ipc::batch_rows(bytes)
+        }
+    })
 }
 
 /// Opens a segment file; one that was sealed since it was listed has a new name.

@@ -1,6 +1,6 @@
 //! Contents of a run directory, before any of it is judged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
@@ -13,7 +13,8 @@ use super::completeness::Writer;
 use super::journal::Journal;
 use super::layout::{self, SegmentFile};
 use super::table_folder::is_table_folder;
-use super::{RunError, live_segments, manifest};
+use super::verify::Checked;
+use super::{RunError, live_segments, manifest, read};
 
 /// Everything that is read before the segments.
 pub(super) struct Gathered {
@@ -58,6 +59,24 @@ impl Gathered {
             rest,
             problems,
         })
+    }
+
+    /// Segments that the journal lists or that are there.
+    pub(super) fn segment_names(&self) -> BTreeSet<&String> {
+        self.journal
+            .segments
+            .keys()
+            .chain(self.files.keys())
+            .collect()
+    }
+
+    /// Bytes of the segments that are there, held against the journal; without those that cannot be read.
+    pub(super) fn checked(&self) -> BTreeMap<String, Checked> {
+        let checked = self.files.iter().filter_map(|(name, file)| {
+            let checked = read::check(name, file, self.journal.chunks(name)).ok()?;
+            Some((name.clone(), checked))
+        });
+        checked.collect()
     }
 }
 
