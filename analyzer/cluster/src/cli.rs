@@ -90,9 +90,9 @@ pub struct RunArgs {
     /// Ranks to make parts of, such as 0-15,17 [default: all folders rank=N of the job].
     #[arg(long, value_name = "RANKS")]
     pub ranks: Option<RankList>,
-    /// Ranks of one task: each task opens the whole job.
-    #[arg(long, value_name = "N", default_value = "4")]
-    pub ranks_per_task: NonZeroUsize,
+    /// Ranks of one task: each task opens the whole job [default: 4, of more than 1,024 ranks a 256th of them].
+    #[arg(long, value_name = "N")]
+    pub ranks_per_task: Option<NonZeroUsize>,
     /// Time after which it is an error that parts are missing, such as 90s, 10m or 2h.
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     pub deadline: Duration,

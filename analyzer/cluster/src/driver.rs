@@ -1,15 +1,17 @@
 //! `trueno-cluster run`: makes all parts of a job, by a deadline.
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail};
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
 
 use crate::FAILED;
 use crate::address::Address;
+use crate::attempts::repeated;
 use crate::cli::RunArgs;
 use crate::rank_list::RankList;
 use crate::readiness::{self, Readiness};
@@ -17,12 +19,12 @@ use crate::rounds::{self, listed};
 use crate::submission::Submission;
 use crate::task::{Answer, Envelope, RankTask, matched};
 
+/// Ranks of a task, if nobody says otherwise.
+const LEAST_RANKS: usize = 4;
+/// Tasks of a round, if nobody says otherwise.
+const MOST_TASKS: usize = 256;
 /// Time for executors that are started at the same time.
 const EXECUTORS_START: Duration = Duration::from_secs(20);
-/// Times that a round is submitted before its failure is the end: an executor may be lost once it has answered.
-const ATTEMPTS: usize = 5;
-/// Pause before a round is submitted again.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Makes the parts and prints a summary; the exit code.
 pub async fn run(args: &RunArgs, is_verbose: bool) -> anyhow::Result<u8> {
@@ -76,7 +78,8 @@ fn tasks(args: &RunArgs) -> anyhow::Result<Vec<RankTask>> {
         Some(ranks) => ranks.clone(),
         None => RankList::of_job(&job)?,
     };
-    let groups = ranks.0.chunks(args.ranks_per_task.get());
+    let per_task = args.ranks_per_task.map(NonZeroUsize::get);
+    let groups = ranks.0.chunks(per_task.unwrap_or(ranks_of_task(ranks.0.len())));
     let task = |ranks: &[u32]| RankTask {
         job: job.clone(),
         ranks: ranks.to_vec(),
@@ -84,6 +87,12 @@ fn tasks(args: &RunArgs) -> anyhow::Result<Vec<RankTask>> {
         report: args.report.clone(),
     };
     Ok(groups.map(task).collect())
+}
+
+/// Ranks of one task, of a job of so many: each task opens the whole job, and of many small tasks opening is all that they
+/// do.
+fn ranks_of_task(ranks: usize) -> usize {
+    ranks.div_ceil(MOST_TASKS).max(LEAST_RANKS)
 }
 
 /// A cluster, and what its tasks are told.
@@ -100,8 +109,10 @@ impl Cluster<'_> {
     /// Answers of a round, exactly one a task. What Ballista cannot bring to an end is submitted again while there are
     /// executors: parts that are there are taken.
     async fn answers(&self, round: usize, tasks: &[RankTask]) -> anyhow::Result<Vec<Answer>> {
-        let mut attempt = 1;
-        loop {
+        let again = |error: &anyhow::Error| {
+            say(&format!("round {round}: it is submitted again: {error:#}"))
+        };
+        repeated(self.scheduler, self.deadline, again, async |attempt| {
             if self.is_verbose {
                 say(&format!("round {round}: {} tasks", tasks.len()));
             }
@@ -112,26 +123,16 @@ impl Cluster<'_> {
                 task: task.clone(),
             };
             let envelopes: Vec<Envelope> = tasks.iter().enumerate().map(envelope).collect();
-            let error = match self.submit(&envelopes).await? {
-                Ok(rows) => {
-                    let answers = matched(&envelopes, &rows);
-                    return answers
-                        .map_err(|why| anyhow!("the cluster's answers are refused: {why}"));
-                }
-                Err(error) => error,
+            let rows = match self.submit(&envelopes).await? {
+                Ok(rows) => rows,
+                Err(error) => return Ok(Err(error)),
             };
-            match readiness::ask(self.scheduler).await {
-                Ok(Readiness::Ready) if attempt < ATTEMPTS => {}
-                Ok(Readiness::Ready) => return Err(error.context(format!("{ATTEMPTS} attempts"))),
-                Ok(Readiness::NoExecutors) => {
-                    return Err(error.context(readiness::no_executors(self.scheduler)));
-                }
-                Err(gone) => return Err(gone.context(format!("{error:#}"))),
-            }
-            say(&format!("round {round}: it is submitted again: {error:#}"));
-            attempt += 1;
-            sleep(PAUSE.min(self.left())).await;
-        }
+            let answers = matched(&envelopes, &rows);
+            answers
+                .map(Ok)
+                .map_err(|why| anyhow!("the cluster's answers are refused: {why}"))
+        })
+        .await
     }
 
     /// Has tasks run. The outer error is the end: the deadline is over, or the user has enough.
@@ -169,4 +170,15 @@ impl Cluster<'_> {
 /// Prints a line on standard error; with that gone there is nobody left to tell.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn large_jobs_have_larger_tasks() {
+        let of = [1, 16, 1_024, 1_025, 10_000].map(ranks_of_task);
+        assert_eq!(of, [4, 4, 4, 5, 40]);
+    }
 }

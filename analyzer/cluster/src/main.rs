@@ -1,6 +1,7 @@
 //! The command: parse, run, error to exit code.
 
 mod address;
+mod attempts;
 mod child;
 mod cli;
 mod driver;

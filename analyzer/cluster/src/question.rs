@@ -22,12 +22,13 @@ use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
 use futures::StreamExt;
 use serde::{Deserialize, Serialize};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use url::Url;
 
 use crate::address::Address;
+use crate::attempts::repeated;
 use crate::cli::QueryArgs;
-use crate::readiness::{self, Readiness};
+use crate::readiness;
 use crate::submission::cancel;
 use crate::{plan_shape, settings};
 
@@ -35,10 +36,6 @@ use crate::{plan_shape, settings};
 const RANK: &str = "rank";
 /// Time for executors that are started at the same time.
 const EXECUTORS_START: Duration = Duration::from_secs(20);
-/// Times that a question is asked before its failure is the end: an executor may be lost once it has answered.
-const ATTEMPTS: usize = 5;
-/// Pause before a question is asked again.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// The questions.
 #[derive(Debug, Deserialize)]
@@ -116,29 +113,18 @@ struct Asking<'a> {
 impl Asking<'_> {
     /// Writes the answer; its rows. What Ballista cannot bring to an end is asked again while there are executors.
     async fn ask(&self, question: &Question) -> anyhow::Result<u64> {
-        let mut attempt = 1;
-        loop {
-            if self.is_verbose {
-                eprintln!("{}", question.sql);
-            }
-            let error = match self.answer(question).await? {
-                Ok(rows) => return Ok(rows),
-                Err(error) => error,
-            };
-            match readiness::ask(self.scheduler).await {
-                Ok(Readiness::Ready) if attempt < ATTEMPTS => {}
-                Ok(Readiness::Ready) => return Err(error.context(format!("{ATTEMPTS} attempts"))),
-                Ok(Readiness::NoExecutors) => {
-                    return Err(error.context(readiness::no_executors(self.scheduler)));
-                }
-                Err(gone) => return Err(gone.context(format!("{error:#}"))),
-            }
+        let again = |error: &anyhow::Error| {
             if self.is_verbose {
                 eprintln!("it is asked again: {error:#}");
             }
-            attempt += 1;
-            sleep(PAUSE).await;
-        }
+        };
+        repeated(self.scheduler, self.deadline, again, async |_| {
+            if self.is_verbose {
+                eprintln!("{}", question.sql);
+            }
+            self.answer(question).await
+        })
+        .await
     }
 
     /// One attempt. The outer error is the end: there are too many rows, or there is no such plan.

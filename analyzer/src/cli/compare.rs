@@ -55,7 +55,7 @@ pub struct CompareArgs {
     /// Write all of it to FILE as one page for a browser; - is standard output.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Do not compare critical paths, which take most of the time.
+    /// Run no plugins: leaves out critical paths, which take most of the time, operators by shape and jobs of ranks.
     #[arg(long)]
     pub no_path: bool,
     /// Align the operators of both sides, and compare device time by operator.
