@@ -20,9 +20,14 @@ pub trait ReportForm: Debug + Sync {
     /// Line of help.
     fn about(&self) -> &'static str;
 
-    /// Tells whether it shows when things ran and the rows that findings rest on, which take time to read.
+    /// Tells whether it shows when things ran, which takes time to read.
     fn shows_timeline(&self) -> bool {
         false
+    }
+
+    /// Tells whether it shows the rows that findings rest on, which take time to look up.
+    fn shows_evidence(&self) -> bool {
+        self.shows_timeline()
     }
 
     /// Writes the report.

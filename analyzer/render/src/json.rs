@@ -134,7 +134,7 @@ struct Version {
 }
 
 /// A part of the report, as JSON has it.
-struct AsJson<'a, T>(&'a T);
+pub(crate) struct AsJson<'a, T>(pub(crate) &'a T);
 
 impl Serialize for AsJson<'_, Report> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -293,9 +293,9 @@ impl Serialize for Rows<'_> {
     }
 }
 
-struct Row<'a> {
-    columns: &'a [&'a Column],
-    row: usize,
+pub(crate) struct Row<'a> {
+    pub(crate) columns: &'a [&'a Column],
+    pub(crate) row: usize,
 }
 
 impl Serialize for Row<'_> {

@@ -6,6 +6,7 @@
 pub mod annotations;
 pub mod chart;
 pub mod csv;
+mod digest;
 mod form;
 mod glossary;
 pub mod header_text;
@@ -25,10 +26,11 @@ mod view;
 pub use form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
 
 /// The forms of a report; the first is the usual one.
-pub static FORMS: [&dyn ReportForm; 4] = [
+pub static FORMS: [&dyn ReportForm; 5] = [
     &terminal::Terminal,
     &markdown::Markdown,
     &json::Json,
+    &digest::Digest,
     &html::Html,
 ];
 

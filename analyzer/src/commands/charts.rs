@@ -14,6 +14,22 @@ use trueno_render::chart::{self, Scene, flame};
 
 use super::stderr::Stderr;
 
+/// What is wanted beside a report.
+#[derive(Clone, Copy)]
+pub(super) struct Beside {
+    /// Rows that findings rest on.
+    pub(super) evidence: bool,
+    /// What ran when.
+    pub(super) timeline: bool,
+}
+
+impl Beside {
+    /// Tells whether anything is.
+    pub(super) fn is_any(self) -> bool {
+        self.evidence || self.timeline
+    }
+}
+
 /// Read from the run once, for both.
 pub(super) struct Charts {
     timeline: Option<Timeline>,
@@ -21,13 +37,13 @@ pub(super) struct Charts {
 }
 
 impl Charts {
-    /// Reads what ran when and, for a page, what findings rest on. What cannot be read is a problem of the
-    /// report, which is written without it.
+    /// Reads what ran when, and what findings rest on. What cannot be read is a problem of the report, which is
+    /// written without it.
     pub(super) fn gather(
         run: &Run,
         report: &mut Report,
         categories: &CategoryRules,
-        with_evidence: bool,
+        beside: Beside,
         stderr: &Stderr,
     ) -> Charts {
         let mut charts = Charts {
@@ -35,20 +51,25 @@ impl Charts {
             evidence: Evidence::default(),
         };
         let of_ranks = !report.header.facts.ranks.is_empty();
-        stderr.step("reading the timeline");
         let wall_ns = report.header.facts.wall_ns;
         let made = run
             .sql_context()
             .map_err(|error| error.to_string())
             .and_then(|database| {
-                if with_evidence {
+                if beside.evidence {
                     stderr.step("looking up what findings rest on");
                     charts.evidence = evidence::gather(report, &database);
                 }
-                timeline(&database, wall_ns, of_ranks, Limits::default()).map_err(|e| e.to_string())
+                if !beside.timeline {
+                    return Ok(None);
+                }
+                stderr.step("reading the timeline");
+                let made = timeline(&database, wall_ns, of_ranks, Limits::default());
+                made.map(Some).map_err(|e| e.to_string())
             });
         match made {
-            Ok(mut made) => {
+            Ok(None) => {}
+            Ok(Some(mut made)) => {
                 let category = |name: &String| categories.category(name).map(str::to_owned);
                 made.categories = made.names.iter().map(category).collect();
                 charts.timeline = Some(made);

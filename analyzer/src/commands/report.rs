@@ -11,7 +11,7 @@ use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
 use super::annotations;
 use super::asked::Asked;
-use super::charts::Charts;
+use super::charts::{Beside, Charts};
 use super::cluster;
 use super::output::{self, Files, Output};
 use super::running::Running;
@@ -129,17 +129,14 @@ pub fn report(
         None if !is_chosen && !on_stdout.is_empty() => None,
         to => Some((args.format, to.unwrap_or(Output::Stdout))),
     };
-    let mut forms = outputs.iter().chain(&last);
-    let with_evidence = forms.any(|(form, _)| form.shows_timeline());
-    let charts = (with_evidence || args.charts.is_some()).then(|| {
-        Charts::gather(
-            &asked.run,
-            &mut report,
-            &asked.categories,
-            with_evidence,
-            stderr,
-        )
-    });
+    let forms = || outputs.iter().chain(&last).map(|(form, _)| form);
+    let beside = Beside {
+        evidence: forms().any(|form| form.shows_evidence()),
+        timeline: args.charts.is_some() || forms().any(|form| form.shows_timeline()),
+    };
+    let charts = beside
+        .is_any()
+        .then(|| Charts::gather(&asked.run, &mut report, &asked.categories, beside, stderr));
     let layout = Layout {
         width: page_width(args.width),
         top: args.top,

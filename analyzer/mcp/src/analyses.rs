@@ -1,0 +1,113 @@
+//! Pages about analyses, as in `docs/analyses`.
+
+/// Id and page of each.
+pub(crate) static PAGES: [(&str, &str); 18] = [
+    (
+        "bottleneck",
+        include_str!("../../../docs/analyses/bottleneck.md"),
+    ),
+    (
+        "category",
+        include_str!("../../../docs/analyses/category.md"),
+    ),
+    (
+        "causality",
+        include_str!("../../../docs/analyses/causality.md"),
+    ),
+    (
+        "collectives",
+        include_str!("../../../docs/analyses/collectives.md"),
+    ),
+    (
+        "counters",
+        include_str!("../../../docs/analyses/counters.md"),
+    ),
+    (
+        "critical_path",
+        include_str!("../../../docs/analyses/critical_path.md"),
+    ),
+    ("device", include_str!("../../../docs/analyses/device.md")),
+    (
+        "divergence",
+        include_str!("../../../docs/analyses/divergence.md"),
+    ),
+    (
+        "lateness",
+        include_str!("../../../docs/analyses/lateness.md"),
+    ),
+    ("memory", include_str!("../../../docs/analyses/memory.md")),
+    (
+        "operators",
+        include_str!("../../../docs/analyses/operators.md"),
+    ),
+    (
+        "roofline",
+        include_str!("../../../docs/analyses/roofline.md"),
+    ),
+    ("samples", include_str!("../../../docs/analyses/samples.md")),
+    ("sanity", include_str!("../../../docs/analyses/sanity.md")),
+    ("summary", include_str!("../../../docs/analyses/summary.md")),
+    (
+        "syscalls",
+        include_str!("../../../docs/analyses/syscalls.md"),
+    ),
+    (
+        "throughput",
+        include_str!("../../../docs/analyses/throughput.md"),
+    ),
+    ("tiles", include_str!("../../../docs/analyses/tiles.md")),
+];
+
+/// Ids of all.
+pub(crate) fn ids() -> Vec<&'static str> {
+    PAGES.iter().map(|(id, _)| *id).collect()
+}
+
+/// The page of one.
+pub(crate) fn page(id: &str) -> Option<&'static str> {
+    let page = PAGES.iter().find(|(known, _)| *known == id);
+    page.map(|(_, text)| *text)
+}
+
+/// What a page begins with: one sentence.
+pub(crate) fn opening(page: &str) -> String {
+    let text = page
+        .lines()
+        .skip(1)
+        .skip_while(|line| line.trim().is_empty());
+    let paragraph: Vec<&str> = text.take_while(|line| !line.trim().is_empty()).collect();
+    let paragraph = paragraph.join(" ");
+    let end = paragraph.find(". ").map_or(paragraph.len(), |at| at + 1);
+    paragraph[..end].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn each_page_of_the_docs_is_one_here() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/analyses");
+        let files = std::fs::read_dir(folder).unwrap();
+        let names = files.map(|file| {
+            file.unwrap()
+                .path()
+                .file_stem()
+                .unwrap()
+                .to_string_lossy()
+                .into_owned()
+        });
+        let names: BTreeSet<String> = names.collect();
+        assert_eq!(names, ids().into_iter().map(str::to_owned).collect());
+    }
+
+    #[test]
+    fn a_page_opens_with_what_it_is_about() {
+        let opening = opening(page("throughput").unwrap());
+        assert_eq!(
+            opening,
+            "Iterations: warm-up, steady state, outliers and their cause, rates."
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! Answers that are short enough, and say what they leave out.
+
+use serde_json::{Map, Value};
+
+/// Bytes of JSON that an answer may have: some eight thousand tokens.
+pub(crate) const MAX_BYTES: usize = 24 * 1024;
+/// End of the key that counts what was left out of a list.
+const LEFT_OUT: &str = "_left_out";
+
+/// Keeps the first entries of a list of an object, and counts the others beside it.
+pub(crate) fn cut(object: &mut Map<String, Value>, key: &str, most: usize) {
+    let Some(Value::Array(list)) = object.get_mut(key) else {
+        return;
+    };
+    if list.len() <= most {
+        return;
+    }
+    let fewer = list.len() - most;
+    list.truncate(most);
+    count(object, key, fewer as u64);
+}
+
+/// Adds to the count of what was left out of a list.
+pub(crate) fn count(object: &mut Map<String, Value>, key: &str, fewer: u64) {
+    if fewer > 0 {
+        let counted = object.entry(format!("{key}{LEFT_OUT}")).or_insert(0.into());
+        *counted = (counted.as_u64().unwrap_or(0) + fewer).into();
+    }
+}
+
+/// Tells whether anything was left out.
+pub(crate) fn is_cut(value: &Value) -> bool {
+    match value {
+        Value::Object(map) => {
+            map.keys().any(|key| key.ends_with(LEFT_OUT)) || map.values().any(is_cut)
+        }
+        Value::Array(list) => list.iter().any(is_cut),
+        _ => false,
+    }
+}
+
+/// Halves the list that takes most, again and again, until the answer is short enough.
+pub(crate) fn fit(value: &mut Value, most_bytes: usize) {
+    while length(value) > most_bytes {
+        let Some((path, key)) = longest(value) else {
+            return;
+        };
+        let Some(Value::Object(object)) = value.pointer_mut(&path) else {
+            return;
+        };
+        let half = object[&key].as_array().map_or(0, |list| list.len() / 2);
+        cut(object, &key, half);
+    }
+}
+
+fn length(value: &Value) -> usize {
+    value.to_string().len()
+}
+
+/// Place of the object, and key in it, of the list with most bytes that can be shortened: the outermost of those that
+/// hold each other is shortened last.
+fn longest(value: &Value) -> Option<(String, String)> {
+    fn walk(value: &Value, path: &str, found: &mut Option<(usize, String, String)>) {
+        match value {
+            Value::Object(map) => {
+                for (key, value) in map {
+                    let below = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
+                    walk(value, &below, found);
+                    let Value::Array(list) = value else { continue };
+                    // Cells of rows belong to them by their places.
+                    if key == "columns" && map.contains_key("rows") {
+                        continue;
+                    }
+                    let bytes = length(value);
+                    let is_longer = found.as_ref().is_none_or(|(most, _, _)| bytes > *most);
+                    if list.len() > 1 && is_longer {
+                        *found = Some((bytes, path.to_owned(), key.clone()));
+                    }
+                }
+            }
+            Value::Array(list) => {
+                for (nth, value) in list.iter().enumerate() {
+                    walk(value, &format!("{path}/{nth}"), found);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = None;
+    walk(value, "", &mut found);
+    found.map(|(_, path, key)| (path, key))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_is_too_long_is_cut_and_counted() {
+        let rows: Vec<Value> = (0..1000).map(|n| json!([n, "name"])).collect();
+        let mut value = json!({"head": "kept", "few": [1, 2], "table": {"rows": rows}});
+        fit(&mut value, 2_000);
+        assert!(length(&value) <= 2_000);
+        assert_eq!(
+            (&value["head"], &value["few"]),
+            (&json!("kept"), &json!([1, 2]))
+        );
+        let shown = value["table"]["rows"].as_array().unwrap().len();
+        assert_eq!(value["table"]["rows_left_out"], json!(1000 - shown));
+        assert!(shown > 50 && is_cut(&value));
+    }
+
+    #[test]
+    fn counts_of_several_cuts_add_up() {
+        let mut value = json!({"rows": [1, 2, 3, 4, 5]});
+        let object = value.as_object_mut().unwrap();
+        cut(object, "rows", 4);
+        cut(object, "rows", 1);
+        cut(object, "nothing", 1);
+        assert_eq!(value, json!({"rows": [1], "rows_left_out": 4}));
+    }
+
+    #[test]
+    fn what_cannot_be_cut_ends() {
+        let mut value = json!({"text": "x".repeat(100), "rows": ["y".repeat(100)]});
+        fit(&mut value, 10);
+        assert_eq!(value["rows"].as_array().unwrap().len(), 1);
+    }
+}

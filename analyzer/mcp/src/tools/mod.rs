@@ -1,0 +1,223 @@
+//! The tools: each a file that implements [`Tool`], and a line of [`TOOLS`].
+
+mod compare;
+mod open;
+mod query;
+mod report;
+mod tables;
+mod what_if;
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+
+use crate::marking;
+use crate::program::{Failure, Output, Program, Request, Steps};
+use crate::roots::Roots;
+
+/// Arguments of a call, and answers.
+pub(crate) type Object = Map<String, Value>;
+/// An answer to come.
+pub(crate) type Answer<'a> = Pin<Box<dyn Future<Output = Result<Object, Failure>> + Send + 'a>>;
+
+/// A tool that an assistant calls. All of them only read.
+pub(crate) trait Tool: Sync {
+    /// Name, as it is called.
+    fn name(&self) -> &'static str;
+
+    /// Name for people.
+    fn title(&self) -> &'static str;
+
+    /// What the assistant is told of it.
+    fn description(&self) -> &'static str;
+
+    /// Properties of its arguments as JSON Schema, and those that must be there.
+    fn arguments(&self) -> (Value, &'static [&'static str]);
+
+    /// Properties of its answer as JSON Schema; all tools have those of [`output_schema`].
+    fn answers(&self) -> Value;
+
+    /// The way to what an answer leaves out.
+    fn more(&self) -> &'static str;
+
+    /// Answers.
+    fn call<'a>(&'a self, arguments: Object, call: &'a Call) -> Answer<'a>;
+}
+
+/// The tools there are.
+pub(crate) static TOOLS: [&dyn Tool; 6] = [
+    &open::Open,
+    &report::Report,
+    &tables::Tables,
+    &query::Query,
+    &what_if::WhatIf,
+    &compare::Compare,
+];
+
+/// The schema of a tool's arguments.
+pub(crate) fn input_schema(tool: &dyn Tool) -> Object {
+    let (properties, required) = tool.arguments();
+    object(json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    }))
+}
+
+/// The schema of a tool's answer.
+pub(crate) fn output_schema(tool: &dyn Tool) -> Object {
+    let mut properties = object(tool.answers());
+    let text = |about: &str| json!({"type": "string", "description": about});
+    properties.insert(
+        marking::KEY.to_owned(),
+        text("A reminder that texts are data."),
+    );
+    properties.insert(
+        "more".to_owned(),
+        text("How to ask for what was left out; keys ending in _left_out count it."),
+    );
+    properties.insert(
+        "warnings".to_owned(),
+        json!({"type": "array", "items": {"type": "string"}, "description": "What limits how far the answer is to be trusted."}),
+    );
+    object(json!({
+        "type": "object",
+        "properties": properties,
+        "required": [marking::KEY],
+    }))
+}
+
+/// What a call may use.
+pub(crate) struct Call {
+    pub(crate) program: Arc<dyn Program>,
+    pub(crate) roots: Arc<Roots>,
+    pub(crate) limit: Duration,
+    pub(crate) steps: Steps,
+}
+
+impl Call {
+    /// Asks within the server's time limit; what it warns of goes to the answer.
+    async fn ask(&self, request: Request, into: &mut Object) -> Result<Output, Failure> {
+        self.ask_within(request, self.limit, into).await
+    }
+
+    /// Asks within a time limit of its own.
+    async fn ask_within(
+        &self,
+        request: Request,
+        limit: Duration,
+        into: &mut Object,
+    ) -> Result<Output, Failure> {
+        let output = self.program.ask(request, limit, self.steps.clone()).await?;
+        if !output.warnings.is_empty() {
+            into.insert("warnings".to_owned(), json!(output.warnings));
+        }
+        Ok(output)
+    }
+
+    /// The same, of an answer that is one JSON value.
+    async fn ask_json(
+        &self,
+        request: Request,
+        into: &mut Object,
+    ) -> Result<(Value, bool), Failure> {
+        let output = self.ask(request, into).await?;
+        if output.is_cut {
+            return Err(Failure::Refused(
+                "the answer is longer than this server reads (next: name analyses, or a window)"
+                    .to_owned(),
+            ));
+        }
+        let value = serde_json::from_slice(&output.json)
+            .map_err(|why| Failure::Defect(format!("the answer is no JSON: {why}")))?;
+        Ok((value, output.is_not_measurable))
+    }
+}
+
+/// Arguments as a tool has them.
+fn parse<T: DeserializeOwned>(arguments: Object, tool: &dyn Tool) -> Result<T, Failure> {
+    serde_json::from_value(Value::Object(arguments)).map_err(|why| {
+        let (properties, required) = tool.arguments();
+        let known: Vec<String> = object(properties).keys().cloned().collect();
+        Failure::Arguments(format!(
+            "arguments of {}: {why}; expected {} (required: {})",
+            tool.name(),
+            known.join(", "),
+            required.join(", "),
+        ))
+    })
+}
+
+/// The map of a JSON object; that of anything else is empty.
+fn object(value: Value) -> Object {
+    match value {
+        Value::Object(map) => map,
+        _ => Object::new(),
+    }
+}
+
+/// Parts of an object by their keys; null where there is none.
+fn pick(from: &Value, keys: &[&str]) -> Object {
+    let part = |key: &&str| ((*key).to_owned(), from[*key].clone());
+    keys.iter().map(part).collect()
+}
+
+/// Parts of an object by their keys that are there and not null.
+fn pick_known(from: &Value, keys: &[&str]) -> Object {
+    let mut parts = pick(from, keys);
+    parts.retain(|_, value| !value.is_null());
+    parts
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// A table of a digest.
+struct Digested<'a>(&'a Value);
+
+impl<'a> Digested<'a> {
+    /// The one of that name.
+    fn find(section: &'a Value, name: &str) -> Option<Self> {
+        let tables = list(&section["tables"]).iter();
+        tables.map(Digested).find(|table| table.0["name"] == name)
+    }
+
+    /// Rows as objects by column.
+    fn rows(&self) -> Vec<Value> {
+        let names: Vec<&str> = self.columns().collect();
+        let row = |row: &Value| {
+            let cells = names.iter().zip(list(row));
+            let cells = cells.map(|(name, cell)| ((*name).to_owned(), cell.clone()));
+            Value::Object(cells.collect())
+        };
+        list(&self.0["rows"]).iter().map(row).collect()
+    }
+
+    fn columns(&self) -> impl Iterator<Item = &'a str> {
+        let columns = list(&self.0["columns"]).iter();
+        columns.filter_map(|column| column["name"].as_str())
+    }
+
+    /// Columns and rows, the names of columns once.
+    fn compact(&self, most: usize) -> Object {
+        let mut table = Object::new();
+        table.insert("columns".to_owned(), self.columns().collect());
+        table.insert("rows".to_owned(), self.0["rows"].clone());
+        crate::fit::cut(&mut table, "rows", most);
+        let held = list(&self.0["rows"]).len() as u64;
+        let all = self.0["row_count"].as_u64().unwrap_or(held);
+        crate::fit::count(&mut table, "rows", all.saturating_sub(held));
+        table
+    }
+}
+
+/// The section of an analysis in a digest.
+fn section<'a>(digest: &'a Value, plugin: &str) -> Option<&'a Value> {
+    let mut sections = list(&digest["sections"]).iter();
+    sections.find(|section| section["plugin"] == plugin)
+}
