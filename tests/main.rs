@@ -37,6 +37,7 @@ mod iterations;
 mod kept_parts;
 mod killed;
 mod kineto;
+mod mcp;
 mod mutated_imports;
 mod newcomer;
 mod nsys_parquet;

@@ -5,6 +5,7 @@ pub mod compare;
 pub mod export;
 pub mod golden;
 pub mod graph;
+pub mod mcp;
 pub mod output;
 pub mod plugins;
 
@@ -29,6 +30,7 @@ pub use compare::{CompareArgs, CompareFail, CompareFormat, CompareOperators};
 pub use export::{ExportArgs, ExportCommand, FileExport, OtlpArgs, OtlpCompression, ParquetArgs};
 pub use golden::{GoldenCommand, GoldenListArgs, GoldenSaveArgs, GoldenShowArgs};
 pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
+pub use mcp::McpArgs;
 pub use output::{TextFormat, TextOutput};
 pub use plugins::{Lang, ListArgs, NewArgs, PluginCheckArgs, PluginsCommand};
 
@@ -72,6 +74,8 @@ EXAMPLES:
   See what can be asked, and which plugins there are:
     trueno-analyze tables decode.run
     trueno-analyze plugins list
+  Let an assistant ask about the runs below a folder (its configuration names this command):
+    trueno-analyze mcp --root runs
   Write a plugin, and hold it to the rules:
     trueno-analyze plugins new idle_gaps
     trueno-analyze plugins check idle_gaps/target/debug/libtrueno_plugin_idle_gaps.so
@@ -171,6 +175,8 @@ pub enum Command {
     },
     /// Make a run of another profiler's file.
     Import(ImportArgs),
+    /// Let an assistant ask about runs, by the Model Context Protocol over standard input and output.
+    Mcp(McpArgs),
     /// Print the rules that give names a category, to make your own of them.
     Categories,
     /// List, create and check plugins.

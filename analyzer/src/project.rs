@@ -19,6 +19,9 @@ const FILE: &str = "trueno.toml";
 const DEFAULTS: &str = "defaults";
 const OPTIONS: &str = "options";
 const ASSERTIONS: &str = "assertion";
+/// The command that no project tells anything: an assistant starts it in whatever folder is open, and a file there could
+/// name folders to read and plugins to load that nobody asked for.
+const UNTOLD: &str = "mcp";
 
 /// Arguments with those of a project.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -49,7 +52,8 @@ pub fn with_project(
         return Ok(as_typed);
     };
     let no_project = matches.get_flag("no_project");
-    let Some((name, of_command)) = matches.subcommand().filter(|_| !no_project) else {
+    let takes_project = |(name, _): &(&str, _)| !no_project && *name != UNTOLD;
+    let Some((name, of_command)) = matches.subcommand().filter(takes_project) else {
         return Ok(as_typed);
     };
     let known = command

@@ -69,7 +69,7 @@ pub(crate) fn page(id: &str) -> Option<&'static str> {
     page.map(|(_, text)| *text)
 }
 
-/// What a page begins with: one sentence.
+/// First sentence of a page.
 pub(crate) fn opening(page: &str) -> String {
     let text = page
         .lines()

@@ -18,4 +18,4 @@ mod tools;
 
 pub use program::{Answering, Failure, Output, Program, Request, Steps};
 pub use roots::Roots;
-pub use server::{Server, serve};
+pub use server::{Server, serve, serve_stdio};

@@ -1,4 +1,4 @@
-//! What a tool asks of the program that knows runs.
+//! Requests of tools to the program that knows runs.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -60,7 +60,7 @@ pub struct Output {
     pub is_cut: bool,
     /// Nothing could be measured.
     pub is_not_measurable: bool,
-    /// What the reader should know.
+    /// Doubts that the reader should know.
     pub warnings: Vec<String>,
 }
 

@@ -101,7 +101,7 @@ impl Server {
 struct AbortOnDrop<T>(JoinHandle<T>);
 
 impl<T> AbortOnDrop<T> {
-    /// What it gives; `None`: it panicked.
+    /// Its result; `None`: it panicked.
     async fn join(mut self) -> Option<T> {
         (&mut self.0).await.ok()
     }
@@ -264,6 +264,21 @@ impl ServerHandler for Server {
             )),
         }
     }
+}
+
+/// Serves the client at standard input and output until it closes its end.
+///
+/// # Errors
+/// The client does not speak the protocol, or the system gives no runtime.
+pub fn serve_stdio(server: Server) -> io::Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let (from, to) = rmcp::transport::stdio();
+    let done = runtime.block_on(serve(server, from, to));
+    // A thread that still reads standard input would be waited for.
+    runtime.shutdown_background();
+    done
 }
 
 /// Serves one client until it closes its end.

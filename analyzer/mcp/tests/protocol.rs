@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, ReadHalf, WriteHalf};
 use trueno_mcp::{Answering, Failure, Output, Program, Request, Roots, Server, Steps, serve};
 
-/// What the program is to do.
+/// Behaviour of the program.
 #[derive(Clone)]
 enum Does {
     Gives(Value),

@@ -16,6 +16,7 @@ mod import;
 mod inspect;
 mod interrupt;
 mod leftovers;
+mod mcp;
 mod new_plugin;
 mod options;
 mod otlp;
@@ -95,6 +96,7 @@ pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Resul
         Command::Info(args) => inspect::info(args, &runs),
         Command::Recover(args) => recover::recover(args, &stderr),
         Command::Import(args) => import::import(args, &runs, &stderr),
+        Command::Mcp(args) => mcp::mcp(args, cli.no_cache, &stderr),
         Command::Man(args) => {
             trueno_manual::man(Cli::command(), args)?;
             Ok(exit::FINE)

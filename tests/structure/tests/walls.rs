@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 30] = [
+const MAY_USE: [(&str, &[&str]); 31] = [
     ("trueno-format", &[]),
     (
         "trueno-recorder",
@@ -95,6 +95,8 @@ const MAY_USE: [(&str, &[&str]); 30] = [
             "trueno-model",
         ],
     ),
+    // The list of tables, and how names are shown.
+    ("trueno-mcp", &["trueno-format", "trueno-model"]),
     (
         "trueno-compare",
         &[
@@ -168,6 +170,7 @@ fn the_light_crates_link_no_query_engine() {
         "trueno-axonml-profile",
         "trueno-recorder",
         "trueno-import",
+        "trueno-mcp",
         "trueno-render",
         "trueno-statistics",
         "trueno-analysis",

@@ -31,7 +31,7 @@ pub(crate) trait Tool: Sync {
     /// Name for people.
     fn title(&self) -> &'static str;
 
-    /// What the assistant is told of it.
+    /// Description for the assistant.
     fn description(&self) -> &'static str;
 
     /// Properties of its arguments as JSON Schema, and those that must be there.
@@ -91,7 +91,7 @@ pub(crate) fn output_schema(tool: &dyn Tool) -> Object {
     }))
 }
 
-/// What a call may use.
+/// Means of a call.
 pub(crate) struct Call {
     pub(crate) program: Arc<dyn Program>,
     pub(crate) roots: Arc<Roots>,

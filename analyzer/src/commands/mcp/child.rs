@@ -1,0 +1,251 @@
+//! Requests answered by children: this program, as a person would call it.
+//!
+//! So what is asked ends when it should: a query's memory, a plugin that hangs or a file that is cut cost one answer,
+//! and not the server; and figures and errors are those of the command line.
+
+use std::ffi::OsString;
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::Context;
+use trueno_mcp::{Answering, Failure, Output, Program, Request, Steps};
+use trueno_model::exit;
+
+use super::command_line;
+use crate::cli::PluginArgs;
+
+/// Bytes of an answer that are read: far more than are shown, so that rows can be counted.
+const MAX_BYTES: u64 = 64 << 20;
+/// Lines of standard error that are kept.
+const MAX_LINES: usize = 200;
+/// Time in which a child that was asked to end removes what it was making.
+const GRACE: Duration = Duration::from_secs(2);
+const OFTEN: Duration = Duration::from_millis(2);
+
+/// Children of this program.
+pub(super) struct Children {
+    program: PathBuf,
+    /// Flags of each.
+    flags: Vec<OsString>,
+    /// Flags of those that load plugins.
+    plugins: Vec<OsString>,
+}
+
+impl Children {
+    pub(super) fn new(plugins: &PluginArgs, no_cache: bool) -> anyhow::Result<Self> {
+        let program = std::env::current_exe().context("this program's own file")?;
+        let mut flags = vec!["--no-project".into(), "--color=never".into(), "-v".into()];
+        if no_cache {
+            flags.push("--no-cache".into());
+        }
+        Ok(Self {
+            program,
+            flags,
+            plugins: command_line::plugin_flags(plugins),
+        })
+    }
+
+    fn command(&self, request: &Request, limit: Duration) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.flags)
+            .args(command_line::arguments(request, &self.plugins, limit))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // Its own children end with it.
+            .process_group(0);
+        #[cfg(target_os = "linux")]
+        {
+            let end_with_parent = || {
+                // SAFETY: a call of the system that takes numbers, between fork and exec.
+                match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
+                    0 => Ok(()),
+                    _ => Err(io::Error::last_os_error()),
+                }
+            };
+            // SAFETY: the closure makes one call of the system, and allocates nothing.
+            unsafe { command.pre_exec(end_with_parent) };
+        }
+        command
+    }
+}
+
+impl Program for Children {
+    fn ask(&self, request: Request, limit: Duration, steps: Steps) -> Answering {
+        let command = self.command(&request, limit);
+        let (send, receive) = mpsc::channel();
+        let stop = StopOnDrop(send.clone());
+        let work = tokio::task::spawn_blocking(move || run(command, limit, steps, send, &receive));
+        Box::pin(async move {
+            let _stop = stop;
+            let done = work.await;
+            done.unwrap_or_else(|why| Err(Failure::Defect(why.to_string())))
+        })
+    }
+}
+
+/// News of a child.
+enum Event {
+    /// All it wrote, or as much as is read.
+    Written(io::Result<(Vec<u8>, bool)>),
+    /// Nobody waits for it.
+    Stop,
+}
+
+/// Asks for the end of a child that nobody waits for.
+struct StopOnDrop(Sender<Event>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        // Where nobody receives it has ended.
+        let _ = self.0.send(Event::Stop);
+    }
+}
+
+/// Words of a child on standard error.
+#[derive(Default)]
+struct Said {
+    warnings: Vec<String>,
+    error: String,
+}
+
+fn run(
+    mut command: Command,
+    limit: Duration,
+    steps: Steps,
+    send: Sender<Event>,
+    events: &Receiver<Event>,
+) -> Result<Output, Failure> {
+    let until = Instant::now() + limit;
+    let cannot =
+        |why: io::Error| Failure::Refused(format!("the analysis cannot be started: {why}"));
+    let mut child = Running(command.spawn().map_err(cannot)?);
+    let (stdout, stderr) = (child.0.stdout.take(), child.0.stderr.take());
+    // Either thread ends with the child and those that hold its pipes.
+    thread::spawn(move || {
+        // Nobody receives it where the child was stopped.
+        let _ = send.send(Event::Written(read(stdout)));
+    });
+    let said = thread::spawn(move || listen(stderr, &steps));
+    let left = until.saturating_duration_since(Instant::now());
+    let (json, is_cut) = match events.recv_timeout(left) {
+        Ok(Event::Written(written)) => written.map_err(cannot)?,
+        Err(RecvTimeoutError::Timeout) => return Err(Failure::TimeLimit(limit)),
+        Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Err(Failure::Cancelled),
+    };
+    let status = match is_cut {
+        true => None,
+        false => Some(child.end_by(until).ok_or(Failure::TimeLimit(limit))?),
+    };
+    drop(child);
+    let said = said.join().unwrap_or_default();
+    let code = status.and_then(|status| status.code());
+    let is_answer = is_cut
+        || matches!(code, Some(code) if code != i32::from(exit::CANNOT_ANALYSE) && !json.is_empty());
+    if !is_answer {
+        return Err(Failure::Refused(why(said, status)));
+    }
+    Ok(Output {
+        json,
+        is_cut,
+        is_not_measurable: code == Some(i32::from(exit::NOT_MEASURABLE)),
+        warnings: said.warnings,
+    })
+}
+
+/// A child that ends with the value.
+struct Running(Child);
+
+impl Running {
+    /// Its status, once it has ended.
+    fn end_by(&mut self, until: Instant) -> Option<ExitStatus> {
+        loop {
+            match self.0.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < until => thread::sleep(OFTEN),
+                _ => return None,
+            }
+        }
+    }
+
+    fn signal(&self, signal: libc::c_int) {
+        if let Ok(group) = libc::pid_t::try_from(self.0.id()) {
+            // SAFETY: takes numbers; the child was not waited for yet, so that its number is its own.
+            unsafe { libc::kill(-group, signal) };
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if matches!(self.0.try_wait(), Ok(Some(_))) {
+            return;
+        }
+        self.signal(libc::SIGTERM);
+        if self.end_by(Instant::now() + GRACE).is_none() {
+            self.signal(libc::SIGKILL);
+            let _ = self.0.wait();
+        }
+    }
+}
+
+fn read(from: Option<impl Read>) -> io::Result<(Vec<u8>, bool)> {
+    let mut bytes = Vec::new();
+    if let Some(from) = from {
+        from.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    }
+    let is_cut = bytes.len() as u64 > MAX_BYTES;
+    Ok((bytes, is_cut))
+}
+
+/// Passes steps on, and keeps the rest.
+fn listen(from: Option<impl Read>, steps: &Steps) -> Said {
+    let mut said = Said::default();
+    let Some(from) = from else { return said };
+    let mut lines = 0;
+    for line in BufReader::new(from).split(b'\n') {
+        let Ok(line) = line else { break };
+        let line = String::from_utf8_lossy(&line);
+        if let Some(step) = line.strip_prefix("… ") {
+            steps(step);
+            continue;
+        }
+        lines += 1;
+        if lines > MAX_LINES || line.starts_with("note: ") {
+            continue;
+        }
+        let is_doubt = ["warning: ", "failed: "]
+            .iter()
+            .find_map(|lead| line.strip_prefix(lead));
+        match is_doubt {
+            Some(text) => said.warnings.push(text.to_owned()),
+            None => {
+                said.error
+                    .push_str(line.strip_prefix("error: ").unwrap_or(&line));
+                said.error.push_str("; ");
+            }
+        }
+    }
+    said
+}
+
+/// The words of a child that has no answer.
+fn why(said: Said, status: Option<ExitStatus>) -> String {
+    let ended = match status.and_then(|status| status.signal()) {
+        Some(signal) => format!("the analysis was ended by signal {signal}"),
+        None => String::new(),
+    };
+    let words = [ended, said.error.trim_end_matches("; ").to_owned()];
+    let words = words.into_iter().chain(said.warnings);
+    let words: Vec<String> = words.filter(|text| !text.is_empty()).collect();
+    match words.as_slice() {
+        [] => "the analysis ended without a word".to_owned(),
+        words => words.join("; "),
+    }
+}
