@@ -92,10 +92,15 @@ impl Session {
 
     #[track_caller]
     fn ask(&mut self, method: &str, params: Value) -> Value {
-        self.send(
-            &json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string(),
-        );
-        self.receive()
+        let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
+        self.send(&request.to_string());
+        loop {
+            let message = self.receive();
+            // What an earlier request may still have said is not of it.
+            if message["id"] == 1 {
+                return message;
+            }
+        }
     }
 
     #[track_caller]

@@ -6,6 +6,7 @@ use std::ffi::OsString;
 use std::path::Path;
 use std::time::Duration;
 
+use trueno_host::plugin::isolate::memory_of_this_machine;
 use trueno_mcp::Request;
 
 use crate::cli::PluginArgs;
@@ -19,6 +20,8 @@ pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration
         Request::Query { run, sql, others } => {
             line.words(&["query", "--format=json"]).with(plugins);
             line.flag("--timeout", format!("{}s", limit.as_secs() + 5));
+            // Two may run at once.
+            line.flag("--memory", (memory_of_this_machine() / 8 * 3).to_string());
             for (name, other) in others {
                 let mut named = OsString::from(format!("{name}="));
                 named.push(other);
