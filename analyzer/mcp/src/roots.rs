@@ -144,7 +144,7 @@ mod tests {
         }
         fs::write(other.join("secret"), "s").unwrap();
         symlink(&other, root.join("link")).unwrap();
-        let roots = Roots::new(&[root.clone()]).unwrap();
+        let roots = Roots::new(std::slice::from_ref(&root)).unwrap();
         let inside = roots.resolve("a.run").unwrap();
         assert_eq!(inside, fs::canonicalize(root.join("a.run")).unwrap());
         assert!(roots.resolve(root.join("a.run").to_str().unwrap()).is_ok());
@@ -178,7 +178,7 @@ mod tests {
         fs::create_dir_all(root.join("a.run/segments")).unwrap();
         fs::write(place.path().join("secret"), "s").unwrap();
         fs::write(root.join("fine"), "s").unwrap();
-        let roots = Roots::new(&[root.clone()]).unwrap();
+        let roots = Roots::new(std::slice::from_ref(&root)).unwrap();
         symlink(root.join("fine"), root.join("a.run/segments/inside")).unwrap();
         assert!(roots.resolve("a.run").is_ok());
         symlink("../../../secret", root.join("a.run/segments/kernels.arrow")).unwrap();
