@@ -1,62 +1,35 @@
 //! Pages about analyses, as in `docs/analyses`.
 
-/// Id and page of each.
-pub(crate) static PAGES: [(&str, &str); 18] = [
-    (
-        "bottleneck",
-        include_str!("../../../docs/analyses/bottleneck.md"),
-    ),
-    (
-        "category",
-        include_str!("../../../docs/analyses/category.md"),
-    ),
-    (
-        "causality",
-        include_str!("../../../docs/analyses/causality.md"),
-    ),
-    (
-        "collectives",
-        include_str!("../../../docs/analyses/collectives.md"),
-    ),
-    (
-        "counters",
-        include_str!("../../../docs/analyses/counters.md"),
-    ),
-    (
-        "critical_path",
-        include_str!("../../../docs/analyses/critical_path.md"),
-    ),
-    ("device", include_str!("../../../docs/analyses/device.md")),
-    (
-        "divergence",
-        include_str!("../../../docs/analyses/divergence.md"),
-    ),
-    (
-        "lateness",
-        include_str!("../../../docs/analyses/lateness.md"),
-    ),
-    ("memory", include_str!("../../../docs/analyses/memory.md")),
-    (
-        "operators",
-        include_str!("../../../docs/analyses/operators.md"),
-    ),
-    (
-        "roofline",
-        include_str!("../../../docs/analyses/roofline.md"),
-    ),
-    ("samples", include_str!("../../../docs/analyses/samples.md")),
-    ("sanity", include_str!("../../../docs/analyses/sanity.md")),
-    ("summary", include_str!("../../../docs/analyses/summary.md")),
-    (
-        "syscalls",
-        include_str!("../../../docs/analyses/syscalls.md"),
-    ),
-    (
-        "throughput",
-        include_str!("../../../docs/analyses/throughput.md"),
-    ),
-    ("tiles", include_str!("../../../docs/analyses/tiles.md")),
-];
+macro_rules! pages {
+    ($($id:ident)*) => {
+        /// Id and page of each.
+        pub(crate) static PAGES: &[(&str, &str)] = &[$((
+            stringify!($id),
+            include_str!(concat!("../../../docs/analyses/", stringify!($id), ".md")),
+        )),*];
+    };
+}
+
+pages! {
+    bottleneck
+    category
+    causality
+    collectives
+    counters
+    critical_path
+    device
+    divergence
+    lateness
+    memory
+    operators
+    roofline
+    samples
+    sanity
+    summary
+    syscalls
+    throughput
+    tiles
+}
 
 /// Ids of all.
 pub(crate) fn ids() -> Vec<&'static str> {

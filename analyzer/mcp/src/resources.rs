@@ -91,7 +91,7 @@ fn table_list() -> String {
 
 fn analysis_list() -> String {
     let mut text = "# Analyses\n\n".to_owned();
-    for (id, page) in &analyses::PAGES {
+    for (id, page) in analyses::PAGES {
         let _ = writeln!(text, "- `{id}`: {}", analyses::opening(page));
     }
     text

@@ -14,12 +14,12 @@ use trueno_render::chart::{self, Scene, flame};
 
 use super::stderr::Stderr;
 
-/// What is wanted beside a report.
+/// Parts wanted beside a report.
 #[derive(Clone, Copy)]
 pub(super) struct Beside {
     /// Rows that findings rest on.
     pub(super) evidence: bool,
-    /// What ran when.
+    /// The timeline.
     pub(super) timeline: bool,
 }
 
