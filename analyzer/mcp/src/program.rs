@@ -78,8 +78,8 @@ pub enum Failure {
     Path(String),
     /// It took too long.
     #[error(
-        "stopped after {0:?}, the time limit (next: ask for less, such as a window or fewer analyses; the server's limit \
-         is set by `trueno-analyze mcp --time-limit`)"
+        "stopped after {0:?}, the time limit (next: ask for less, such as a window or fewer analyses; a large trace is \
+         imported once by `trueno-analyze import`; the server's limit is set by `trueno-analyze mcp --time-limit`)"
     )]
     TimeLimit(Duration),
     /// The client does not want the answer any more.

@@ -45,10 +45,10 @@ pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration
             for text in what_if {
                 line.flag("--what-if", text);
             }
-            for window in window {
+            if let Some(window) = window {
                 line.flag("--window", window);
             }
-            for baseline in baseline {
+            if let Some(baseline) = baseline {
                 line.flag("--baseline", baseline);
             }
             line.words(&["--"]).path(run)
