@@ -1,4 +1,4 @@
-//! Texts of recorded programs, made fit to be read by an assistant.
+//! Texts of recorded programs, and numbers, made fit to be read by an assistant.
 //!
 //! A name in a trace may be anything, also a sentence to whoever reads it. So nothing in an answer is hidden from a
 //! person who looks on (control characters, marks that turn text round, characters that nobody sees are spelled out),
@@ -30,8 +30,21 @@ pub(crate) fn marked(value: Value) -> Value {
             .map(|(key, value)| (marked_text(&key).into_owned(), marked(value)))
             .collect(),
         Value::Number(number) if is_inexact(&number) => Value::String(number.to_string()),
+        Value::Number(number) if number.is_f64() => number.as_f64().map(rounded).into(),
         other => other,
     }
+}
+
+/// The number to six digits, and to as many as its whole part has: more of them are noise, and cost room.
+fn rounded(number: f64) -> f64 {
+    const DIGITS: i32 = 6;
+    if number == 0.0 || !number.is_finite() {
+        return number;
+    }
+    let whole_digits = number.abs().log10().floor() as i32 + 1;
+    let decimals = usize::try_from((DIGITS - whole_digits).max(0)).unwrap_or(0);
+    // By way of text, which has the nearest double.
+    format!("{number:.decimals$}").parse().unwrap_or(number)
 }
 
 fn is_inexact(number: &Number) -> bool {
@@ -112,6 +125,20 @@ mod tests {
         let shown = marked_text(&text);
         assert!(shown.ends_with("… (+3800 characters)"), "{shown}");
         assert!(shown.chars().count() < 1_300);
+    }
+
+    #[test]
+    fn fractions_are_rounded_and_whole_parts_kept() {
+        let all = json!([
+            0.41312462133782296,
+            7619.163720590028,
+            29029459235.73756,
+            5.94714861596e-5,
+            -0.0,
+            144949.0
+        ]);
+        let shown = json!([0.413125, 7619.16, 29029459236.0, 5.94715e-5, -0.0, 144949.0]);
+        assert_eq!(marked(all), shown);
     }
 
     #[test]

@@ -78,8 +78,8 @@ pub enum Failure {
     Path(String),
     /// It took too long.
     #[error(
-        "stopped after {0:?}, the time limit (next: ask for less, such as a window or fewer analyses; a large trace is \
-         imported once by `trueno-analyze import`; the server's limit is set by `trueno-analyze mcp --time-limit`)"
+        "stopped after {0:?}, the time limit (next: filter and aggregate in SQL, name analyses or a window of a report; \
+         a large trace is imported once by `trueno-analyze import`; `trueno-analyze mcp --time-limit` sets the limit)"
     )]
     TimeLimit(Duration),
     /// The client does not want the answer any more.

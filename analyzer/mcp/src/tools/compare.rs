@@ -52,7 +52,7 @@ impl Tool for Compare {
             "headline": {"type": "string"},
             "verdicts": {"type": "object", "description": "Names by verdict."},
             "differs": {"type": "array", "description": "Aspects in which the runs differ, or that are not known."},
-            "names": {"type": "array", "description": "Verdict, medians (measured), ratio run/base with interval (computed)."},
+            "names": {"type": "array", "description": "Verdict, medians (measured), ratio run/base with interval, q: p-value adjusted for the number of names (computed)."},
             "totals": {"type": "array"},
             "path": {"type": "array", "description": "Time on the critical path by kind and name."},
             "counts": {"type": "array", "description": "Names that were called more or less often, came or went."},

@@ -160,17 +160,11 @@ fn object(value: Value) -> Object {
     }
 }
 
-/// Parts of an object by their keys; null where there is none.
-fn pick(from: &Value, keys: &[&str]) -> Object {
-    let part = |key: &&str| ((*key).to_owned(), from[*key].clone());
-    keys.iter().map(part).collect()
-}
-
-/// Parts of an object by their keys that are there and not null.
+/// Parts of an object by their keys, those that are there and not null.
 fn pick_known(from: &Value, keys: &[&str]) -> Object {
-    let mut parts = pick(from, keys);
-    parts.retain(|_, value| !value.is_null());
-    parts
+    let part = |key: &&str| ((*key).to_owned(), from[*key].clone());
+    let parts = keys.iter().map(part);
+    parts.filter(|(_, value)| !value.is_null()).collect()
 }
 
 fn list(value: &Value) -> &[Value] {

@@ -1,11 +1,11 @@
 //! `report`: what the analyses found, with evidence.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    Answer, Call, Digested, Object, Tool, list, object, open, parse, pick, pick_known, section,
-};
+use super::{Answer, Call, Digested, Object, Tool, list, object, open, parse, pick_known, section};
 use crate::fit::cut;
 use crate::program::{Failure, Request};
 
@@ -285,6 +285,7 @@ fn evidence_of(evidence: &Value, finding: Option<&Value>, most: usize) -> Value 
 /// Findings of analyses, worst first.
 pub(super) fn findings(digest: &Value, evidence: usize, of: impl Fn(&str) -> bool) -> Vec<Value> {
     let mut all = Vec::new();
+    let mut shown_already = BTreeSet::new();
     for section in list(&digest["sections"]) {
         let plugin = section["plugin"].as_str().unwrap_or_default();
         if !of(plugin) {
@@ -298,7 +299,9 @@ pub(super) fn findings(digest: &Value, evidence: usize, of: impl Fn(&str) -> boo
             one.insert("analysis".to_owned(), plugin.into());
             let is_info = finding["severity"] == "info";
             if !finding["evidence"].is_null() {
-                let rows = if is_info { 0 } else { evidence };
+                // Several findings may stand on the same rows.
+                let is_new = shown_already.insert(finding["evidence"].to_string());
+                let rows = if is_info || !is_new { 0 } else { evidence };
                 let shown = evidence_of(&finding["evidence"], Some(finding), rows);
                 one.insert("evidence".to_owned(), shown);
             }
@@ -322,10 +325,12 @@ fn checks(section: &Value) -> Option<Value> {
     for row in table.rows() {
         let verdict = row["verdict"].as_str().unwrap_or("none").to_owned();
         if verdict != "pass" {
-            others.push(Value::Object(pick(
-                &row,
-                &["check", "verdict", "found", "expected", "detail"],
-            )));
+            // What was expected of something that is not there tells nothing.
+            let keys: &[&str] = match verdict.as_str() {
+                "not measurable" => &["check", "verdict", "detail"],
+                _ => &["check", "verdict", "found", "expected", "detail"],
+            };
+            others.push(Value::Object(pick_known(&row, keys)));
         }
         let count = checks.entry(verdict).or_insert(0.into());
         *count = (count.as_u64().unwrap_or(0) + 1).into();
