@@ -114,10 +114,10 @@ impl Session {
     fn answer(&mut self, tool: &str, arguments: Value) -> Value {
         let mut result = self.call(tool, arguments);
         assert_eq!(result["isError"], false, "{result:#}");
-        let text = result["content"][0]["text"].as_str().unwrap();
+        let text = result["content"][0]["text"].as_str().unwrap().to_owned();
         assert!(text.len() < 26_000, "{tool} is long: {}", text.len());
         let answer = result["structuredContent"].take();
-        assert_eq!(serde_json::from_str::<Value>(text).unwrap(), answer);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), answer);
         assert!(
             answer["about_texts"]
                 .as_str()
@@ -204,10 +204,8 @@ fn each_tool_answers_about_a_run_and_writes_nothing_to_it() {
     let sql = "SELECT kind, COUNT(*) AS n, SUM(dur_ns) AS ns FROM syncs GROUP BY kind";
     let rows = session.answer("query", json!({"path": "simd.run", "sql": sql}));
     assert_eq!(rows["columns"], json!(["kind", "n", "ns"]));
-    assert_eq!(
-        rows["rows"][0][..2],
-        json!(["join", 128]).as_array().unwrap()[..]
-    );
+    assert_eq!(rows["rows"][0][0], "join");
+    assert_eq!(rows["rows"][0][1], 128);
     assert_eq!(rows["provenance"]["measured"], json!(["syncs.dur_ns"]));
 
     let report = session.answer("report", json!({"path": "simd.run"}));

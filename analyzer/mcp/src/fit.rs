@@ -57,38 +57,57 @@ fn length(value: &Value) -> usize {
     value.to_string().len()
 }
 
-/// Place of the object, and key in it, of the list with most bytes that can be shortened: the outermost of those that
-/// hold each other is shortened last.
+/// Place of the object, and key in it, of the list that can be shortened and takes most, without the lists within it.
 fn longest(value: &Value) -> Option<(String, String)> {
-    fn walk(value: &Value, path: &str, found: &mut Option<(usize, String, String)>) {
+    let mut found = Longest::default();
+    found.walk(value, "");
+    (found.bytes > 0).then_some((found.path, found.key))
+}
+
+#[derive(Default)]
+struct Longest {
+    bytes: usize,
+    path: String,
+    key: String,
+}
+
+impl Longest {
+    /// Looks through a value; bytes of the lists in it that can be shortened.
+    fn walk(&mut self, value: &Value, path: &str) -> usize {
         match value {
             Value::Object(map) => {
+                let mut all = 0;
                 for (key, value) in map {
                     let below = format!("{path}/{}", key.replace('~', "~0").replace('/', "~1"));
-                    walk(value, &below, found);
-                    let Value::Array(list) = value else { continue };
-                    // Cells of rows belong to them by their places.
-                    if key == "columns" && map.contains_key("rows") {
+                    let within = self.walk(value, &below);
+                    // Cells of rows belong to columns by their places.
+                    let is_head = key == "columns" && map.contains_key("rows");
+                    let is_list = value.as_array().is_some_and(|list| list.len() > 1);
+                    if is_head || !is_list {
+                        all += within;
                         continue;
                     }
                     let bytes = length(value);
-                    let is_longer = found.as_ref().is_none_or(|(most, _, _)| bytes > *most);
-                    if list.len() > 1 && is_longer {
-                        *found = Some((bytes, path.to_owned(), key.clone()));
+                    if bytes - within > self.bytes {
+                        *self = Self {
+                            bytes: bytes - within,
+                            path: path.to_owned(),
+                            key: key.clone(),
+                        };
                     }
+                    all += bytes;
                 }
+                all
             }
             Value::Array(list) => {
-                for (nth, value) in list.iter().enumerate() {
-                    walk(value, &format!("{path}/{nth}"), found);
-                }
+                let entries = list.iter().enumerate();
+                entries
+                    .map(|(nth, value)| self.walk(value, &format!("{path}/{nth}")))
+                    .sum()
             }
-            _ => {}
+            _ => 0,
         }
     }
-    let mut found = None;
-    walk(value, "", &mut found);
-    found.map(|(_, path, key)| (path, key))
 }
 
 #[cfg(test)]
@@ -109,6 +128,17 @@ mod tests {
         let shown = value["table"]["rows"].as_array().unwrap().len();
         assert_eq!(value["table"]["rows_left_out"], json!(1000 - shown));
         assert!(shown > 50 && is_cut(&value));
+    }
+
+    #[test]
+    fn rows_of_tables_are_cut_before_tables() {
+        let table = |rows: usize| json!({"name": "t", "columns": ["a", "b"], "rows": vec![json!([1, 2]); rows]});
+        let mut value = json!({"tables": [table(500), table(3), table(400)]});
+        fit(&mut value, 1_000);
+        let tables = value["tables"].as_array().unwrap();
+        assert_eq!(tables.len(), 3);
+        assert!(tables[0]["rows"].as_array().unwrap().len() > 10);
+        assert_eq!(tables[1]["rows"].as_array().unwrap().len(), 3);
     }
 
     #[test]

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
+use trueno_model::width::shorten;
 
 use crate::marking;
 use crate::program::{Failure, Output, Program, Request, Steps};
@@ -201,13 +202,26 @@ impl<'a> Digested<'a> {
     fn compact(&self, most: usize) -> Object {
         let mut table = Object::new();
         table.insert("columns".to_owned(), self.columns().collect());
-        table.insert("rows".to_owned(), self.0["rows"].clone());
+        let rows = list(&self.0["rows"]).iter();
+        table.insert("rows".to_owned(), rows.map(short).collect());
         crate::fit::cut(&mut table, "rows", most);
         let held = list(&self.0["rows"]).len() as u64;
         let all = self.0["row_count"].as_u64().unwrap_or(held);
         crate::fit::count(&mut table, "rows", all.saturating_sub(held));
         table
     }
+}
+
+/// Columns of a name in a table: of longer ones the middle makes way, since queries give them in full.
+const MAX_NAME: usize = 120;
+
+/// A row with names that are not long.
+fn short(row: &Value) -> Value {
+    let cells = list(row).iter().map(|cell| match cell.as_str() {
+        Some(text) => shorten(text, MAX_NAME).into(),
+        None => cell.clone(),
+    });
+    cells.collect()
 }
 
 /// The section of an analysis in a digest.

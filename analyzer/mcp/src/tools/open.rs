@@ -4,11 +4,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Answer, Call, Object, Tool, list, object, parse, pick_known};
-use crate::fit::cut;
+use crate::fit::{count, cut};
 use crate::program::Request;
 
 /// Tables, ranks and problems that are listed.
 const MAX_LISTED: usize = 40;
+/// Values that are shown: imports of traces have one for each property of each device.
+const MAX_VALUES: usize = 24;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -56,7 +58,7 @@ impl Tool for Open {
     }
 
     fn more(&self) -> &'static str {
-        "SELECT * FROM segments, problems or ranks by `query` has all"
+        "`trueno-analyze info` prints all of it; by `query`, SELECT * FROM segments, problems or ranks"
     }
 
     fn call<'a>(&'a self, arguments: Object, call: &'a Call) -> Answer<'a> {
@@ -148,11 +150,14 @@ fn described(info: &Value, path: &str, kind: &str) -> Object {
         let cost = json!({"ns_per_span": cost, "provenance": "measured"});
         answer.insert("recording_cost".to_owned(), cost);
     }
-    if info["values"]
-        .as_object()
-        .is_some_and(|all| !all.is_empty())
-    {
-        answer.insert("declared".to_owned(), info["values"].clone());
+    let declared = info["values"].as_object();
+    if let Some(all) = declared.filter(|all| !all.is_empty()) {
+        let few = all.iter().take(MAX_VALUES);
+        let few: Object = few
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect();
+        count(&mut answer, "declared", (all.len() - few.len()) as u64);
+        answer.insert("declared".to_owned(), few.into());
     }
     if !ranks.is_empty() {
         answer.insert("ranks".to_owned(), ranks.into());
