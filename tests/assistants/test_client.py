@@ -21,7 +21,7 @@ MOST = 26_000
 
 def server(*arguments):
     command = os.environ["TRUENO_ANALYZE"]
-    arguments = ["mcp", "--root", str(DATASETS), "--no-default-plugins", *arguments]
+    arguments = ["mcp", "--root", str(DATASETS), *arguments]
     return mcp.StdioServerParameters(command=command, args=arguments, env=dict(os.environ))
 
 
