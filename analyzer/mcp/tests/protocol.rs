@@ -344,9 +344,14 @@ fn a_request_that_is_cancelled_stops_its_work() {
         client
             .send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 99}}).to_string())
             .await;
-        while client.fake.stopped.load(Ordering::SeqCst) == 0 {
-            tokio::task::yield_now().await;
-        }
+        let stopped = client.fake.stopped.clone();
+        let stops = async move {
+            while stopped.load(Ordering::SeqCst) == 0 {
+                tokio::task::yield_now().await;
+            }
+        };
+        let stops = tokio::time::timeout(Duration::from_secs(30), stops).await;
+        stops.expect("the work stops");
         assert!(client.ask("tools/list", json!({})).await["result"]["tools"].is_array());
     });
 }
