@@ -5,6 +5,7 @@
 //! - [`walk`]: records of a raw buffer, one after the other.
 //! - [`spool`]: the file that a recorded process appends to, and its reader.
 //! - [`driver`]: as much of the NVIDIA driver as kernels of our own need.
+//! - [`nvml`]: gauges of GPUs.
 //! - [`library`]: where `libcupti` lies and what can be called in it; nothing is linked.
 //!
 //! Offsets were compared with NVIDIA's headers of CUPTI 12.9.79 and 13.0.85. Records only ever grew at
@@ -17,6 +18,7 @@ pub mod driver;
 pub mod kind;
 mod layout;
 pub mod library;
+pub mod nvml;
 pub mod record;
 pub mod spool;
 pub mod walk;

@@ -6,6 +6,7 @@
 //! | [`run_writer`] | runs whose rows come from elsewhere |
 //! | [`segment`], [`embedded_hashes`], [`journal`], [`run_json`] | the files of a run |
 //! | [`live`], [`ring`], [`record`], [`waiting_rows`] | what a recording keeps so that it survives its process |
+//! | [`observe`] | how that is read while the process goes on, from outside |
 //! | [`salvage`] | how that is read when the process is gone |
 //! | [`columns`], [`table_writer`], [`record_rows`] | from records to batches |
 //! | [`regular_file`] | the files of a run, opened only where they are files |
@@ -38,6 +39,7 @@ mod launch;
 pub mod live;
 pub mod mapped_file;
 pub mod mapping;
+pub mod observe;
 pub mod record;
 pub mod record_rows;
 pub mod regular_file;

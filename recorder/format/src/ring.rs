@@ -12,6 +12,7 @@ mod reader;
 use std::ptr::NonNull;
 use std::sync::{Arc, OnceLock};
 
+pub(crate) use header::MAGIC_RING;
 pub use header::{Identity, RingHeader};
 pub use positions::{AtomicWord, Cursor, Positions, Seen, readable};
 pub use reader::{Origin, RingReader};
@@ -19,7 +20,6 @@ pub use reader::{Origin, RingReader};
 use crate::mapped_file::HEADER_BYTES;
 use crate::mapping::Mapping;
 use crate::record::Record;
-use header::MAGIC_RING;
 
 /// Positions above this are not believed, and leave room to count on.
 const MAX_POSITION: u64 = 1 << 62;

@@ -1,0 +1,379 @@
+//! A picture as lines of a terminal, from 80 columns on.
+
+use trueno_model::units::{NOT_MEASURED, Unit, duration, percent, scaled, show};
+use trueno_model::width::{measure, pad, printable, shorten, wrap};
+use trueno_model::Cell;
+use trueno_render::style::{Meaning, Palette};
+
+use crate::snapshot::{Kernel, Part, Snapshot};
+
+/// Columns of the fewest that a picture is made for.
+pub const MIN_WIDTH: usize = 80;
+/// Lines of each list where there is no end of lines.
+const ALL: usize = 20;
+/// Columns of names of figures.
+const LEAD: usize = 12;
+
+/// A picture on so many lines of so many columns; without a number of lines, all that there is.
+pub fn lines(picture: &Snapshot, width: usize, height: Option<usize>, palette: Palette) -> Vec<String> {
+    let page = Page {
+        width: width.max(MIN_WIDTH),
+        palette,
+    };
+    let mut top = page.head(picture);
+    let warnings = page.warnings(picture);
+    let [categories, bricks, kernels] = [
+        picture.categories.len(),
+        picture.bricks.len(),
+        picture.kernels.len(),
+    ];
+    let room = match height {
+        None => [ALL; 3],
+        Some(height) => {
+            // Three headings, of which the last may be a line that says why there is nothing.
+            let taken = top.len() + warnings.len().min(height / 4) + 3;
+            share_out(height.saturating_sub(taken), [categories, bricks, kernels.max(1)])
+        }
+    };
+    top.extend(page.parts("category", &picture.categories, room[0]));
+    top.extend(page.parts("brick", &picture.bricks, room[1]));
+    top.extend(page.kernels(&picture.kernels, room[2]));
+    top.extend(warnings);
+    if let Some(height) = height {
+        top.truncate(height);
+    }
+    top
+}
+
+/// Lines for three lists: what each needs, as long as there is room, turn by turn.
+fn share_out(room: usize, wanted: [usize; 3]) -> [usize; 3] {
+    let mut given = [0; 3];
+    let mut left = room;
+    while left > 0 && (0..3).any(|at| given[at] < wanted[at]) {
+        for at in 0..3 {
+            if left > 0 && given[at] < wanted[at] {
+                given[at] += 1;
+                left -= 1;
+            }
+        }
+    }
+    given
+}
+
+struct Page {
+    width: usize,
+    palette: Palette,
+}
+
+fn count(number: u64) -> String {
+    show(Cell::U64(number), Unit::None)
+}
+
+fn optional<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| NOT_MEASURED.to_owned(), text)
+}
+
+impl Page {
+    /// A line with a name in front.
+    fn figure(&self, name: &str, text: &str) -> String {
+        let room = self.width - LEAD;
+        let lead = self.palette.paint(Meaning::Faint, &pad(name, LEAD, false));
+        format!("{lead}{}", shorten(text, room))
+    }
+
+    fn head(&self, picture: &Snapshot) -> Vec<String> {
+        let ns = |ns: i64| duration(ns as f64);
+        let window = &picture.window;
+        let elapsed = optional(picture.elapsed_ns, ns);
+        let pid = picture.pid.map_or(String::new(), |pid| format!(" · process {pid}"));
+        let title = format!("{}{pid} · {} {elapsed}", printable(&picture.label), picture.state);
+        let title = shorten(&title, self.width).into_owned();
+        let age = optional(window.newest_event_age_ns, ns);
+        let mut of_window = format!(
+            "the last {} · newest event {age} ago",
+            ns(window.to_ns - window.from_ns)
+        );
+        if window.open_rows > 0 {
+            of_window = format!("{of_window} · {} open rows not in it yet", count(window.open_rows));
+        }
+        vec![
+            self.palette.paint(Meaning::Heading, &title),
+            self.figure("window", &of_window),
+            self.figure("iterations", &iterations(picture)),
+            self.figure("threads", &threads(picture)),
+            self.figure("program", &program(picture)),
+            self.figure("machine", &machine(picture)),
+        ]
+        .into_iter()
+        .chain(self.gpus(picture))
+        .collect()
+    }
+
+    fn gpus(&self, picture: &Snapshot) -> Vec<String> {
+        let gauges = &picture.gauges;
+        if let Some(why) = gauges.not_measured.get("gpu") {
+            return vec![self.figure("gpu", &format!("not measured: {why}"))];
+        }
+        let line = |gpu: &trueno_cupti::nvml::GpuGauge| {
+            let name = gpu.name.as_deref().map_or("", |name| name);
+            let bytes = |bytes: u64| scaled(bytes as f64, "B");
+            let text = format!(
+                "{} busy · {} of {} · {} · {}",
+                optional(gpu.busy_share, percent),
+                optional(gpu.memory_used_bytes, bytes),
+                optional(gpu.memory_bytes, bytes),
+                optional(gpu.power_watts, |watts| format!("{watts:.0} W")),
+                printable(name),
+            );
+            self.figure(&format!("gpu {}", gpu.device), &text)
+        };
+        gauges.gpus.iter().map(line).collect()
+    }
+
+    fn heading(&self, name: &str, columns: &str) -> String {
+        let space = self.width - measure(columns);
+        let text = format!("{}{columns}", pad(name, space, false));
+        self.palette.paint(Meaning::Heading, &text)
+    }
+
+    /// Rows of a list, and the sum of those that are not shown.
+    fn parts(&self, name: &str, parts: &[Part], room: usize) -> Vec<String> {
+        if room == 0 || parts.is_empty() {
+            return match parts.is_empty() && room > 0 {
+                true => vec![self.figure(name, "none has ended in the window")],
+                false => Vec::new(),
+            };
+        }
+        let shown = match parts.len() > room {
+            true => room - 1,
+            false => parts.len(),
+        };
+        let mut lines = vec![self.heading(name, "own time    share     ended  of thread time ")];
+        let rest = &parts[shown..];
+        let rest = (!rest.is_empty()).then(|| Part {
+            name: format!("… and {} more", count(rest.len() as u64)),
+            category: None,
+            time_ns: rest.iter().map(|part| part.time_ns).sum(),
+            share: rest.iter().map(|part| part.share).sum(),
+            ended: rest.iter().map(|part| part.ended).sum(),
+        });
+        lines.extend(parts[..shown].iter().chain(&rest).map(|part| self.part(part)));
+        lines
+    }
+
+    fn part(&self, part: &Part) -> String {
+        let figures = format!(
+            "{:>9} {:>8} {:>9}  ",
+            duration(part.time_ns as f64),
+            optional(part.share, percent),
+            count(part.ended),
+        );
+        const BAR: usize = 15;
+        let filled = (part.share.unwrap_or(0.0) * BAR as f64).round() as usize;
+        let bar = "█".repeat(filled.min(BAR));
+        let bar = self.palette.paint(Meaning::Bar, &bar);
+        let room = self.width - measure(&figures) - BAR;
+        let name = printable(&part.name);
+        let name = pad(&shorten(&name, room.saturating_sub(1)), room, false);
+        format!("{name}{figures}{bar}")
+    }
+
+    fn kernels(&self, kernels: &[Kernel], room: usize) -> Vec<String> {
+        if room == 0 {
+            return Vec::new();
+        }
+        if kernels.is_empty() {
+            return vec![self.figure("roofline", "not measured: no kernel has ended in the window")];
+        }
+        let shown = kernels.len().min(room);
+        let mut lines = vec![self.heading("kernel", "time     calls     FLOP/s  of its roof")];
+        lines.extend(kernels[..shown].iter().map(|kernel| self.kernel(kernel)));
+        lines
+    }
+
+    fn kernel(&self, kernel: &Kernel) -> String {
+        let roof = &kernel.roof;
+        let flops = optional(roof.flops_per_s, |rate| scaled(rate, ""));
+        let figures = format!(
+            "{:>9} {:>9} {:>9}  ",
+            duration(kernel.time_ns as f64),
+            count(kernel.calls),
+            flops.trim_end(),
+        );
+        let place = match (&roof.efficiency, &roof.not_measured) {
+            (Some(share), _) => {
+                let bound = roof.bound_by.unwrap_or_default();
+                let by = match (bound, roof.memory) {
+                    ("memory", Some(level)) => level.to_uppercase(),
+                    _ => bound.to_owned(),
+                };
+                format!("{} ({by})", percent(*share))
+            }
+            (None, Some(why)) => format!("{NOT_MEASURED} {why}"),
+            (None, None) => NOT_MEASURED.to_owned(),
+        };
+        const PLACE: usize = 26;
+        let place = pad(&shorten(&place, PLACE), PLACE, false);
+        let mut name = printable(&kernel.name).into_owned();
+        if !kernel.backend.is_empty() {
+            name = format!("{name} {}", printable(&kernel.backend));
+        }
+        if let Some(device) = kernel.device {
+            name = format!("{name} gpu:{device}");
+        }
+        let room = self.width - measure(&figures) - PLACE;
+        let name = pad(&shorten(&name, room.saturating_sub(1)), room, false);
+        format!("{name}{figures}{place}").trim_end().to_owned()
+    }
+
+    fn warnings(&self, picture: &Snapshot) -> Vec<String> {
+        let mut lines = Vec::new();
+        for warning in &picture.warnings {
+            for (nth, line) in wrap(&warning.text, self.width - 2).into_iter().enumerate() {
+                let lead = if nth == 0 { "! " } else { "  " };
+                lines.push(self.palette.paint(Meaning::Warning, &format!("{lead}{line}")));
+            }
+        }
+        lines
+    }
+}
+
+fn iterations(picture: &Snapshot) -> String {
+    let of = &picture.iterations;
+    let rate = |value: f64| scaled(value, "/s");
+    let mut parts = Vec::new();
+    match of.not_measured {
+        Some(why) => parts.push(format!("{NOT_MEASURED} {why}")),
+        None => {
+            parts.push(optional(of.per_s, rate));
+            let mean = optional(of.mean_ns, duration);
+            let longest = optional(of.longest_ns, |ns| duration(ns as f64));
+            parts.push(format!("mean {mean}, longest {longest}"));
+        }
+    }
+    let declared = [("tokens", of.tokens_per_s), ("samples", of.samples_per_s)];
+    for (name, value) in declared {
+        match value {
+            Some(value) => parts.push(format!("{name} {}", rate(value))),
+            None if name == "tokens" => parts.push(format!("tokens {NOT_MEASURED} (not declared)")),
+            None => {}
+        }
+    }
+    parts.join(" · ")
+}
+
+fn threads(picture: &Snapshot) -> String {
+    let of = &picture.threads;
+    let share = |ns: u64| match of.time_ns {
+        0 => NOT_MEASURED.to_owned(),
+        whole => percent(ns as f64 / whole as f64),
+    };
+    format!(
+        "{} · {} in bricks · {} waiting · {} in no row that ended",
+        of.recording,
+        share(of.work_ns),
+        share(of.waiting_ns),
+        share(of.not_ended_ns),
+    )
+}
+
+fn program(picture: &Snapshot) -> String {
+    let of = &picture.gauges;
+    if let Some(why) = of.not_measured.get("program") {
+        return format!("not measured: {why}");
+    }
+    format!(
+        "{} processors busy · {} in RAM",
+        optional(of.program_cpus, |cpus| format!("{cpus:.2}")),
+        optional(of.program_memory_bytes, |bytes| scaled(bytes as f64, "B")),
+    )
+}
+
+fn machine(picture: &Snapshot) -> String {
+    let of = &picture.gauges;
+    if let Some(why) = of.not_measured.get("machine") {
+        return format!("not measured: {why}");
+    }
+    let bytes = |bytes: u64| scaled(bytes as f64, "B");
+    format!(
+        "{} of {} processors busy · {} of {} in use",
+        optional(of.machine_busy_share, percent),
+        optional(of.machine_cpus, count),
+        optional(of.machine_memory_used_bytes, bytes),
+        optional(of.machine_memory_bytes, bytes),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::roof::KernelRoof;
+    use crate::warnings::Warning;
+
+    fn picture() -> Snapshot {
+        let part = |name: &str, time_ns, share| Part {
+            name: name.to_owned(),
+            time_ns,
+            share: Some(share),
+            ended: 1000,
+            ..Part::default()
+        };
+        let kernel = |name: &str, roof| Kernel {
+            name: name.to_owned(),
+            backend: "avx512".to_owned(),
+            calls: 10,
+            time_ns: 1_000_000,
+            roof,
+            ..Kernel::default()
+        };
+        let mut picture = Snapshot {
+            state: "recording",
+            label: "a label\u{1b}[2J that is very long and would not fit into eighty columns of a terminal".to_owned(),
+            pid: Some(4_000_000),
+            ..Snapshot::default()
+        };
+        picture.categories = vec![part("Attention", 900_000_000, 0.6), part("waiting", 100, 1e-7)];
+        picture.bricks = (0..30).map(|nth| part(&format!("brick {nth}"), 1000, 0.02)).collect();
+        picture.kernels = vec![
+            kernel("gemv", KernelRoof { flops_per_s: Some(1e10), efficiency: Some(0.5), bound_by: Some("memory"), memory: Some("dram"), ..KernelRoof::default() }),
+            kernel(&"long ".repeat(30), KernelRoof { not_measured: Some("no FLOPs declared".to_owned()), ..KernelRoof::default() }),
+        ];
+        picture.warnings = vec![Warning { code: "quiet", text: "word ".repeat(40) }];
+        picture
+    }
+
+    #[test]
+    fn no_line_is_wider_than_the_terminal_and_no_page_longer() {
+        let picture = picture();
+        for width in [80, 81, 120] {
+            for height in [None, Some(10), Some(24), Some(60)] {
+                let lines = lines(&picture, width, height, Palette::new(false));
+                assert!(height.is_none_or(|height| lines.len() <= height));
+                for line in &lines {
+                    assert!(measure(line) <= width, "{} > {width}: {line}", measure(line));
+                    assert!(!line.contains('\u{1b}'), "{line}");
+                }
+            }
+        }
+        let small = lines(&picture, 80, Some(24), Palette::new(false)).join("\n");
+        for words in ["Attention", "… and", "gemv avx512", "50.0 % (DRAM)", "! word"] {
+            assert!(small.contains(words), "{words}:\n{small}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_says_so() {
+        let text = lines(&Snapshot::default(), 80, None, Palette::new(false)).join("\n");
+        for words in ["tokens –", "none has ended in the window", "roofline    not measured"] {
+            assert!(text.contains(words), "{words}:\n{text}");
+        }
+        assert!(!text.contains("0 %"), "{text}");
+    }
+
+    #[test]
+    fn room_is_shared_out_turn_by_turn() {
+        assert_eq!(share_out(0, [3, 3, 3]), [0, 0, 0]);
+        assert_eq!(share_out(7, [9, 1, 9]), [3, 1, 3]);
+        assert_eq!(share_out(70, [9, 1, 9]), [9, 1, 9]);
+    }
+}
