@@ -65,4 +65,5 @@ mod texts;
 mod timeline;
 mod upgrade;
 mod victim;
+mod watch;
 mod what_if;

@@ -1,4 +1,4 @@
-//! `tui`, and queries typed, on a real pseudo terminal.
+//! `tui`, `watch`, and queries typed, on a real pseudo terminal.
 
 use std::ffi::{CStr, OsStr};
 use std::fs::{File, OpenOptions};
@@ -11,6 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::harness::Dir;
+use crate::watch::Watched;
 
 /// Far more than is needed: a test that fails for being slow tells nothing.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -144,10 +145,15 @@ impl Pty {
 
     /// A command with a run behind it.
     fn of(dir: &Dir, args: &[&str]) -> Pty {
+        let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
+        Pty::on(dir, args, &run)
+    }
+
+    /// The same, on this run.
+    fn on(dir: &Dir, args: &[&str], run: &Path) -> Pty {
         let (ours, theirs) = pair();
         resize(ours.as_raw_fd(), 80, 24);
         let before = modes(theirs.as_raw_fd());
-        let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
         let side = || Stdio::from(theirs.try_clone().expect("a second descriptor"));
         let child = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"))
             .args(args)
@@ -324,4 +330,47 @@ fn queries_are_typed_one_after_another() {
         history.ends_with("SELECT nothing FROM bricks;\n.columns threads\n"),
         "{history}"
     );
+}
+
+#[test]
+fn a_running_program_is_shown_until_keys_or_its_end_give_the_terminal_back() {
+    for keys in [&b"q"[..], b"\x03", b"\x1b"] {
+        let dir = Dir::new();
+        let program = Watched::recording(&dir);
+        let mut pty = Pty::on(&dir, &["watch"], &program.run);
+        let before = pty.before;
+        pty.until("\x1b[?1049h");
+        pty.shows("Attention", true);
+        pty.shows("q leaves", true);
+        pty.types(keys);
+        assert_eq!(pty.end(), Some(0), "{keys:?}");
+        pty.until("\x1b[?1049l");
+        assert_eq!(modes(pty.theirs.as_raw_fd()), before, "{keys:?}");
+    }
+
+    let dir = Dir::new();
+    let mut program = Watched::recording(&dir);
+    let mut pty = Pty::on(&dir, &["watch", "--color", "never"], &program.run);
+    let before = pty.before;
+    pty.shows("recording", true);
+    program.end();
+    assert_eq!(pty.end(), Some(0));
+    assert_eq!(modes(pty.theirs.as_raw_fd()), before);
+    let (_, after) = pty.seen.split_once("\x1b[?1049l").expect("the screen is given back");
+    let args = ["report", "watched.run", "-q"];
+    let head = dir.command(&args).exits(0).stdout.replace('\n', "\r\n");
+    assert!(after.contains(&head), "{after}\n-- is not\n{head}");
+}
+
+#[test]
+fn a_graph_follows_the_pictures_of_a_running_program() {
+    let dir = Dir::new();
+    let mut program = Watched::recording(&dir);
+    let mut pty = Pty::on(&dir, &["tui", "--no-path", "--follow"], &program.run);
+    pty.shows("q leaves", true);
+    pty.shows("Attention", true);
+    program.end();
+    pty.shows("▸ iteration ×", true);
+    pty.types(b"q");
+    assert_eq!(pty.end(), Some(0));
 }

@@ -8,6 +8,7 @@ pub mod graph;
 pub mod mcp;
 pub mod output;
 pub mod plugins;
+pub mod watch;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -33,6 +34,7 @@ pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 pub use mcp::McpArgs;
 pub use output::{TextFormat, TextOutput};
 pub use plugins::{Lang, ListArgs, NewArgs, PluginCheckArgs, PluginsCommand};
+pub use watch::WatchArgs;
 
 const EXAMPLES: &str = "\
 EXAMPLES:
@@ -43,6 +45,8 @@ EXAMPLES:
   See what ran inside what; walk through it:
     trueno-analyze tree decode.run --merge
     trueno-analyze tui decode.run
+  Watch a program that is recording:
+    trueno-analyze watch decode.run
   See what a change has made slower; gate a build on it:
     trueno-analyze compare before.run after.run --fail-on slower
   Check budgets and regressions in a build:
@@ -147,6 +151,8 @@ pub enum Command {
     Dot(Box<DotArgs>),
     /// Walk through the same on the terminal.
     Tui(Box<TuiArgs>),
+    /// Watch a run that is being recorded: rates, times, gauges and warnings of the last seconds.
+    Watch(Box<WatchArgs>),
     /// Print the source of a kernel, with its launches.
     Ptx(PtxArgs),
     /// Compare runs: what got slower or faster, and how surely.
@@ -197,7 +203,7 @@ pub enum Command {
 }
 
 /// Places to search for plugins.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Plugins")]
 pub struct PluginArgs {
     /// Load this library too, whatever its name; may be given again.

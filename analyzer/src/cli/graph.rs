@@ -96,6 +96,9 @@ pub struct TuiArgs {
     /// The input.
     #[command(flatten)]
     pub graph: GraphArgs,
+    /// While the run is being recorded, show it as `watch` does; its graph when it has ended.
+    #[arg(long)]
+    pub follow: bool,
 }
 
 pub(super) fn percent(text: &str) -> Result<f64, String> {

@@ -30,6 +30,7 @@ mod recover;
 mod report;
 mod running;
 mod runs;
+mod screen;
 mod search;
 mod staging;
 mod stderr;
@@ -37,6 +38,7 @@ mod stdout;
 mod terminal_modes;
 mod tree;
 mod tui;
+mod watch;
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -85,7 +87,8 @@ pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Resul
         Command::Export { command } => export::export(command, &runs, &stderr),
         Command::Tree(args) => tree::tree(args, page, &runs, &stderr),
         Command::Dot(args) => dot::dot(args, &runs, &stderr),
-        Command::Tui(args) => tui::tui(args, cli.color, &runs, &stderr),
+        Command::Tui(args) => tui::tui(args, cli, &runs, &stderr),
+        Command::Watch(args) => watch::watch(args, page, cli, &stderr),
         Command::Ptx(args) => ptx::ptx(args, &runs, &stderr),
         Command::Check(args) => check::check(args, page, &runs, &stderr),
         Command::Compare(args) => compare::compare(args, page, &runs, &stderr),

@@ -1,6 +1,6 @@
 //! The terminal without lines and echo, and bytes typed there.
 
-use std::io;
+use std::io::{self, IsTerminal};
 
 /// Time the rest of a key's bytes may take.
 const REST_MS: i32 = 30;
@@ -25,6 +25,11 @@ pub(super) fn raw() -> io::Result<libc::termios> {
         0 => Ok(before),
         _ => Err(io::Error::last_os_error()),
     }
+}
+
+/// Returns whether standard input is a terminal, which keys come from.
+pub(super) fn has_keys() -> bool {
+    io::stdin().is_terminal()
 }
 
 /// Puts the terminal back.

@@ -5,7 +5,6 @@
 //! before it was read is counted and said.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -30,6 +29,9 @@ const BUSY_SHARE: f64 = 0.25;
 /// Part of one processor that looks may take.
 const MAX_COST_SHARE: f64 = 0.1;
 
+/// A run whose pages are gone for longer has not ended, but is recorded without them.
+const ENDING: Duration = Duration::from_secs(1);
+
 /// What is followed.
 pub struct Session {
     run: PathBuf,
@@ -52,6 +54,8 @@ pub struct Session {
     looks: VecDeque<(i64, u64, u64)>,
     tails: BTreeMap<(u32, u64), u64>,
     writer_moved: Instant,
+    /// Since when, and why, nothing can be seen.
+    blind: Option<(Instant, String)>,
 }
 
 /// The monotonic clock, which the recorder's timeline is held to.
@@ -86,6 +90,7 @@ impl Session {
             looks: VecDeque::new(),
             tails: BTreeMap::new(),
             writer_moved: Instant::now(),
+            blind: None,
             run: run.to_owned(),
             json,
         }
@@ -107,12 +112,13 @@ impl Session {
     }
 
     /// Reads what is new.
-    ///
-    /// # Errors
-    /// `live/` is not there any more: the run has ended, or was removed.
-    pub fn look(&mut self) -> io::Result<()> {
+    pub fn look(&mut self) {
         let begin = Instant::now();
-        self.observer.stop()?;
+        if let Err(error) = self.observer.stop() {
+            self.blind.get_or_insert((begin, error.to_string()));
+            return;
+        }
+        self.blind = None;
         if self.names != self.observer.names() {
             self.names = self.observer.names();
             self.window.counters = CounterNames {
@@ -137,7 +143,12 @@ impl Session {
         }
         self.follow_writer();
         self.pace(begin, look.busiest_share);
-        Ok(())
+    }
+
+    /// Returns whether the pages of what is alive have just gone: the run has ended, or was removed.
+    pub fn is_ending(&self) -> bool {
+        let blind = self.blind.as_ref();
+        blind.is_some_and(|(since, _)| since.elapsed() < ENDING)
     }
 
     fn pace(&mut self, begin: Instant, busiest_share: f64) {
@@ -246,6 +257,7 @@ impl Session {
             seen: self.looks.iter().map(|(.., seen)| seen).sum(),
             program_state: found.gauges.program_state,
             problems: &self.json.problems,
+            blind: self.blind.as_ref().map(|(_, why)| why.as_str()),
             unreadable_rings: self.observer.unreadable_rings(),
         };
         found.warnings = warnings(&facts);

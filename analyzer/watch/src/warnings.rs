@@ -47,6 +47,8 @@ pub struct Facts<'a> {
     pub program_state: Option<char>,
     /// Problems that the recorder has written down.
     pub problems: &'a [String],
+    /// The reason why the pages of what is alive cannot be seen.
+    pub blind: Option<&'a str>,
     /// Rings that this program cannot read.
     pub unreadable_rings: u64,
 }
@@ -87,6 +89,10 @@ pub fn warnings(facts: &Facts<'_>) -> Vec<Warning> {
             .collect();
         let text = format!("{} rows dropped so far ({})", count(all), tables.join(", "));
         warn("dropped_rows", text);
+    }
+    if let Some(why) = facts.blind {
+        let text = format!("live/ of the run cannot be read ({why}): nothing of it is seen before it ends");
+        warn("blind", text);
     }
     for text in facts.problems {
         warn("problem", width::printable(text).into_owned());
@@ -149,7 +155,7 @@ pub fn warnings(facts: &Facts<'_>) -> Vec<Warning> {
         warn("overwritten", text);
     }
     if facts.unreadable_rings > 0 {
-        let text = format!("{} rings cannot be read", count(facts.unreadable_rings));
+        let text = format!("{} rings cannot be read: damaged, or no files", count(facts.unreadable_rings));
         warn("unreadable_rings", text);
     }
     found
@@ -206,6 +212,7 @@ mod tests {
             seen: 100,
             program_state: Some('R'),
             problems: &problems,
+            blind: Some("no such folder"),
             unreadable_rings: 1,
         };
         let texts: Vec<String> = warnings(&facts).into_iter().map(|warning| warning.text).collect();
@@ -218,6 +225,7 @@ mod tests {
             "loader: 60.0 % of its ring",
             "loader: no row has ended for 12 s; its longest pause before was 40 ms; it waits for a disk",
             "75.0 % of the records",
+            "(no such folder): nothing of it is seen",
             "1 rings cannot be read",
         ] {
             assert!(all.contains(words), "{words}:\n{all}");

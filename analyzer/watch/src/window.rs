@@ -382,10 +382,10 @@ impl Window {
     /// The sums of the last full slots; of what was recorded after `complete_from_ns`, before which events lack.
     pub fn sums(&self, complete_from_ns: i64) -> Sums {
         let end = self.now_ns.div_euclid(self.slot_ns);
-        let complete = complete_from_ns.max(0);
+        let complete = complete_from_ns.max(0).saturating_add(self.slot_ns - 1);
         let from = (end - self.length)
             .max(self.first)
-            .max((complete + self.slot_ns - 1).div_euclid(self.slot_ns))
+            .max(complete.div_euclid(self.slot_ns))
             .min(end);
         let mut sums = Sums {
             from_ns: from * self.slot_ns,

@@ -114,6 +114,17 @@ const MAY_USE: [(&str, &[&str]); 31] = [
     ),
     ("trueno-statistics", &["trueno-analysis"]),
     (
+        "trueno-watch",
+        &[
+            "trueno-format",
+            // Gauges of GPUs.
+            "trueno-cupti",
+            "trueno-analysis",
+            "trueno-model",
+            "trueno-render",
+        ],
+    ),
+    (
         "trueno-export",
         &[
             "trueno-format",
@@ -173,6 +184,7 @@ fn the_light_crates_link_no_query_engine() {
         "trueno-mcp",
         "trueno-render",
         "trueno-statistics",
+        "trueno-watch",
         "trueno-analysis",
         "trueno-operator-model",
     ];

@@ -27,16 +27,21 @@ use trueno_plugin::agreeing;
 use super::graph_input::{GraphInput, Want};
 use super::runs::Runs;
 use super::stderr::Stderr;
-use super::stdout::{is_coloured, on_terminal};
-use crate::cli::{Color, TuiArgs};
+use super::stdout::{is_coloured, on_terminal, palette};
+use super::watch;
+use crate::cli::{Cli, TuiArgs};
 
 const NO_TERMINAL: &str = "tui needs a terminal to show on and to read keys from (hint: `trueno-analyze tree RUN` prints the same, `dot` draws it)";
 
 /// Shows the graph until the user has seen enough. No row at all is exit code 3.
-pub fn tui(args: &TuiArgs, color: Color, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
+pub fn tui(args: &TuiArgs, cli: &Cli, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if dumb || !io::stdin().is_terminal() || !on_terminal() {
         bail!(NO_TERMINAL);
+    }
+    let palette = palette(cli.color, true);
+    if args.follow && watch::until_end(&args.graph.run, palette, stderr)? == watch::Outcome::Left {
+        return Ok(exit::FINE);
     }
     let look = GraphInput::open(
         &args.graph,
@@ -72,7 +77,7 @@ pub fn tui(args: &TuiArgs, color: Color, runs: &Runs<'_>, stderr: &Stderr) -> an
         source: &source,
     };
     let looks = Looks {
-        coloured: is_coloured(color, true),
+        coloured: is_coloured(cli.color, true),
     };
     run(&model, looks)
 }

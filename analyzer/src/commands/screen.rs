@@ -1,0 +1,94 @@
+//! The terminal as one's own: taken, and given back as it was, also after a panic or a signal.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, Once, PoisonError};
+
+use super::terminal_modes;
+
+/// Other screen, no cursor; and back.
+const ENTER: &str = "\x1b[?1049h\x1b[?25l\x1b[2J";
+const LEAVE: &str = "\x1b[0m\x1b[2J\x1b[?25h\x1b[?1049l";
+const SIGNALS: [i32; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
+
+/// The signal that came; 0: none.
+static SIGNAL: AtomicI32 = AtomicI32::new(0);
+/// State of the terminal before it was taken.
+static BEFORE: Mutex<Option<libc::termios>> = Mutex::new(None);
+static HOOK: Once = Once::new();
+
+/// The signal that would have ended the program, since signals are caught.
+pub(super) fn signal() -> Option<i32> {
+    Some(SIGNAL.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+}
+
+/// The terminal while it is ours.
+pub(super) struct Screen(#[expect(dead_code, reason = "caught as long as it lives")] CaughtSignals);
+
+impl Screen {
+    /// Takes it: keys come one by one, and signals are caught.
+    ///
+    /// # Errors
+    /// Standard input is no terminal, or the terminal is gone.
+    pub(super) fn take() -> io::Result<Screen> {
+        let before = terminal_modes::raw()?;
+        *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        HOOK.call_once(|| {
+            let usual = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                // The message is for the screen that stays.
+                give_back();
+                usual(info);
+            }));
+        });
+        let screen = Screen(CaughtSignals::new());
+        let mut out = io::stdout().lock();
+        out.write_all(ENTER.as_bytes())?;
+        out.flush()?;
+        Ok(screen)
+    }
+}
+
+impl Drop for Screen {
+    fn drop(&mut self) {
+        give_back();
+    }
+}
+
+fn give_back() {
+    let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(before) = before {
+        let mut out = io::stdout();
+        // With the terminal gone there is nobody to tell.
+        let _ = out.write_all(LEAVE.as_bytes()).and_then(|()| out.flush());
+        terminal_modes::restore(&before);
+    }
+}
+
+/// Signals that would end the program are only noted while this lives.
+pub(super) struct CaughtSignals(());
+
+impl CaughtSignals {
+    pub(super) fn new() -> Self {
+        let handler: extern "C" fn(libc::c_int) = note;
+        set(handler as *const () as libc::sighandler_t);
+        Self(())
+    }
+}
+
+impl Drop for CaughtSignals {
+    fn drop(&mut self) {
+        set(libc::SIG_DFL);
+    }
+}
+
+extern "C" fn note(signal: libc::c_int) {
+    SIGNAL.store(signal, Ordering::Relaxed);
+}
+
+fn set(handler: libc::sighandler_t) {
+    for signal in SIGNALS {
+        // SAFETY: the handler is the default, or does nothing but store to an atomic.
+        unsafe { libc::signal(signal, handler) };
+    }
+}
