@@ -58,10 +58,11 @@ enum View {
 /// Shows the run until it ends, then the head of its report.
 pub fn watch(args: &WatchArgs, page: Palette, cli: &Cli, stderr: &Stderr) -> anyhow::Result<u8> {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    let is_screen = on_terminal() && terminal_modes::has_keys() && !is_dumb;
     let view = match (args.format, args.once) {
         (TextFormat::Json, true) => View::OneJson,
         (TextFormat::Json, false) => View::JsonLines,
-        (TextFormat::Text, false) if on_terminal() && !is_dumb => View::Screen,
+        (TextFormat::Text, false) if is_screen => View::Screen,
         (TextFormat::Text, _) => View::OneText,
     };
     let rules = match &args.categories {
@@ -189,9 +190,7 @@ impl Watched<'_> {
             }
             // Nothing of the terminal is taken for a run that has ended or is none.
             match self.view {
-                View::Screen if screen.is_none() && terminal_modes::has_keys() => {
-                    screen = Some(Screen::take()?);
-                }
+                View::Screen if screen.is_none() => screen = Some(Screen::take()?),
                 _ if caught.is_none() && screen.is_none() => caught = Some(CaughtSignals::new()),
                 _ => {}
             }

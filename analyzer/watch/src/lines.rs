@@ -88,11 +88,9 @@ impl Page {
         let pid = picture.pid.map_or(String::new(), |pid| format!(" · process {pid}"));
         let title = format!("{}{pid} · {} {elapsed}", printable(&picture.label), picture.state);
         let title = shorten(&title, self.width).into_owned();
-        let age = optional(window.newest_event_age_ns, ns);
-        let mut of_window = format!(
-            "the last {} · newest event {age} ago",
-            ns(window.to_ns - window.from_ns)
-        );
+        let age = window.newest_event_age_ns;
+        let age = age.map_or("no event yet".to_owned(), |age| format!("newest event {} ago", ns(age)));
+        let mut of_window = format!("the last {} · {age}", ns(window.to_ns - window.from_ns));
         if window.open_rows > 0 {
             of_window = format!("{of_window} · {} open rows not in it yet", count(window.open_rows));
         }
@@ -196,7 +194,7 @@ impl Page {
         let flops = optional(roof.flops_per_s, |rate| scaled(rate, ""));
         let figures = format!(
             "{:>9} {:>9} {:>9}  ",
-            duration(kernel.time_ns as f64),
+            optional(kernel.time_ns, |ns| duration(ns as f64)),
             count(kernel.calls),
             flops.trim_end(),
         );
@@ -322,7 +320,7 @@ mod tests {
             name: name.to_owned(),
             backend: "avx512".to_owned(),
             calls: 10,
-            time_ns: 1_000_000,
+            time_ns: Some(1_000_000),
             roof,
             ..Kernel::default()
         };

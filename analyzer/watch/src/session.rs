@@ -73,13 +73,16 @@ impl Session {
     /// Of a run that is being recorded, with the length of the window.
     pub fn new(run: &Path, json: RunJson, window: Duration, rules: CategoryRules) -> Self {
         let window_ns = i64::try_from(window.as_nanos()).unwrap_or(i64::MAX);
+        let mut gauges = GaugeReader::new(&json);
+        // Shares of time are those since the reading before.
+        gauges.read();
         Self {
             observer: Observer::new(run),
             window: Window::new(window_ns / SLOTS as i64, SLOTS),
             window_ns,
             lanes: Lanes::default(),
             threads: Vec::new(),
-            gauges: GaugeReader::new(&json),
+            gauges,
             rules,
             ceilings: (0, Ceilings::default()),
             is_here: trueno_format::host::facts().name == json.host.name,

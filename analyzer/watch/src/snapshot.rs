@@ -132,8 +132,8 @@ pub struct Kernel {
     pub device: Option<u32>,
     /// Calls that ended.
     pub calls: u64,
-    /// Their durations; of a device by its clock.
-    pub time_ns: u64,
+    /// Their durations; of a device by its clock, and null where it did not say.
+    pub time_ns: Option<u64>,
     /// Its place below the roof.
     #[serde(flatten)]
     pub roof: KernelRoof,
@@ -225,7 +225,7 @@ impl Snapshot {
                     name: (meaning.name)(label.name),
                     device: label.device,
                     calls: sum.calls,
-                    time_ns: sum.time_ns,
+                    time_ns: (label.kind != EventKind::UntimedDeviceKernel).then_some(sum.time_ns),
                     roof: kernel_roof(label, sum, &backend, meaning.ceilings),
                     backend,
                 }
