@@ -112,7 +112,10 @@ impl Dir {
             "--plugin-dir",
             folder,
         ];
-        let loads = matches!(args[0], "report" | "query" | "compare" | "check" | "tree" | "watch");
+        let loads = matches!(
+            args[0],
+            "report" | "query" | "compare" | "check" | "tree" | "watch"
+        );
         // In front of the others, which may say otherwise.
         let plugins = if loads { &plugins[..] } else { &[] };
         self.command(&[&args[..1], plugins, &args[1..]].concat())

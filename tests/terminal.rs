@@ -356,7 +356,10 @@ fn a_running_program_is_shown_until_keys_or_its_end_give_the_terminal_back() {
     program.end();
     assert_eq!(pty.end(), Some(0));
     assert_eq!(modes(pty.theirs.as_raw_fd()), before);
-    let (_, after) = pty.seen.split_once("\x1b[?1049l").expect("the screen is given back");
+    let (_, after) = pty
+        .seen
+        .split_once("\x1b[?1049l")
+        .expect("the screen is given back");
     let args = ["report", "watched.run", "-q"];
     let head = dir.command(&args).exits(0).stdout.replace('\n', "\r\n");
     assert!(after.contains(&head), "{after}\n-- is not\n{head}");

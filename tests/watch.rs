@@ -108,7 +108,10 @@ impl Lines {
         let args = [&["watch", RUN, "--format", "json"], args].concat();
         let mut command = dir.command(&args).command;
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped());
-        let mut child = child.stderr(Stdio::piped()).spawn().expect("the command starts");
+        let mut child = child
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
         let out = BufReader::new(child.stdout.take().unwrap());
         Lines { child, out }
     }
@@ -116,7 +119,8 @@ impl Lines {
     fn next(&mut self) -> Option<Value> {
         let mut line = String::new();
         self.out.read_line(&mut line).unwrap();
-        let value = || serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        let value =
+            || serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
         (!line.is_empty()).then(value)
     }
 
@@ -131,7 +135,9 @@ impl Lines {
 }
 
 fn number(value: &Value) -> u64 {
-    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+    value
+        .as_u64()
+        .unwrap_or_else(|| panic!("{value} is no number"))
 }
 
 #[test]
@@ -153,23 +159,41 @@ fn a_program_is_seen_from_before_its_run_begins_until_it_ends() {
     let parts = ["work_ns", "waiting_ns", "outside_bricks_ns", "not_ended_ns"];
     let sum: u64 = parts.iter().map(|part| number(&threads[part])).sum();
     assert_eq!(sum, number(&threads["time_ns"]));
-    assert!(number(&threads["work_ns"]) > number(&threads["waiting_ns"]), "{threads}");
+    assert!(
+        number(&threads["work_ns"]) > number(&threads["waiting_ns"]),
+        "{threads}"
+    );
     let categories = picture["categories"].as_array().unwrap();
     let sum: u64 = categories.iter().map(|part| number(&part["time_ns"])).sum();
-    assert_eq!(sum + number(&threads["not_ended_ns"]), number(&threads["time_ns"]));
-    let names: Vec<&str> = categories.iter().filter_map(|part| part["name"].as_str()).collect();
+    assert_eq!(
+        sum + number(&threads["not_ended_ns"]),
+        number(&threads["time_ns"])
+    );
+    let names: Vec<&str> = categories
+        .iter()
+        .filter_map(|part| part["name"].as_str())
+        .collect();
     for name in ["Attention", "waiting", "outside bricks", "uncategorised"] {
         assert!(names.contains(&name), "{name} in {names:?}");
     }
     let iterations = &picture["iterations"];
-    let [per_s, tokens_per_s] = ["per_s", "tokens_per_s"].map(|of| iterations[of].as_f64().unwrap());
+    let [per_s, tokens_per_s] =
+        ["per_s", "tokens_per_s"].map(|of| iterations[of].as_f64().unwrap());
     assert!((tokens_per_s / per_s - 4.0).abs() < 0.5, "{iterations}");
     let [kernel] = &picture["kernels"].as_array().unwrap()[..] else {
         panic!("{}", picture["kernels"]);
     };
-    assert_eq!((&kernel["name"], &kernel["backend"]), (&"gemv".into(), &"avx2".into()));
+    assert_eq!(
+        (&kernel["name"], &kernel["backend"]),
+        (&"gemv".into(), &"avx2".into())
+    );
     assert!(kernel["flops_per_s"].is_f64() && kernel["efficiency"].is_null());
-    assert!(kernel["not_measured"].as_str().unwrap().contains("no ceilings"));
+    assert!(
+        kernel["not_measured"]
+            .as_str()
+            .unwrap()
+            .contains("no ceilings")
+    );
     // Machines of tests have no driver; one that has says what its devices do.
     let gauges = &picture["gauges"];
     assert!(gauges["not_measured"]["gpu"].is_string() || gauges["gpus"][0].is_object());
@@ -201,9 +225,18 @@ fn one_picture_is_plain_text_and_changes_nothing() {
         times
     };
     let before = rings(&program.run);
-    for args in [&["watch", RUN][..], &["watch", RUN, "--once", "--window", "500ms"]] {
+    for args in [
+        &["watch", RUN][..],
+        &["watch", RUN, "--once", "--window", "500ms"],
+    ] {
         let done = dir.command(args).exits(0);
-        for words in ["recording", "Attention", "gemv avx2", "tokens ", "strange\\x1b[31m name"] {
+        for words in [
+            "recording",
+            "Attention",
+            "gemv avx2",
+            "tokens ",
+            "strange\\x1b[31m name",
+        ] {
             assert!(done.stdout.contains(words), "{words}:\n{}", done.stdout);
         }
         assert!(!done.stdout.contains('\x1b'), "{}", done.stdout);
@@ -213,7 +246,9 @@ fn one_picture_is_plain_text_and_changes_nothing() {
     }
     let coloured = dir.command(&["watch", RUN, "--color", "always"]).exits(0);
     assert!(coloured.stdout.contains("\x1b["), "{}", coloured.stdout);
-    let one = dir.command(&["watch", RUN, "--once", "--format", "json"]).exits(0);
+    let one = dir
+        .command(&["watch", RUN, "--once", "--format", "json"])
+        .exits(0);
     assert_eq!(one.json()["state"], "recording");
     assert_eq!(rings(&program.run), before);
     program.end();
@@ -227,7 +262,10 @@ fn a_run_that_has_ended_is_reported_and_so_is_one_whose_program_was_killed() {
     let dir = Dir::new();
     let mut program = Watched::recording(&dir);
     program.kill();
-    let report = dir.command_with_plugins(&["report", RUN, "-q"]).exits(0).stdout;
+    let report = dir
+        .command_with_plugins(&["report", RUN, "-q"])
+        .exits(0)
+        .stdout;
     let done = dir.command_with_plugins(&["watch", RUN]).exits(0);
     assert_eq!(done.stdout, report);
     let done = done.stderr_has("its program is gone and has not ended the run");
@@ -236,7 +274,10 @@ fn a_run_that_has_ended_is_reported_and_so_is_one_whose_program_was_killed() {
     assert_eq!(done.json()["state"], "killed");
 
     dir.command(&["recover", RUN]).exits(0);
-    let report = dir.command_with_plugins(&["report", RUN, "-q"]).exits(0).stdout;
+    let report = dir
+        .command_with_plugins(&["report", RUN, "-q"])
+        .exits(0)
+        .stdout;
     let done = dir.command_with_plugins(&["watch", RUN]).exits(0);
     assert_eq!(done.stdout, report);
     done.stderr_has("the run has ended (recovered)");
@@ -249,7 +290,9 @@ fn what_is_no_run_is_told_and_how_to_wait_for_it() {
         .exits(2)
         .stderr_has("there is no run here yet (hint: --wait waits for it)");
     std::fs::write(dir.join("trace.json"), "[]").unwrap();
-    dir.command(&["watch", "trace.json"]).exits(2).stderr_has("it is a file");
+    dir.command(&["watch", "trace.json"])
+        .exits(2)
+        .stderr_has("it is a file");
     std::fs::create_dir_all(dir.join("job/rank=0")).unwrap();
     dir.command(&["watch", "job"]).exits(2).stderr_has("rank=0");
     dir.command(&["watch", "none.run", "--window", "5"])

@@ -23,7 +23,10 @@ const SETTLE: Duration = Duration::from_millis(60);
 const OWN: &str = "--own-watcher";
 
 fn main() {
-    let args: Vec<String> = std::env::args().skip(1).filter(|arg| arg != "--bench").collect();
+    let args: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|arg| arg != "--bench")
+        .collect();
     if let [own, run] = &args[..]
         && own == OWN
     {
@@ -80,15 +83,31 @@ fn main() {
     let mut row = |name: &str, values: &mut Vec<f64>| {
         values.sort_by(f64::total_cmp);
         let at = |share: f64| values[((values.len() - 1) as f64 * share) as usize];
-        println!("{name:<28} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>8.3}", at(0.0), at(0.25), at(0.5), at(0.75), at(1.0));
+        println!(
+            "{name:<28} {:>8.3} {:>8.3} {:>8.3} {:>8.3} {:>8.3}",
+            at(0.0),
+            at(0.25),
+            at(0.5),
+            at(0.75),
+            at(1.0)
+        );
     };
-    println!("{:<28} {:>8} {:>8} {:>8} {:>8} {:>8}", "", "least", "1/4", "median", "3/4", "most");
+    println!(
+        "{:<28} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "least", "1/4", "median", "3/4", "most"
+    );
     row("ns a span, without watcher", &mut alone);
     row("ns a span, with watcher", &mut watched);
     row("ratio", &mut ratios);
     let rows = rec.status().rows;
-    println!("{PAIRS} pairs of blocks; {rows} rows recorded; dropped meanwhile: {}", rec.status().dropped);
-    println!("the watcher took {:.2} % of a processor while nothing was recorded", 100.0 * idle);
+    println!(
+        "{PAIRS} pairs of blocks; {rows} rows recorded; dropped meanwhile: {}",
+        rec.status().dropped
+    );
+    println!(
+        "the watcher took {:.2} % of a processor while nothing was recorded",
+        100.0 * idle
+    );
     drop(rec);
     signal(&watcher, libc::SIGINT);
     let _ = watcher.wait();
@@ -134,5 +153,8 @@ fn cpu(pid: u32) -> f64 {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
     let ticks = fields.split_whitespace().skip(11).take(2);
-    ticks.filter_map(|ticks| ticks.parse::<f64>().ok()).sum::<f64>() / 100.0
+    ticks
+        .filter_map(|ticks| ticks.parse::<f64>().ok())
+        .sum::<f64>()
+        / 100.0
 }

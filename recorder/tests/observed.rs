@@ -23,7 +23,9 @@ fn seen(observer: &Observer, events: &[Event]) -> Rows {
         let row = (name.to_string(), event.start_ns, event.end_ns, event.parent);
         (event.id, row)
     };
-    let rows = events.iter().filter(|event| event.kind.is_on_thread() && event.kind != EventKind::Wait);
+    let rows = events
+        .iter()
+        .filter(|event| event.kind.is_on_thread() && event.kind != EventKind::Wait);
     let rows: Vec<_> = rows.map(of).collect();
     let count = rows.len();
     let rows: Rows = rows.into_iter().collect();
@@ -44,7 +46,10 @@ fn written(path: &std::path::Path) -> Rows {
             };
             let (start, length) = (starts[row].unwrap() as i64, lengths[row].unwrap() as i64);
             let parent = parents[row].map(|id| id as u64);
-            rows.insert(ids[row].unwrap() as u64, (name.clone(), start, start + length, parent));
+            rows.insert(
+                ids[row].unwrap() as u64,
+                (name.clone(), start, start + length, parent),
+            );
         }
     }
     rows
@@ -168,7 +173,11 @@ fn what_is_written_round_before_a_look_is_counted() {
     assert_eq!(late.events + late.overwritten, 10_000);
     assert_eq!(events, late.events + 1);
     rec.finish().unwrap();
-    assert_eq!(table(&path, "bricks").rows, 10_001, "nothing is taken from the run");
+    assert_eq!(
+        table(&path, "bricks").rows,
+        10_001,
+        "nothing is taken from the run"
+    );
 }
 
 #[test]

@@ -129,7 +129,9 @@ fn head(
     page: Palette,
     cli: &Cli,
 ) -> anyhow::Result<u8> {
-    let mut typed: Vec<OsString> = ["trueno-analyze", "report", "--quiet"].map(OsString::from).into();
+    let mut typed: Vec<OsString> = ["trueno-analyze", "report", "--quiet"]
+        .map(OsString::from)
+        .into();
     typed.extend(cli.no_cache.then(|| "--no-cache".into()));
     typed.extend(cli.no_project.then(|| "--no-project".into()));
     typed.extend(["--".into(), run.as_os_str().to_owned()]);
@@ -167,7 +169,10 @@ impl Watched<'_> {
             }
             let ended = match stage(self.run)? {
                 Stage::NoRun if session.is_some() => {
-                    bail!("{}: the run was removed while it was watched", self.run.display())
+                    bail!(
+                        "{}: the run was removed while it was watched",
+                        self.run.display()
+                    )
                 }
                 Stage::NoRun if !self.wait => bail!(
                     "{}: there is no run here yet (hint: --wait waits for it)",
@@ -175,7 +180,10 @@ impl Watched<'_> {
                 ),
                 Stage::NoRun => None,
                 Stage::Recording(json) => {
-                    if !session.as_mut().is_some_and(|session| session.is_still(&json)) {
+                    if !session
+                        .as_mut()
+                        .is_some_and(|session| session.is_still(&json))
+                    {
                         let rules = self.rules.clone();
                         session = Some(Session::new(self.run, *json, self.window, rules));
                     }
@@ -211,7 +219,9 @@ impl Watched<'_> {
                 if session.is_ending() {
                     break;
                 }
-                let delay = session.delay().min(end.saturating_duration_since(Instant::now()));
+                let delay = session
+                    .delay()
+                    .min(end.saturating_duration_since(Instant::now()));
                 if self.pause(screen.is_some(), delay)? {
                     return Ok(Outcome::Left);
                 }
@@ -262,7 +272,8 @@ impl Watched<'_> {
         let Some(bytes) = terminal_modes::typed(wait_ms)? else {
             return Ok(true);
         };
-        let leaves = |key: &Key| matches!(key, Key::Quit | Key::EndOfInput | Key::Esc | Key::Char('q'));
+        let leaves =
+            |key: &Key| matches!(key, Key::Quit | Key::EndOfInput | Key::Esc | Key::Char('q'));
         Ok(keys(&bytes).iter().any(leaves) || left()?.is_some())
     }
 

@@ -123,7 +123,9 @@ impl GaugeReader {
 /// A number that the system knows.
 fn number_of(name: libc::c_int) -> u64 {
     // SAFETY: asks for a number.
-    u64::try_from(unsafe { libc::sysconf(name) }).unwrap_or(1).max(1)
+    u64::try_from(unsafe { libc::sysconf(name) })
+        .unwrap_or(1)
+        .max(1)
 }
 
 /// The process that records, if it is one of this machine and no other has its number.
@@ -200,7 +202,10 @@ mod tests {
     fn what_the_system_prints_is_read() {
         let text = "12 (a) b) (c) S 1 2 3 4 5 6 7 8 9 10 70 30 0 0 20 0 3 0 99 1000 256 1 2";
         let stat = process_stat(text).unwrap();
-        assert_eq!((stat.state, stat.cpu_ticks, stat.resident_pages), ('S', 100, 256));
+        assert_eq!(
+            (stat.state, stat.cpu_ticks, stat.resident_pages),
+            ('S', 100, 256)
+        );
         assert!(process_stat("12 (a").is_none());
 
         let text = "cpu  10 5 20 60 5 0 0 0 7 0\ncpu0 1 1 1 1\ncpu1 1 1 1 1\nctxt 5\n";

@@ -73,7 +73,9 @@ impl Lanes {
 
     /// Takes the threads that may still record, and forgets those that have ended before a moment.
     pub fn update(&mut self, threads: &[ObservedThread], forget_before_ns: i64) {
-        self.lanes.values_mut().for_each(|lane| lane.has_ring = false);
+        self.lanes
+            .values_mut()
+            .for_each(|lane| lane.has_ring = false);
         for thread in threads {
             let lane = self.lanes.entry(thread.thread).or_insert(Lane {
                 start_ns: thread.start_ns,
@@ -110,7 +112,14 @@ impl Lanes {
             let is_silent = lane.has_ring
                 && lane.ends >= MIN_ENDS
                 && since_ns > MIN_SILENCE_NS.max(PAUSES * pause_ns);
-            is_silent.then_some((*thread, Silence { thread: *thread, since_ns, pause_ns }))
+            is_silent.then_some((
+                *thread,
+                Silence {
+                    thread: *thread,
+                    since_ns,
+                    pause_ns,
+                },
+            ))
         };
         let found: BTreeMap<u32, Silence> = self.lanes.iter().filter_map(of_lane).collect();
         found.into_values().collect()

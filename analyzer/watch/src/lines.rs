@@ -1,8 +1,8 @@
 //! A picture as lines of a terminal, from 80 columns on.
 
+use trueno_model::Cell;
 use trueno_model::units::{NOT_MEASURED, Unit, duration, percent, scaled, show};
 use trueno_model::width::{measure, pad, printable, shorten, wrap};
-use trueno_model::Cell;
 use trueno_render::style::{Meaning, Palette};
 
 use crate::snapshot::{Kernel, Part, Snapshot};
@@ -15,7 +15,12 @@ const ALL: usize = 20;
 const LEAD: usize = 12;
 
 /// A picture on so many lines of so many columns; without a number of lines, all that there is.
-pub fn lines(picture: &Snapshot, width: usize, height: Option<usize>, palette: Palette) -> Vec<String> {
+pub fn lines(
+    picture: &Snapshot,
+    width: usize,
+    height: Option<usize>,
+    palette: Palette,
+) -> Vec<String> {
     let page = Page {
         width: width.max(MIN_WIDTH),
         palette,
@@ -32,7 +37,10 @@ pub fn lines(picture: &Snapshot, width: usize, height: Option<usize>, palette: P
         Some(height) => {
             // Three headings, of which the last may be a line that says why there is nothing.
             let taken = top.len() + warnings.len().min(height / 4) + 3;
-            share_out(height.saturating_sub(taken), [categories, bricks, kernels.max(1)])
+            share_out(
+                height.saturating_sub(taken),
+                [categories, bricks, kernels.max(1)],
+            )
         }
     };
     top.extend(page.parts("category", &picture.categories, room[0]));
@@ -85,14 +93,25 @@ impl Page {
         let ns = |ns: i64| duration(ns as f64);
         let window = &picture.window;
         let elapsed = optional(picture.elapsed_ns, ns);
-        let pid = picture.pid.map_or(String::new(), |pid| format!(" · process {pid}"));
-        let title = format!("{}{pid} · {} {elapsed}", printable(&picture.label), picture.state);
+        let pid = picture
+            .pid
+            .map_or(String::new(), |pid| format!(" · process {pid}"));
+        let title = format!(
+            "{}{pid} · {} {elapsed}",
+            printable(&picture.label),
+            picture.state
+        );
         let title = shorten(&title, self.width).into_owned();
         let age = window.newest_event_age_ns;
-        let age = age.map_or("no event yet".to_owned(), |age| format!("newest event {} ago", ns(age)));
+        let age = age.map_or("no event yet".to_owned(), |age| {
+            format!("newest event {} ago", ns(age))
+        });
         let mut of_window = format!("the last {} · {age}", ns(window.to_ns - window.from_ns));
         if window.open_rows > 0 {
-            of_window = format!("{of_window} · {} open rows not in it yet", count(window.open_rows));
+            of_window = format!(
+                "{of_window} · {} open rows not in it yet",
+                count(window.open_rows)
+            );
         }
         vec![
             self.palette.paint(Meaning::Heading, &title),
@@ -101,6 +120,7 @@ impl Page {
             self.figure("threads", &threads(picture)),
             self.figure("program", &program(picture)),
             self.figure("machine", &machine(picture)),
+            self.figure("recorded", &recorded(picture)),
         ]
         .into_iter()
         .chain(self.gpus(picture))
@@ -155,7 +175,12 @@ impl Page {
             share: rest.iter().map(|part| part.share).sum(),
             ended: rest.iter().map(|part| part.ended).sum(),
         });
-        lines.extend(parts[..shown].iter().chain(&rest).map(|part| self.part(part)));
+        lines.extend(
+            parts[..shown]
+                .iter()
+                .chain(&rest)
+                .map(|part| self.part(part)),
+        );
         lines
     }
 
@@ -181,7 +206,10 @@ impl Page {
             return Vec::new();
         }
         if kernels.is_empty() {
-            return vec![self.figure("roofline", "not measured: no kernel has ended in the window")];
+            return vec![self.figure(
+                "roofline",
+                "not measured: no kernel has ended in the window",
+            )];
         }
         let shown = kernels.len().min(room);
         let mut lines = vec![self.heading("kernel", "time     calls     FLOP/s  of its roof")];
@@ -229,7 +257,10 @@ impl Page {
         for warning in &picture.warnings {
             for (nth, line) in wrap(&warning.text, self.width - 2).into_iter().enumerate() {
                 let lead = if nth == 0 { "! " } else { "  " };
-                lines.push(self.palette.paint(Meaning::Warning, &format!("{lead}{line}")));
+                lines.push(
+                    self.palette
+                        .paint(Meaning::Warning, &format!("{lead}{line}")),
+                );
             }
         }
         lines
@@ -287,6 +318,16 @@ fn program(picture: &Snapshot) -> String {
     )
 }
 
+fn recorded(picture: &Snapshot) -> String {
+    let on_disk: u64 = picture.written_rows.values().sum();
+    let dropped: u64 = picture.dropped_rows.values().sum();
+    let dropped = match dropped {
+        0 => "none dropped".to_owned(),
+        rows => format!("{} dropped", count(rows)),
+    };
+    format!("{} rows on disk · {dropped}", count(on_disk))
+}
+
 fn machine(picture: &Snapshot) -> String {
     let of = &picture.gauges;
     if let Some(why) = of.not_measured.get("machine") {
@@ -330,13 +371,36 @@ mod tests {
             pid: Some(4_000_000),
             ..Snapshot::default()
         };
-        picture.categories = vec![part("Attention", 900_000_000, 0.6), part("waiting", 100, 1e-7)];
-        picture.bricks = (0..30).map(|nth| part(&format!("brick {nth}"), 1000, 0.02)).collect();
-        picture.kernels = vec![
-            kernel("gemv", KernelRoof { flops_per_s: Some(1e10), efficiency: Some(0.5), bound_by: Some("memory"), memory: Some("dram"), ..KernelRoof::default() }),
-            kernel(&"long ".repeat(30), KernelRoof { not_measured: Some("no FLOPs declared".to_owned()), ..KernelRoof::default() }),
+        picture.categories = vec![
+            part("Attention", 900_000_000, 0.6),
+            part("waiting", 100, 1e-7),
         ];
-        picture.warnings = vec![Warning { code: "quiet", text: "word ".repeat(40) }];
+        picture.bricks = (0..30)
+            .map(|nth| part(&format!("brick {nth}"), 1000, 0.02))
+            .collect();
+        picture.kernels = vec![
+            kernel(
+                "gemv",
+                KernelRoof {
+                    flops_per_s: Some(1e10),
+                    efficiency: Some(0.5),
+                    bound_by: Some("memory"),
+                    memory: Some("dram"),
+                    ..KernelRoof::default()
+                },
+            ),
+            kernel(
+                &"long ".repeat(30),
+                KernelRoof {
+                    not_measured: Some("no FLOPs declared".to_owned()),
+                    ..KernelRoof::default()
+                },
+            ),
+        ];
+        picture.warnings = vec![Warning {
+            code: "quiet",
+            text: "word ".repeat(40),
+        }];
         picture
     }
 
@@ -348,13 +412,23 @@ mod tests {
                 let lines = lines(&picture, width, height, Palette::new(false));
                 assert!(height.is_none_or(|height| lines.len() <= height));
                 for line in &lines {
-                    assert!(measure(line) <= width, "{} > {width}: {line}", measure(line));
+                    assert!(
+                        measure(line) <= width,
+                        "{} > {width}: {line}",
+                        measure(line)
+                    );
                     assert!(!line.contains('\u{1b}'), "{line}");
                 }
             }
         }
         let small = lines(&picture, 80, Some(24), Palette::new(false)).join("\n");
-        for words in ["Attention", "… and", "gemv avx512", "50.0 % (DRAM)", "! word"] {
+        for words in [
+            "Attention",
+            "… and",
+            "gemv avx512",
+            "50.0 % (DRAM)",
+            "! word",
+        ] {
             assert!(small.contains(words), "{words}:\n{small}");
         }
     }
@@ -362,7 +436,11 @@ mod tests {
     #[test]
     fn what_was_not_measured_says_so() {
         let text = lines(&Snapshot::default(), 80, None, Palette::new(false)).join("\n");
-        for words in ["tokens –", "none has ended in the window", "roofline    not measured"] {
+        for words in [
+            "tokens –",
+            "none has ended in the window",
+            "roofline    not measured",
+        ] {
             assert!(text.contains(words), "{words}:\n{text}");
         }
         assert!(!text.contains("0 %"), "{text}");

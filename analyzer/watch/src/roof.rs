@@ -106,7 +106,9 @@ fn held(
         }
         (_, Backend::Unsaid) => None,
         (_, Backend::Unknown) if name.is_empty() => None,
-        (_, Backend::Unknown) => return Err("its backend is of no known instruction set".to_owned()),
+        (_, Backend::Unknown) => {
+            return Err("its backend is of no known instruction set".to_owned());
+        }
     };
     let device = match (label.kind, device) {
         (EventKind::DeviceKernel, Some(device)) => device,
@@ -201,11 +203,17 @@ mod tests {
         let ceilings = ceilings(&rows());
         // 1 FLOP a byte: 10 GFLOP/s allowed by DRAM; 5 achieved.
         let found = kernel_roof(&LABEL, &sum(5_000, 5_000, 1_000), "avx2", &ceilings);
-        assert_eq!((found.efficiency, found.bound_by), (Some(0.5), Some("memory")));
+        assert_eq!(
+            (found.efficiency, found.bound_by),
+            (Some(0.5), Some("memory"))
+        );
         assert_eq!(found.memory, Some("dram"));
         // 100 FLOPs a byte: arithmetic.
         let found = kernel_roof(&LABEL, &sum(50_000, 500, 1_000), "avx2 f32", &ceilings);
-        assert_eq!((found.efficiency, found.bound_by), (Some(0.5), Some("compute")));
+        assert_eq!(
+            (found.efficiency, found.bound_by),
+            (Some(0.5), Some("compute"))
+        );
         assert!(found.assumed.is_empty(), "{:?}", found.assumed);
         // Faster than DRAM: from a cache.
         let found = kernel_roof(&LABEL, &sum(25_000, 25_000, 1_000), "avx2", &ceilings);
@@ -221,17 +229,32 @@ mod tests {
             found.not_measured.unwrap()
         };
         let stated = sum(5_000, 5_000, 1_000);
-        let none = KernelSum { calls: 3, without_flops: 3, ..KernelSum::default() };
+        let none = KernelSum {
+            calls: 3,
+            without_flops: 3,
+            ..KernelSum::default()
+        };
         assert_eq!(why(&LABEL, &none, "avx2", &all), "no FLOPs declared");
-        let no_bytes = KernelSum { calls: 3, without_bytes: 3, ..KernelSum::default() };
+        let no_bytes = KernelSum {
+            calls: 3,
+            without_bytes: 3,
+            ..KernelSum::default()
+        };
         assert_eq!(why(&LABEL, &no_bytes, "avx2", &all), "no bytes declared");
         assert!(why(&LABEL, &stated, "avx2", &ceilings(&[])).contains("no ceilings"));
         assert!(why(&LABEL, &stated, "avx512", &all).contains("avx512"));
         assert!(why(&LABEL, &stated, "cuda", &all).contains("device"));
         assert!(why(&LABEL, &sum(900_000, 900, 1_000), "avx2", &all).contains("above"));
-        let untimed = KernelLabel { kind: EventKind::UntimedDeviceKernel, ..LABEL };
+        let untimed = KernelLabel {
+            kind: EventKind::UntimedDeviceKernel,
+            ..LABEL
+        };
         assert!(why(&untimed, &stated, "", &all).contains("did not say"));
-        let device = KernelLabel { kind: EventKind::DeviceKernel, device: Some(1), ..LABEL };
+        let device = KernelLabel {
+            kind: EventKind::DeviceKernel,
+            device: Some(1),
+            ..LABEL
+        };
         assert!(why(&device, &stated, "", &all).contains("gpu:1"));
     }
 }

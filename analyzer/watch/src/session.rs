@@ -32,7 +32,7 @@ const MAX_COST_SHARE: f64 = 0.1;
 /// A run whose pages are gone for longer has not ended, but is recorded without them.
 const ENDING: Duration = Duration::from_secs(1);
 
-/// What is followed.
+/// A run that is followed.
 pub struct Session {
     run: PathBuf,
     json: RunJson,
@@ -139,7 +139,8 @@ impl Session {
         self.threads = self.observer.threads();
         let from_ns = now_ns - 2 * self.window_ns;
         self.lanes.update(&self.threads, from_ns);
-        self.looks.push_back((now_ns, look.overwritten, look.events));
+        self.looks
+            .push_back((now_ns, look.overwritten, look.events));
         let from_ns = now_ns - self.window_ns;
         while self.looks.front().is_some_and(|(at, ..)| *at < from_ns) {
             self.looks.pop_front();
@@ -210,7 +211,10 @@ impl Session {
         let program = argv0.map(|path| path.rsplit('/').next().unwrap_or(path));
         let label = self.json.label.as_deref().or(program).unwrap_or("?");
         let gauges = self.gauges.read();
-        let age_ns = self.lanes.latest_ns().map(|latest| (now_ns - latest).max(0));
+        let age_ns = self
+            .lanes
+            .latest_ns()
+            .map(|latest| (now_ns - latest).max(0));
         let age_ns = age_ns.filter(|_| self.is_here);
         let mut found = Snapshot {
             state: "recording",
@@ -256,8 +260,13 @@ impl Session {
             writer_stands_ns: i64::try_from(self.writer_moved.elapsed().as_nanos()).unwrap_or(0),
             silences: silences.collect(),
             age_ns,
-            overwritten: self.looks.iter().map(|(_, overwritten, _)| overwritten).sum(),
+            overwritten: self
+                .looks
+                .iter()
+                .map(|(_, overwritten, _)| overwritten)
+                .sum(),
             seen: self.looks.iter().map(|(.., seen)| seen).sum(),
+            has_written: !found.written_rows.is_empty(),
             program_state: found.gauges.program_state,
             problems: &self.json.problems,
             blind: self.blind.as_ref().map(|(_, why)| why.as_str()),

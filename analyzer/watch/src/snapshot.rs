@@ -234,7 +234,8 @@ impl Snapshot {
         // By name first, so that what takes the same time keeps its place.
         self.kernels.sort_by(|a, b| {
             let by_time = b.time_ns.cmp(&a.time_ns);
-            by_time.then_with(|| (&a.name, &a.backend, a.device).cmp(&(&b.name, &b.backend, b.device)))
+            by_time
+                .then_with(|| (&a.name, &a.backend, a.device).cmp(&(&b.name, &b.backend, b.device)))
         });
     }
 }
@@ -264,7 +265,11 @@ mod tests {
     fn parts_add_up_and_waits_are_no_work() {
         let names = ["", "qkv", "mine", "join", "decode", "gemv_avx512", "Norm"];
         let name = |number: u32| names[number as usize].to_owned();
-        let label = |kind, name, category| Label { kind, name, category };
+        let label = |kind, name, category| Label {
+            kind,
+            name,
+            category,
+        };
         let sum = |time_ns, ended| RowSum { time_ns, ended };
         let sums = Sums {
             from_ns: 0,
@@ -277,7 +282,13 @@ mod tests {
                 (label(EventKind::Iteration, 4, 0), sum(30, 3)),
                 (label(EventKind::Kernel, 5, 0), sum(20, 1)),
             ]),
-            iterations: IterationSum { ended: 3, time_ns: 900, longest_ns: 400, tokens: Some(8.0), samples: None },
+            iterations: IterationSum {
+                ended: 3,
+                time_ns: 900,
+                longest_ns: 400,
+                tokens: Some(8.0),
+                samples: None,
+            },
             ..Sums::default()
         };
         let meaning = Meaning {
@@ -290,13 +301,35 @@ mod tests {
         let threads = &found.threads;
         assert_eq!((threads.work_ns, threads.waiting_ns), (820, 50));
         assert_eq!((threads.outside_bricks_ns, threads.not_ended_ns), (30, 100));
-        assert_eq!(found.categories.iter().map(|part| part.time_ns).sum::<u64>(), 900);
+        assert_eq!(
+            found
+                .categories
+                .iter()
+                .map(|part| part.time_ns)
+                .sum::<u64>(),
+            900
+        );
         assert_eq!(found.categories[0].name, "Attention");
         assert_eq!(found.categories[0].share, Some(0.5));
-        assert!(found.categories.iter().any(|part| part.name == WAITING && part.time_ns == 50));
+        assert!(
+            found
+                .categories
+                .iter()
+                .any(|part| part.name == WAITING && part.time_ns == 50)
+        );
         // Recorded, not by a rule.
-        assert!(found.categories.iter().any(|part| part.name == "Norm" && part.time_ns == 200));
-        assert!(found.bricks.iter().all(|part| part.name != "join" && part.name != "decode"));
+        assert!(
+            found
+                .categories
+                .iter()
+                .any(|part| part.name == "Norm" && part.time_ns == 200)
+        );
+        assert!(
+            found
+                .bricks
+                .iter()
+                .all(|part| part.name != "join" && part.name != "decode")
+        );
         assert_eq!(found.iterations.per_s, Some(1.5));
         assert_eq!(found.iterations.tokens_per_s, Some(4.0));
         assert_eq!(found.iterations.samples_per_s, None);

@@ -119,10 +119,17 @@ mod tests {
         fs::create_dir(at("empty")).unwrap();
         assert_eq!(stage(&at("empty")).unwrap(), Stage::NoRun);
         fs::write(at("file"), "x").unwrap();
-        assert!(stage(&at("file")).unwrap_err().to_string().contains("it is a file"));
+        assert!(
+            stage(&at("file"))
+                .unwrap_err()
+                .to_string()
+                .contains("it is a file")
+        );
 
         let rec = trueno_recorder::Recorder::create(at("run")).unwrap();
-        assert!(matches!(stage(&at("run")).unwrap(), Stage::Recording(json) if json.program.pid == Some(std::process::id())));
+        assert!(
+            matches!(stage(&at("run")).unwrap(), Stage::Recording(json) if json.program.pid == Some(std::process::id()))
+        );
         rec.finish().unwrap();
         assert_eq!(stage(&at("run")).unwrap(), Stage::Ended(State::Finished));
 
@@ -133,11 +140,30 @@ mod tests {
         fs::write(at("run").join(live::LIVE).join(live::LOG), "").unwrap();
         assert_eq!(stage(&at("run")).unwrap(), Stage::Killed);
 
-        fs::write(at("run").join(RUN_JSON), json.replace("\"major\": 1", "\"major\": 2")).unwrap();
-        assert!(stage(&at("run")).unwrap_err().to_string().contains("trueno-run 2"));
+        fs::write(
+            at("run").join(RUN_JSON),
+            json.replace("\"major\": 1", "\"major\": 2"),
+        )
+        .unwrap();
+        assert!(
+            stage(&at("run"))
+                .unwrap_err()
+                .to_string()
+                .contains("trueno-run 2")
+        );
         fs::write(at("run").join(RUN_JSON), "{").unwrap();
-        assert!(stage(&at("run")).unwrap_err().to_string().contains("understood"));
+        assert!(
+            stage(&at("run"))
+                .unwrap_err()
+                .to_string()
+                .contains("understood")
+        );
         fs::create_dir_all(at("job").join("rank=0")).unwrap();
-        assert!(stage(&at("job")).unwrap_err().to_string().contains("rank=0"));
+        assert!(
+            stage(&at("job"))
+                .unwrap_err()
+                .to_string()
+                .contains("rank=0")
+        );
     }
 }

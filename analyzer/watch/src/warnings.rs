@@ -1,5 +1,4 @@
-//! What is true of a recording now and worth a word. Each is a fact that was counted or read; none is a guess about its
-//! cause.
+//! Warnings that are true of a recording now. Each is a fact that was counted or read; none is a guess about its cause.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ pub struct Warning {
     pub text: String,
 }
 
-/// What is looked at.
+/// Facts that warnings come from.
 #[derive(Clone, Debug, Default)]
 pub struct Facts<'a> {
     /// Rows not kept so far, by table.
@@ -43,6 +42,8 @@ pub struct Facts<'a> {
     pub overwritten: u64,
     /// Records that it has seen in the same time.
     pub seen: u64,
+    /// Rows are in segments.
+    pub has_written: bool,
     /// State of the program, as the system's letter.
     pub program_state: Option<char>,
     /// Problems that the recorder has written down.
@@ -91,7 +92,9 @@ pub fn warnings(facts: &Facts<'_>) -> Vec<Warning> {
         warn("dropped_rows", text);
     }
     if let Some(why) = facts.blind {
-        let text = format!("live/ of the run cannot be read ({why}): nothing of it is seen before it ends");
+        let text = format!(
+            "live/ of the run cannot be read ({why}): nothing of it is seen before it ends"
+        );
         warn("blind", text);
     }
     for text in facts.problems {
@@ -143,7 +146,10 @@ pub fn warnings(facts: &Facts<'_>) -> Vec<Warning> {
     if let Some(age_ns) = facts.age_ns.filter(|age| *age > QUIET_NS)
         && facts.silences.is_empty()
     {
-        let text = format!("no row of any thread has ended for {}", duration(age_ns as f64));
+        let text = format!(
+            "no row of any thread has ended for {}",
+            duration(age_ns as f64)
+        );
         warn("quiet", text);
     }
     if facts.overwritten > 0 {
@@ -154,8 +160,15 @@ pub fn warnings(facts: &Facts<'_>) -> Vec<Warning> {
         );
         warn("overwritten", text);
     }
+    if facts.threads.is_empty() && facts.has_written {
+        let text = "no thread has a ring: of rows that are recorded from outside, those on disk are counted and no more is seen";
+        warn("no_rings", text.to_owned());
+    }
     if facts.unreadable_rings > 0 {
-        let text = format!("{} rings cannot be read: damaged, or no files", count(facts.unreadable_rings));
+        let text = format!(
+            "{} rings cannot be read: damaged, or no files",
+            count(facts.unreadable_rings)
+        );
         warn("unreadable_rings", text);
     }
     found
@@ -189,6 +202,7 @@ mod tests {
             threads: &threads,
             age_ns: Some(4_000_000_000),
             seen: 1000,
+            has_written: true,
             writer_stands_ns: 30_000_000,
             program_state: Some('S'),
             ..Facts::default()
@@ -198,10 +212,18 @@ mod tests {
 
     #[test]
     fn each_case_is_said_with_its_figures() {
-        let late = ObservedThread { unread: 600, full_rings: 2, ..thread() };
+        let late = ObservedThread {
+            unread: 600,
+            full_rings: 2,
+            ..thread()
+        };
         let threads = [late];
         let problems = ["the disk is full\u{1b}[31m".to_owned()];
-        let silence = Silence { thread: 4, since_ns: 12_000_000_000, pause_ns: 40_000_000 };
+        let silence = Silence {
+            thread: 4,
+            since_ns: 12_000_000_000,
+            pause_ns: 40_000_000,
+        };
         let facts = Facts {
             dropped: BTreeMap::from([("bricks", 1200), ("kernels", 3)]),
             threads: &threads,
@@ -210,12 +232,16 @@ mod tests {
             age_ns: Some(12_000_000_000),
             overwritten: 300,
             seen: 100,
+            has_written: true,
             program_state: Some('R'),
             problems: &problems,
             blind: Some("no such folder"),
             unreadable_rings: 1,
         };
-        let texts: Vec<String> = warnings(&facts).into_iter().map(|warning| warning.text).collect();
+        let texts: Vec<String> = warnings(&facts)
+            .into_iter()
+            .map(|warning| warning.text)
+            .collect();
         let all = texts.join("\n");
         for words in [
             "1,203 rows dropped so far (bricks 1,200, kernels 3)",
@@ -230,9 +256,21 @@ mod tests {
         ] {
             assert!(all.contains(words), "{words}:\n{all}");
         }
-        let stopped = Facts { program_state: Some('T'), writer_stands_ns: 3_000_000_000, ..Facts::default() };
+        let outside = Facts {
+            has_written: true,
+            ..Facts::default()
+        };
+        assert_eq!(codes(&outside), ["no_rings"]);
+        let stopped = Facts {
+            program_state: Some('T'),
+            writer_stands_ns: 3_000_000_000,
+            ..Facts::default()
+        };
         assert_eq!(codes(&stopped), ["program_stopped"]);
-        let quiet = Facts { age_ns: Some(6_000_000_000), ..Facts::default() };
+        let quiet = Facts {
+            age_ns: Some(6_000_000_000),
+            ..Facts::default()
+        };
         assert_eq!(codes(&quiet), ["quiet"]);
     }
 }

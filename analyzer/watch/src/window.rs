@@ -75,7 +75,7 @@ pub struct KernelSum {
 /// Iterations that ended in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IterationSum {
-    /// How many.
+    /// Their number.
     pub ended: u64,
     /// Their durations.
     pub time_ns: u64,
@@ -359,7 +359,7 @@ impl Window {
         }
     }
 
-    /// What is known of a row that has not ended.
+    /// A row that has not ended, as far as it is known.
     fn open_row(&mut self, id: Option<u64>, latest_ns: i64) -> Option<&mut OpenRow> {
         let id = id?;
         if self.open.len() >= MAX_OPEN && !self.open.contains_key(&id) {

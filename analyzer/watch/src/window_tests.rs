@@ -55,14 +55,23 @@ fn recorded() -> impl Strategy<Value = Recorded> {
         for (nth, (thread, wait_ns, opens, kind, name)) in steps.into_iter().enumerate() {
             recorded.now_ns += wait_ns;
             let stack = &mut stacks[thread as usize];
-            let is_in_kernel = stack.last().is_some_and(|row| row.kind == EventKind::Kernel);
+            let is_in_kernel = stack
+                .last()
+                .is_some_and(|row| row.kind == EventKind::Kernel);
             if opens && !is_in_kernel {
                 let begun = (recorded.now_ns, recorded.now_ns);
                 let parent = stack.last().map(|row| row.id);
                 let row = event(kind, (thread, nth as u64 + 1), begun);
-                stack.push(Event { parent, name, ..row });
+                stack.push(Event {
+                    parent,
+                    name,
+                    ..row
+                });
             } else if let Some(row) = stack.pop() {
-                recorded.ended.push(Event { end_ns: recorded.now_ns, ..row });
+                recorded.ended.push(Event {
+                    end_ns: recorded.now_ns,
+                    ..row
+                });
             }
         }
         recorded.open = stacks.into_iter().flatten().map(|row| row.id).collect();
@@ -71,8 +80,14 @@ fn recorded() -> impl Strategy<Value = Recorded> {
 }
 
 /// The innermost of the rows at a nanosecond of a thread: slow, and obvious.
-fn innermost<'a>(rows: &'a [Event], open: &BTreeSet<u64>, thread: u32, at_ns: i64) -> Option<&'a Event> {
-    let is_over = |row: &&Event| row.thread == thread && row.start_ns <= at_ns && at_ns < row.end_ns;
+fn innermost<'a>(
+    rows: &'a [Event],
+    open: &BTreeSet<u64>,
+    thread: u32,
+    at_ns: i64,
+) -> Option<&'a Event> {
+    let is_over =
+        |row: &&Event| row.thread == thread && row.start_ns <= at_ns && at_ns < row.end_ns;
     let of_kernel = |row: &Event| {
         let parent = row.parent?;
         if open.contains(&parent) {
@@ -156,7 +171,12 @@ fn tokens_count_with_the_iteration_that_declares_them() {
     };
     let declare = |window: &mut Window, id, name, value, at_ns| {
         let counter = event(EventKind::Counter, (0, 0), (at_ns, at_ns));
-        window.add(&Event { parent: Some(id), name, value, ..counter });
+        window.add(&Event {
+            parent: Some(id),
+            name,
+            value,
+            ..counter
+        });
     };
     let iteration = |id, start_ns, end_ns| event(EventKind::Iteration, (0, id), (start_ns, end_ns));
     window.advance(60);
@@ -182,7 +202,12 @@ fn kernels_are_added_up_by_what_they_state() {
         bytes,
         ..event(EventKind::Kernel, (0, 1), (20, 25))
     };
-    for (flops, bytes) in [(Some(10), Some(5)), (Some(1), None), (None, Some(5)), (None, None)] {
+    for (flops, bytes) in [
+        (Some(10), Some(5)),
+        (Some(1), None),
+        (None, Some(5)),
+        (None, None),
+    ] {
         window.add(&kernel(flops, bytes));
     }
     let sums = window.sums(0);
@@ -190,7 +215,10 @@ fn kernels_are_added_up_by_what_they_state() {
         panic!("{:?}", sums.kernels);
     };
     assert_eq!((sum.calls, sum.time_ns), (4, 20));
-    assert_eq!((sum.stated_calls, sum.stated_ns, sum.flops, sum.bytes), (1, 5, 10, 5));
+    assert_eq!(
+        (sum.stated_calls, sum.stated_ns, sum.flops, sum.bytes),
+        (1, 5, 10, 5)
+    );
     assert_eq!((sum.without_flops, sum.without_bytes), (2, 1));
 }
 
@@ -201,12 +229,28 @@ fn memory_is_that_of_the_window_whatever_the_run_is_long() {
         let at_ns = nth * 3;
         // A parent that never ends, of every row another one.
         let row = event(EventKind::Brick, (0, nth as u64), (at_ns, at_ns + 2));
-        window.add(&Event { parent: Some(1 << 40 | nth as u64), name: nth as u32, ..row });
+        window.add(&Event {
+            parent: Some(1 << 40 | nth as u64),
+            name: nth as u32,
+            ..row
+        });
         window.advance(at_ns + 2);
     }
-    assert!(window.slots.len() <= SLOTS + 1, "{} slots", window.slots.len());
-    assert!(window.open.len() <= SLOTS * SLOT_NS as usize, "{} open rows", window.open.len());
-    let names = window.slots.iter().map(|slot| slot.rows.len()).sum::<usize>();
+    assert!(
+        window.slots.len() <= SLOTS + 1,
+        "{} slots",
+        window.slots.len()
+    );
+    assert!(
+        window.open.len() <= SLOTS * SLOT_NS as usize,
+        "{} open rows",
+        window.open.len()
+    );
+    let names = window
+        .slots
+        .iter()
+        .map(|slot| slot.rows.len())
+        .sum::<usize>();
     assert!(names <= 2 * SLOTS * SLOT_NS as usize, "{names} names");
 }
 

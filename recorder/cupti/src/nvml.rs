@@ -151,7 +151,8 @@ impl Nvml {
 
     fn gauge(&self, at: usize, device: Device) -> GpuGauge {
         let mut text = [0 as c_char; NAME_BYTES];
-        let (mut rates, mut memory, mut milliwatts) = (Utilization::default(), Memory::default(), 0);
+        let (mut rates, mut memory, mut milliwatts) =
+            (Utilization::default(), Memory::default(), 0);
         // SAFETY: a handle that the library gave, and memory of the length that is said, valid for the writes.
         let codes = unsafe {
             [

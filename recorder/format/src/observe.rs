@@ -375,7 +375,10 @@ impl Observer {
     /// 0: all of the run.
     pub fn complete_from_ns(&self) -> i64 {
         let rings = self.rings.values();
-        rings.filter_map(ObservedRing::first_end_ns).max().unwrap_or(0)
+        rings
+            .filter_map(ObservedRing::first_end_ns)
+            .max()
+            .unwrap_or(0)
     }
 
     /// Files of rings that cannot be read.

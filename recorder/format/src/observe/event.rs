@@ -63,9 +63,9 @@ pub struct Event {
     pub category: u32,
     /// Number of the backend.
     pub backend: u32,
-    /// When it began; of a counter, when it was read.
+    /// Its beginning; of a counter, the moment of the reading.
     pub start_ns: i64,
-    /// When it ended.
+    /// Its end.
     pub end_ns: i64,
     /// Number of an iteration or layer.
     pub number: u64,

@@ -79,7 +79,10 @@ mod tests {
         assert!(read().is_empty());
         let long = "d".repeat(3 * STEP_BYTES);
         file.write_all(format!("\n{long}\ne\n").as_bytes()).unwrap();
-        assert_eq!(read(), ["bc\n".to_owned(), format!("{long}\n"), "e\n".to_owned()]);
+        assert_eq!(
+            read(),
+            ["bc\n".to_owned(), format!("{long}\n"), "e\n".to_owned()]
+        );
         assert!(read().is_empty());
     }
 }

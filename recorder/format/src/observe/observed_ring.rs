@@ -54,7 +54,10 @@ impl ObservedRing {
             return Ok(None);
         };
         let bytes = usize::try_from(capacity).ok().and_then(Ring::bytes);
-        if !capacity.is_power_of_two() || capacity < 4 * UNPUBLISHED || bytes != Some(ring.pages.bytes()) {
+        if !capacity.is_power_of_two()
+            || capacity < 4 * UNPUBLISHED
+            || bytes != Some(ring.pages.bytes())
+        {
             return Ok(None);
         }
         let (head, tail) = (header.positions.head(), header.positions.tail());
@@ -127,7 +130,9 @@ impl ObservedRing {
         let thread = self.identity().thread;
         // A signal in the recorder may set the head back by a little.
         let written = self.stop.saturating_sub(self.at);
-        look.busiest_share = look.busiest_share.max(written as f64 / self.capacity as f64);
+        look.busiest_share = look
+            .busiest_share
+            .max(written as f64 / self.capacity as f64);
         while self.at < self.stop {
             self.skip_overwritten(look);
             let count = (self.stop.saturating_sub(self.at)).min(COPIED as u64) as usize;
@@ -164,7 +169,12 @@ impl ObservedRing {
         // SAFETY: the records follow the header's page inside the mapping, and `at` lies within the capacity. Any bytes
         // are a record. Volatile, as the thread may write there meanwhile: then what was read is not used.
         unsafe {
-            let records = self.pages.base().as_ptr().add(HEADER_BYTES).cast::<Record>();
+            let records = self
+                .pages
+                .base()
+                .as_ptr()
+                .add(HEADER_BYTES)
+                .cast::<Record>();
             records.add(at).read_volatile()
         }
     }
