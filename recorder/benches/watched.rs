@@ -80,7 +80,7 @@ fn main() {
     std::thread::sleep(Duration::from_secs(2));
     let idle = (cpu(watcher.id()) - cpu_before) / begin.elapsed().as_secs_f64();
 
-    let mut row = |name: &str, values: &mut Vec<f64>| {
+    let row = |name: &str, values: &mut Vec<f64>| {
         values.sort_by(f64::total_cmp);
         let at = |share: f64| values[((values.len() - 1) as f64 * share) as usize];
         println!(

@@ -122,8 +122,8 @@ fn held(
     let is_there = ceilings.rows.iter().any(|row| row.device == device);
     if !is_there {
         return Err(match device.as_str() {
-            "cpu" => "the run has no ceilings of the processor".to_owned(),
-            device => format!("the run has no ceilings of {device}"),
+            "cpu" => "no ceilings in the run".to_owned(),
+            device => format!("no ceilings of {device}"),
         });
     }
     let mut memory = "dram";

@@ -32,8 +32,11 @@ pub struct GpuGauge {
 #[non_exhaustive]
 pub enum NvmlError {
     /// The library is not there.
-    #[error("no NVIDIA driver ({0})")]
-    NoLibrary(String),
+    #[error("no NVIDIA driver: {LIBRARY} is not found")]
+    NotFound,
+    /// The library cannot be loaded; the loader's words.
+    #[error("{0}")]
+    NotLoaded(String),
     /// The library lacks a function.
     #[error("{LIBRARY} has no {0}")]
     NoFunction(String),
@@ -110,8 +113,13 @@ impl Nvml {
     /// # Errors
     /// See [`NvmlError`].
     pub fn open() -> Result<Self, NvmlError> {
-        let library = Library::open(Path::new(LIBRARY))
-            .map_err(|error| NvmlError::NoLibrary(error.to_string()))?;
+        let library = Library::open(Path::new(LIBRARY)).map_err(|error| {
+            let words = error.to_string();
+            match words.contains("cannot open shared object file: No such file") {
+                true => NvmlError::NotFound,
+                false => NvmlError::NotLoaded(words),
+            }
+        })?;
         let init = function!(library, c"nvmlInit_v2", Call);
         let count = function!(library, c"nvmlDeviceGetCount_v2", Count);
         let handle = function!(library, c"nvmlDeviceGetHandleByIndex_v2", Handle);
