@@ -66,19 +66,28 @@ fn give_back() {
 }
 
 /// Signals that would end the program are only noted while this lives.
-pub(super) struct CaughtSignals(());
+pub(super) struct CaughtSignals([libc::sighandler_t; SIGNALS.len()]);
 
 impl CaughtSignals {
     pub(super) fn new() -> Self {
         let handler: extern "C" fn(libc::c_int) = note;
-        set(handler as *const () as libc::sighandler_t);
-        Self(())
+        let handler = handler as *const () as libc::sighandler_t;
+        Self(SIGNALS.map(|signal| {
+            let before = set(signal, handler);
+            // A job in the background of a script is started with interrupts ignored: that stays so.
+            if before == libc::SIG_IGN {
+                set(signal, libc::SIG_IGN);
+            }
+            before
+        }))
     }
 }
 
 impl Drop for CaughtSignals {
     fn drop(&mut self) {
-        set(libc::SIG_DFL);
+        for (signal, before) in SIGNALS.into_iter().zip(self.0) {
+            set(signal, before);
+        }
     }
 }
 
@@ -86,9 +95,8 @@ extern "C" fn note(signal: libc::c_int) {
     SIGNAL.store(signal, Ordering::Relaxed);
 }
 
-fn set(handler: libc::sighandler_t) {
-    for signal in SIGNALS {
-        // SAFETY: the handler is the default, or does nothing but store to an atomic.
-        unsafe { libc::signal(signal, handler) };
-    }
+/// Sets the handler of a signal; gives the one before.
+fn set(signal: libc::c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    // SAFETY: the handler was there before, or does nothing but store to an atomic.
+    unsafe { libc::signal(signal, handler) }
 }
