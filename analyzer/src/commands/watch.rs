@@ -143,7 +143,7 @@ fn head(
     let Command::Report(args) = &mut report.command else {
         bail!("report is no command any more");
     };
-    plugins.clone_into(&mut args.plugins);
+    args.plugins.clone_from(plugins);
     args.width = args.width.or(width);
     report::report(args, page, &runs, &stderr)
 }
