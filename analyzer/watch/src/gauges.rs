@@ -1,23 +1,26 @@
 //! Gauges of the processor, of memory and of GPUs, as the system tells them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::fs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde::Serialize;
 use trueno_cupti::nvml::{GpuGauge, Nvml};
 use trueno_format::run_json::RunJson;
 
+/// Time that shares of processors are of.
+const SPAN: Duration = Duration::from_secs(2);
+
 /// All gauges. What is `None` has its reason in `not_measured`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Gauges {
-    /// Processors that the program kept busy since the reading before.
+    /// Processors that the program kept busy in the last two seconds, as far as they were watched.
     pub program_cpus: Option<f64>,
     /// Memory of the program that is in RAM.
     pub program_memory_bytes: Option<u64>,
     /// State of the program's main thread, as the system's letter: R, S, D, T, Z.
     pub program_state: Option<char>,
-    /// Share of all processors' time that was not idle since the reading before.
+    /// Share of all processors' time that was not idle in the same time.
     pub machine_busy_share: Option<f64>,
     /// Processors of the machine.
     pub machine_cpus: Option<u64>,
@@ -35,8 +38,9 @@ pub struct Gauges {
 pub struct GaugeReader {
     pid: Result<u32, String>,
     nvml: Result<Nvml, String>,
-    program_before: Option<(Instant, u64)>,
-    machine_before: Option<(u64, u64)>,
+    /// Readings of the last seconds, the oldest first: times of processors are counted in ticks of 10 ms.
+    program_before: VecDeque<(Instant, u64)>,
+    machine_before: VecDeque<(Instant, (u64, u64))>,
 }
 
 impl GaugeReader {
@@ -45,8 +49,8 @@ impl GaugeReader {
         Self {
             pid: process(run),
             nvml: Nvml::open().map_err(|error| error.to_string()),
-            program_before: None,
-            machine_before: None,
+            program_before: VecDeque::new(),
+            machine_before: VecDeque::new(),
         }
     }
 
@@ -88,7 +92,7 @@ impl GaugeReader {
         gauges.program_state = Some(stat.state);
         gauges.program_memory_bytes = Some(stat.resident_pages * number_of(libc::_SC_PAGESIZE));
         let (now, ticks) = (Instant::now(), stat.cpu_ticks);
-        if let Some((then, before)) = self.program_before.replace((now, ticks)) {
+        if let Some((then, before)) = since(&mut self.program_before, now, ticks) {
             let seconds = now.duration_since(then).as_secs_f64();
             let ticks = ticks.saturating_sub(before) as f64;
             gauges.program_cpus = Some(ticks / number_of(libc::_SC_CLK_TCK) as f64 / seconds);
@@ -103,7 +107,10 @@ impl GaugeReader {
             return;
         };
         gauges.machine_cpus = Some(cpus);
-        if let Some((busy_before, all_before)) = self.machine_before.replace((busy, all)) {
+        let now = Instant::now();
+        if let Some((_, (busy_before, all_before))) =
+            since(&mut self.machine_before, now, (busy, all))
+        {
             let all = all.saturating_sub(all_before);
             let share = busy.saturating_sub(busy_before) as f64 / all as f64;
             gauges.machine_busy_share = (all > 0).then_some(share);
@@ -118,6 +125,20 @@ impl GaugeReader {
             .zip(available)
             .map(|(total, available)| total.saturating_sub(available));
     }
+}
+
+/// Adds a reading; gives the oldest one that differences are taken from.
+fn since<T: Copy>(
+    readings: &mut VecDeque<(Instant, T)>,
+    now: Instant,
+    reading: T,
+) -> Option<(Instant, T)> {
+    while readings.len() > 1 && now.duration_since(readings[0].0) > SPAN {
+        readings.pop_front();
+    }
+    let oldest = readings.front().copied();
+    readings.push_back((now, reading));
+    oldest
 }
 
 /// A number that the system knows.

@@ -166,7 +166,8 @@ impl Page {
             true => room - 1,
             false => parts.len(),
         };
-        let mut lines = vec![self.heading(name, "own time    share     ended  of thread time ")];
+        let name = format!("{name} (share: of thread time)");
+        let mut lines = vec![self.heading(&name, "own time    share     ended                 ")];
         let rest = &parts[shown..];
         let rest = (!rest.is_empty()).then(|| Part {
             name: format!("… and {} more", count(rest.len() as u64)),
@@ -298,10 +299,11 @@ fn threads(picture: &Snapshot) -> String {
         whole => percent(ns as f64 / whole as f64),
     };
     format!(
-        "{} · {} in bricks · {} waiting · {} in no row that ended",
+        "{}: bricks {}, waiting {}, outside {}, not ended {}",
         of.recording,
         share(of.work_ns),
         share(of.waiting_ns),
+        share(of.outside_bricks_ns),
         share(of.not_ended_ns),
     )
 }
