@@ -150,6 +150,7 @@ mod tests {
             flops: None,
             bytes: None,
             value: 0.0,
+            is_detached: false,
         }
     }
 

@@ -140,7 +140,7 @@ impl Session {
         let from_ns = now_ns - 2 * self.window_ns;
         self.lanes.update(&self.threads, from_ns);
         self.looks
-            .push_back((now_ns, look.overwritten, look.events));
+            .push_back((now_ns, look.overwritten, look.records));
         let from_ns = now_ns - self.window_ns;
         while self.looks.front().is_some_and(|(at, ..)| *at < from_ns) {
             self.looks.pop_front();

@@ -141,6 +141,8 @@ struct OpenRow {
     /// Kernels right inside it, by slot: name, time, and whether they ended there.
     kernels: Vec<(i64, Label, RowSum)>,
     latest_ns: i64,
+    /// A row that nests has ended in it, before it.
+    is_open: bool,
     tokens: Declared,
     samples: Declared,
 }
@@ -286,6 +288,8 @@ impl Window {
     /// A row on a thread.
     fn row(&mut self, event: &Event) {
         let inside = self.open.remove(&event.id).unwrap_or_default();
+        // Rows of other threads go on beside it.
+        let around = event.parent_on_thread();
         let is_kernel = event.kind == EventKind::Kernel;
         if is_kernel {
             self.kernel(event);
@@ -320,16 +324,18 @@ impl Window {
                 time_ns: whole.saturating_sub(taken),
                 ended: u64::from(number == last),
             };
-            match (is_kernel, event.parent) {
+            match (is_kernel, around) {
                 (true, Some(_)) => {
-                    if let Some(around) = self.open_row(event.parent, event.end_ns) {
+                    if let Some(around) = self.open_row(around, event.end_ns) {
                         // With the time of rows in it.
+                        around.is_open = true;
                         around.add_kernel(number, label, whole, sum.ended);
                     }
                 }
                 _ => {
                     self.add_row(number, label, sum);
-                    if let Some(around) = self.open_row(event.parent, event.end_ns) {
+                    if let Some(around) = self.open_row(around, event.end_ns) {
+                        around.is_open |= !event.is_detached;
                         match around.inside_ns.last_mut() {
                             Some((slot, ns)) if *slot == number => *ns += whole,
                             _ => around.inside_ns.push((number, whole)),
@@ -429,8 +435,8 @@ impl Window {
             }
         }
         let from_ns = sums.from_ns;
-        let open = self.open.values().filter(|row| row.latest_ns >= from_ns);
-        sums.open_rows = open.count() as u64;
+        let is_open = |row: &&OpenRow| row.is_open && row.latest_ns >= from_ns;
+        sums.open_rows = self.open.values().filter(is_open).count() as u64;
         sums
     }
 }

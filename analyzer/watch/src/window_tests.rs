@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
+use trueno_format::record::row_id;
 
 use super::*;
 
@@ -23,6 +24,7 @@ fn event(kind: EventKind, (thread, id): (u32, u64), (start_ns, end_ns): (i64, i6
         flops: None,
         bytes: None,
         value: 0.0,
+        is_detached: false,
     }
 }
 
@@ -61,7 +63,7 @@ fn recorded() -> impl Strategy<Value = Recorded> {
             if opens && !is_in_kernel {
                 let begun = (recorded.now_ns, recorded.now_ns);
                 let parent = stack.last().map(|row| row.id);
-                let row = event(kind, (thread, nth as u64 + 1), begun);
+                let row = event(kind, (thread, row_id(thread, nth as u32 + 1)), begun);
                 stack.push(Event {
                     parent,
                     name,
@@ -169,7 +171,8 @@ fn tokens_count_with_the_iteration_that_declares_them() {
         tokens: Some(7),
         samples: Some(8),
     };
-    let declare = |window: &mut Window, id, name, value, at_ns| {
+    let declare = |window: &mut Window, seq, name, value, at_ns| {
+        let id = row_id(0, seq);
         let counter = event(EventKind::Counter, (0, 0), (at_ns, at_ns));
         window.add(&Event {
             parent: Some(id),
@@ -178,7 +181,13 @@ fn tokens_count_with_the_iteration_that_declares_them() {
             ..counter
         });
     };
-    let iteration = |id, start_ns, end_ns| event(EventKind::Iteration, (0, id), (start_ns, end_ns));
+    let iteration = |seq, start_ns, end_ns| {
+        event(
+            EventKind::Iteration,
+            (0, row_id(0, seq)),
+            (start_ns, end_ns),
+        )
+    };
     window.advance(60);
     declare(&mut window, 1, 7, 32.0, 15);
     declare(&mut window, 1, 9, 1e9, 15);
@@ -230,7 +239,7 @@ fn memory_is_that_of_the_window_whatever_the_run_is_long() {
         // A parent that never ends, of every row another one.
         let row = event(EventKind::Brick, (0, nth as u64), (at_ns, at_ns + 2));
         window.add(&Event {
-            parent: Some(1 << 40 | nth as u64),
+            parent: Some(row_id(0, 1 << 30 | nth as u32)),
             name: nth as u32,
             ..row
         });
@@ -265,4 +274,32 @@ fn damaged_times_are_left_out_and_a_late_beginning_is_no_part_of_the_window() {
     assert_eq!((sums.from_ns, sums.to_ns), (40, 60));
     assert_eq!(sums.covered_ns(), 20);
     assert_eq!(window.sums(i64::MAX).length_ns(), 0);
+}
+
+#[test]
+fn tasks_go_on_beside_the_row_of_another_thread_and_detached_rows_leave_none_open() {
+    let mut window = Window::new(SLOT_NS, SLOTS);
+    window.advance(60);
+    let brick = event(EventKind::Brick, (0, row_id(0, 1)), (20, 40));
+    let task = Event {
+        parent: Some(brick.id),
+        ..event(EventKind::Task, (1, row_id(1, 1)), (20, 40))
+    };
+    // The parent's thread is read first, and the task is seen when its parent has ended.
+    window.add(&brick);
+    window.add(&task);
+    let sums = window.sums(0);
+    assert_eq!((sums.covered_ns(), sums.open_rows), (40, 0));
+    let detached = Event {
+        is_detached: true,
+        parent: Some(row_id(0, 9)),
+        ..event(EventKind::Brick, (0, row_id(0, 2)), (40, 50))
+    };
+    window.add(&detached);
+    assert_eq!(window.sums(0).open_rows, 0);
+    window.add(&Event {
+        is_detached: false,
+        ..detached
+    });
+    assert_eq!(window.sums(0).open_rows, 1);
 }

@@ -46,6 +46,8 @@ const MAX_NAMES: u32 = 1 << 24;
 pub struct Look {
     /// Events that were given.
     pub events: u64,
+    /// Records that were read, of all kinds.
+    pub records: u64,
     /// Records that were overwritten before they could be read.
     pub overwritten: u64,
     /// The largest part of a ring that was written since the look before, 1: all of it.

@@ -77,6 +77,17 @@ pub struct Event {
     pub bytes: Option<u64>,
     /// Value of a counter.
     pub value: f64,
+    /// The row was written by a guard that any thread could end, or afterwards: its parent may have been written before,
+    /// and it need not nest with other rows of its thread.
+    pub is_detached: bool,
+}
+
+impl Event {
+    /// The row around it, where that lies on the same thread.
+    pub fn parent_on_thread(&self) -> Option<u64> {
+        let of_thread = row_id(self.thread, 0) >> 32;
+        self.parent.filter(|id| id >> 32 == of_thread)
+    }
 }
 
 /// The event of a group of records. `None`: of no kind that is looked at, or damaged.
@@ -114,6 +125,7 @@ pub(super) fn decode(group: &[Record], thread: u32, timeline: &mut Timeline) -> 
         flops: None,
         bytes: None,
         value: 0.0,
+        is_detached: false,
     };
     match kind {
         EventKind::Counter => {
@@ -153,6 +165,7 @@ pub(super) fn decode(group: &[Record], thread: u32, timeline: &mut Timeline) -> 
             }
             extension::PARENT => event.parent = Some(more.m[0]),
             extension::ORIGIN => {
+                event.is_detached = true;
                 event.thread = more.name;
                 event.id = row_id(more.name, record.seq);
                 event.parent = (more.m[0] != 0).then_some(more.m[0]);

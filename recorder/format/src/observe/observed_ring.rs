@@ -65,7 +65,8 @@ impl ObservedRing {
         ring.capacity = capacity;
         // What the thread before has left in the ring is not this one's.
         ring.at = match uses {
-            0 | 1 => head.saturating_sub(capacity - UNPUBLISHED),
+            // With some room, as the thread goes on meanwhile.
+            0 | 1 => head.saturating_sub(capacity - capacity / 8 - UNPUBLISHED),
             _ => tail,
         };
         ring.is_cut = ring.at > 0;
@@ -159,7 +160,10 @@ impl ObservedRing {
         if oldest > self.at {
             // With some room, as the thread goes on meanwhile.
             let to = (oldest + self.capacity / 8).min(self.stop.max(oldest));
-            look.overwritten += to - self.at;
+            // What lay there before the first look is not missed.
+            if !self.is_cut {
+                look.overwritten += to - self.at;
+            }
             self.at = to;
         }
     }
@@ -205,6 +209,7 @@ impl ObservedRing {
                 take(&event);
             }
             self.at += length as u64;
+            look.records += length as u64;
             records = &records[length..];
         }
     }
