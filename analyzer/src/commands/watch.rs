@@ -85,7 +85,13 @@ pub fn watch(args: &WatchArgs, page: Palette, cli: &Cli, stderr: &Stderr) -> any
         Outcome::Killed => stderr.warn(&format!(
             "{run}: its program is gone and has not ended the run (hint: `trueno-analyze recover {run}` puts it in order)"
         )),
-        Outcome::Ended(state) => stderr.note(&format!("{run}: the run has ended ({})", word(state))),
+        Outcome::Ended(state) => {
+            let text = match args.format {
+                TextFormat::Text => "; the head of its report follows",
+                TextFormat::Json => "",
+            };
+            stderr.note(&format!("{run}: the run has ended ({}){text}", word(state)));
+        }
     }
     match args.format {
         TextFormat::Json => Ok(exit::FINE),
