@@ -4,6 +4,7 @@ use polars_arrow::array::{Array, PrimitiveArray, StructArray};
 use trueno_analysis::intervals::IntervalSetBuilder;
 use trueno_engine::query::{Claims, Database, Planned, QueryError};
 use trueno_engine::run::Run;
+use trueno_format::schema::interval_tables;
 
 use crate::rows::Rows;
 
@@ -18,9 +19,6 @@ const RUNNING: [&str; 5] = [
     "SELECT start_ns, dur_ns FROM transfers WHERE timing <> 'bound'",
     "SELECT start_ns, dur_ns FROM calls",
 ];
-
-/// Tables that these read.
-const TABLES: [&str; 5] = ["bricks", "kernels", "tiles", "transfers", "calls"];
 
 /// The query for everything that ran.
 pub fn running() -> String {
@@ -49,7 +47,8 @@ pub(crate) fn coverage_of(
         return Ok(None);
     };
     let (mut count, mut covered_ns) = (0, 0);
-    rows.each(&TABLES, |database| {
+    let tables: Vec<&str> = interval_tables().map(|table| table.name).collect();
+    rows.each(&tables, |database| {
         let mut running = Running::new(wall_ns);
         add_rows(database, &mut running)?;
         count += running.rows;
