@@ -8,6 +8,7 @@ pub mod graph;
 pub mod mcp;
 pub mod output;
 pub mod plugins;
+pub mod serve;
 pub mod watch;
 
 use std::num::NonZeroUsize;
@@ -34,6 +35,7 @@ pub use graph::{DotArgs, GraphArgs, PtxArgs, TreeArgs, TuiArgs};
 pub use mcp::McpArgs;
 pub use output::{TextFormat, TextOutput};
 pub use plugins::{Lang, ListArgs, NewArgs, PluginCheckArgs, PluginsCommand};
+pub use serve::{ServeArgs, ServeLanesArgs};
 pub use watch::WatchArgs;
 
 const EXAMPLES: &str = "\
@@ -47,6 +49,8 @@ EXAMPLES:
     trueno-analyze tui decode.run
   Watch a program that is recording:
     trueno-analyze watch decode.run
+  Look at large ones in a browser:
+    trueno-analyze serve before.run after.run
   See what a change has made slower; gate a build on it:
     trueno-analyze compare before.run after.run --fail-on slower
   Check budgets and regressions in a build:
@@ -153,6 +157,11 @@ pub enum Command {
     Tui(Box<TuiArgs>),
     /// Watch a run that is being recorded: rates, times, gauges and warnings of the last seconds.
     Watch(Box<WatchArgs>),
+    /// Serve a page about runs to a browser of this machine: timelines of any size, reports, SQL, comparisons.
+    Serve(Box<ServeArgs>),
+    /// The process that reads a run for `serve`, which starts it itself.
+    #[command(hide = true)]
+    ServeLanes(ServeLanesArgs),
     /// Print the source of a kernel, with its launches.
     Ptx(PtxArgs),
     /// Compare runs: what got slower or faster, and how surely.

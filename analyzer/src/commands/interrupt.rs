@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -11,6 +12,8 @@ use trueno_model::exit;
 
 static FOLDERS: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 static WATCHER: Once = Once::new();
+/// Who is told of an interrupt in place of ending by it.
+static CATCHER: Mutex<Option<Sender<()>>> = Mutex::new(None);
 
 /// A file larger than the shell allows (`ulimit -f`) is an error of writing, which is told, and not the end of the process.
 pub(super) fn file_sizes_are_errors() {
@@ -51,6 +54,25 @@ impl Drop for RemovedOnInterrupt {
     }
 }
 
+/// Waits for an interrupt.
+pub(super) struct Interrupted(Receiver<()>);
+
+impl Interrupted {
+    /// Returns when the process is interrupted.
+    pub(super) fn wait(&self) {
+        // Where no watch can be kept nothing is ever sent, and the signal ends the process.
+        let _ = self.0.recv();
+    }
+}
+
+/// From now on an interrupt does not end the process, but a wait for it.
+pub(super) fn caught() -> Interrupted {
+    let (send, receive) = mpsc::channel();
+    *CATCHER.lock().unwrap_or_else(PoisonError::into_inner) = Some(send);
+    WATCHER.call_once(watch);
+    Interrupted(receive)
+}
+
 fn folders() -> MutexGuard<'static, Vec<PathBuf>> {
     FOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -64,6 +86,12 @@ fn watch() {
     };
     let watch = move || {
         for signal in signals.forever() {
+            let catcher = CATCHER.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(catcher) = &*catcher {
+                // Its folders go when it returns.
+                let _ = catcher.send(());
+                continue;
+            }
             // Held to the end: nothing is put in its place any more.
             let folders = folders();
             for folder in folders.iter() {

@@ -32,6 +32,7 @@ mod running;
 mod runs;
 mod screen;
 mod search;
+mod serve;
 mod staging;
 mod stderr;
 mod stdout;
@@ -89,6 +90,8 @@ pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Resul
         Command::Dot(args) => dot::dot(args, &runs, &stderr),
         Command::Tui(args) => tui::tui(args, cli, &runs, &stderr),
         Command::Watch(args) => watch::watch(args, page, cli, &stderr),
+        Command::Serve(args) => serve::serve(args, cli, &runs, &stderr),
+        Command::ServeLanes(args) => serve::lane_frames(args, &runs),
         Command::Ptx(args) => ptx::ptx(args, &runs, &stderr),
         Command::Check(args) => check::check(args, page, &runs, &stderr),
         Command::Compare(args) => compare::compare(args, page, &runs, &stderr),

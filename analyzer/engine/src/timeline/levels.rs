@@ -100,7 +100,7 @@ fn longer_than<'a>(lanes: impl Iterator<Item = &'a [Interval]>, count: usize) ->
 /// The row of each interval, at most `most`: below what holds it. One that outlasts what it began in
 /// takes the place of the outermost one that has ended, so a chain of them does not go ever deeper.
 /// Intervals of one row never overlap, nested or not.
-fn depths(intervals: &[Interval], most: usize) -> Vec<u8> {
+pub(super) fn depths(intervals: &[Interval], most: usize) -> Vec<u8> {
     let most = most.min(usize::from(u8::MAX));
     let mut ends: Vec<i64> = Vec::new();
     let mut depths = Vec::with_capacity(intervals.len());

@@ -9,6 +9,7 @@
 //! An interval that outlasts what it began in takes a free row, so chains of overlaps stay flat.
 
 mod details;
+mod intervals;
 mod levels;
 mod pooled;
 mod read;
@@ -16,6 +17,10 @@ mod stacks;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
+pub use intervals::{LaneIntervals, RunIntervals, intervals};
+pub use read::Interval;
 use trueno_model::timeline::Timeline;
 
 use crate::query::{Database, QueryError};
@@ -57,13 +62,7 @@ pub fn timeline(
     of_ranks: bool,
     limits: Limits,
 ) -> Result<Timeline, QueryError> {
-    let mut lanes = read::lanes(database, of_ranks)?;
-    for lane in &mut lanes.lanes {
-        lane.sort();
-    }
-    let shared = pooled::share_lanes(&mut lanes);
-    // Devices first: they are what a program with any is about, and threads can be many and deep.
-    lanes.lanes.sort_by_key(|lane| !lane.is_device);
+    let (lanes, shared) = in_order(database, of_ranks, &mut |_| {})?;
     let mut made = levels::levels(&lanes, wall_ns, limits);
     made.shared_lanes = shared;
     made.frames = stacks::frames(&lanes, limits.frames);
@@ -72,4 +71,20 @@ pub fn timeline(
         details::add(database, &mut made)?;
     }
     Ok(made)
+}
+
+/// Lanes in their order, their intervals in the order of time, and the lanes that threads share.
+fn in_order(
+    database: &Database,
+    of_ranks: bool,
+    tell: &mut dyn FnMut(u64),
+) -> Result<(read::Lanes, BTreeMap<String, String>), QueryError> {
+    let mut lanes = read::lanes(database, of_ranks, tell)?;
+    for lane in &mut lanes.lanes {
+        lane.sort();
+    }
+    let shared = pooled::share_lanes(&mut lanes);
+    // Devices first: they are what a program with any is about, and threads can be many and deep.
+    lanes.lanes.sort_by_key(|lane| !lane.is_device);
+    Ok((lanes, shared))
 }

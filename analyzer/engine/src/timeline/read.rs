@@ -54,11 +54,17 @@ pub(super) fn ask(database: &Database, sql: &str) -> Result<DataFrame, QueryErro
 
 /// One interval.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Interval {
-    pub(super) start_ns: i64,
-    pub(super) end_ns: i64,
-    pub(super) id: i64,
-    pub(super) name: u32,
+pub struct Interval {
+    /// Its start.
+    pub start_ns: i64,
+    /// Its end, not before the start.
+    pub end_ns: i64,
+    /// That of its row; the bits of an unsigned number.
+    pub id: i64,
+    /// Index into [`RunIntervals::names`](super::RunIntervals::names).
+    pub name: u32,
+    /// Index into [`RunIntervals::tables`](super::RunIntervals::tables).
+    pub table: u8,
 }
 
 /// The intervals of one host thread or device stream.
@@ -83,6 +89,7 @@ impl OfLane {
 pub(super) struct Lanes {
     pub(super) lanes: Vec<OfLane>,
     pub(super) names: Vec<String>,
+    pub(super) tables: Vec<&'static str>,
 }
 
 /// Numbers for texts over all tables.
@@ -122,12 +129,24 @@ impl Names {
     }
 }
 
-pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryError> {
+/// Rows between two words of how many are read.
+const TOLD_ROWS: u64 = 1 << 18;
+
+/// Reads all lanes, and tells how many rows are read by now.
+pub(super) fn lanes(
+    database: &Database,
+    of_ranks: bool,
+    tell: &mut dyn FnMut(u64),
+) -> Result<Lanes, QueryError> {
+    let mut rows_read = 0_u64;
+    let mut tables = Vec::new();
     let mut names = Names::default();
     let unnamed = names.number("?");
     let mut found: BTreeMap<Lane, Vec<Interval>> = BTreeMap::new();
     for asked in schema::interval_tables().filter_map(Asked::new) {
         let Asked { table, text, .. } = asked;
+        let table_number = tables.len() as u8;
+        tables.push(table);
         let first = names.number_column(database, table, text)?;
         let second = match asked.or {
             Some(column) => names.number_column(database, table, column)?,
@@ -159,6 +178,10 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
             let Some((stream, rank)) = more.next() else {
                 break;
             };
+            rows_read += 1;
+            if rows_read.is_multiple_of(TOLD_ROWS) {
+                tell(rows_read);
+            }
             let (Some(start_ns), Some(dur_ns)) = (start, dur.filter(|dur| *dur >= 0)) else {
                 continue;
             };
@@ -173,6 +196,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
                 end_ns,
                 id: id.unwrap_or(0),
                 name: named.copied().unwrap_or(unnamed),
+                table: table_number,
             };
             let place = [thread, device, stream, rank];
             match &mut last {
@@ -192,6 +216,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
             found.insert(lane, of);
         }
     }
+    tell(rows_read);
     let threads = ask(database, "SELECT thread, name FROM threads")?;
     let threads: BTreeMap<u64, String> = (0..threads.height())
         .filter_map(|row| {
@@ -208,6 +233,7 @@ pub(super) fn lanes(database: &Database, of_ranks: bool) -> Result<Lanes, QueryE
     Ok(Lanes {
         lanes: lanes.collect(),
         names: names.names,
+        tables,
     })
 }
 

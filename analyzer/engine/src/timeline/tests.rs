@@ -14,6 +14,7 @@ fn lanes(intervals: &[(i64, i64, u32)]) -> Lanes {
             end_ns: start_ns + dur_ns,
             id: id as i64,
             name: *name,
+            table: 0,
         });
     let mut lane = OfLane {
         name: "thread 0".into(),
@@ -25,6 +26,7 @@ fn lanes(intervals: &[(i64, i64, u32)]) -> Lanes {
     Lanes {
         lanes: vec![lane],
         names: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        tables: vec!["bricks"],
     }
 }
 

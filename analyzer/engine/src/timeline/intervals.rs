@@ -1,0 +1,52 @@
+//! All intervals of a run, lane by lane, for those who hold them to answer for any part of the time.
+
+use super::read::Interval;
+use super::{in_order, levels};
+use crate::query::{Database, QueryError};
+
+/// Intervals of a lane, outer ones before what they hold.
+pub struct LaneIntervals {
+    /// A thread, a pool of threads that share it, or a stream.
+    pub name: String,
+    /// A stream of a device.
+    pub is_device: bool,
+    /// In the order of their starts.
+    pub intervals: Vec<Interval>,
+    /// The row of each, from the outermost; those of a row do not overlap.
+    pub depths: Vec<u8>,
+}
+
+/// Intervals of a run.
+pub struct RunIntervals {
+    /// Devices, then threads.
+    pub lanes: Vec<LaneIntervals>,
+    /// Names of intervals.
+    pub names: Vec<String>,
+    /// Tables that intervals are recorded in.
+    pub tables: Vec<&'static str>,
+}
+
+/// Reads a run's intervals, the same as those of [`timeline`](super::timeline), and tells how many rows are read by
+/// now. What lies deeper than `max_depth` has that depth.
+///
+/// # Errors
+/// The engine could not read a table.
+pub fn intervals(
+    database: &Database,
+    of_ranks: bool,
+    max_depth: u8,
+    tell: &mut dyn FnMut(u64),
+) -> Result<RunIntervals, QueryError> {
+    let (lanes, _) = in_order(database, of_ranks, tell)?;
+    let each = lanes.lanes.into_iter().map(|lane| LaneIntervals {
+        depths: levels::depths(&lane.intervals, max_depth.into()),
+        name: lane.name,
+        is_device: lane.is_device,
+        intervals: lane.intervals,
+    });
+    Ok(RunIntervals {
+        lanes: each.collect(),
+        names: lanes.names,
+        tables: lanes.tables,
+    })
+}

@@ -1,0 +1,21 @@
+//! Files of the page, in the program.
+
+/// The page.
+pub(crate) const PAGE: &str = include_str!("../assets/page.html");
+/// Its looks.
+pub(crate) const STYLE: &str = include_str!("../assets/page.css");
+/// Its scripts, in the order they are read.
+const SCRIPTS: [&str; 7] = [
+    include_str!("../assets/show.js"),
+    include_str!("../assets/view.js"),
+    include_str!("../assets/lanes.js"),
+    include_str!("../assets/detail.js"),
+    include_str!("../assets/query.js"),
+    include_str!("../assets/frames.js"),
+    include_str!("../assets/page.js"),
+];
+
+/// The scripts as one file.
+pub(crate) fn script() -> String {
+    SCRIPTS.join("\n")
+}

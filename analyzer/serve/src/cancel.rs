@@ -1,0 +1,58 @@
+//! Work that ends when nobody waits for it any more.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+type End = Box<dyn FnOnce() + Send>;
+
+#[derive(Default)]
+struct Inner {
+    is_cancelled: bool,
+    ends: Vec<End>,
+}
+
+/// Tells work that its client has gone.
+#[derive(Clone, Default)]
+pub struct Cancel(Arc<Mutex<Inner>>);
+
+impl Cancel {
+    /// Runs `end` once nobody waits any more; at once where that is so already.
+    pub fn on_cancel(&self, end: impl FnOnce() + Send + 'static) {
+        let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.is_cancelled {
+            drop(inner);
+            end();
+        } else {
+            inner.ends.push(Box::new(end));
+        }
+    }
+
+    /// Tells that nobody waits any more.
+    pub fn is_cancelled(&self) -> bool {
+        let inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.is_cancelled
+    }
+
+    /// Ends the work.
+    pub fn cancel(&self) {
+        let ends = {
+            let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            inner.is_cancelled = true;
+            std::mem::take(&mut inner.ends)
+        };
+        ends.into_iter().for_each(|end| end());
+    }
+
+    /// Cancels when it is dropped: with the answer that a client waits for.
+    pub(crate) fn when_dropped(&self) -> CancelOnDrop {
+        CancelOnDrop(self.clone())
+    }
+}
+
+/// Cancels when it is dropped.
+pub(crate) struct CancelOnDrop(Cancel);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}

@@ -1,0 +1,52 @@
+//! Answers given by other processes of the same program.
+//!
+//! A run is read, a query answered and a page made by a process of its own. So a run that is damaged, or cut while it is
+//! mapped into memory, ends that process and not the server; what a query asks too much is bounded by the limits of the
+//! command `query`, and ends with its process when nobody waits for it; and memory that an analysis took is free again.
+
+mod csv;
+mod process;
+mod runs;
+mod stamp;
+#[cfg(test)]
+mod tests;
+mod work;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+pub use runs::Runs;
+
+/// The program that answers.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The executable.
+    pub file: PathBuf,
+    /// Flags of all its commands.
+    pub flags: Vec<OsString>,
+    /// Flags of its commands that load plugins.
+    pub plugin_flags: Vec<OsString>,
+    /// The command that reads a run and writes frames.
+    pub lanes_command: &'static str,
+}
+
+/// Limits of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct QueryLimits {
+    /// Rows that are shown.
+    pub rows: usize,
+    /// Time after which it is stopped.
+    pub time: Duration,
+    /// Memory it may take; `None`: what the command allows.
+    pub memory_bytes: Option<u64>,
+}
+
+/// A run to serve.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// As typed.
+    pub shown: String,
+    /// The run directory.
+    pub folder: PathBuf,
+}

@@ -1,0 +1,80 @@
+//! A socket on loopback, and the thread that serves it.
+
+use std::io;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
+
+use crate::access::Access;
+use crate::answers::Answers;
+use crate::routes;
+use crate::token::Token;
+
+/// A reason why there is no server.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The port is taken, or may not be had.
+    #[error("port {port} of 127.0.0.1 cannot be had: {source} (hint: --port 0 takes a free one)")]
+    Port {
+        /// As asked for.
+        port: u16,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The system has no randomness, or no threads.
+    #[error("the server cannot start: {0}")]
+    Start(#[from] io::Error),
+}
+
+/// A server that listens and has not begun to answer.
+pub struct Server {
+    listener: TcpListener,
+    token: Token,
+    port: u16,
+}
+
+impl Server {
+    /// Listens on 127.0.0.1 alone; port 0 is a free one.
+    ///
+    /// # Errors
+    /// The port is taken, or the system has no randomness.
+    pub fn bind(port: u16) -> Result<Self, ServeError> {
+        let taken = |source| ServeError::Port { port, source };
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(taken)?;
+        listener.set_nonblocking(true)?;
+        let port = listener.local_addr()?.port();
+        Ok(Self {
+            listener,
+            token: Token::random()?,
+            port,
+        })
+    }
+
+    /// Address of the page, with the token.
+    pub fn address(&self) -> String {
+        format!("http://127.0.0.1:{}/{}/", self.port, self.token.text())
+    }
+
+    /// Answers from a thread of its own, as long as the process lives.
+    ///
+    /// # Errors
+    /// There can be no such thread.
+    pub fn start(self, answers: Arc<dyn Answers>) -> Result<(), ServeError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let routes = routes::routes(answers, Access::new(self.token, self.port));
+        let listener = self.listener;
+        let serve = move || {
+            let served = runtime.block_on(async {
+                let listener = tokio::net::TcpListener::from_std(listener)?;
+                axum::serve(listener, routes).await
+            });
+            // A server that cannot accept any more is gone: the process that waits for it is ended by its user.
+            drop(served);
+        };
+        std::thread::Builder::new()
+            .name("serve".to_owned())
+            .spawn(serve)?;
+        Ok(())
+    }
+}

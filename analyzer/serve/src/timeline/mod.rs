@@ -1,0 +1,60 @@
+//! Intervals of a run in memory, and windows of them.
+//!
+//! An interval takes 24 bytes: its start (8), its duration (4; the few longer than 4.29 s stand beside), its label (4)
+//! and its id (8). To each 64 of them belong 12 more bytes: the sum of durations so far, and which is the longest; to
+//! each 4,096 another 4, and so on ([`row`]). A window asks for the intervals that are as wide as a pixel or wider, which
+//! are found by the longest of blocks, and sums up the others pixel by pixel, which the sums so far give without
+//! looking at them. So a window costs what it shows, however many intervals lie in it.
+//!
+//! A process of its own reads the run and tells of it in [`frames`](FrameWriter): a run that is damaged, changes or is cut
+//! while it is read costs that process, and not the page.
+
+mod frames;
+mod lanes;
+mod row;
+mod window;
+
+use serde::{Deserialize, Serialize};
+
+pub use frames::{Frame, FrameError, FrameWriter, Span, frames};
+pub use lanes::{Reading, Timeline};
+pub use window::{MAX_LANES, MAX_PIXELS, WindowRequest, WindowView};
+
+/// Facts of a run, known before its rows are read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// Its label, or else its id.
+    pub title: String,
+    /// Length of the recording; `None`: not recorded.
+    pub wall_ns: Option<i64>,
+    /// Whether it is whole; `None`: not recorded.
+    pub is_complete: Option<bool>,
+    /// Rows of tables with intervals.
+    pub rows: u64,
+    /// Names and texts of facts.
+    pub facts: Vec<(String, String)>,
+    /// Reasons for which rows may be others than those that were recorded.
+    pub doubts: Vec<String>,
+}
+
+/// One lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaneHead {
+    /// A thread, a pool of threads, or a stream of a device.
+    pub name: String,
+    /// A stream of a device.
+    pub is_device: bool,
+    /// Numbers of intervals by depth, the outermost first.
+    pub depths: Vec<u64>,
+}
+
+/// The table an interval is recorded in, and its name.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Label {
+    /// Name of a table.
+    pub table: String,
+    /// As recorded, with control characters spelled out.
+    pub name: String,
+    /// For people; the same, if it need not be shortened.
+    pub shown: String,
+}
