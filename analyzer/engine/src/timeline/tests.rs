@@ -52,6 +52,7 @@ fn threads_of_a_pool_share_lanes_and_are_one_stack() {
             end_ns: start_ns + dur_ns,
             id: at,
             name,
+            table: 0,
         }],
     };
     let mut all = Lanes {
@@ -61,6 +62,7 @@ fn threads_of_a_pool_share_lanes_and_are_one_stack() {
             .chain([lane(99, 0, 500, 0)])
             .collect(),
         names: ["a", "b", "c"].map(str::to_owned).to_vec(),
+        tables: vec!["bricks"],
     };
     let shared = super::pooled::share_lanes(&mut all);
     let lanes: Vec<(&str, usize)> = all
