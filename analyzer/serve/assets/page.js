@@ -26,7 +26,7 @@ function banners(run) {
 async function readAgain() {
   try { await ask('again?run=' + view.run, { method: 'POST' }); report.forget(); comparison.forget(); } catch (error) { get('status').textContent = error.message; }
 }
-function status(run) {
+function tellStatus(run) {
   const wall = run.head?.wall_ns ? `wall ${duration(run.head.wall_ns)} · ` : '';
   const all = run.head?.rows ?? 0;
   const words = {
@@ -62,7 +62,7 @@ function render() {
     if (isIt) button.setAttribute('aria-current', 'page'); else button.removeAttribute('aria-current');
     get(button.dataset.tab).hidden = !isIt;
   }
-  status(run);
+  tellStatus(run);
   banners(run);
   if (view.tab === 'timeline') {
     facts(run);

@@ -78,3 +78,7 @@ impl Server {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[path = "server_tests.rs"]
+mod tests;

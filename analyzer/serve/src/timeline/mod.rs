@@ -12,6 +12,8 @@
 mod frames;
 mod lanes;
 mod row;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use serde::{Deserialize, Serialize};
