@@ -16,7 +16,7 @@ fn dataset(name: &str) -> PathBuf {
 }
 
 /// The first browser of this kind that is installed.
-fn chromium() -> Option<PathBuf> {
+pub fn chromium() -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let names = ["chromium", "chromium-browser", "google-chrome"];
     let all = std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name)));

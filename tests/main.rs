@@ -59,6 +59,7 @@ mod round_trip;
 mod rules;
 mod samples;
 mod seeded_damage;
+mod serve;
 mod sins;
 mod terminal;
 mod texts;

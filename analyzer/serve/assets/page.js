@@ -91,6 +91,9 @@ async function follow() {
       // Runs that are as they were stay the same object, so that what is drawn of them stays.
       state.runs = state.runs.map((run, at) => (JSON.stringify(run) === JSON.stringify(last.runs[at]) ? last.runs[at] : run));
       if (state.number !== last.number) render();
+      // While runs are read the server answers when there is news; afterwards it is asked now and then.
+      const isGoingOn = state.runs.some(run => ['waiting', 'reading'].includes(run.status.is));
+      if (!isGoingOn) await new Promise(done => setTimeout(done, 3000));
     } catch (error) {
       get('status').textContent = error.message;
       failed += 1;

@@ -14,7 +14,7 @@ use axum::response::{IntoResponse, Response};
 use crate::token::Token;
 
 /// Own scripts and styles only, and nothing of others.
-const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+const PAGE_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; \
     frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 /// A report has its scripts and styles in it, and may do nothing but draw: it has no origin, and fetches nothing.
 const FRAME_POLICY: &str = "sandbox allow-scripts; default-src 'none'; script-src 'unsafe-inline'; \
@@ -84,17 +84,17 @@ pub(crate) async fn check(State(access): State<Access>, request: Request, next: 
             HeaderName::from_static("cross-origin-resource-policy"),
             "same-origin",
         ),
-        (
-            HeaderName::from_static("cross-origin-opener-policy"),
-            "same-origin",
-        ),
     ];
     for (name, value) in fixed {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    headers
-        .entry(header::CONTENT_SECURITY_POLICY)
-        .or_insert(HeaderValue::from_static(PAGE_POLICY));
+    if !headers.contains_key(header::CONTENT_SECURITY_POLICY) {
+        let own = HeaderValue::from_static(PAGE_POLICY);
+        headers.insert(header::CONTENT_SECURITY_POLICY, own);
+        // A page in a sandbox may not have this one.
+        let opener = HeaderName::from_static("cross-origin-opener-policy");
+        headers.insert(opener, HeaderValue::from_static("same-origin"));
+    }
     response
 }
 

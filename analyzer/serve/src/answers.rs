@@ -7,7 +7,8 @@ use crate::timeline::{Head, LaneHead, WindowRequest, WindowView};
 
 /// Answers about runs. Calls come from several threads at once, and may take their time.
 pub trait Answers: Send + Sync + 'static {
-    /// The state of all runs. With a number it waits for another state than that one, some seconds at most.
+    /// The state of all runs. With a number it waits for another state than that one, some seconds at most, while
+    /// runs are read.
     fn state(&self, after: Option<u64>) -> State;
 
     /// Intervals of a part of a run's time.

@@ -80,7 +80,10 @@ fn ask(host: &str, request: &str) -> String {
 }
 
 fn get(host: &str, path: &str) -> String {
-    ask(host, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"))
+    ask(
+        host,
+        &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n"),
+    )
 }
 
 #[test]
@@ -91,13 +94,19 @@ fn each_answer_has_its_type_and_its_headers() {
         ("page.css", "text/css"),
         ("page.js", "text/javascript"),
         ("state", "application/json"),
-        ("window?run=0&from=0&until=9&pixels=3&lanes=0,1", "application/json"),
+        (
+            "window?run=0&from=0&until=9&pixels=3&lanes=0,1",
+            "application/json",
+        ),
         ("made?run=0", "application/json"),
         ("made.html?run=0", "text/html"),
     ];
     for (path, kind) in answers {
         let answer = get(&host, &format!("{base}{path}"));
-        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{path}: {answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 200 OK\r\n"),
+            "{path}: {answer}"
+        );
         let head = answer.split_once("\r\n\r\n").unwrap().0;
         for header in [
             format!("content-type: {kind}"),
@@ -122,7 +131,10 @@ fn what_is_not_there_or_wrong_or_panics_is_an_answer() {
         ("nothing", 404),
         ("window?run=x", 400),
         ("window?run=0&from=0&until=9&pixels=3&lanes=a", 400),
-        ("window?run=0&from=0&until=99999999999999999999&pixels=3&lanes=0", 400),
+        (
+            "window?run=0&from=0&until=99999999999999999999&pixels=3&lanes=0",
+            400,
+        ),
         ("window?run=7&from=0&until=9&pixels=3&lanes=0", 422),
         ("made?run=3", 404),
         ("made.html?run=1&base=0", 503),
@@ -130,27 +142,41 @@ fn what_is_not_there_or_wrong_or_panics_is_an_answer() {
     ];
     for (path, code) in answers {
         let answer = get(&host, &format!("{base}{path}"));
-        assert!(answer.starts_with(&format!("HTTP/1.1 {code} ")), "{path}: {answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {code} ")),
+            "{path}: {answer}"
+        );
     }
     assert!(get(&host, "/").starts_with("HTTP/1.1 403 "));
     assert!(get(&host, "/state").starts_with("HTTP/1.1 403 "));
     // And it still answers.
     assert!(get(&host, &format!("{base}state")).contains("<script>alert(1)</script>"));
-    let rebound = format!("GET {base}state HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+    let rebound =
+        format!("GET {base}state HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     assert!(ask(&host, &rebound).starts_with("HTTP/1.1 403 "));
 }
 
 fn post(host: &str, base: &str, body: &str) -> String {
     let length = body.len();
-    format!("POST {base}query HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    format!(
+        "POST {base}query HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
 }
 
 #[test]
 fn a_query_that_nobody_waits_for_ends() {
     let (host, base, cancelled) = served();
     let answer = ask(&host, &post(&host, &base, r#"{"run": 0, "sql": "x"}"#));
-    assert!(answer.starts_with("HTTP/1.1 422 ") && answer.ends_with("no: x"), "{answer}");
-    for wrong in ["", "{}", r#"{"run": 0, "sql": "x", "more": 1}"#, r#"{"run": -1, "sql": "x"}"#] {
+    assert!(
+        answer.starts_with("HTTP/1.1 422 ") && answer.ends_with("no: x"),
+        "{answer}"
+    );
+    for wrong in [
+        "",
+        "{}",
+        r#"{"run": 0, "sql": "x", "more": 1}"#,
+        r#"{"run": -1, "sql": "x"}"#,
+    ] {
         let answer = ask(&host, &post(&host, &base, wrong));
         assert!(answer.starts_with("HTTP/1.1 400 "), "{wrong}: {answer}");
     }

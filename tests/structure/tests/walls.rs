@@ -113,6 +113,7 @@ const MAY_USE: [(&str, &[&str]); 32] = [
         ],
     ),
     ("trueno-statistics", &["trueno-analysis"]),
+    ("trueno-serve", &[]),
     (
         "trueno-watch",
         &[
@@ -183,6 +184,7 @@ fn the_light_crates_link_no_query_engine() {
         "trueno-import",
         "trueno-mcp",
         "trueno-render",
+        "trueno-serve",
         "trueno-statistics",
         "trueno-watch",
         "trueno-analysis",

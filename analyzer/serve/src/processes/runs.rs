@@ -200,7 +200,12 @@ impl Answers for Runs {
         loop {
             self.look();
             let inner = self.locked();
-            if after != Some(inner.number) || began.elapsed() >= WAIT {
+            let is_going_on = inner
+                .runs
+                .iter()
+                .any(|run| matches!(run.status, RunStatus::Waiting | RunStatus::Reading { .. }));
+            let is_news = after != Some(inner.number);
+            if is_news || !is_going_on || began.elapsed() >= WAIT {
                 return State {
                     number: inner.number,
                     runs: inner.runs.iter().map(state_of).collect(),

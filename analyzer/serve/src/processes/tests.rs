@@ -46,7 +46,11 @@ fn frames(to: &Path) {
 
 fn runs(folder: &Path, script: &str, names: &[&str]) -> Arc<Runs> {
     let file = folder.join("program");
-    std::fs::write(&file, format!("#!/bin/sh\ncd {}\n{script}", folder.display())).unwrap();
+    std::fs::write(
+        &file,
+        format!("#!/bin/sh\ncd {}\n{script}", folder.display()),
+    )
+    .unwrap();
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).unwrap();
     let program = Program {
         file,
@@ -95,13 +99,28 @@ fn a_run_is_read_and_what_becomes_of_it_is_told() {
     runs.start().unwrap();
     let state = until("all are read", || {
         let state = runs.state(None);
-        let is_done = |status: &RunStatus| matches!(status, RunStatus::Ready | RunStatus::Failed { .. });
-        state.runs.iter().all(|run| is_done(&run.status)).then_some(state)
+        let is_done =
+            |status: &RunStatus| matches!(status, RunStatus::Ready | RunStatus::Failed { .. });
+        state
+            .runs
+            .iter()
+            .all(|run| is_done(&run.status))
+            .then_some(state)
     });
     assert_eq!(state.runs[0].status, RunStatus::Ready);
-    assert_eq!((state.runs[0].spans, state.runs[0].extent_ns), (1, Some((0, 7))));
-    assert_eq!(state.runs[1].status, RunStatus::Failed { why: "it is damaged".into() });
-    assert!(matches!(&state.runs[2].status, RunStatus::Failed { why } if why.contains("before all was read")));
+    assert_eq!(
+        (state.runs[0].spans, state.runs[0].extent_ns),
+        (1, Some((0, 7)))
+    );
+    assert_eq!(
+        state.runs[1].status,
+        RunStatus::Failed {
+            why: "it is damaged".into()
+        }
+    );
+    assert!(
+        matches!(&state.runs[2].status, RunStatus::Failed { why } if why.contains("before all was read"))
+    );
     assert_eq!(runs.window(0, &window).unwrap().spans, 1);
     // Its files change, then they are gone; it is read again when it is asked for.
     let good = dir.path().join("good.run");
@@ -114,7 +133,9 @@ fn a_run_is_read_and_what_becomes_of_it_is_told() {
     assert_eq!(runs.window(0, &window).unwrap().spans, 1);
     std::fs::rename(dir.path().join("away"), &good).unwrap();
     runs.read_again(0).unwrap();
-    until("it is read again", || (runs.state(None).runs[0].status == RunStatus::Ready).then_some(()));
+    until("it is read again", || {
+        (runs.state(None).runs[0].status == RunStatus::Ready).then_some(())
+    });
     assert_eq!(changed(), None);
     runs.stop();
 }
@@ -128,19 +149,36 @@ fn a_query_has_its_limits_and_ends_with_its_client() {
     let cancel = Cancel::default();
     let args = runs.query(&asked(0, "args"), &cancel).unwrap();
     let shown = args.rows[0][0].clone().unwrap();
-    assert!(shown.starts_with("query --plugins --format csv --csv-exact --timeout 9000ms --memory 1073741824 -- "), "{shown}");
+    assert!(
+        shown.starts_with(
+            "query --plugins --format csv --csv-exact --timeout 9000ms --memory 1073741824 -- "
+        ),
+        "{shown}"
+    );
     assert_eq!(args.columns, ["a"]);
-    let why = runs.query(&asked(0, "SELECT * FROM run_1_two.bricks"), &cancel).unwrap_err();
+    let why = runs
+        .query(&asked(0, "SELECT * FROM run_1_two.bricks"), &cancel)
+        .unwrap_err();
     assert_eq!(why, Refusal::Failed("no such table".into()));
     let many = runs.query(&asked(0, "many"), &cancel).unwrap();
     assert!(many.is_cut && many.rows.len() == 2 && many.numeric == [true]);
-    assert!(matches!(runs.query(&asked(2, "args"), &cancel), Err(Refusal::Missing(_))));
+    assert!(matches!(
+        runs.query(&asked(2, "args"), &cancel),
+        Err(Refusal::Missing(_))
+    ));
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| runs.query(&asked(0, "sleep"), &cancel));
-        let pid = until("it runs", || std::fs::read_to_string(dir.path().join("pid")).ok().filter(|pid| pid.ends_with('\n')));
+        let pid = until("it runs", || {
+            std::fs::read_to_string(dir.path().join("pid"))
+                .ok()
+                .filter(|pid| pid.ends_with('\n'))
+        });
         cancel.cancel();
         assert!(waiting.join().unwrap().is_err());
-        assert!(!Path::new(&format!("/proc/{}", pid.trim())).exists(), "the query outlives its client");
+        assert!(
+            !Path::new(&format!("/proc/{}", pid.trim())).exists(),
+            "the query outlives its client"
+        );
     });
     assert_eq!(runs.state(None).runs[1].word, "run_1_two");
 }
@@ -148,7 +186,11 @@ fn a_query_has_its_limits_and_ends_with_its_client() {
 #[test]
 fn no_more_than_so_many_queries_run_at_once() {
     let dir = tempfile::tempdir().unwrap();
-    let runs = runs(dir.path(), "for last; do :; done\necho > $last; exec sleep 600", &["one.run"]);
+    let runs = runs(
+        dir.path(),
+        "for last; do :; done\necho > $last; exec sleep 600",
+        &["one.run"],
+    );
     let cancel = Cancel::default();
     std::thread::scope(|scope| {
         for name in ["first", "second"] {
@@ -156,7 +198,10 @@ fn no_more_than_so_many_queries_run_at_once() {
             scope.spawn(move || runs.query(&asked(0, name), cancel));
             until("it runs", || dir.path().join(name).exists().then_some(()));
         }
-        assert!(matches!(runs.query(&asked(0, "third"), &Cancel::default()), Err(Refusal::Busy(_))));
+        assert!(matches!(
+            runs.query(&asked(0, "third"), &Cancel::default()),
+            Err(Refusal::Busy(_))
+        ));
         cancel.cancel();
     });
 }
@@ -168,13 +213,19 @@ fn pages_are_made_once_and_kept() {
                   compare) echo 'error: nothing to compare' >&2; exit 2;; *) exit 2;; esac";
     let runs = runs(dir.path(), script, &["one.run", "two.run"]);
     runs.start().unwrap();
-    let page = |page: Page| until("it is made", || match runs.page(page).unwrap() {
-        PageState::Making(_) => None,
-        made => Some(made),
-    });
+    let page = |page: Page| {
+        until("it is made", || match runs.page(page).unwrap() {
+            PageState::Making(_) => None,
+            made => Some(made),
+        })
+    };
     for _ in 0..3 {
-        assert!(matches!(page(Page::Report(1)), PageState::Ready(bytes) if bytes.ends_with(b"the report\n")));
-        assert!(matches!(page(Page::Compare { base: 0, run: 1 }), PageState::Failed(why) if why == "nothing to compare"));
+        assert!(
+            matches!(page(Page::Report(1)), PageState::Ready(bytes) if bytes.ends_with(b"the report\n"))
+        );
+        assert!(
+            matches!(page(Page::Compare { base: 0, run: 1 }), PageState::Failed(why) if why == "nothing to compare")
+        );
     }
     let made = std::fs::read_to_string(dir.path().join("made")).unwrap();
     assert_eq!(made.lines().filter(|line| *line == "report").count(), 1);

@@ -174,7 +174,14 @@ fn frames_that_are_cut_or_in_disorder_are_told() {
         assert!(matches!(cut, Err(FrameError::Cut)), "at {end}: {cut:?}");
     }
     assert_eq!(Timeline::read(bytes.as_slice(), |_| {}).unwrap().spans(), 1);
-    for second in [span(12, 0), span(15, 1), Span { depth: 1, ..span(15, 0) }] {
+    for second in [
+        span(12, 0),
+        span(15, 1),
+        Span {
+            depth: 1,
+            ..span(15, 0)
+        },
+    ] {
         let mut bytes = Vec::new();
         let mut to = FrameWriter::new(&mut bytes);
         to.labels(&[Label::default()]).unwrap();
