@@ -31,7 +31,7 @@ function tellStatus(run) {
   const all = run.head?.rows ?? 0;
   const words = {
     waiting: () => 'waits to be read',
-    reading: () => (run.head ? `reading ${integer(run.status.rows)} of ${integer(all)} rows …` : 'opening it …'),
+    reading: () => (!run.head ? 'opening it …' : run.status.rows < all ? `reading ${integer(run.status.rows)} of ${integer(all)} rows …` : `${integer(all)} rows read, putting them in order …`),
     ready: () => `${counted(run.lanes.length, 'lane')} · ${counted(run.spans, 'interval')}`,
     failed: () => 'cannot be read',
   };

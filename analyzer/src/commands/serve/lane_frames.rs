@@ -6,7 +6,7 @@ use trueno_display_names::DisplayNames;
 use trueno_engine::run::Run;
 use trueno_engine::timeline::{RunIntervals, intervals};
 use trueno_host::plugin::OwnOutput;
-use trueno_model::facts::RunFacts;
+use trueno_model::RunFacts;
 use trueno_model::units::{self, Unit};
 use trueno_model::width::printable;
 use trueno_model::{Cell, exit};
