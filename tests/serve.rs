@@ -282,7 +282,7 @@ fn a_query_is_answered_as_the_command_answers_and_writes_nothing() {
     copy(&dataset("decode/scalar.run"), &other);
     let files = || {
         let files = trueno_fixture::damage::files(&run);
-        let read = |file: &PathBuf| (file.clone(), std::fs::read(file).expect("a file"));
+        let read = |file: &PathBuf| (file.clone(), std::fs::read(run.join(file)).expect("a file"));
         files.iter().map(read).collect::<Vec<_>>()
     };
     let before = files();
@@ -317,7 +317,7 @@ fn a_query_is_answered_as_the_command_answers_and_writes_nothing() {
     assert_eq!(answer["numeric"], json!([false, true, true]));
     assert_eq!(served.query(0, sql).body, served.query(0, sql).body);
     // The first rows of many, and rows of another run and of a plugin.
-    let many = served.query(0, "SELECT id FROM kernels ORDER BY id").json();
+    let many = served.query(0, "SELECT id FROM bricks ORDER BY id").json();
     assert_eq!(
         (
             many["is_cut"].as_bool(),
@@ -326,16 +326,8 @@ fn a_query_is_answered_as_the_command_answers_and_writes_nothing() {
         (Some(true), Some(3))
     );
     let both = served
-        .query(0, "SELECT (SELECT 1) AS a, COUNT(*) AS n FROM other.bricks")
+        .query(0, "SELECT COUNT(*) AS n FROM other.bricks")
         .body;
-    let both = match both.contains("\"n\"") {
-        true => both,
-        false => {
-            served
-                .query(0, "SELECT COUNT(*) AS n FROM other.bricks")
-                .body
-        }
-    };
     assert!(both.contains("1041"), "{both}");
     let slack = served
         .query(0, "SELECT COUNT(*) AS n FROM critical_path.slack")
@@ -404,7 +396,8 @@ fn reports_and_comparisons_are_those_of_the_commands() {
         "--html",
         "compare.html",
     ];
-    dir.command_with_plugins(&compare).exits(0);
+    // One run a side: nothing is sure.
+    dir.command_with_plugins(&compare).exits(3);
     assert!(
         served.made("run=0&base=1") == Ok(dir.read("compare.html")),
         "another comparison"

@@ -10,7 +10,7 @@ const view = {
     this.run = number('run') ?? 0;
     [this.from, this.until] = [number('from'), number('until')];
     if (this.from === null || this.until === null || this.until <= this.from) this.from = this.until = null;
-    this.lanes = given.has('lanes') ? numbers('lanes') : null;
+    this.lanes = given.get('lanes') === '' || numbers('lanes').length > 0 ? numbers('lanes') : null;
     this.folded = numbers('folded');
     this.sql = given.get('sql') ?? '';
     [this.base, this.after] = [number('base'), number('after')];

@@ -144,7 +144,7 @@ fn a_run_is_read_and_what_becomes_of_it_is_told() {
 fn a_query_has_its_limits_and_ends_with_its_client() {
     let dir = tempfile::tempdir().unwrap();
     let script = "for last; do :; done\ncase \"$last\" in args) echo a; echo \"$*\";; many) echo n; yes 1;; \
-                  sleep) echo $$ > pid; exec sleep 600;; *) echo 'error: no such table' >&2; exit 2;; esac";
+                  sleep) echo $$ > pid; exec tail -f /dev/null;; *) echo 'error: no such table' >&2; exit 2;; esac";
     let runs = runs(dir.path(), script, &["one.run", "1 two.run"]);
     let cancel = Cancel::default();
     let args = runs.query(&asked(0, "args"), &cancel).unwrap();
@@ -166,20 +166,20 @@ fn a_query_has_its_limits_and_ends_with_its_client() {
         runs.query(&asked(2, "args"), &cancel),
         Err(Refusal::Missing(_))
     ));
-    std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| runs.query(&asked(0, "sleep"), &cancel));
-        let pid = until("it runs", || {
-            std::fs::read_to_string(dir.path().join("pid"))
-                .ok()
-                .filter(|pid| pid.ends_with('\n'))
-        });
-        cancel.cancel();
-        assert!(waiting.join().unwrap().is_err());
-        assert!(
-            !Path::new(&format!("/proc/{}", pid.trim())).exists(),
-            "the query outlives its client"
-        );
+    let waiting = {
+        let (runs, cancel) = (runs.clone(), cancel.clone());
+        std::thread::spawn(move || runs.query(&asked(0, "sleep"), &cancel))
+    };
+    let is_whole = |pid: &String| pid.ends_with('\n');
+    let pid = || std::fs::read_to_string(dir.path().join("pid")).ok();
+    let pid = until("it runs", || pid().filter(is_whole));
+    cancel.cancel();
+    until("it ends with its client", || {
+        waiting.is_finished().then_some(())
     });
+    assert!(waiting.join().unwrap().is_err());
+    let place = format!("/proc/{}", pid.trim());
+    assert!(!Path::new(&place).exists(), "the query outlives its client");
     assert_eq!(runs.state(None).runs[1].word, "run_1_two");
 }
 
@@ -188,21 +188,23 @@ fn no_more_than_so_many_queries_run_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let runs = runs(
         dir.path(),
-        "for last; do :; done\necho > $last; exec sleep 600",
+        "for last; do :; done\necho > $last; exec tail -f /dev/null",
         &["one.run"],
     );
     let cancel = Cancel::default();
-    std::thread::scope(|scope| {
-        for name in ["first", "second"] {
-            let (runs, cancel) = (&runs, &cancel);
-            scope.spawn(move || runs.query(&asked(0, name), cancel));
-            until("it runs", || dir.path().join(name).exists().then_some(()));
-        }
-        assert!(matches!(
-            runs.query(&asked(0, "third"), &Cancel::default()),
-            Err(Refusal::Busy(_))
-        ));
-        cancel.cancel();
+    for name in ["first", "second"] {
+        let (runs, cancel) = (runs.clone(), cancel.clone());
+        std::thread::spawn(move || runs.query(&asked(0, name), &cancel));
+        until("it runs", || dir.path().join(name).exists().then_some(()));
+    }
+    let third = runs.query(&asked(0, "third"), &Cancel::default());
+    assert!(matches!(third, Err(Refusal::Busy(_))), "{third:?}");
+    cancel.cancel();
+    until("there is room again", || {
+        let fourth = Cancel::default();
+        fourth.cancel();
+        let asked = runs.query(&asked(0, "fourth"), &fourth);
+        (!matches!(asked, Err(Refusal::Busy(_)))).then_some(())
     });
 }
 
