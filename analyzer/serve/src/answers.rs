@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::cancel::Cancel;
+use crate::refusal::Refusal;
 use crate::timeline::{Head, LaneHead, WindowRequest, WindowView};
 
 /// Answers about runs. Calls come from several threads at once, and may take their time.
@@ -52,7 +53,7 @@ pub struct RunState {
     pub path: String,
     /// A word that stands before its tables in a query of another run.
     pub word: String,
-    /// How far it is read.
+    /// Progress of reading it.
     pub status: RunStatus,
     /// Facts of it, known before its rows are.
     pub head: Option<Head>,
@@ -68,7 +69,7 @@ pub struct RunState {
     pub changed: Option<String>,
 }
 
-/// How far a run is read.
+/// Progress of reading a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(tag = "is", rename_all = "snake_case")]
 pub enum RunStatus {
@@ -103,7 +104,7 @@ pub enum Page {
     },
 }
 
-/// How far a page is made.
+/// Progress of making a page.
 #[derive(Clone, Debug)]
 pub enum PageState {
     /// It is being made; the last words about it.
@@ -135,24 +136,4 @@ pub struct QueryRows {
     pub rows: Vec<Vec<Option<String>>>,
     /// There are more rows, which were cut.
     pub is_cut: bool,
-}
-
-/// A question that is not answered, with the reason in words.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// It makes no sense.
-    #[error("{0}")]
-    Wrong(String),
-    /// There is no such thing.
-    #[error("{0}")]
-    Missing(String),
-    /// It is not known yet.
-    #[error("{0}")]
-    NotYet(String),
-    /// It was tried, and failed.
-    #[error("{0}")]
-    Failed(String),
-    /// Too many are asked at once.
-    #[error("{0}")]
-    Busy(String),
 }

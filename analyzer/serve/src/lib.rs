@@ -9,13 +9,13 @@ mod answers;
 mod assets;
 mod cancel;
 pub mod processes;
+mod refusal;
 mod routes;
 mod server;
 pub mod timeline;
 mod token;
 
-pub use answers::{
-    Answers, Page, PageState, QueryRequest, QueryRows, Refusal, RunState, RunStatus, State,
-};
+pub use answers::{Answers, Page, PageState, QueryRequest, QueryRows, RunState, RunStatus, State};
 pub use cancel::Cancel;
+pub use refusal::Refusal;
 pub use server::{ServeError, Server};

@@ -12,9 +12,10 @@ use axum::routing::{get, post};
 use serde::{Deserialize, Serialize};
 
 use crate::access::{self, Access};
-use crate::answers::{Answers, Page, PageState, QueryRequest, Refusal};
+use crate::answers::{Answers, Page, PageState, QueryRequest};
 use crate::assets;
 use crate::cancel::Cancel;
+use crate::refusal::Refusal;
 use crate::timeline::WindowRequest;
 
 /// Bytes of a query, at most.

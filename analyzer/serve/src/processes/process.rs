@@ -49,14 +49,14 @@ pub(super) struct Process {
     child: Shared,
     live: Live,
     said: Option<JoinHandle<String>>,
-    /// What it writes.
+    /// Its standard output.
     pub(super) stdout: ChildStdout,
 }
 
 /// A process that has ended.
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
-    /// What it said on standard error, without steps.
+    /// Its standard error, without steps.
     pub(super) said: String,
 }
 

@@ -9,9 +9,10 @@ use super::process::{Live, Process};
 use super::stamp::Stamp;
 use super::{Place, Program, QueryLimits, csv, work};
 use crate::answers::{
-    Answers, Page, PageState, QueryRequest, QueryRows, Refusal, RunState, RunStatus, State,
+    Answers, Page, PageState, QueryRequest, QueryRows, RunState, RunStatus, State,
 };
 use crate::cancel::Cancel;
+use crate::refusal::Refusal;
 use crate::timeline::{Head, Timeline, WindowRequest, WindowView};
 
 /// Queries that run at once.
@@ -36,7 +37,7 @@ pub(super) struct Served {
     pub(super) changed: Option<String>,
 }
 
-/// How far a page is.
+/// Progress of a page.
 pub(super) enum Making {
     Wanted,
     Begun(String),
@@ -44,7 +45,7 @@ pub(super) enum Making {
     Failed(String),
 }
 
-/// What changes while the server runs.
+/// State that changes while the server runs.
 pub(super) struct Inner {
     pub(super) number: u64,
     pub(super) runs: Vec<Served>,

@@ -1,4 +1,4 @@
-//! Whether files of a run are still those that were read.
+//! Files of a run, compared with those that were read.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -9,9 +9,12 @@ const MAX_FILES: usize = 20_000;
 /// Folders within folders: a job, a rank, a table.
 const MAX_DEPTH: usize = 4;
 
-/// Names, lengths and times of the files of a folder; `None`: it is gone.
+/// A file by its path, length, number and time of change.
+type FileStamp = (String, u64, u64, i64, i64);
+
+/// The files of a folder; `None`: it is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Stamp(Option<Vec<(String, u64, u64, i64, i64)>>);
+pub(super) struct Stamp(Option<Vec<FileStamp>>);
 
 impl Stamp {
     /// Of the folder as it is now.
@@ -39,7 +42,7 @@ impl Stamp {
     }
 }
 
-fn add(folder: &Path, depth: usize, files: &mut Vec<(String, u64, u64, i64, i64)>) {
+fn add(folder: &Path, depth: usize, files: &mut Vec<FileStamp>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::*;
-use crate::answers::{Answers, Page, PageState, QueryRequest, Refusal, RunStatus};
+use crate::answers::{Answers, Page, PageState, QueryRequest, RunStatus};
 use crate::cancel::Cancel;
+use crate::refusal::Refusal;
 use crate::timeline::{FrameWriter, Head, Label, LaneHead, Span, WindowRequest};
 
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -1,4 +1,4 @@
-//! What goes on in the background: runs are read, pages are made.
+//! Work in the background: runs are read, pages are made.
 
 use std::io::Read;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How the process that reads a run tells of it: a letter, a length, and so many bytes.
+//! Words of the process that reads a run: a letter, a length, and so many bytes.
 
 use std::io::{self, BufReader, Read, Write};
 
@@ -21,7 +21,7 @@ pub enum Frame {
     Head(Head),
     /// Rows read by now.
     Progress(u64),
-    /// What numbers of labels stand for.
+    /// Labels by their numbers.
     Labels(Vec<Label>),
     /// Intervals that follow are of this lane.
     Lane(LaneHead),
@@ -44,7 +44,7 @@ pub struct Span {
     pub id: u64,
     /// Number of its label.
     pub label: u32,
-    /// How many lie around it.
+    /// Number of intervals around it.
     pub depth: u8,
 }
 
@@ -104,7 +104,7 @@ impl<W: Write> FrameWriter<W> {
         self.to.flush()
     }
 
-    /// What numbers of labels stand for.
+    /// Labels by their numbers.
     pub fn labels(&mut self, labels: &[Label]) -> io::Result<()> {
         self.json(b'N', &labels)
     }

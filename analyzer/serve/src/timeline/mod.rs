@@ -29,7 +29,7 @@ pub struct Head {
     pub title: String,
     /// Length of the recording; `None`: not recorded.
     pub wall_ns: Option<i64>,
-    /// Whether it is whole; `None`: not recorded.
+    /// True of a whole run; `None`: not recorded.
     pub is_complete: Option<bool>,
     /// Rows of tables with intervals.
     pub rows: u64,

@@ -158,7 +158,7 @@ impl Row {
         let mut found = (0, 1, at);
         let mut size = BLOCK;
         for (level, of) in self.longest.iter().enumerate() {
-            if at % size != 0 || at + size > end {
+            if !at.is_multiple_of(size) || at + size > end {
                 break;
             }
             found = (level + 1, size, of[at / size] as usize);

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::answers::Refusal;
+use crate::refusal::Refusal;
 
 /// Spans of one lane: gap before each, duration, depth 0 or 1 by turns of rows.
 fn timeline(rows: &[Vec<(i64, i64)>]) -> Timeline {

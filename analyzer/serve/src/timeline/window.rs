@@ -7,7 +7,7 @@ use serde::{Serialize, Serializer};
 use super::lanes::Timeline;
 use super::row::Row;
 use super::{Label, LaneHead};
-use crate::answers::Refusal;
+use crate::refusal::Refusal;
 
 /// Pixels of a window, at most.
 pub const MAX_PIXELS: u32 = 8_192;
@@ -29,7 +29,7 @@ pub struct WindowRequest {
     pub lanes: Vec<usize>,
 }
 
-/// What is in it.
+/// Intervals in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WindowView {
     /// Its start, from which starts are counted.
@@ -51,7 +51,7 @@ pub struct WindowView {
 pub struct RowView {
     /// Number of the lane.
     pub lane: usize,
-    /// How many lie around it.
+    /// Number of intervals around it.
     pub depth: usize,
     /// Start, duration, label and id of each that stands by itself.
     pub spans: Vec<(i64, i64, u32, Id)>,
@@ -117,7 +117,7 @@ impl Timeline {
         Ok(made.view)
     }
 
-    /// What the lanes are called.
+    /// Names and sizes of the lanes.
     pub fn lane_heads(&self) -> &[LaneHead] {
         self.heads()
     }
@@ -194,7 +194,7 @@ impl Making<'_> {
         }
     }
 
-    /// Where the pixel ends that a time lies in; what lies before the window belongs to the first.
+    /// End of the pixel that a time lies in; what lies before the window belongs to the first.
     fn next_pixel(&self, time_ns: i64) -> i64 {
         let pixel_ns = i128::from(self.pixel_ns);
         let from_ns = i128::from(self.window.from_ns);
