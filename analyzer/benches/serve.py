@@ -9,7 +9,8 @@ end. Printed are, counted from the start of the command: until its address is pr
 is painted (first contentful paint) and names the run, and until its timeline is drawn, for which all rows are read; of a
 page that is opened later, paint and timeline counted from its opening; of 200 windows over all levels of zoom at random
 places, the time of the answer alone and that from the zoom until it is drawn, as median and maximum; and the memory of
-the server. Reports, which it makes in the background, are waited for first. Other work on the machine moves all of it.
+the server. Its report is made in the background meanwhile, unless it is waited for (`--settled`). Other work on the
+machine moves all of it.
 """
 
 import argparse
@@ -98,7 +99,7 @@ def spread(name, times):
     print(f"{name:<44}{times[len(times) // 2]:8.1f} ms median{times[-1]:8.1f} ms at most", flush=True)
 
 
-def measure(run, folder):
+def measure(run, folder, settled):
     browser = Browser(folder)
     began = time.monotonic()
     since = lambda: (time.monotonic() - began) * 1e3
@@ -120,7 +121,7 @@ def measure(run, folder):
         connection.request("GET", f"/{base}{path}")
         return connection.getresponse().read()
 
-    while json.loads(ask("made?run=0"))["is"] == "making":
+    while settled and json.loads(ask("made?run=0"))["is"] == "making":
         pass
     browser.call("Page.navigate", url="about:blank")
     painted, drawn = [], []
@@ -156,9 +157,10 @@ def measure(run, folder):
 def main():
     arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     arguments.add_argument("run", nargs="?")
+    arguments.add_argument("--settled", action="store_true", help="wait until the report is made in the background")
     given = arguments.parse_args()
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        measure(given.run or record(folder), folder)
+        measure(given.run or record(folder), folder, given.settled)
 
 
 if __name__ == "__main__":
