@@ -114,8 +114,7 @@ impl Dir {
         ];
         let loads = matches!(
             args[0],
-            "report" | "query" | "compare" | "check" | "tree" | "watch"
-            "report" | "query" | "compare" | "check" | "tree" | "serve"
+            "report" | "query" | "compare" | "check" | "tree" | "watch" | "serve"
         );
         // In front of the others, which may say otherwise.
         let plugins = if loads { &plugins[..] } else { &[] };
