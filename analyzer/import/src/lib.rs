@@ -31,6 +31,7 @@ mod signatures;
 mod sorter;
 mod source;
 pub mod strace;
+pub mod xplane;
 
 pub use error::Error;
 pub use importer::{Head, Importer};

@@ -8,11 +8,11 @@ use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
     Error, Options, axonml, brick_profiler, cgp, chrome, ncu, nsys, otlp, perf_script, perfetto,
-    renacer, strace,
+    renacer, strace, xplane,
 };
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 11] = [
+pub const IMPORTERS: [&dyn Importer; 12] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
     &cgp::Cgp,
@@ -23,6 +23,7 @@ pub const IMPORTERS: [&dyn Importer; 11] = [
     &renacer::Renacer,
     &perf_script::PerfScript,
     &strace::Strace,
+    &xplane::XPlaneFile,
     &perfetto::Perfetto,
 ];
 
@@ -153,6 +154,8 @@ mod tests {
             ),
             ("{ \"resourceSpans\": [{\"resource\":", Some("otlp")),
             ("\n\x04\x50\x01\x68\x01\n", Some("perfetto")),
+            ("\n\x40\x12\x09/host:CPU\x1a", Some("xplane")),
+            ("\n\x40\x08\x02\x12\x0d/device:GPU:0", Some("xplane")),
             ("\n\x04abcd\n", None),
             ("hello (world)", None),
             ("\0\0\0", None),

@@ -1,0 +1,96 @@
+//! Producers and consumers: which event another one waited for or was begun by.
+
+use std::collections::HashMap;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::EdgeRow;
+
+use super::plane::Event;
+use crate::{Error, Notes};
+
+/// An event that has a row.
+#[derive(Clone, Copy, Debug)]
+pub struct Placed {
+    pub row: u64,
+    pub thread: u32,
+    pub start_ns: i64,
+    pub end_ns: i64,
+}
+
+/// Type and number of a flow.
+pub type Key = (u64, u64);
+
+/// Ends of all flows.
+#[derive(Debug, Default)]
+pub struct Flows {
+    producers: HashMap<Key, Vec<Placed>>,
+    consumers: Vec<(Key, Placed)>,
+}
+
+impl Flows {
+    /// Takes the flows of an event with a row.
+    pub fn take(&mut self, event: &Event<'_>, placed: Placed) {
+        self.produced(event, placed);
+        if let Some(key) = consumed(event) {
+            self.consumers.push((key, placed));
+        }
+    }
+
+    /// Takes the flow that begins at an event, of the row that it is in.
+    pub fn produced(&mut self, event: &Event<'_>, placed: Placed) {
+        if let Some(key) = key(event, "_pt", "_p") {
+            self.producers.entry(key).or_default().push(placed);
+        }
+    }
+
+    /// Takes flows that came to a mark in front of a row.
+    pub fn take_marks(&mut self, marks: &mut Vec<Key>, placed: Placed) {
+        let marks = marks.drain(..);
+        self.consumers.extend(marks.map(|key| (key, placed)));
+    }
+
+    /// Writes an edge from the last producer that began before each consumer.
+    pub fn write(mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
+        let [depends_on, spawns] = ["depends_on", "spawns"].map(|text| into.text(text));
+        for producers in self.producers.values_mut() {
+            producers.sort_by_key(|placed| (placed.start_ns, placed.row));
+        }
+        for (key, to) in self.consumers {
+            let producers = self.producers.get(&key).map_or(&[][..], Vec::as_slice);
+            let count = producers.partition_point(|from| from.start_ns <= to.start_ns);
+            let Some(from) = count.checked_sub(1).map(|last| producers[last]) else {
+                notes.leave_out("flow whose producer is not in the file");
+                continue;
+            };
+            if from.thread == to.thread {
+                notes.repeat("flow within a thread, whose order says it");
+                continue;
+            }
+            let row = EdgeRow {
+                from: from.row,
+                to: to.row,
+                kind: match from.end_ns <= to.start_ns {
+                    true => depends_on,
+                    false => spawns,
+                },
+            };
+            notes.add(into, &row)?;
+        }
+        Ok(())
+    }
+}
+
+/// The flow that comes to an event.
+pub fn consumed(event: &Event<'_>) -> Option<Key> {
+    key(event, "_ct", "_c")
+}
+
+fn key(event: &Event<'_>, kind: &str, number: &str) -> Option<Key> {
+    // Numbers are hashes and may be written as negative ones.
+    let bits = |value: super::stats::Value<'_>| match value {
+        super::stats::Value::Integer(value) => Some(value.cast_unsigned()),
+        other => other.unsigned(),
+    };
+    let kind = event.stat(kind).and_then(bits).unwrap_or(0);
+    Some((kind, event.stat(number).and_then(bits)?))
+}

@@ -1,0 +1,199 @@
+//! Rows of a whole profile.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::{AttributeRow, ThreadRow};
+
+use super::flows::Flows;
+use super::messages::XSpace;
+use super::plane::{Event, Kind, events, kind_of};
+use super::stats::{Value, attribute, name_of};
+use crate::{Error, Notes};
+
+/// Times beyond this are of the Unix epoch: 2001. Others are of the profile's beginning.
+const EPOCH_NS: i64 = 1_000_000_000_000_000_000;
+/// Values kept of one file, and the length of each.
+const MAX_VALUES: usize = 512;
+const MAX_VALUE_BYTES: usize = 1 << 10;
+
+/// What all parts write to.
+pub struct Rows<'a> {
+    pub origin_ns: i64,
+    /// Rows of each thread and, behind them, of each stream of a device.
+    counts: Vec<u64>,
+    pub flows: Flows,
+    pub into: &'a mut RunWriter,
+    pub notes: &'a mut Notes,
+}
+
+impl Rows<'_> {
+    /// Number of a new thread, or of a place like one.
+    pub fn new_place(&mut self) -> u32 {
+        self.counts.push(0);
+        self.counts.len() as u32 - 1
+    }
+
+    /// A new number of a row: as the recorder counts, the thread in the upper half, from 1.
+    pub fn new_row(&mut self, place: u32) -> u64 {
+        let count = &mut self.counts[place as usize];
+        *count += 1;
+        (u64::from(place) + 1) << 32 | *count
+    }
+
+    /// Writes a thread.
+    pub fn thread(
+        &mut self,
+        name: &str,
+        os_id: Option<u64>,
+        process: Option<u64>,
+        start_ns: i64,
+    ) -> Result<u32, Error> {
+        let thread = self.new_place();
+        let row = ThreadRow {
+            thread,
+            name: Some(self.into.text(name)),
+            os_id,
+            start_ns: Some(start_ns - self.origin_ns),
+            process,
+            ..ThreadRow::default()
+        };
+        self.notes.add(self.into, &row)?;
+        Ok(thread)
+    }
+
+    /// Writes stats as attributes of a row, but for those that columns have.
+    pub fn attributes<'p>(
+        &mut self,
+        span: u64,
+        stats: impl Iterator<Item = (&'p [u8], Value<'p>)>,
+        columns: &[&str],
+    ) -> Result<(), Error> {
+        // Names of XLA's own that are no facts of the program: links, marks of roots.
+        let own = ["_p", "_pt", "_c", "_ct", "_r", "_a", "_src"];
+        for (name, value) in stats {
+            let is = |names: &[&str]| names.iter().any(|other| other.as_bytes() == name);
+            if name.is_empty() || is(&own) || is(columns) {
+                continue;
+            }
+            let row: Option<AttributeRow> = attribute(span, name, value, self.into, self.notes);
+            if let Some(row) = row {
+                self.notes.add(self.into, &row)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Writes all rows; gives the length of the run.
+pub fn write(
+    space: &XSpace,
+    path: &Path,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    // Lines of one number are one thread, also those of other planes. Functions of Python stand on a lane beside: an
+    // annotation begins in one function, `__enter__`, and ends in another.
+    let mut threads: BTreeMap<(i64, bool), Vec<Event<'_>>> = BTreeMap::new();
+    let mut devices = Vec::new();
+    for plane in &space.planes {
+        let mut lines = Vec::new();
+        for line in &plane.lines {
+            let events = events(plane, line, notes);
+            match kind_of(plane) {
+                Kind::Device => lines.push((line, events)),
+                Kind::Host | Kind::Calls => {
+                    for event in events {
+                        let key = (line.id, event.is_python());
+                        threads.entry(key).or_default().push(event);
+                    }
+                }
+            }
+        }
+        if kind_of(plane) == Kind::Device {
+            devices.push((plane, lines));
+        }
+    }
+    let on_devices = devices
+        .iter()
+        .flat_map(|(_, lines)| lines.iter().map(|(_, events)| events));
+    let all = || threads.values().chain(on_devices.clone()).flatten();
+    let origin_ns = all().map(|event| event.start_ns).min().unwrap_or(0);
+    let last_ns = all().map(|event| event.end_ns).max();
+    describe(space, path, origin_ns, into, notes);
+    let mut rows = Rows {
+        origin_ns,
+        counts: Vec::new(),
+        flows: Flows::default(),
+        into,
+        notes,
+    };
+    for events in threads.into_values() {
+        super::host::write(events, &mut rows)?;
+    }
+    for (number, (plane, lines)) in devices.into_iter().enumerate() {
+        super::device::write(number as u32, plane, lines, &mut rows)?;
+    }
+    let Rows {
+        flows, into, notes, ..
+    } = rows;
+    flows.write(into, notes)?;
+    Ok(last_ns.map(|last_ns| last_ns - origin_ns))
+}
+
+/// Fills in `run.json`.
+fn describe(space: &XSpace, path: &Path, origin_ns: i64, into: &mut RunWriter, notes: &mut Notes) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut values = BTreeMap::new();
+    let mut begin_ns = None;
+    for plane in &space.planes {
+        let has_program = |stat| name_of(plane, stat) == b"Hlo Proto";
+        for metadata in plane.event_metadata.values() {
+            if metadata.stats.iter().any(has_program) {
+                notes.leave_out("program of XLA (Hlo Proto)");
+            }
+        }
+        for stat in &plane.stats {
+            let name = text(name_of(plane, stat));
+            let Some(value) = Value::new(plane, stat) else {
+                notes.leave_out_argument(&name);
+                continue;
+            };
+            if name == "profile_start_time" {
+                begin_ns = value.unsigned().and_then(|ns| i64::try_from(ns).ok());
+            }
+            let shown = value.shown();
+            let is_text = !shown.chars().any(char::is_control);
+            if values.len() < MAX_VALUES && shown.len() <= MAX_VALUE_BYTES && is_text {
+                values.insert(format!("xplane.{}.{name}", text(&plane.name)), shown);
+            } else {
+                notes.leave_out_argument(&name);
+            }
+        }
+    }
+    let said = [("error", &space.errors), ("warning", &space.warnings)];
+    for (kind, texts) in said {
+        for each in texts {
+            notes.warn(format!("{kind} of the profiler: {}", text(each)));
+        }
+    }
+    let run = into.run();
+    run.values.extend(values);
+    run.problems.extend(
+        space
+            .errors
+            .iter()
+            .map(|each| format!("the profiler says: {}", text(each))),
+    );
+    run.clock.source = "imported: xplane".to_owned();
+    run.clock.origin_realtime_ns = match (origin_ns >= EPOCH_NS, begin_ns) {
+        (true, _) => origin_ns,
+        (false, Some(begin_ns)) => begin_ns.saturating_add(origin_ns),
+        (false, None) => 0,
+    };
+    run.host.name = space.hostnames.first().map(|name| text(name));
+    run.label = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+}
