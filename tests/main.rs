@@ -47,6 +47,7 @@ mod otlp;
 mod outputs;
 mod perfetto;
 mod plugins;
+mod python_plugins;
 mod rank_jobs;
 mod rank_parts;
 mod ranks;

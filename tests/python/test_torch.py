@@ -1,6 +1,5 @@
 """PyTorch's profiler into a run, with a stand-in for PyTorch: what is asked of it, and what becomes of its trace."""
 
-import gzip
 import json
 import pathlib
 import sys
@@ -32,14 +31,16 @@ class StandIn:
         pass
 
     def export_chrome_trace(self, path):
-        with gzip.open(path, "wt") as file:
-            json.dump({"schemaVersion": 1, "deviceProperties": [], "traceEvents": EVENTS}, file)
+        events = {"schemaVersion": 1, "deviceProperties": [], "traceEvents": EVENTS, "traceName": path}
+        pathlib.Path(path).write_text(json.dumps(events))
 
 
 def stand_in(rank):
     torch = types.ModuleType("torch")
     torch.profiler = types.SimpleNamespace(
-        profile=StandIn, ProfilerActivity=types.SimpleNamespace(CPU="cpu", CUDA="cuda")
+        profile=StandIn,
+        ProfilerActivity=types.SimpleNamespace(CPU="cpu", CUDA="cuda"),
+        schedule=lambda **steps: steps,
     )
     torch.cuda = types.SimpleNamespace(is_available=lambda: False)
     torch.distributed = types.SimpleNamespace(
@@ -57,13 +58,21 @@ class Profiling(unittest.TestCase):
     def test_the_trace_becomes_a_run_with_shapes_stacks_and_memory_asked_for(self):
         with stand_in(None), trueno.torch.profile(self.path, schedule="mine"):
             pass
-        self.assertIn("aten::mm", trueno.open(self.path)["bricks"]["name"])
+        run = trueno.open(self.path)
+        self.assertIn("aten::mm", run["bricks"]["name"])
+        self.assertEqual(run.info["label"], "step")
         asked = dict(StandIn.asked)
         self.assertEqual(asked.pop("activities"), ["cpu"])
         self.assertEqual(
             asked,
             {"record_shapes": True, "with_stack": True, "profile_memory": True, "schedule": "mine"},
         )
+
+    def test_steps_are_recorded_where_no_schedule_is_given(self):
+        with stand_in(None), trueno.torch.profile(self.path):
+            pass
+        schedule = StandIn.asked["schedule"]
+        self.assertEqual((schedule["wait"], schedule["warmup"]), (0, 0))
 
     def test_ranks_become_a_job(self):
         for rank in (0, 1):

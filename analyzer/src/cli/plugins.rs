@@ -69,6 +69,8 @@ pub enum Lang {
     Rust,
     /// One file, a Makefile, and the headers.
     C,
+    /// One file.
+    Python,
 }
 
 impl From<Lang> for scaffold::Lang {
@@ -76,6 +78,7 @@ impl From<Lang> for scaffold::Lang {
         match lang {
             Lang::Rust => scaffold::Lang::Rust,
             Lang::C => scaffold::Lang::C,
+            Lang::Python => scaffold::Lang::Python,
         }
     }
 }

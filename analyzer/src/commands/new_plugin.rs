@@ -74,8 +74,10 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
     }
     let _ = writeln!(out, "next:");
     let library = &made.library;
+    let enter = format!("cd {}", dir.display());
+    let steps = std::iter::once(enter.as_str()).chain(made.steps.iter().copied());
     for line in [
-        format!("cd {} && {} && {}", dir.display(), made.build, made.test),
+        steps.collect::<Vec<_>>().join(" && "),
         format!(
             "trueno-analyze report RUN --plugin {library} --plugin-id {}",
             args.name

@@ -78,7 +78,7 @@ pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
         )),
         abi::CANCELLED => Some("it stopped early, though nobody asked it to".into()),
         abi::PANICKED => Some(match said {
-            Some(text) if text.starts_with("panicked") => text,
+            Some(text) if text.starts_with("panicked") || text.starts_with("raised ") => text,
             Some(text) => format!("panicked: {text}"),
             None => "panicked, and gave no message".into(),
         }),

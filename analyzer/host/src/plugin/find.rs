@@ -364,11 +364,21 @@ fn same_file(a: &Path, b: &Path) -> bool {
     matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
 }
 
+/// Tells whether a file is a plugin in Python.
+pub fn is_python(file: &Path) -> bool {
+    file.extension().is_some_and(|extension| extension == "py")
+}
+
 /// The id in a file name: `libtrueno_plugin_<id>.so`, with `.dylib` on macOS
 /// and `.dll` on Windows; `lib` may be missing, as C builds of modules like it.
+/// Of a plugin in Python: `trueno_plugin_<id>.py`.
 pub fn id_of(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?;
-    let stem = name.strip_suffix(std::env::consts::DLL_SUFFIX)?;
+    let suffix = match is_python(file) {
+        true => ".py",
+        false => std::env::consts::DLL_SUFFIX,
+    };
+    let stem = name.strip_suffix(suffix)?;
     let id = stem
         .strip_prefix("lib")
         .unwrap_or(stem)

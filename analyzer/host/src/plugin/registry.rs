@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::descriptor::{Execution, Plugin};
-use super::find::{FindError, PATH_VARIABLE, Place, Search, find};
+use super::find::{FindError, PATH_VARIABLE, Place, Search, find, is_python};
 use super::isolate::{self, Limits};
 use super::linked::{Code, Linked};
 use super::load::{LoadError, load, load_linked};
@@ -85,7 +85,7 @@ impl Registry {
             ..Registry::default()
         };
         for candidate in found.candidates {
-            let loaded = if search.isolates(&candidate.file) {
+            let loaded = if search.isolates(&candidate.file) || is_python(&candidate.file) {
                 load_isolated(Code::in_library(&candidate.file), &search.isolation.limits)
             } else if search.ships(&candidate.file) {
                 load(&candidate.file)

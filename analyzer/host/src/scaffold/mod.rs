@@ -1,6 +1,7 @@
 //! The beginning of a plugin: a folder that builds, passes its test and loads.
 
 mod c;
+mod python;
 mod rust;
 mod sdk;
 
@@ -16,6 +17,8 @@ pub enum Lang {
     Rust,
     /// One file, a Makefile, and the headers.
     C,
+    /// One file.
+    Python,
 }
 
 /// A plugin to make.
@@ -27,7 +30,7 @@ pub struct Wanted {
     pub lang: Lang,
     /// The folder to make.
     pub dir: PathBuf,
-    /// Source of the SDK; C needs none.
+    /// Source of the SDK; Rust alone needs one.
     pub sdk: Sdk,
 }
 
@@ -36,11 +39,9 @@ pub struct Wanted {
 pub struct Made {
     /// Files, below the folder.
     pub files: Vec<String>,
-    /// Command that builds it, in the folder.
-    pub build: &'static str,
-    /// Command that tests it, in the folder.
-    pub test: &'static str,
-    /// The library that building makes, below the folder.
+    /// Commands that build and test it, in the folder; none where there is nothing to build.
+    pub steps: &'static [&'static str],
+    /// The library that building makes, or the file in Python, below the folder.
     pub library: String,
     /// A cargo workspace around the folder, which the crate is then part of.
     pub workspace: Option<PathBuf>,
@@ -116,11 +117,12 @@ pub fn create(wanted: &Wanted) -> Result<Made, ScaffoldError> {
     let real = fs::canonicalize(dir).map_err(|error| at(dir, error))?;
     let workspace = match wanted.lang {
         Lang::Rust => rust::workspace_around(&real),
-        Lang::C => None,
+        Lang::C | Lang::Python => None,
     };
     let files = match wanted.lang {
         Lang::Rust => rust::files(&wanted.id, &wanted.sdk, workspace.as_deref()),
         Lang::C => c::files(&wanted.id),
+        Lang::Python => python::files(&wanted.id),
     };
     for (name, text) in &files {
         let path = dir.join(name);
@@ -141,18 +143,17 @@ pub fn create(wanted: &Wanted) -> Result<Made, ScaffoldError> {
         Some(root) => root.join("target").display().to_string(),
         None => "target".to_owned(),
     };
-    let (build, test, library) = match wanted.lang {
+    let (steps, library): (&[_], _) = match wanted.lang {
         Lang::Rust => (
-            "cargo build",
-            "cargo test",
+            &["cargo build", "cargo test"],
             format!("{}/debug/{library}", target()),
         ),
-        Lang::C => ("make", "make check", library),
+        Lang::C => (&["make", "make check"], library),
+        Lang::Python => (&[], python::file_name(&wanted.id)),
     };
     Ok(Made {
         files: files.into_iter().map(|(name, _)| name).collect(),
-        build,
-        test,
+        steps,
         library,
         workspace,
     })

@@ -3,11 +3,11 @@
 use std::mem::{ManuallyDrop, transmute};
 use std::thread::{self, ThreadId};
 
-use pyo3::exceptions::PyRuntimeError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use trueno_recorder::finished::Site;
-use trueno_recorder::{BrickGuard, KernelGuard, Name, ScopeGuard};
+use trueno_recorder::{BrickGuard, KernelGuard, Name, Operand, ScopeGuard};
 
 use super::Recorder;
 use super::attribute::Value;
@@ -240,6 +240,33 @@ impl Span {
         declared.written_bytes = written_bytes.or(declared.written_bytes);
         let declared = declared.clone();
         declared.give(slf.guard()?);
+        Ok(slf)
+    }
+
+    /// Dimensions and element types of what it computes with.
+    fn shapes(
+        mut slf: PyRefMut<'_, Self>,
+        dims: Vec<Vec<usize>>,
+        element_types: Vec<String>,
+    ) -> PyResult<PyRefMut<'_, Self>> {
+        if dims.len() != element_types.len() {
+            return Err(PyValueError::new_err(format!(
+                "{} shapes have {} element types",
+                dims.len(),
+                element_types.len()
+            )));
+        }
+        let operands = dims.iter().zip(&element_types);
+        let operands = operands.map(|(dims, element)| Operand::new(dims, element));
+        let operands: Vec<_> = operands.collect();
+        match slf.guard()? {
+            Guard::Brick(brick) => drop(brick.shapes(operands.as_slice())),
+            Guard::Kernel(_) | Guard::Scope(_) => {
+                return Err(PyValueError::new_err(
+                    "shapes are said of bricks and functions alone",
+                ));
+            }
+        }
         Ok(slf)
     }
 

@@ -11,8 +11,9 @@ use super::exit_reason::End;
 use super::input_reader::InputReader;
 use super::message::{Kind, head};
 use super::request::{Request, Task};
-use super::{columns, crash, sandbox, tables};
+use super::{columns, crash, python, sandbox, tables};
 use crate::plugin::call;
+use crate::plugin::find::is_python;
 use crate::plugin::host::{Given, Taken};
 use crate::plugin::linked::Linked;
 use crate::plugin::load::{load, load_linked};
@@ -34,8 +35,11 @@ pub fn serve(linked: &[Linked]) -> Result<Infallible, String> {
     confine(&described, fresh_bytes)?;
     sandbox::close_others([job.as_raw_fd(), to.as_raw_fd()])
         .map_err(|error| format!("files of others cannot be closed: {error}"))?;
+    if is_python(&described.file) {
+        return python::serve(&described, &job, &to);
+    }
     // Before the library is loaded: its constructors are the plugin's, too.
-    sandbox::enter(&described.file)
+    sandbox::enter(&described.file, None)
         .map_err(|why| format!("the sandbox cannot be set up ({why}; hint: --no-isolate)"))?;
     let to = Rc::new(to);
     crash::watch(to.as_raw_fd(), fresh_bytes);
@@ -183,7 +187,7 @@ fn send_given(to: &File, given: Given<'_>) -> io::Result<()> {
     }
 }
 
-fn send(mut to: &File, kind: Kind, says: &[u8]) -> io::Result<()> {
+pub fn send(mut to: &File, kind: Kind, says: &[u8]) -> io::Result<()> {
     to.write_all(&head(kind, says))?;
     to.write_all(says)
 }

@@ -2,6 +2,7 @@
 //!
 //! The plugin shares the process that writes them, so a message is believed
 //! only with its hash: stray bytes are noticed before anything decodes them.
+//! The hash is XXH3, or CRC-32 where the kind says so: Python's own library has that one.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -31,6 +32,9 @@ impl Kind {
             .find(|kind| *kind as u8 == byte)
     }
 }
+
+/// Set in the kind of a message whose hash is CRC-32.
+const IS_CRC: u8 = 0x40;
 
 /// Bytes in front of what a message says.
 pub const HEAD: usize = 17;
@@ -83,20 +87,45 @@ impl Inbox {
             bytes.copy_from_slice(&head[at..at + 8]);
             u64::from_le_bytes(bytes)
         };
-        let kind = Kind::from(head[0]).ok_or(Garbled)?;
+        let kind = Kind::from(head[0] & !IS_CRC).ok_or(Garbled)?;
         let length = usize::try_from(number(1)).map_err(|_| Garbled)?;
         let hash = number(9);
         let end = HEAD.checked_add(length).ok_or(Garbled)?;
         let Some(says) = waiting.get(HEAD..end) else {
             return Ok(None);
         };
-        if xxh3_64_with_seed(says, kind as u64) != hash {
+        let expected = match head[0] & IS_CRC {
+            0 => xxh3_64_with_seed(says, kind as u64),
+            _ => u64::from(crc_32(says, kind as u32)),
+        };
+        if expected != hash {
             return Err(Garbled);
         }
         let says = says.to_vec();
         self.taken += end;
         Ok(Some((kind, says)))
     }
+}
+
+/// CRC-32 as zlib and Python's `binascii` have it, going on from the value of what stood before.
+fn crc_32(bytes: &[u8], before: u32) -> u32 {
+    const TABLE: [u32; 256] = {
+        let mut table = [0; 256];
+        let mut byte = 0;
+        while byte < 256 {
+            let (mut value, mut bit) = (byte as u32, 0);
+            while bit < 8 {
+                value = (value >> 1) ^ (0xedb8_8320 & (value & 1).wrapping_neg());
+                bit += 1;
+            }
+            table[byte] = value;
+            byte += 1;
+        }
+        table
+    };
+    !bytes.iter().fold(!before, |crc, byte| {
+        (crc >> 8) ^ TABLE[usize::from(crc as u8 ^ byte)]
+    })
 }
 
 #[cfg(test)]
@@ -124,6 +153,23 @@ mod tests {
             );
             assert!(!inbox.has_rest());
         }
+    }
+
+    #[test]
+    fn messages_of_python_have_the_hash_of_its_library() {
+        // The check value of the standard, and what binascii.crc32(b"{}", 4) gives.
+        assert_eq!(crc_32(b"123456789", 0), 0xcbf4_3926);
+        let hash = u64::from(crc_32(b"{}", 4));
+        assert_eq!(hash, 0xc7ca_7a47);
+        let mut bytes = message(Kind::Finding, b"{}");
+        bytes[0] |= IS_CRC;
+        let mut inbox = Inbox::default();
+        inbox.put(&bytes);
+        assert_eq!(inbox.take(), Err(Garbled), "with the other hash");
+        bytes[9..HEAD].copy_from_slice(&hash.to_le_bytes());
+        let mut inbox = Inbox::default();
+        inbox.put(&bytes);
+        assert_eq!(inbox.take(), Ok(Some((Kind::Finding, b"{}".to_vec()))));
     }
 
     #[test]

@@ -10,6 +10,8 @@
 //! The memory file is the child's standard input (pages are given back as they are read), its standard output a
 //! pipe for messages, which it takes for itself before the library is loaded; it then enters a sandbox. Libraries that are isolated are never
 //! loaded by the parent, not even for their descriptors.
+//!
+//! A plugin in Python is always isolated: its child becomes an interpreter (`python`).
 
 #[cfg(target_os = "linux")]
 mod captured_output;
@@ -28,6 +30,8 @@ pub(super) mod limits;
 mod message;
 #[cfg(target_os = "linux")]
 mod process;
+#[cfg(target_os = "linux")]
+mod python;
 #[cfg(target_os = "linux")]
 mod request;
 #[cfg(target_os = "linux")]

@@ -13,12 +13,14 @@ use trueno_model::width::printable;
 use super::captured_output::CapturedOutput;
 use super::exit_reason::{Crash, End, ExitReason};
 use super::message::{Inbox, Kind};
+use super::python::interpreter::interpreter;
 use super::request::{Request, Task, write_inputs};
 use super::watch::{self, State};
 use super::{Limits, columns, sandbox};
 use crate::plugin::call::judge;
 use crate::plugin::descriptor::Descriptor;
 use crate::plugin::descriptor::Stage;
+use crate::plugin::find::is_python;
 use crate::plugin::host::{MAX_FINDINGS, Taken};
 use crate::plugin::linked::Code;
 use crate::plugin::outcome::{FailureKind, Outcome};
@@ -157,10 +159,15 @@ fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> 
 /// Writes the job behind the inputs.
 fn write_job(memory: &File, task: Task, code: &Code, limits: &Limits) -> Result<(), String> {
     let cpu_time = limits.cpu_time_for(length(memory));
+    let interpreter = match task {
+        Task::Run { .. } if is_python(&code.file) => Some(interpreter()?),
+        Task::Run { .. } | Task::Describe => None,
+    };
     let job = Request {
         task,
         file: code.file.clone(),
         linked: code.linked.clone(),
+        interpreter,
         parent: std::process::id(),
         memory_bytes: limits.memory_bytes,
         // Rounded up, and one more: the parent, which tells the reason, is to come first.

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use trueno_engine::closed_types::ClosedRows;
 
+use super::python::interpreter::Interpreter;
 use super::tables;
 use crate::plugin::descriptor::Stage;
 
@@ -23,6 +24,8 @@ pub struct Request {
     pub file: PathBuf,
     /// Id of a plugin that is linked into the program.
     pub linked: Option<String>,
+    /// Runs a plugin in Python; none is needed to describe one.
+    pub interpreter: Option<Interpreter>,
     /// The process that waits for the answer.
     pub parent: u32,
     /// Limit of memory; see [`super::Limits::memory_bytes`].

@@ -9,8 +9,9 @@ mod calls;
 mod files;
 mod rights;
 
+use std::ffi::CStr;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub use files::LIBRARY_PATH;
 pub use rights::MAX_THREADS;
@@ -64,18 +65,29 @@ fn close_listed(kept: [i32; 2]) -> io::Result<()> {
     Ok(())
 }
 
-/// Shuts this thread, and all that it starts, into the sandbox of the plugin in `library`. What the kernel
-/// does not have is left out: see [`missing`].
+/// A program that is to be started in this process's place, and what that takes.
+pub struct Program<'a> {
+    /// Its path, where it lies in memory: this call alone is allowed.
+    pub path: &'a CStr,
+    /// It, and its loader. Files of other names cannot be executed, so one who puts another path into the same place of
+    /// memory later starts nothing else.
+    pub executable: &'a [PathBuf],
+    /// Further folders that it reads.
+    pub readable: &'a [PathBuf],
+}
+
+/// Shuts this thread, and all that it starts, into the sandbox of the plugin in `library`, out of which `program` can be
+/// started. What the kernel does not have is left out: see [`missing`].
 ///
 /// # Errors
 /// The kernel has it and refuses.
-pub fn enter(library: &Path) -> Result<(), String> {
+pub fn enter(library: &Path, program: Option<&Program<'_>>) -> Result<(), String> {
     rights::give_up().map_err(|error| format!("rights of the process: {error}"))?;
     if files::are_guarded() {
-        files::guard(library).map_err(|error| format!("Landlock: {error}"))?;
+        files::guard(library, program).map_err(|error| format!("Landlock: {error}"))?;
     }
     if calls::are_filtered() {
-        calls::filter().map_err(|error| format!("seccomp: {error}"))?;
+        calls::filter(program.map(|program| program.path)).map_err(|error| format!("seccomp: {error}"))?;
     }
     Ok(())
 }

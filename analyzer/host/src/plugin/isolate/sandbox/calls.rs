@@ -1,6 +1,7 @@
 //! Calls to the kernel that a child may make, kept by seccomp.
 
 use std::collections::BTreeMap;
+use std::ffi::CStr;
 
 use seccompiler::{
     BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
@@ -25,18 +26,18 @@ pub fn are_filtered() -> bool {
         }
 }
 
-/// Leaves this thread only the calls that are allowed.
+/// Leaves this thread only the calls that are allowed, and `execve` of the path that lies there in memory.
 ///
 /// # Errors
 /// The kernel refuses.
-pub fn filter() -> Result<(), Box<dyn std::error::Error>> {
+pub fn filter(program: Option<&CStr>) -> Result<(), Box<dyn std::error::Error>> {
     // The newer calls hide their flags behind a pointer: where they are unknown, libraries ask the older ones. The first
     // filter says so, and goes before the second, which would say that they are refused.
     let unknown = HIDDEN.into_iter().map(|call| (call, Vec::new())).collect();
     let not_there = SeccompAction::Errno(libc::ENOSYS.cast_unsigned());
     apply(unknown, SeccompAction::Allow, not_there)?;
     let refused = SeccompAction::Errno(libc::EPERM.cast_unsigned());
-    apply(allowed()?, refused, SeccompAction::Allow)
+    apply(allowed(program)?, refused, SeccompAction::Allow)
 }
 
 fn apply(
@@ -54,7 +55,7 @@ fn apply(
 const HIDDEN: [i64; 2] = [libc::SYS_clone3, libc::SYS_openat2];
 
 /// Calls that are allowed; with rules: where one of them holds.
-fn allowed() -> Result<Rules, BackendError> {
+fn allowed(program: Option<&CStr>) -> Result<Rules, BackendError> {
     use SeccompCmpArgLen::{Dword, Qword};
     use SeccompCmpOp::{Eq, MaskedEq};
     let all = READING.iter().chain(&MEMORY).chain(&THREADS).chain(&ASKING);
@@ -131,6 +132,10 @@ fn allowed() -> Result<Rules, BackendError> {
     let mine = mine.into_iter().collect::<Result<_, _>>()?;
     rules.insert(libc::SYS_prlimit64, mine);
     rules.insert(libc::SYS_sched_setaffinity, one_of(0, &[0])?);
+    if let Some(path) = program {
+        let here = SeccompCondition::new(0, Qword, Eq, path.as_ptr().addr() as u64)?;
+        rules.insert(libc::SYS_execve, vec![SeccompRule::new(vec![here])?]);
+    }
     Ok(rules)
 }
 

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::Program;
 use landlock::{
     ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
     Scope, path_beneath_rules,
@@ -54,22 +55,34 @@ pub fn are_guarded() -> bool {
     }
 }
 
-/// Leaves this thread only what the plugin in `library` is to read, and nothing to write.
+/// Leaves this thread only what the plugin in `library` is to read, what `program` reads and executes, and nothing to
+/// write.
 ///
 /// # Errors
 /// The kernel refuses.
-pub fn guard(library: &Path) -> Result<(), RulesetError> {
+pub fn guard(library: &Path, program: Option<&Program<'_>>) -> Result<(), RulesetError> {
     let files = FILES.iter().map(PathBuf::from);
     let folders = LIBRARIES.iter().map(PathBuf::from);
     // Paths that are not there are no error: systems differ.
     let readable = files.chain(folders).chain(libraries_of(library));
-    let read = AccessFs::from_read(RULES);
+    let more = program.map_or(&[][..], |program| program.readable);
+    let readable = readable.chain(more.iter().cloned());
+    // Calls are filtered so that nothing is executed but `program`; that is kept here for the one call that is open.
+    let execute = AccessFs::Execute;
+    let read = match program {
+        Some(_) => AccessFs::from_read(RULES) & !execute,
+        None => AccessFs::from_read(RULES),
+    };
+    let executable = program.map_or(&[][..], |program| program.executable);
     Ruleset::default()
         .handle_access(AccessFs::from_all(RULES))
         .and_then(|rules| rules.handle_access(AccessNet::from_all(RULES)))
         .and_then(|rules| rules.scope(Scope::from_all(RULES)))
         .and_then(|rules| rules.create())
         .and_then(|rules| rules.add_rules(path_beneath_rules(readable, read)))
+        .and_then(|rules| {
+            rules.add_rules(path_beneath_rules(executable, execute | AccessFs::ReadFile))
+        })
         .and_then(|rules| rules.restrict_self())
         .map(drop)
 }
