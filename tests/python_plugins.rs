@@ -22,7 +22,9 @@ fn has_python() -> bool {
 }
 
 fn dataset(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../datasets")
+        .join(name)
 }
 
 /// Writes a plugin `sinner` whose `run` has that body.
@@ -39,7 +41,14 @@ fn plugin(dir: &Dir, body: &str) -> PathBuf {
 }
 
 fn report(dir: &Dir, run: &Path, file: &Path, more: &[&str]) -> Done {
-    let args = ["--plugin", file.to_str().unwrap(), "--plugin-id", "sinner,sanity", "--json", "-"];
+    let args = [
+        "--plugin",
+        file.to_str().unwrap(),
+        "--plugin-id",
+        "sinner,sanity",
+        "--json",
+        "-",
+    ];
     dir.report(run, &[&args[..], more].concat()).exits(0)
 }
 
@@ -58,28 +67,52 @@ fn a_new_plugin_keeps_the_rules_and_says_what_one_in_rust_says() {
         .stdout_has("plugins check trueno_plugin_by_name.py RUN");
     let file = dir.join("by_name/trueno_plugin_by_name.py");
     let path = file.to_str().unwrap();
-    let checked = dir.command(&["plugins", "check", path, "--format", "json"]).exits(0);
+    let checked = dir
+        .command(&["plugins", "check", path, "--format", "json"])
+        .exits(0);
     let rules = checked.json();
     let broken = |rule: &&Value| rule["verdict"] != "kept";
     let all = rules["rules"].as_array().unwrap();
-    assert_eq!(all.iter().filter(broken).collect::<Vec<_>>(), Vec::<&Value>::new());
+    assert_eq!(
+        all.iter().filter(broken).collect::<Vec<_>>(),
+        Vec::<&Value>::new()
+    );
     // Found by its name in a folder, and described without being run.
     let folder = dir.join("by_name");
-    let list = ["plugins", "list", "-v", "--format", "json", "--no-default-plugins"];
+    let list = [
+        "plugins",
+        "list",
+        "-v",
+        "--format",
+        "json",
+        "--no-default-plugins",
+    ];
     let list = dir.command(&[&list[..], &["--plugin-dir", folder.to_str().unwrap()]].concat());
     let listed = list.exits(0).json();
     assert_eq!(listed[0]["id"], "by_name");
     assert_eq!(listed[0]["build"], "Python source");
     assert_eq!(listed[0]["runs"], "in a process of its own");
     assert_eq!(listed[0]["options"], json!(["min_share"]));
-    assert_eq!(listed[0]["tables"][0]["columns"][1], json!({"name": "total_ns", "type": "i64"}));
+    assert_eq!(
+        listed[0]["tables"][0]["columns"][1],
+        json!({"name": "total_ns", "type": "i64"})
+    );
     // The template in Rust computes the same.
-    let rust = built_library("trueno_plugin_template");
+    let rust = built_library("template_plugin");
     let run = dataset("decode/simd.run");
     for share in ["0.5", "0.01"] {
         let of = |file: &str, id: &str| {
             let set = format!("{id}.min_share={share}");
-            let args = ["--plugin", file, "--plugin-id", id, "--set", &set, "--json", "-"];
+            let args = [
+                "--plugin",
+                file,
+                "--plugin-id",
+                id,
+                "--set",
+                &set,
+                "--json",
+                "-",
+            ];
             let json = dir.report(&run, &args).exits(0).json();
             let found = section(&json, id).clone();
             assert_eq!(found["status"], "ok", "{found:#}");
@@ -91,7 +124,9 @@ fn a_new_plugin_keeps_the_rules_and_says_what_one_in_rust_says() {
         assert_eq!(tables, rust_tables);
         let titles = |findings: &Value| -> Vec<String> {
             let findings = findings.as_array().unwrap().iter();
-            findings.map(|finding| finding["title"].to_string()).collect()
+            findings
+                .map(|finding| finding["title"].to_string())
+                .collect()
         };
         assert_eq!(titles(&findings), titles(&rust_findings));
     }
@@ -121,7 +156,10 @@ fn columns_come_as_they_are_and_go_as_they_are() {
     assert_eq!(found["status"], "ok", "{found:#}");
     let sql = "SELECT name, dur_ns, layer FROM bricks ORDER BY id";
     let path = run.to_str().unwrap();
-    let asked = dir.command(&["query", path, sql, "--format", "json"]).exits(0).json();
+    let asked = dir
+        .command(&["query", path, sql, "--format", "json"])
+        .exits(0)
+        .json();
     let asked: Vec<Value> = asked
         .as_array()
         .unwrap()
@@ -129,7 +167,10 @@ fn columns_come_as_they_are_and_go_as_they_are() {
         .map(|row| json!([row["name"], row["dur_ns"], row["layer"]]))
         .collect();
     assert_eq!(found["tables"][0]["rows"], json!(asked));
-    let odd = json!([[9_223_372_036_854_775_808_u64, true, 1.0, "ü"], [null, null, 2.5, null]]);
+    let odd = json!([
+        [9_223_372_036_854_775_808_u64, true, 1.0, "ü"],
+        [null, null, 2.5, null]
+    ]);
     assert_eq!(found["tables"][1]["rows"], odd);
     assert_eq!(found["charts"][0]["title"], "Bars");
 }
@@ -138,32 +179,86 @@ const MEMORY: &str = "it reached its memory limit of 268 MB";
 
 /// Bodies, and words of the message; no words: the section is fine.
 const SINS: [(&str, &[&str]); 27] = [
-    ("raise ValueError('deliberate')", &["raised ValueError: deliberate (trueno_plugin_sinner.py:17 in run)"]),
-    ("raise BadInput('odd rows')", &["its input is not as it needs it: odd rows"]),
+    (
+        "raise ValueError('deliberate')",
+        &["raised ValueError: deliberate (trueno_plugin_sinner.py:16 in run)"],
+    ),
+    (
+        "raise BadInput('odd rows')",
+        &["its input is not as it needs it: odd rows"],
+    ),
     ("raise Failed('nothing to say')", &["nothing to say"]),
     ("raise BaseException", &["raised BaseException"]),
     ("sys.exit(3)", &["raised SystemExit: 3"]),
-    ("os._exit(3)", &["it ended its process with exit code 3 instead of returning"]),
+    (
+        "os._exit(3)",
+        &["it ended its process with exit code 3 instead of returning"],
+    ),
     ("os.kill(os.getpid(), 11)", &["SIGSEGV"]),
     ("os.kill(os.getpid(), 19)", &["it stopped its own process"]),
     ("return run(tables, options)", &["raised RecursionError"]),
-    ("import no_such_module_there", &["No module named 'no_such_module_there'", "hint: install it for /"]),
-    ("kept = []\nwhile True: kept.append(bytes(1 << 20))", &[MEMORY]),
-    ("return {'t': {'x': ['a' * 1000] * 300_000}}", &[MEMORY, "a quarter of its memory limit"]),
+    (
+        "import no_such_module_there",
+        &[
+            "No module named 'no_such_module_there'",
+            "hint: install it for /",
+        ],
+    ),
+    (
+        "kept = []\nwhile True: kept.append(bytes(1 << 20))",
+        &[MEMORY],
+    ),
+    (
+        "return {'t': {'x': ['a' * 1000] * 300_000}}",
+        &[MEMORY, "a quarter of its memory limit"],
+    ),
     ("return 5", &["run returned a int, not tables by name"]),
     ("return {'t': 5}", &["table t: it is of type int"]),
-    ("return {'t': {'x': [object()]}}", &["table t, column x: its values are of the types object"]),
-    ("return {'t': {'x': [1, 'a']}}", &["its values are of the types int, str"]),
-    ("return {'t': {'x': [1], 'y': [1, 2]}}", &["table t, column y: it has 2 rows, those before it 1"]),
-    ("return {'t': {'x': [2**64]}}", &["does not fit the type u64"]),
-    ("return {'t': {'x': []}}", &["its type is not known (hint: in the manifest"]),
-    ("return {'t': {'x': ['\\ud800']}}", &["a text that is not Unicode"]),
-    ("return {'../t': {'x': [1]}}", &["the table name '../t' does not fit"]),
-    ("return Result().finding('code', 'dreadful', 'title')", &["severity 'dreadful' is none of info"]),
-    ("return Result().chart('bar', 'Title', 'none', 'x', 'y')", &["no column x of a table none"]),
-    ("for file in range(3, 64):\n    try: os.write(file, b'garbage' * 9)\n    except OSError: pass", &["damaged"]),
+    (
+        "return {'t': {'x': [object()]}}",
+        &["table t, column x: its values are of the types object"],
+    ),
+    (
+        "return {'t': {'x': [1, 'a']}}",
+        &["its values are of the types int, str"],
+    ),
+    (
+        "return {'t': {'x': [1], 'y': [1, 2]}}",
+        &["table t, column y: it has 2 rows, those before it 1"],
+    ),
+    (
+        "return {'t': {'x': [2**64]}}",
+        &["does not fit the type u64"],
+    ),
+    (
+        "return {'t': {'x': []}}",
+        &["its type is not known (hint: in the manifest"],
+    ),
+    (
+        "return {'t': {'x': ['\\ud800']}}",
+        &["a text that is not Unicode"],
+    ),
+    (
+        "return {'../t': {'x': [1]}}",
+        &["the table name '../t' does not fit"],
+    ),
+    (
+        "return Result().finding('code', 'dreadful', 'title')",
+        &["severity 'dreadful' is none of info"],
+    ),
+    (
+        "return Result().chart('bar', 'Title', 'none', 'x', 'y')",
+        &["no column x of a table none"],
+    ),
+    (
+        "for file in range(3, 64):\n    try: os.write(file, b'garbage' * 9)\n    except OSError: pass",
+        &["damaged"],
+    ),
     ("print('noise' * 10_000); return {'t': {'x': [1]}}", &[]),
-    ("import threading\nthreading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()", &[]),
+    (
+        "import threading\nthreading.Thread(target=lambda: [0 for _ in iter(int, 1)]).start()",
+        &[],
+    ),
     ("return None", &[]),
 ];
 
@@ -194,11 +289,18 @@ fn a_plugin_without_end_is_ended() {
     }
     let dir = Dir::new();
     let run = dir.run();
-    for body in ["while True: pass", "import time\ntime.sleep(10_000)", "while True: print('noise')"] {
+    for body in [
+        "while True: pass",
+        "import time\ntime.sleep(10_000)",
+        "while True: print('noise')",
+    ] {
         let file = plugin(&dir, body);
         let json = report(&dir, &run, &file, &["--plugin-timeout", "2s"]).json();
         let message = message(&json);
-        assert!(message.starts_with("it was stopped after 2 s"), "{body}: {message}");
+        assert!(
+            message.starts_with("it was stopped after 2 s"),
+            "{body}: {message}"
+        );
     }
 }
 
@@ -245,7 +347,10 @@ fn a_plugin_finds_no_way_out() {
     assert_eq!(found["status"], "ok", "{found:#}");
     assert_eq!(found["tables"][0]["rows"], json!([["read its own code"]]));
     let names = found["tables"][1]["rows"].to_string();
-    assert!(!names.contains("HOME") && !names.contains("TRUENO"), "{names}");
+    assert!(
+        !names.contains("HOME") && !names.contains("TRUENO"),
+        "{names}"
+    );
     assert_eq!(fs::read_to_string(&secret).unwrap(), "secret");
 }
 
@@ -258,11 +363,23 @@ fn numbers_that_are_none_and_noise_break_rules() {
     for (body, rule) in [
         ("return {'t': {'x': [float('nan')]}}", "numbers"),
         ("print('noise'); return {'t': {'x': [1]}}", "prints_nothing"),
-        ("import random; return {'t': {'x': [random.random()]}}", "same_twice"),
-        ("return {'t': {'x': [tables['bricks']['name'][0]]}}", "odd_inputs"),
+        (
+            "import random; return {'t': {'x': [random.random()]}}",
+            "same_twice",
+        ),
+        (
+            "return {'t': {'x': [tables['bricks']['name'][0]]}}",
+            "odd_inputs",
+        ),
     ] {
         let file = plugin(&dir, body);
-        let done = dir.command(&["plugins", "check", file.to_str().unwrap(), "--format", "json"]);
+        let done = dir.command(&[
+            "plugins",
+            "check",
+            file.to_str().unwrap(),
+            "--format",
+            "json",
+        ]);
         let checked = done.exits(1).json();
         let rules = checked["rules"].as_array().unwrap();
         let found = rules.iter().find(|found| found["rule"] == rule).unwrap();
@@ -282,11 +399,16 @@ fn options_are_those_of_the_manifest() {
     assert_eq!(top(&report(&dir, &run, &file, &[]).json()), 3);
     let set = |value: &str| {
         let plugin = ["--plugin", file.to_str().unwrap(), "--plugin-id", "sinner"];
-        dir.report(&run, &[&plugin[..], &["--set", value, "--json", "-"]].concat())
+        dir.report(
+            &run,
+            &[&plugin[..], &["--set", value, "--json", "-"]].concat(),
+        )
     };
     assert_eq!(top(&set("sinner.top=7").exits(0).json()), 7);
-    set("sinner.topp=7").exits(2).stderr_has("`top`");
-    set("sinner.top=many").exits(2).stderr_has("the type of its default 3");
+    set("sinner.topp=7").exits(2).stderr_has("it takes top");
+    set("sinner.top=many")
+        .exits(2)
+        .stderr_has("the type of its default 3");
 }
 
 #[test]
@@ -295,12 +417,27 @@ fn without_an_interpreter_the_section_says_what_to_install() {
     let run = dir.run();
     let file = plugin(&dir, "return None");
     let path = file.to_str().unwrap();
-    let args = ["--plugin", path, "--plugin-id", "sinner", "--json", "-"];
-    let done = dir.report(&run, &args).env("TRUENO_PYTHON", "/no/such/python");
+    let args = [
+        "--plugin",
+        path,
+        "--plugin-id",
+        "sinner,sanity",
+        "--json",
+        "-",
+    ];
+    let done = dir
+        .report(&run, &args)
+        .env("TRUENO_PYTHON", "/no/such/python");
     let json = done.exits(0).json();
     let message = message(&json);
-    assert!(message.starts_with("it needs Python 3.9 or later, and /no/such/python cannot be started"), "{message}");
-    assert!(message.contains("hint: install python3, or name one with TRUENO_PYTHON"), "{message}");
+    assert!(
+        message.starts_with("it needs Python 3.9 or later, and /no/such/python cannot be started"),
+        "{message}"
+    );
+    assert!(
+        message.contains("hint: install python3, or name one with TRUENO_PYTHON"),
+        "{message}"
+    );
     // It is described all the same.
     let list = ["plugins", "list", "--no-default-plugins", "--plugin", path];
     let list = dir.command(&list).env("TRUENO_PYTHON", "/no/such/python");
@@ -311,14 +448,32 @@ fn without_an_interpreter_the_section_says_what_to_install() {
 fn files_that_are_no_plugins_are_refused_with_the_reason() {
     let dir = Dir::new();
     for (text, words) in [
-        ("print(1)\n", "not a plugin: no line of it is `# /// trueno-plugin`"),
-        ("# /// trueno-plugin\n# id = \"other\"\n# ///\n", "its id is other, its file name says mine"),
-        ("# /// trueno-plugin\n# id = \"mine\"\n# [inputs]\n# a = \"\"\n# ///\n", "input a has no query"),
-        ("# /// trueno-plugin\n# ident = \"mine\"\n# ///\n", "unknown field `ident`"),
+        (
+            "print(1)\n",
+            "not a plugin: no line of it is `# /// trueno-plugin`",
+        ),
+        (
+            "# /// trueno-plugin\n# id = \"other\"\n# ///\n",
+            "its id is other, its file name says mine",
+        ),
+        (
+            "# /// trueno-plugin\n# id = \"mine\"\n# [inputs]\n# a = \"\"\n# ///\n",
+            "input a has no query",
+        ),
+        (
+            "# /// trueno-plugin\n# ident = \"mine\"\n# ///\n",
+            "unknown field `ident`",
+        ),
     ] {
         let folder = dir.folder("plugins");
         fs::write(folder.join("trueno_plugin_mine.py"), text).expect("a file");
-        let list = ["plugins", "list", "--no-default-plugins", "--plugin-dir", folder.to_str().unwrap()];
+        let list = [
+            "plugins",
+            "list",
+            "--no-default-plugins",
+            "--plugin-dir",
+            folder.to_str().unwrap(),
+        ];
         dir.command(&list).exits(2).stderr_has(words);
     }
 }

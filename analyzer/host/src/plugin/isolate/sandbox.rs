@@ -87,7 +87,8 @@ pub fn enter(library: &Path, program: Option<&Program<'_>>) -> Result<(), String
         files::guard(library, program).map_err(|error| format!("Landlock: {error}"))?;
     }
     if calls::are_filtered() {
-        calls::filter(program.map(|program| program.path)).map_err(|error| format!("seccomp: {error}"))?;
+        calls::filter(program.map(|program| program.path))
+            .map_err(|error| format!("seccomp: {error}"))?;
     }
     Ok(())
 }

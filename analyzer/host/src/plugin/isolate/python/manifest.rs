@@ -192,7 +192,9 @@ fn input(name: String, value: toml::Value) -> Result<Input, String> {
             .map_err(|error: toml::de::Error| wrong(error.message().to_owned()))?,
         other => {
             let found = other.type_str();
-            return Err(wrong(format!("a query or a list of columns, not a {found}")));
+            return Err(wrong(format!(
+                "a query or a list of columns, not a {found}"
+            )));
         }
     };
     let sql = match (written.sql, written.columns) {

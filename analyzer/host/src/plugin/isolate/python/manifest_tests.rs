@@ -41,7 +41,10 @@ dur_ns = "i64""#,
     .unwrap();
     let descriptor = &manifest.descriptor;
     descriptor.check(Path::new("any.py")).unwrap();
-    assert_eq!((descriptor.id.as_str(), descriptor.version.as_str()), ("drift", "1.2.0"));
+    assert_eq!(
+        (descriptor.id.as_str(), descriptor.version.as_str()),
+        ("drift", "1.2.0")
+    );
     let [before, bricks, kernels] = &descriptor.inputs[..] else {
         panic!("{:?}", descriptor.inputs);
     };
@@ -58,11 +61,23 @@ fn what_is_wrong_is_told() {
     for (toml, words) in [
         ("version = \"1\"", "missing field `id`"),
         ("id = \"x\"\nsumary = \"typo\"", "unknown field `sumary`"),
-        ("id = \"x\"\ninputs.a = 3", "input a: a query or a list of columns, not a integer"),
+        (
+            "id = \"x\"\ninputs.a = 3",
+            "input a: a query or a list of columns, not a integer",
+        ),
         ("id = \"x\"\ninputs.a = []", "no names of columns"),
-        ("id = \"x\"\ninputs.a = [\"b; DROP\"]", "no names of columns"),
-        ("id = \"x\"\ninputs.a = { optional = true }", "either sql or columns"),
-        ("id = \"x\"\ninputs.a = { sql = \"s\", wrong = 1 }", "unknown field `wrong`"),
+        (
+            "id = \"x\"\ninputs.a = [\"b; DROP\"]",
+            "no names of columns",
+        ),
+        (
+            "id = \"x\"\ninputs.a = { optional = true }",
+            "either sql or columns",
+        ),
+        (
+            "id = \"x\"\ninputs.a = { sql = \"s\", wrong = 1 }",
+            "unknown field `wrong`",
+        ),
         ("id = \"x\"\noptions.a = nan", "option a"),
         ("id = \"x\"\ntables.t.a = \"i32\"", "unknown variant `i32`"),
         ("id = ", "its manifest is wrong"),

@@ -173,7 +173,12 @@ fn environment() -> Result<Vec<CString>, String> {
         all.push(c_string(text.as_bytes())?);
     }
     if let Some(folders) = std::env::var_os(sandbox::LIBRARY_PATH) {
-        let text = [sandbox::LIBRARY_PATH.as_bytes(), b"=".as_slice(), folders.as_bytes()].concat();
+        let text = [
+            sandbox::LIBRARY_PATH.as_bytes(),
+            b"=".as_slice(),
+            folders.as_bytes(),
+        ]
+        .concat();
         all.push(c_string(&text)?);
     }
     Ok(all)
