@@ -194,7 +194,7 @@ fn operation(
     rows.attributes(placed.row, event.all_stats(), &["flops", "bytes_accessed"])
 }
 
-/// What XLA's cost model says: floating-point operations, and bytes read and written.
+/// Work by XLA's cost model: floating-point operations, and bytes read and written.
 pub fn work(event: &Event<'_>) -> (Option<u64>, Option<u64>) {
     let stat = |name| event.stat(name).and_then(Value::unsigned);
     (stat("flops"), stat("bytes_accessed"))

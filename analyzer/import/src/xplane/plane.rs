@@ -4,7 +4,7 @@ use super::messages::{XEvent, XEventMetadata, XLine, XPlane};
 use super::stats::{Value, name_of};
 use crate::Notes;
 
-/// What a plane is about.
+/// Subject of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Threads of the host.
@@ -15,7 +15,7 @@ pub enum Kind {
     Device,
 }
 
-/// What a plane is about, by its name.
+/// Subject of a plane, by its name.
 pub fn kind_of(plane: &XPlane) -> Kind {
     match plane.name.as_slice() {
         b"/host:CUPTI" | b"/host:ROCTRACER" => Kind::Calls,

@@ -18,7 +18,7 @@ const EPOCH_NS: i64 = 1_000_000_000_000_000_000;
 const MAX_VALUES: usize = 512;
 const MAX_VALUE_BYTES: usize = 1 << 10;
 
-/// What all parts write to.
+/// The run that all parts write to.
 pub struct Rows<'a> {
     pub origin_ns: i64,
     /// Rows of each thread and, behind them, of each stream of a device.

@@ -18,7 +18,7 @@ use crate::{Error, Importer, Options};
 /// a `TraceAnnotation`.
 const JAX: &str = "src/xplane/samples/jax_step.xplane.pb.gz";
 
-/// What `jax.profiler.ProfileData`, another reader, says of it: events, those without a length, those with `hlo_op`, and
+/// Figures of `jax.profiler.ProfileData`, another reader: events, those without a length, those with `hlo_op`, and
 /// the sum of all lengths, by name of the line; of two names there are two lines.
 const LINES: [(&str, usize, usize, usize, i64); 4] = [
     ("python", 3130, 6, 0, 611_183_443),

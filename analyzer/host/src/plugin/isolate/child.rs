@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::exit_reason::End;
 use super::input_reader::InputReader;
-use super::message::{Kind, head};
+use super::message::{Kind, send};
 use super::request::{Request, Task};
 use super::{columns, crash, python, sandbox, tables};
 use crate::plugin::call;
@@ -185,9 +185,4 @@ fn send_given(to: &File, given: Given<'_>) -> io::Result<()> {
         }
         Given::Finding(json) => send(to, Kind::Finding, json.as_bytes()),
     }
-}
-
-pub fn send(mut to: &File, kind: Kind, says: &[u8]) -> io::Result<()> {
-    to.write_all(&head(kind, says))?;
-    to.write_all(says)
 }

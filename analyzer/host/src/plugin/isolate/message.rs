@@ -4,6 +4,9 @@
 //! only with its hash: stray bytes are noticed before anything decodes them.
 //! The hash is XXH3, or CRC-32 where the kind says so: Python's own library has that one.
 
+use std::fs::File;
+use std::io::{self, Write};
+
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Kind of a message.
@@ -46,6 +49,15 @@ pub fn head(kind: Kind, says: &[u8]) -> [u8; HEAD] {
     head[1..9].copy_from_slice(&(says.len() as u64).to_le_bytes());
     head[9..].copy_from_slice(&xxh3_64_with_seed(says, kind as u64).to_le_bytes());
     head
+}
+
+/// Sends a message.
+///
+/// # Errors
+/// Nobody listens.
+pub fn send(mut to: &File, kind: Kind, says: &[u8]) -> io::Result<()> {
+    to.write_all(&head(kind, says))?;
+    to.write_all(says)
 }
 
 /// Bytes that have arrived and were not taken yet.

@@ -49,7 +49,7 @@ pub enum ColumnType {
     Text,
 }
 
-/// What the comment says.
+/// The comment, read.
 #[derive(Debug)]
 pub struct Manifest {
     /// As of a library.

@@ -21,9 +21,8 @@ use serde::Serialize;
 use trueno_model::units;
 use trueno_plugin::abi;
 
-use super::child::send;
 use super::exit_reason::End;
-use super::message::Kind;
+use super::message::{Kind, send};
 use super::request::{Request, Task};
 use super::sandbox::{self, Program};
 use interpreter::Interpreter;
@@ -36,7 +35,7 @@ const RUNNER: &str = concat!(
     include_str!("main.py")
 );
 
-/// What our part of the process is told; the rest stands in the request.
+/// Instructions to our part of the process; the rest stands in the request.
 #[derive(Serialize)]
 struct Job<'a> {
     id: &'a str,
