@@ -33,7 +33,7 @@ fn plugin(dir: &Dir, body: &str) -> PathBuf {
     let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
     let text = format!(
         "# /// trueno-plugin\n# id = \"sinner\"\n# version = \"1\"\n# summary = \"Sins.\"\n#\n# [inputs]\n\
-         # bricks = \"SELECT name, dur_ns, layer FROM bricks ORDER BY id\"\n#\n# [options]\n# top = 3\n# ///\n\
+         # bricks = \"SELECT name, dur_ns, layer, 0 - dur_ns AS minus FROM bricks ORDER BY id\"\n#\n# [options]\n# top = 3\n# ///\n\
          import os, sys\nfrom trueno_plugin import BadInput, Failed, Result\n\ndef run(tables, options):\n{body}"
     );
     fs::write(&file, text).expect("a plugin");
@@ -142,10 +142,11 @@ fn columns_come_as_they_are_and_go_as_they_are() {
     let file = plugin(
         &dir,
         "bricks = tables['bricks']\n\
-         rows = list(bricks.rows('name', 'dur_ns', 'layer'))\n\
+         rows = list(bricks.rows())\n\
          views = [value for view in bricks['dur_ns'].views() for value in view]\n\
          assert views == bricks['dur_ns'].to_list() and len(bricks) == len(rows)\n\
-         assert next(iter(bricks)) == dict(zip(('name', 'dur_ns', 'layer'), rows[0]))\n\
+         assert next(iter(bricks)) == dict(zip(bricks.columns, rows[0]))\n\
+         assert min(bricks['minus']) == -max(views) < 0\n\
          assert bricks['layer'].null_count == sum(row[2] is None for row in rows) > 0\n\
          odd = {'big': [2**63, None], 'flag': [True, None], 'x': [1, 2.5], 'text': ['ü', None]}\n\
          result = Result().table('same', bricks).table('odd', odd)\n\
@@ -154,7 +155,7 @@ fn columns_come_as_they_are_and_go_as_they_are() {
     let json = report(&dir, &run, &file, &[]).json();
     let found = section(&json, "sinner");
     assert_eq!(found["status"], "ok", "{found:#}");
-    let sql = "SELECT name, dur_ns, layer FROM bricks ORDER BY id";
+    let sql = "SELECT name, dur_ns, layer, 0 - dur_ns AS minus FROM bricks ORDER BY id";
     let path = run.to_str().unwrap();
     let asked = dir
         .command(&["query", path, sql, "--format", "json"])
@@ -164,7 +165,7 @@ fn columns_come_as_they_are_and_go_as_they_are() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|row| json!([row["name"], row["dur_ns"], row["layer"]]))
+        .map(|row| json!([row["name"], row["dur_ns"], row["layer"], row["minus"]]))
         .collect();
     assert_eq!(found["tables"][0]["rows"], json!(asked));
     let odd = json!([
@@ -385,6 +386,18 @@ fn numbers_that_are_none_and_noise_break_rules() {
         let found = rules.iter().find(|found| found["rule"] == rule).unwrap();
         assert_eq!(found["verdict"], "broken", "{body}: {found:#}");
     }
+}
+
+#[test]
+fn two_processes_hash_texts_alike() {
+    if !has_python() {
+        return;
+    }
+    let dir = Dir::new();
+    let run = dir.run();
+    let file = plugin(&dir, "return {'t': {'x': [hash('a text')]}}");
+    let hash = || section(&report(&dir, &run, &file, &[]).json(), "sinner")["tables"].clone();
+    assert_eq!(hash(), hash());
 }
 
 #[test]
