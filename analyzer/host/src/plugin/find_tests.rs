@@ -38,8 +38,11 @@ fn file_names_tell_ids() {
         Some("a_1")
     );
     assert_eq!(id_of(Path::new(&name("", "a"))).as_deref(), Some("a"));
+    let python = Path::new("/p/trueno_plugin_a.py");
+    assert_eq!(id_of(python).as_deref(), Some("a"));
     for other in [
         "libtrueno_plugin_a.txt".into(),
+        "a.py".into(),
         name("lib", ""),
         name("lib", "A"),
         name("lib", "a-b"),
