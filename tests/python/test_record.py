@@ -158,6 +158,16 @@ class Recording(unittest.TestCase):
         subprocess.run([sys.executable, "-c", program, str(self.path)], check=True)
         self.assertEqual(trueno.open(self.path)["bricks"]["name"], ["last"])
 
+    def test_bricks_have_shapes(self):
+        with trueno.record(self.path) as rec:
+            with rec.brick("gemm") as brick:
+                brick.shapes([[2, 3], [3, 4]], ["f32", "bf16"])
+                with self.assertRaises(ValueError):
+                    brick.shapes([[2, 3]], [])
+        signatures = trueno.open(self.path)["signatures"].to_dict()
+        self.assertEqual(signatures["input_dims"], ["[[2,3],[3,4]]"])
+        self.assertEqual(signatures["input_types"], ['["f32","bf16"]'])
+
 
 class Tensors(unittest.TestCase):
     def test_dlpack_gives_the_same_fingerprint_as_a_buffer(self):
