@@ -79,7 +79,9 @@ fn tasks(args: &RunArgs) -> anyhow::Result<Vec<RankTask>> {
         None => RankList::of_job(&job)?,
     };
     let per_task = args.ranks_per_task.map(NonZeroUsize::get);
-    let groups = ranks.0.chunks(per_task.unwrap_or(ranks_of_task(ranks.0.len())));
+    let groups = ranks
+        .0
+        .chunks(per_task.unwrap_or(ranks_of_task(ranks.0.len())));
     let task = |ranks: &[u32]| RankTask {
         job: job.clone(),
         ranks: ranks.to_vec(),
