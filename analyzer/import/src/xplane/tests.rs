@@ -433,11 +433,9 @@ fn no_byte_of_a_file_ends_the_program() {
     };
     let mut read = 0;
     for at in 0..bytes.len() {
-        for mask in [0x81] {
-            let mut wrong = bytes.clone();
-            wrong[at] ^= mask;
-            read += usize::from(import_bytes(&wrong, &partial).is_ok());
-        }
+        let mut wrong = bytes.clone();
+        wrong[at] ^= 0x81;
+        read += usize::from(import_bytes(&wrong, &partial).is_ok());
     }
     assert!(read > bytes.len() / 2, "{read}");
 }
