@@ -146,7 +146,7 @@ mod tests {
 
     #[tokio::test]
     async fn shapes_that_went_wrong_are_refused() {
-        let many = vec!["SELECT dur_ns FROM kernels"; 40].join(" UNION ALL ");
+        let many = vec!["SELECT dur_ns FROM kernels"; 1_000].join(" UNION ALL ");
         for (sql, why) in [
             ("SELECT dur_ns FROM own", "TableScan: own"),
             ("SELECT dur_ns FROM pattern", "TableScan: pattern"),
