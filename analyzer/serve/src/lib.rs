@@ -1,6 +1,6 @@
 //! A page about runs, and its answers over HTTP on loopback.
 //!
-//! [`Server`] listens and refuses who has no business here ([`access`]); [`Answers`] is what it asks of runs. Nothing
+//! [`Server`] listens and refuses who has no business here (`access`); [`Answers`] is what it asks of runs. Nothing
 //! here opens a run: [`processes`] asks other processes of the same program. [`timeline`] holds the intervals of a run so that a window of it,
 //! however wide, is answered in milliseconds.
 

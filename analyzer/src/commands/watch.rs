@@ -1,6 +1,6 @@
 //! `trueno-analyze watch`: a run while it is being recorded.
 //!
-//! What is shown is [`trueno_watch`]'s; here are the terminal, the stages of a run, and the report's head at its end.
+//! The picture itself is [`trueno_watch`]'s; here are the terminal, the stages of a run, and the report's head at its end.
 
 use std::ffi::OsString;
 use std::io::{self, Write};

@@ -2,7 +2,7 @@
 //!
 //! An interval takes 24 bytes: its start (8), its duration (4; the few longer than 4.29 s stand beside), its label (4)
 //! and its id (8). To each 64 of them belong 12 more bytes: the sum of durations so far, and which is the longest; to
-//! each 4,096 another 4, and so on ([`row`]). A window asks for the intervals that are as wide as a pixel or wider, which
+//! each 4,096 another 4, and so on (`row`). A window asks for the intervals that are as wide as a pixel or wider, which
 //! are found by the longest of blocks, and sums up the others pixel by pixel, which the sums so far give without
 //! looking at them. So a window costs what it shows, however many intervals lie in it.
 //!
