@@ -4,7 +4,7 @@
 //! that recorded programs gave. What is asked of a run goes through [`Program`] to whoever can answer it: no run is
 //! open here, and no query engine is linked.
 //!
-//! A tool is a file that implements [`tools::Tool`] and a line of [`tools::TOOLS`].
+//! A tool is a file that implements `tools::Tool` and a line of `tools::TOOLS`.
 
 mod analyses;
 mod fit;
