@@ -3,6 +3,7 @@
 use std::fs;
 use std::sync::LazyLock;
 
+use anyhow::Context;
 use trueno_host::plugin::isolate::{AVAILABLE, Isolation, Limits, Which, missing};
 use trueno_host::plugin::{Execution, Linked, Plugin, Registry, Search, Status};
 
@@ -12,6 +13,13 @@ use crate::cli::PluginArgs;
 /// The plugins that were asked for. Where some run in a process of their own, says what its sandbox lacks.
 pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Registry> {
     let search = search(args);
+    if !args.no_default_plugins {
+        // Else it would be as if they had been left out on purpose.
+        let place = std::env::current_exe().and_then(fs::canonicalize);
+        place.context(
+            "this program cannot tell where it lies, and so not which plugins are its own (hint: is /proc mounted?)",
+        )?;
+    }
     let registry = Registry::gather(&search)?;
     let is_isolated = |plugin: &Plugin| matches!(plugin.execution, Execution::Isolated(_));
     if registry.plugins.iter().any(is_isolated)
