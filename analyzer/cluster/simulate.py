@@ -27,18 +27,18 @@ from pathlib import Path
 # polars at opt-level 1): seconds of one core, and bytes.
 MEASURED = {
     # `rank-task` of one rank of a job of one small rank: starting, plugins and their parts of few rows.
-    "task_start_s": 0.192,
+    "task_start_s": 0.196,
     # For each rank more in the job: opened by each task, its files held against the journal's hashes.
-    "open_rank_s": 0.01846,
+    "open_rank_s": 0.00605,
     # For each row of the job: read once by each task to compare it with its hash.
-    "verify_row_s": 4.07e-08,
+    "verify_row_s": 3.86e-08,
     # For each row of a task's own ranks, both rounds together.
-    "part_row_s": 1.4e-06,
+    "part_row_s": 1.41e-06,
     # Bytes of the files of a rank for each row, and of its parts.
-    "row_bytes": 18.2,
+    "row_bytes": 18.0,
     "part_bytes": 126634,
     # For each rank, where the report is made: reading its parts and merging them.
-    "merge_rank_s": 0.06464,
+    "merge_rank_s": 0.07325,
     # Tasks that one scheduler hands out in a second.
     "tasks_per_s": 15.0,
     # Silence after which an executor is lost.
@@ -92,7 +92,7 @@ def simulate(ranks, rows, cores, ranks_per_task, losses_per_core_h, seed, costs)
     }
 
 
-def measure(analyze, rows=200_000, many=64):
+def measure(analyze, rows=2_000_000, many=128):
     """Measures the costs with jobs of synthetic ranks."""
     analyze = str(Path(analyze).resolve())
     with tempfile.TemporaryDirectory(prefix="simulate.") as folder:
@@ -192,7 +192,7 @@ def main():
     print("| cores | ranks a task | tasks | wall | of it last tenths | CPU | of it opening | read | lost tasks |")
     print("| --- | --- | --- | --- | --- | --- | --- | --- | --- |")
     for cores in args.cores or [64, 1024]:
-        for ranks_per_task in args.ranks_per_task or [4, 16, 64, 256]:
+        for ranks_per_task in args.ranks_per_task or [4, 16, 40, 64, 256]:
             found = simulate(args.ranks, args.rows, cores, ranks_per_task, args.losses, args.seed, MEASURED)
             print(
                 f"| {cores:,} | {ranks_per_task} | {found['tasks']:,} | {shown_time(found['wall_s'])} "

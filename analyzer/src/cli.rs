@@ -307,7 +307,7 @@ pub struct ReportArgs {
     /// Time after which it is an error that a cluster has not made all parts, such as 90s, 10m or 2h [default: 10m].
     #[arg(long, value_name = "TIME")]
     pub cluster_deadline: Option<String>,
-    /// Ranks that a task of a cluster makes the parts of [default: 4].
+    /// Ranks that a task of a cluster makes the parts of [default: 4, of more than 1,024 ranks a 256th of them].
     #[arg(long, value_name = "N")]
     pub ranks_per_task: Option<NonZeroUsize>,
     /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, a time with its unit, or a share of its roof such as 0.8roof; may be given again.
