@@ -60,7 +60,7 @@ impl Host {
     pub fn only_ran(&self) -> bool {
         let mut categories = self.categories.iter().map(|row| row.0.as_str());
         let mut names = self.bricks.iter().map(|row| row.0.as_str());
-        categories.all(|name| matches!(name, "waiting" | "uncategorised"))
+        categories.all(|name| matches!(name, "waiting" | "uncategorised" | "outside bricks"))
             && names.all(|name| matches!(name, RUNNING | "runnable" | "off_cpu"))
     }
 

@@ -181,7 +181,8 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
     let mut inputs = vec![wall(10 * MS, 7), path("gap", 0.1)];
     inputs.push(categories(&[
         ("host", "waiting", 8 * MS),
-        ("host", "uncategorised", 2 * MS),
+        // Stretches in which threads ran are in no brick.
+        ("host", "outside bricks", 2 * MS),
     ]));
     inputs.push(bricks(&[("off_cpu", 8 * MS), ("running", 2 * MS)]));
     inputs.push(lanes(&[("thread 0", 10 * MS, 10 * MS)]));
