@@ -10,6 +10,7 @@ use crate::{
 
 /// Answers that are known, and a query that ends only when nobody waits for it.
 struct Fake {
+    begun: Mutex<Sender<()>>,
     cancelled: Mutex<Sender<()>>,
 }
 
@@ -39,6 +40,7 @@ impl Answers for Fake {
         if asked.sql == "for ever" {
             let (send, receive) = channel();
             cancel.on_cancel(move || send.send(()).unwrap_or_default());
+            self.begun.lock().unwrap().send(()).unwrap();
             receive.recv().unwrap();
             self.cancelled.lock().unwrap().send(()).unwrap();
         }
@@ -58,17 +60,25 @@ impl Answers for Fake {
     }
 }
 
-fn served() -> (String, String, Receiver<()>) {
+/// The server's host and path, and what tells that the endless query has begun and has ended.
+fn served() -> (String, String, Receiver<()>, Receiver<()>) {
     let server = Server::bind(0).unwrap();
     let address = server.address();
-    let (send, receive) = channel();
+    let (begun, has_begun) = channel();
+    let (cancelled, was_cancelled) = channel();
     let fake = Fake {
-        cancelled: Mutex::new(send),
+        begun: Mutex::new(begun),
+        cancelled: Mutex::new(cancelled),
     };
     server.start(Arc::new(fake)).unwrap();
     let rest = address.strip_prefix("http://").unwrap();
     let (host, path) = rest.split_once('/').unwrap();
-    (host.to_owned(), format!("/{path}"), receive)
+    (
+        host.to_owned(),
+        format!("/{path}"),
+        has_begun,
+        was_cancelled,
+    )
 }
 
 fn ask(host: &str, request: &str) -> String {
@@ -88,7 +98,7 @@ fn get(host: &str, path: &str) -> String {
 
 #[test]
 fn each_answer_has_its_type_and_its_headers() {
-    let (host, base, _) = served();
+    let (host, base, ..) = served();
     let answers = [
         ("", "text/html"),
         ("page.css", "text/css"),
@@ -126,7 +136,7 @@ fn each_answer_has_its_type_and_its_headers() {
 
 #[test]
 fn what_is_not_there_or_wrong_or_panics_is_an_answer() {
-    let (host, base, _) = served();
+    let (host, base, ..) = served();
     let answers = [
         ("nothing", 404),
         ("window?run=x", 400),
@@ -165,7 +175,7 @@ fn post(host: &str, base: &str, body: &str) -> String {
 
 #[test]
 fn a_query_that_nobody_waits_for_ends() {
-    let (host, base, cancelled) = served();
+    let (host, base, begun, cancelled) = served();
     let answer = ask(&host, &post(&host, &base, r#"{"run": 0, "sql": "x"}"#));
     assert!(
         answer.starts_with("HTTP/1.1 422 ") && answer.ends_with("no: x"),
@@ -191,6 +201,8 @@ fn a_query_that_nobody_waits_for_ends() {
     let mut stream = TcpStream::connect(&host).unwrap();
     let forever = post(&host, &base, r#"{"run": 0, "sql": "for ever"}"#);
     stream.write_all(forever.as_bytes()).unwrap();
+    // A client that left sooner would leave nothing behind that could end.
+    begun.recv().unwrap();
     assert!(cancelled.try_recv().is_err());
     drop(stream);
     cancelled.recv().unwrap();
