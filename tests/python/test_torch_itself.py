@@ -111,10 +111,18 @@ class PyTorch(unittest.TestCase):
     def test_two_processes_are_two_ranks(self):
         place = {"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29533"}
         self.ends(*[start(PROFILED, self.path, RANK=str(rank), **place) for rank in (0, 1)])
-        reduced = trueno.open(self.path).query(
-            "SELECT rank, COUNT(*) AS n FROM bricks WHERE name = 'gloo:all_reduce' GROUP BY rank ORDER BY rank"
+        run = trueno.open(self.path)
+        reduced = run.query(
+            "SELECT rank, group_ranks, COUNT(*) AS n FROM collectives WHERE operation = 'all_reduce' "
+            "GROUP BY rank, group_ranks ORDER BY rank"
         )
-        self.assertEqual(reduced.to_dict(), {"rank": [0, 1], "n": [3, 3]})
+        self.assertEqual(reduced.to_dict(), {"rank": [0, 1], "group_ranks": ["[0,1]", "[0,1]"], "n": [3, 3]})
+        # One of each step was met by both.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            report = run.report(plugins=["collectives"])
+        instances = report["collectives"]["instances"]
+        self.assertEqual((instances["operation"], instances["ranks"]), (["all_reduce"] * 3, [2, 2, 2]))
 
     def test_modules_are_layers_and_bricks_with_shapes(self):
         self.ends(start(RECORDED, self.path))

@@ -19,6 +19,7 @@
 //! | `kernel` | kernels; an `edges` row `launches` from the call of its correlation, or, where that call is not in the file, `spawns` from the one operator of its `External id` |
 //! | `cuda_profiler_range` | kernels that are not valid, as their times are not recorded; their metrics are counters, with operations and bytes that follow from them |
 //! | arguments `Collective name` and its like | collectives, of the operator; of the kernel where no operator has them |
+//! | `gloo:all_reduce` and its like | collectives, of the function |
 //! | `gpu_memcpy`, `gpu_memset` | transfers; the same edge |
 //! | `cuda_runtime`, `cuda_driver` and the like | calls; syncs as well where it waits and no `cuda_sync` says so |
 //! | `cuda_sync` | syncs, at the times that the host's call took; a stream that waits for an event has no thread |

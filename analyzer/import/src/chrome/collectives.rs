@@ -1,14 +1,19 @@
-//! Collectives, as PyTorch states them of `record_param_comms`, and of the kernels of NCCL.
+//! Collectives, as PyTorch states them of `record_param_comms`, of the kernels of NCCL, and of the work of gloo.
 
+use serde_json::Value;
 use trueno_analysis::collectives::Operation;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::CollectiveRow;
 
 use super::decimal::identity;
+use super::facts::ProcessGroup;
 use crate::signatures::Lists;
 
 /// Most ranks of a communicator that are read.
 const MAX_GROUP_BYTES: usize = 1 << 20;
+
+/// Begins the names of what gloo does, which runs on threads of its own.
+const GLOO: &[u8] = b"gloo:";
 
 /// The arguments that tell of a collective; empty: not stated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -23,9 +28,56 @@ pub(super) struct Collective {
     sequence: Option<u64>,
     source: Option<u64>,
     destination: Option<u64>,
+    /// The work itself, not a call that leads to kernels.
+    is_of_gloo: bool,
 }
 
 impl Collective {
+    /// What gloo does, by the name of its annotation and the lists of its shapes; `None`: the annotation is of something
+    /// else. Which group it is in is not stated, nor by sends and receives with whom.
+    pub fn of_gloo(name: &[u8], [dimensions, types, ..]: &Lists) -> Option<Self> {
+        let name = name.strip_prefix(GLOO)?;
+        let operation = Operation::parse(std::str::from_utf8(name).ok()?)?;
+        let sent = serde_json::from_slice(dimensions).ok().and_then(elements);
+        let types: Vec<String> = serde_json::from_slice(types).unwrap_or_default();
+        Some(Self {
+            name: name.to_owned(),
+            element_type: types.into_iter().next().unwrap_or_default().into_bytes(),
+            sent,
+            received: sent.filter(|_| operation == Operation::AllReduce),
+            is_of_gloo: true,
+            ..Self::default()
+        })
+    }
+
+    /// True of gloo's sends and receives, which do not say with whom.
+    pub fn lacks_its_peer(&self) -> bool {
+        self.is_of_gloo && matches!(self.operation(), Operation::Send | Operation::Recv)
+    }
+
+    /// True of a call that leads to kernels.
+    pub fn is_a_call(&self) -> bool {
+        !self.is_of_gloo
+    }
+
+    /// The same, in the only group of the job.
+    pub fn within(mut self, group: Option<&ProcessGroup>) -> Self {
+        if let Some(group) = group.filter(|_| self.is_of_gloo) {
+            let size = group.ranks.len() as u64;
+            self.group = group.name.clone().into_bytes();
+            self.group_ranks = format!("{:?}", group.ranks).into_bytes();
+            self.group_size = Some(size);
+            if self.operation() == Operation::AllGather {
+                self.received = self.sent.and_then(|sent| sent.checked_mul(size));
+            }
+        }
+        self
+    }
+
+    fn operation(&self) -> Operation {
+        Operation::parse(&String::from_utf8_lossy(&self.name)).unwrap_or(Operation::Other)
+    }
+
     /// Takes an argument, if it tells of a collective; false if it does not.
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
         match key {
@@ -77,8 +129,7 @@ impl Collective {
 
     /// Its row, but for its place and times.
     pub fn row(&self, into: &mut RunWriter) -> CollectiveRow {
-        let name = String::from_utf8_lossy(&self.name);
-        let operation = Operation::parse(&name).unwrap_or(Operation::Other);
+        let operation = self.operation();
         let mut text = |bytes: &[u8]| -> Option<Text> {
             (!bytes.is_empty()).then(|| into.text(&String::from_utf8_lossy(bytes)))
         };
@@ -101,6 +152,25 @@ impl Collective {
             ..CollectiveRow::default()
         }
     }
+}
+
+/// Elements of tensors, by their dimensions: `[[8,16],[4]]`, or lists of such; `None`: none is there.
+fn elements(dimensions: Value) -> Option<u64> {
+    let Value::Array(items) = dimensions else {
+        return None;
+    };
+    if items.iter().all(Value::is_number) {
+        return None;
+    }
+    let of_one = |item: Value| match item {
+        Value::Array(sizes) if sizes.iter().all(Value::is_number) => {
+            let mut sizes = sizes.iter().map(Value::as_u64);
+            sizes.try_fold(1_u64, |product, size| product.checked_mul(size?))
+        }
+        inner => elements(inner),
+    };
+    let mut of_all = items.into_iter().map(of_one);
+    of_all.try_fold(0_u64, |sum, elements| sum.checked_add(elements?))
 }
 
 /// Ranks as JSON without spaces; PyTorch cuts long lists with `...`, which then say nothing.

@@ -211,11 +211,19 @@ impl<'a> Collector<'a> {
         let Some(number) = self.collective_numbers[name as usize] else {
             return Ok(());
         };
-        let row = place(self.collective_facts[number as usize].row(self.into));
+        let collective = &self.collective_facts[number as usize];
+        if collective.lacks_its_peer() {
+            self.notes
+                .leave_out("gloo: sends and receives, which do not say with whom");
+            return Ok(());
+        }
+        let is_a_call = collective.is_a_call();
+        let collective = collective.clone().within(self.facts.only_group.as_ref());
+        let row = place(collective.row(self.into));
         match row.kernel {
             Some(_) if self.has_collective_calls => return Ok(()),
             Some(_) => {}
-            None => self.has_collective_calls = true,
+            None => self.has_collective_calls |= is_a_call,
         }
         self.add(&row)
     }

@@ -18,6 +18,32 @@ pub(super) struct Facts {
     pub base_ns: Option<i64>,
     pub host_name: Option<String>,
     pub title: Option<String>,
+    /// The process group of the job, where it has one and no more.
+    pub only_group: Option<ProcessGroup>,
+}
+
+/// A process group of PyTorch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ProcessGroup {
+    pub name: String,
+    pub ranks: Vec<u32>,
+}
+
+impl ProcessGroup {
+    /// The group in `distributedInfo`, if that lists one.
+    fn only(of_job: &Value) -> Option<Self> {
+        let [group] = of_job.get("pg_config")?.as_array()?.as_slice() else {
+            return None;
+        };
+        let ranks = group.get("ranks")?.as_array()?.iter();
+        let ranks: Option<Vec<u32>> = ranks
+            .map(|rank| rank.as_u64().and_then(|rank| u32::try_from(rank).ok()))
+            .collect();
+        Some(Self {
+            name: group.get("pg_name")?.as_str()?.to_owned(),
+            ranks: ranks.filter(|ranks| !ranks.is_empty())?,
+        })
+    }
 }
 
 impl Facts {
@@ -30,6 +56,7 @@ impl Facts {
             ("baseTimeNanoseconds", value) => self.base_ns = value.as_i64(),
             ("host_name", Value::String(name)) => self.host_name = Some(name.clone()),
             ("traceName", Value::String(name)) => self.title = Some(name.clone()),
+            ("distributedInfo", of_job) => self.only_group = ProcessGroup::only(of_job),
             _ => {}
         }
         self.put(&format!("trace.{key}"), &value)

@@ -101,3 +101,92 @@ fn a_send_names_its_peer() {
         ["send 3 8"]
     );
 }
+
+fn gloo(operation: &str, ts: u32, shapes: &str) -> String {
+    format!(
+        r#"{{"ph": "X", "cat": "user_annotation", "name": "gloo:{operation}", "pid": 7, "tid": 9, "ts": {ts}, "dur": 5,
+        "args": {{"External id": {ts}, {shapes}}}}}"#
+    )
+}
+
+const GLOO_COLUMNS: [&str; 7] = [
+    "communicator",
+    "operation",
+    "element_type",
+    "elements_in",
+    "elements_out",
+    "group_size",
+    "group_ranks",
+];
+
+/// A trace of gloo's work as of PyTorch 2.15, in a job with these process groups.
+fn of_gloo(groups: &str) -> String {
+    let events = [
+        gloo(
+            "all_reduce",
+            10,
+            r#""Input Dims": [[8, 16], [4], []], "Input type": ["float", "float", "float"]"#,
+        ),
+        gloo(
+            "all_gather",
+            20,
+            r#""Input Dims": [[[100]]], "Input type": ["c10::BFloat16"]"#,
+        ),
+        gloo("barrier", 30, r#""Record function id": 0"#),
+        gloo(
+            "send",
+            40,
+            r#""Input Dims": [[9]], "Input type": ["float"]"#,
+        ),
+        gloo("unlike_any", 50, r#""Record function id": 0"#),
+        kernel(60, &arguments(8)),
+    ];
+    let info = format!(
+        r#"{{"distributedInfo": {{"backend": "gloo", "rank": 0, "world_size": 2, "pg_config": {groups}}}, "#
+    );
+    trace(&events).replacen('{', &info, 1)
+}
+
+/// Annotations of gloo are the work itself: what kernels of NCCL state stays beside it.
+#[test]
+fn the_work_of_gloo_is_collectives_of_the_only_group() {
+    let run = import(of_gloo(
+        r#"[{"pg_name": "0", "pg_desc": "default_pg", "pg_size": 2, "ranks": [0, 1]}]"#,
+    ))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "collectives", &GLOO_COLUMNS),
+        [
+            "0 all_reduce float 133 133 2 [0,1]",
+            "0 all_gather c10::BFloat16 100 200 2 [0,1]",
+            "0 barrier - - - 2 [0,1]",
+            "3 all_reduce Float 1024 1024 2 [4,5]",
+        ]
+    );
+    assert_eq!(run.left_out("gloo: sends and receives"), 1);
+    assert_eq!(rows(&run, "bricks", &["name"]).len(), 5);
+}
+
+/// Of several groups it is not stated which one an annotation is of.
+#[test]
+fn the_group_of_gloos_work_is_not_guessed() {
+    for groups in [
+        r#"[{"pg_name": "0", "ranks": [0, 1]}, {"pg_name": "1", "ranks": [0, 1]}]"#,
+        r#"[{"pg_name": "0", "ranks": []}]"#,
+        r#"[{"pg_name": "0", "ranks": [-1]}]"#,
+        r#"[{"pg_name": 5, "ranks": [0, 1]}]"#,
+        "[7]",
+        "{}",
+    ] {
+        let run = import(of_gloo(groups)).unwrap();
+        let rows = rows(&run, "collectives", &GLOO_COLUMNS);
+        assert_eq!(
+            rows[..2],
+            [
+                "- all_reduce float 133 133 - -",
+                "- all_gather c10::BFloat16 100 - - -"
+            ],
+            "{groups}"
+        );
+    }
+}

@@ -148,12 +148,19 @@ impl Operation {
 
 /// Bytes of an element of a type, as PyTorch and NCCL name it; `None`: not known.
 pub fn element_bytes(element_type: &str) -> Option<u64> {
-    Some(match element_type.to_ascii_lowercase().as_str() {
+    let name = element_type.to_ascii_lowercase();
+    // As PyTorch has them from C++ (`c10::BFloat16`, `long int`) and from Python (`torch.bfloat16`).
+    let name = name.strip_prefix("c10::").unwrap_or(&name);
+    Some(match name.strip_prefix("torch.").unwrap_or(name) {
         "bool" | "byte" | "char" | "int8" | "uint8" | "i8" | "u8" | "int8_t" | "uint8_t"
-        | "float8_e4m3fn" | "float8_e5m2" | "f8e4m3" | "f8e5m2" => 1,
-        "half" | "bfloat16" | "float16" | "short" | "int16" | "i16" | "f16" | "bf16" => 2,
+        | "unsigned char" | "signed char" | "float8_e4m3fn" | "float8_e5m2" | "f8e4m3"
+        | "f8e5m2" => 1,
+        "half" | "bfloat16" | "float16" | "short" | "short int" | "int16" | "i16" | "f16"
+        | "bf16" => 2,
         "float" | "float32" | "int" | "int32" | "uint32" | "i32" | "u32" | "f32" => 4,
-        "double" | "float64" | "long" | "int64" | "uint64" | "i64" | "u64" | "f64" => 8,
+        "double" | "float64" | "long" | "long int" | "int64" | "uint64" | "i64" | "u64" | "f64" => {
+            8
+        }
         _ => return None,
     })
 }
@@ -215,7 +222,15 @@ mod tests {
         assert_eq!(Operation::Barrier.bus_factor(8), None);
         assert_eq!(Operation::AllGather.size(Some(4), Some(32)), Some(32));
         assert_eq!(Operation::ReduceScatter.size(Some(32), Some(4)), Some(32));
-        assert_eq!(element_bytes("BFloat16"), Some(2));
+        for (name, bytes) in [
+            ("BFloat16", 2),
+            ("c10::Half", 2),
+            ("long int", 8),
+            ("unsigned char", 1),
+            ("torch.float32", 4),
+        ] {
+            assert_eq!(element_bytes(name), Some(bytes), "{name}");
+        }
         assert_eq!(element_bytes("complex"), None);
     }
 }

@@ -4,6 +4,7 @@ use super::Collector;
 use super::Step;
 use crate::Error;
 use crate::chrome::category::Class;
+use crate::chrome::collectives::Collective;
 use crate::chrome::decimal::{is_in_range, nanoseconds};
 use crate::chrome::event::Event;
 use crate::chrome::open_intervals::Open;
@@ -143,7 +144,10 @@ impl Collector<'_> {
                     .number(&shapes.lists(), self.into, self.notes)?;
                 self.name_of_operator(&event.name, signature, shapes.collective.named())
             }
-            _ => self.name(&event.name),
+            _ => match Collective::of_gloo(&event.name, &event.arguments.shapes.lists()) {
+                Some(collective) => self.name_of_operator(&event.name, None, Some(&collective)),
+                None => self.name(&event.name),
+            },
         })
     }
 
