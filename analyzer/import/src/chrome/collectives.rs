@@ -33,7 +33,7 @@ pub(super) struct Collective {
 }
 
 impl Collective {
-    /// What gloo does, by the name of its annotation and the lists of its shapes; `None`: the annotation is of something
+    /// Work of gloo, by the name of its annotation and the lists of its shapes; `None`: the annotation is of something
     /// else. Which group it is in is not stated, nor by sends and receives with whom.
     pub fn of_gloo(name: &[u8], [dimensions, types, ..]: &Lists) -> Option<Self> {
         let name = name.strip_prefix(GLOO)?;
