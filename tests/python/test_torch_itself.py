@@ -122,7 +122,8 @@ class PyTorch(unittest.TestCase):
             warnings.simplefilter("ignore")
             report = run.report(plugins=["collectives"])
         instances = report["collectives"]["instances"]
-        self.assertEqual((instances["operation"], instances["ranks"]), (["all_reduce"] * 3, [2, 2, 2]))
+        self.assertEqual(instances["operation"].count("all_reduce"), 3)
+        self.assertEqual(set(instances["ranks"]), {2})
 
     def test_modules_are_layers_and_bricks_with_shapes(self):
         self.ends(start(RECORDED, self.path))
