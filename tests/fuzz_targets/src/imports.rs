@@ -20,6 +20,7 @@ use trueno_import::perf_script::PerfScript;
 use trueno_import::perfetto::Perfetto;
 use trueno_import::renacer::Renacer;
 use trueno_import::strace::Strace;
+use trueno_import::xplane::XPlaneFile;
 use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
 
 use crate::scratch;
@@ -258,6 +259,23 @@ pub fn perfetto(bytes: &[u8]) -> bool {
             let points = kept("annotations") + kept("counters");
             assert!(2 * kept("bricks") + points + left_out >= read, "events");
             assert!(kept("bricks") + kept("annotations") <= read, "rows");
+        }
+        result
+    })
+}
+
+/// Profiles of XLA: each event is a row, or counted.
+pub fn xplane(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = XPlaneFile.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        if result.is_ok() {
+            let read: u64 = notes.read.values().sum();
+            let left_out: u64 = notes.left_out.values().sum();
+            let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+            let work = kept("bricks") + kept("kernels") + kept("transfers") + kept("calls");
+            assert!(work <= read, "rows");
+            let points = kept("annotations") + kept("counters");
+            assert!(work + points + left_out >= read, "events");
         }
         result
     })

@@ -92,6 +92,10 @@ pub const TARGETS: &[Target] = &[
         run: imports::perfetto,
     },
     Target {
+        name: "xplane",
+        run: imports::xplane,
+    },
+    Target {
         name: "axonml",
         run: imports::axonml,
     },
