@@ -23,6 +23,12 @@ pub fn explain(column: &str) -> Option<&'static str> {
         "queued_ns" => "of the latency, behind other work of its stream",
         "slack_ns" => "longer by so much, the run would take no more time",
         "efficiency_share" => "rate as a share of the roof",
+        "on_cpu_ns" => "time in which the thread ran on a processor: its life less the other two",
+        "runnable_ns" => "time in which the thread could have run, and no processor was free",
+        "off_cpu_ns" => "time in which the thread waited",
+        "life_ns" => "from the thread's first moment to its last",
+        "woken_by" => "thread that ended most of this time, where the kernel told who wakes whom",
+        "woken_waits" => "waits that some thread of the program is known to have ended",
         "launched_by" => "innermost brick around the calls that launch most of its time",
         _ => return None,
     })

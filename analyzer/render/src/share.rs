@@ -85,6 +85,8 @@ fn adds_up(column: &str) -> bool {
         "coverage",
         "brick",
         "total",
+        "on_cpu",
+        "life",
     ];
     !own.iter().any(|prefix| column.starts_with(prefix))
 }

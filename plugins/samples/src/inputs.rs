@@ -4,8 +4,10 @@ use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
+use crate::waits::wakers;
+
 /// Inputs of the plugin. Texts come as numbers, with a list of the few distinct ones.
-pub const INPUTS: [Input; 17] = [
+pub const INPUTS: [Input; 19] = [
     Input::sql(
         "samples",
         "SELECT time_ns, thread, stack, event_id, period FROM samples",
@@ -39,7 +41,7 @@ pub const INPUTS: [Input; 17] = [
     Input::sql("threads", "SELECT thread, name, start_ns FROM threads").optional(),
     Input::sql(
         "waits",
-        "SELECT thread, name_id AS call_id, start_ns, dur_ns, stack, CASE WHEN kind = 'runnable' THEN 1 ELSE 0 END AS is_runnable \
+        "SELECT id, thread, name_id AS call_id, start_ns, dur_ns, stack, CASE WHEN kind = 'runnable' THEN 1 ELSE 0 END AS is_runnable \
          FROM syncs WHERE kind = 'off_cpu' OR kind = 'runnable'",
     )
     .optional(),
@@ -48,6 +50,8 @@ pub const INPUTS: [Input; 17] = [
         "SELECT DISTINCT name_id AS id, name AS text FROM syncs WHERE kind = 'off_cpu' AND name IS NOT NULL",
     )
     .optional(),
+    wakers::WAKINGS.optional(),
+    wakers::STRETCHES.optional(),
     // Read by the sampler where all switches of the thread are known.
     Input::sql(
         "cpu_times",

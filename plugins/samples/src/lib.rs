@@ -77,6 +77,18 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     if !sums.waits.is_empty() {
         run.emit(waits::tables::scheduling(&sums.waits))?;
         run.emit(waits::tables::waits(&sums.waits))?;
+        run.emit(waits::calls::wait_calls(&sums.waits))?;
+        if !sums.waits.wakers.is_empty() {
+            run.emit(waits::wakers::wakers(&sums.waits))?;
+        }
+        run.emit(waits::states::states(&sums.waits))?;
+        run.chart(Chart::stacked_bar(
+            "Lives of threads: running, runnable and waiting, measured",
+            "states",
+            "label",
+            "time_ns",
+            "state",
+        ))?;
         let chart = Chart::bar(
             "Time waited by function, measured",
             "waits",
@@ -110,7 +122,10 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     for finding in findings::findings(sums) {
         run.finding(finding)?;
     }
-    Ok(())
+    match sums.waits.is_empty() {
+        true => run.finding(waits::findings::not_measured()),
+        false => Ok(()),
+    }
 }
 
 export!(Samples, parts, as trueno_plugin_v1_samples);

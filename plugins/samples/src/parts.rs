@@ -9,7 +9,7 @@ use crate::sums::{BrickKey, EventSum, FunctionSum, Line, Sums};
 use crate::waits;
 
 /// Inputs of the merging.
-pub const MERGE_INPUTS: [Input; 7] = [
+pub const MERGE_INPUTS: [Input; 9] = [
     Input::sql(
         "function_sums",
         "SELECT event, function_name, module, samples, period, without_period, inclusive FROM samples.function_sums",
@@ -31,6 +31,8 @@ pub const MERGE_INPUTS: [Input; 7] = [
         "SELECT missing, circular FROM samples.broken_stacks",
     ),
     waits::parts::WAIT_SUMS,
+    waits::parts::WAKER_SUMS,
+    waits::parts::STRETCHES,
     waits::parts::THREAD_TIMES,
 ];
 

@@ -1,11 +1,16 @@
 //! Stretches in which threads did not run: measured, where the recorder saw each switch of a processor.
 
+pub mod calls;
 pub mod findings;
 pub mod load;
 pub mod parts;
+pub mod states;
 pub mod tables;
+pub mod wakers;
 
 use std::collections::BTreeMap;
+
+use trueno_plugin::rank;
 
 use crate::function::Function;
 
@@ -18,6 +23,17 @@ pub struct WaitKey {
     pub call: Option<String>,
     /// Innermost function of the program's own.
     pub function: Function,
+}
+
+/// Waits of one place that one thread ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WakerKey {
+    /// The place.
+    pub wait: WaitKey,
+    /// Thread that ended them.
+    pub waker: i64,
+    /// True: by its own end.
+    pub by_end: bool,
 }
 
 /// Waits of one place.
@@ -78,11 +94,60 @@ pub struct Waits {
     pub places: BTreeMap<WaitKey, WaitSum>,
     /// By thread.
     pub threads: BTreeMap<i64, ThreadTimes>,
+    /// By place and the thread that ended them, as far as that is known.
+    pub wakers: BTreeMap<WakerKey, WaitSum>,
+    /// Names of threads that ended some.
+    pub waker_names: BTreeMap<i64, String>,
+    /// Stretches in which threads ran: they are recorded where the kernel tells who ends waits.
+    pub stretches: u64,
 }
 
 impl Waits {
     /// True where no switch was recorded.
     pub fn is_empty(&self) -> bool {
         self.threads.is_empty()
+    }
+
+    /// True where it was recorded who ended waits.
+    pub fn tells_wakers(&self) -> bool {
+        self.stretches > 0
+    }
+
+    /// Threads that ended waits of a place.
+    pub fn wakers_of<'a>(
+        &'a self,
+        wait: &WaitKey,
+    ) -> impl Iterator<Item = (&'a WakerKey, &'a WaitSum)> {
+        let first = WakerKey {
+            wait: wait.clone(),
+            waker: i64::MIN,
+            by_end: false,
+        };
+        let last = WakerKey {
+            waker: i64::MAX,
+            by_end: true,
+            ..first.clone()
+        };
+        self.wakers.range(first..=last)
+    }
+
+    /// Name of a thread that waited, or ended a wait.
+    pub fn name(&self, thread: i64) -> Option<&str> {
+        let own = self.threads.get(&thread);
+        let own = own.and_then(|times| times.name.as_deref());
+        own.or_else(|| self.waker_names.get(&thread).map(String::as_str))
+    }
+
+    /// Name of a thread with its number: `reader (3)`.
+    pub fn label(&self, thread: i64) -> String {
+        let (rank, number) = rank::of_place(thread);
+        let of_rank = match rank {
+            0 => String::new(),
+            rank => format!(" of rank {rank}"),
+        };
+        match self.name(thread) {
+            Some(name) => format!("{name} ({number}{of_rank})"),
+            None => format!("thread {number}{of_rank}"),
+        }
     }
 }

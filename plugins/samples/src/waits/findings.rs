@@ -1,9 +1,9 @@
 //! Findings on threads that did not run.
 
 use trueno_analysis::wording::{many, percent, short, time};
-use trueno_plugin::{Finding, Severity, rank};
+use trueno_plugin::{Finding, Severity, agreeing, rank};
 
-use super::{ThreadTimes, WaitKey, WaitSum, Waits};
+use super::{ThreadTimes, WaitKey, WaitSum, Waits, wakers};
 
 /// A smaller share of the time that threads could have run is not worth a word.
 pub const RUNNABLE_SHARE: f64 = 0.1;
@@ -20,6 +20,13 @@ pub fn findings(waits: &Waits) -> Vec<Finding> {
         .into_iter()
         .chain(first_thread(waits))
         .collect()
+}
+
+/// Samples alone tell nothing of the time in which threads did not run.
+pub fn not_measured() -> Finding {
+    let title = "how long threads ran, could have run and waited is not measured: the run holds no switches of processors";
+    Finding::new("no_switches", Severity::Info, title)
+        .suggestion("`trueno-record run --sample` records them")
 }
 
 fn no_processor(waits: &Waits) -> Option<Finding> {
@@ -63,7 +70,12 @@ fn first_thread(waits: &Waits) -> Option<Finding> {
             percent(share),
             place_text(key, sum)
         );
-        Finding::new("waits", Severity::Info, title)
+        let finding = Finding::new("waits", Severity::Info, title);
+        let finding = match waits.tells_wakers() {
+            true => finding.detail(wakers_text(waits, key, sum)),
+            false => finding,
+        };
+        finding
             .evidence("SELECT thread, name, call, \"function\", waits, time_ns FROM samples.waits")
     })
 }
@@ -78,6 +90,29 @@ fn thread_text(thread: i64, name: Option<&str>) -> String {
         Some(name) => format!("thread {number} ({}){of_rank}", short(name)),
         None => format!("thread {number}{of_rank}"),
     }
+}
+
+/// Who ended the waits of a place.
+fn wakers_text(waits: &Waits, key: &WaitKey, sum: &WaitSum) -> String {
+    let woken = waits.wakers_of(key).map(|(_, sum)| sum.waits);
+    let woken = woken.fold(0, u64::saturating_add);
+    if woken == 0 {
+        return "of no wait there is it known that a thread of the program ended it: a clock, a device or another \
+                program may have"
+            .to_owned();
+    }
+    let by = wakers::by_place(waits).get(key).map(|(waker, _)| *waker);
+    let by = by.map_or(String::new(), |waker| {
+        format!(
+            ", most of the time by {}",
+            thread_text(waker, waits.name(waker))
+        )
+    });
+    format!(
+        "of {} there {woken} {} ended by threads of the program{by}",
+        many(sum.waits, "wait"),
+        agreeing(woken as usize, "was", "were")
+    )
 }
 
 fn place_text(key: &WaitKey, sum: &WaitSum) -> String {

@@ -1,10 +1,13 @@
 //! From the published tables to sums of waits.
 
+use std::collections::BTreeSet;
+
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::interner::Texts;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table};
 
+use super::wakers::{self, Wakings};
 use super::{WaitKey, WaitSum, Waits};
 use crate::function::Function;
 use crate::stacks::Stacks;
@@ -87,12 +90,15 @@ pub fn load(
     let mut texts = Texts::default();
     let calls = texts.read_distinct(run, "wait_calls")?;
     let own = Own::new(stacks);
+    let wakings = Wakings::read(run)?;
+    out.stretches = wakers::stretches(run)?;
     let mut functions: FastMap<Option<u64>, Function> = FastMap::default();
     let mut batches = run.batches("waits")?;
     while let Some(batch) = batches.next_batch()? {
         let (thread, call_id) = (batch.i64("thread")?, batch.i64("call_id")?);
         let (start_ns, dur_ns) = (batch.i64("start_ns")?, batch.i64("dur_ns")?);
         let (stack, is_runnable) = (batch.u64("stack")?, batch.i64("is_runnable")?);
+        let id = batch.u64("id")?;
         for row in 0..batch.rows() {
             let times = start_ns.get(row).zip(dur_ns.get(row));
             let (Some(thread), Some((start_ns, dur_ns))) = (thread.get(row), times) else {
@@ -119,6 +125,9 @@ pub fn load(
                 call: call.map(|call| texts.text(*call).to_owned()),
                 function: function.clone(),
             };
+            if let Some(waker) = wakings.key(id.get(row), &key) {
+                out.wakers.entry(waker).or_default().add(wait);
+            }
             out.places.entry(key).or_default().add(wait);
         }
     }
@@ -143,10 +152,14 @@ fn lives(
     }
     let (thread, name) = (threads.i64("thread")?, threads.text("name")?);
     let start_ns = threads.i64("start_ns")?;
+    let wakers: BTreeSet<i64> = out.wakers.keys().map(|key| key.waker).collect();
     for row in 0..threads.rows() {
         let Some(thread) = thread.get(row) else {
             continue;
         };
+        if let (true, Some(name)) = (wakers.contains(&thread), name.get(row)) {
+            out.waker_names.insert(thread, name.to_owned());
+        }
         let end_ns = ends.get(&thread);
         let life = start_ns.get(row).zip(end_ns.copied());
         let life = life.and_then(|(start_ns, end_ns)| clip(start_ns, end_ns));

@@ -32,7 +32,7 @@ fn program(unknown: usize) -> Fixture {
 fn the_hottest_function_with_its_interval() {
     let output = program(81).analyse();
     let codes: Vec<&str> = output.findings.iter().map(|of| of.code.as_str()).collect();
-    assert_eq!(codes, ["hottest"]);
+    assert_eq!(codes, ["hottest", "no_switches"]);
     let finding = output.finding("hottest").unwrap();
     assert_eq!(
         finding.title,
@@ -53,7 +53,7 @@ fn few_samples_tell_no_share() {
     let mut fixture = program(0);
     fixture.samples.truncate(99);
     let output = fixture.analyse();
-    assert_eq!(output.findings.len(), 1);
+    assert_eq!(output.findings.len(), 2);
     let finding = output.finding("few_samples").unwrap();
     assert_eq!(finding.title, "too few samples for shares: 99");
 }
@@ -103,7 +103,7 @@ fn of_several_events_the_one_that_counts_time_is_told() {
     let cycles: Vec<Sample> = cycles.collect();
     fixture.samples.extend(cycles.iter().chain(&cycles));
     let output = fixture.analyse();
-    assert_eq!(output.findings.len(), 1);
+    assert_eq!(output.findings.len(), 2);
     assert_eq!(
         output.findings[0].title,
         "memcpy (libc.so.6) ran in 65 % of 1,153 samples of cpu-clock (62 to 69 %)"

@@ -47,6 +47,8 @@ pub struct Wait {
     pub dur_ns: i64,
     pub stack: Option<u64>,
     pub is_runnable: bool,
+    /// Thread that ended it, and true where by its own end.
+    pub waker: Option<(i64, bool)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -58,6 +60,8 @@ pub struct Fixture {
     pub waits: Vec<Wait>,
     /// Threads that have ended, and when. Each began at 0.
     pub ended: Vec<(i64, i64)>,
+    /// Stretches in which threads ran.
+    pub stretches: i64,
     pub window: Option<(i64, i64)>,
 }
 
@@ -160,12 +164,18 @@ impl Fixture {
         inputs
     }
 
-    fn scheduling(&self) -> [TableBuilder; 3] {
+    fn scheduling(&self) -> [TableBuilder; 5] {
         let mut calls = Numbers::default();
         let waits = || self.waits.iter();
+        let woken: Vec<(u64, (i64, bool))> = (1..)
+            .zip(&self.waits)
+            .filter_map(|(id, wait)| Some((id, wait.waker?)))
+            .collect();
+        let woken = || woken.iter();
         let call_ids: Vec<_> = waits().map(|row| calls.number(row.call)).collect();
         [
             Table::build("waits")
+                .u64("id", (1..).zip(&self.waits).map(|(id, _)| id))
                 .i64("thread", waits().map(|row| row.thread))
                 .i64("call_id", call_ids)
                 .i64("start_ns", waits().map(|row| row.start_ns))
@@ -173,6 +183,11 @@ impl Fixture {
                 .u64("stack", waits().map(|row| row.stack))
                 .i64("is_runnable", waits().map(|row| i64::from(row.is_runnable))),
             calls.table("wait_calls"),
+            Table::build("wakings")
+                .u64("wait", woken().map(|row| row.0))
+                .i64("waker", woken().map(|row| row.1.0))
+                .i64("by_end", woken().map(|row| i64::from(row.1.1))),
+            Table::build("stretches").i64("stretches", [self.stretches]),
             Table::build("cpu_times")
                 .i64("thread", self.ended.iter().map(|row| row.0))
                 .i64("time_ns", self.ended.iter().map(|row| row.1)),

@@ -13,15 +13,25 @@ type Rank = (Vec<Sample>, Vec<Frame>, Vec<Row>, Vec<Wait>);
 fn waits() -> impl Strategy<Value = Vec<Wait>> {
     let call = prop::option::of(prop_oneof![Just("read"), Just("futex")]);
     let stack = prop::option::of(0..6_u64);
-    let wait = (0..3_i64, call, -5..60_i64, -2..30_i64, stack, any::<bool>());
+    let waker = prop::option::of((0..4_i64, any::<bool>()));
+    let wait = (
+        0..3_i64,
+        call,
+        -5..60_i64,
+        -2..30_i64,
+        stack,
+        any::<bool>(),
+        waker,
+    );
     let wait = wait.prop_map(
-        |(thread, call, start_ns, dur_ns, stack, is_runnable)| Wait {
+        |(thread, call, start_ns, dur_ns, stack, is_runnable, waker)| Wait {
             thread,
             call,
             start_ns,
             dur_ns,
             stack,
             is_runnable,
+            waker,
         },
     );
     prop::collection::vec(wait, 0..8)
@@ -66,11 +76,15 @@ fn job(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Fixture {
         let waits = waits.iter().map(|wait| Wait {
             thread: place(*rank, wait.thread),
             stack: wait.stack.map(|stack| key(*rank, stack)),
+            waker: wait
+                .waker
+                .map(|(waker, by_end)| (place(*rank, waker), by_end)),
             ..*wait
         });
         job.waits.extend(waits);
         job.thread_names.push((place(*rank, 0), "main"));
         job.ended.push((place(*rank, 0), 90));
+        job.stretches += 1;
     }
     job
 }

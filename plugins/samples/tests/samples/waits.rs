@@ -28,6 +28,7 @@ fn wait(start_ns: i64, dur_ns: i64, call: &'static str, stack: u64) -> Wait {
         dur_ns,
         stack: Some(stack),
         is_runnable: false,
+        waker: None,
     }
 }
 
@@ -39,6 +40,7 @@ fn runnable(thread: i64, start_ns: i64, dur_ns: i64) -> Wait {
         dur_ns,
         stack: None,
         is_runnable: true,
+        waker: None,
     }
 }
 
@@ -161,8 +163,125 @@ fn without_switches_there_is_nothing_of_them() {
     };
     let output = output.analyse();
     let names: Vec<&str> = output.tables.iter().map(|table| table.name()).collect();
-    assert!(
-        !names.contains(&"scheduling") && !names.contains(&"waits"),
-        "{names:?}"
+    for table in ["scheduling", "waits", "wait_calls", "wakers", "states"] {
+        assert!(!names.contains(&table), "{names:?}");
+    }
+    let codes: Vec<&str> = output.findings.iter().map(|of| of.code.as_str()).collect();
+    assert!(codes.contains(&"no_switches"), "{codes:?}");
+}
+
+#[test]
+fn a_life_is_cut_into_states_that_add_up_to_it_or_is_not_measured() {
+    let mut fixture = fixture();
+    fixture.ended = vec![(0, 100)];
+    let output = fixture.analyse();
+    let columns = ["label", "state", "time_ns", "life_share"];
+    assert_eq!(
+        lines(output.table("states"), &columns),
+        [
+            "main (0) | running | 40 | 0.4000",
+            "main (0) | runnable | 5 | 0.0500",
+            "main (0) | waiting | 55 | 0.5500",
+            "worker (1) | not measured | - | -",
+        ]
+    );
+    let shares = ["name", "on_cpu_share", "runnable_share", "off_cpu_share"];
+    assert_eq!(
+        lines(output.table("scheduling"), &shares),
+        ["main | 0.4000 | 0.0500 | 0.5500", "worker | - | - | -"]
+    );
+}
+
+#[test]
+fn waits_are_summed_by_call_over_all_threads() {
+    let mut fixture = fixture();
+    fixture.waits.push(Wait {
+        thread: 1,
+        ..wait(41, 15, "read", 4)
+    });
+    fixture.waits.push(Wait {
+        call: None,
+        ..wait(91, 5, "", 4)
+    });
+    let output = fixture.analyse();
+    let columns = [
+        "call",
+        "waits",
+        "time_ns",
+        "wait_share",
+        "longest_ns",
+        "threads",
+    ];
+    assert_eq!(
+        lines(output.table("wait_calls"), &columns),
+        [
+            "clock_nanosleep | 2 | 50 | 0.6667 | 30 | 1",
+            "read | 2 | 20 | 0.2667 | 15 | 2",
+            "- | 1 | 5 | 0.0667 | 5 | 1",
+        ]
+    );
+}
+
+/// Waits of the first thread, of which others ended some.
+fn woken() -> Fixture {
+    let by = |start_ns, dur_ns, waker| Wait {
+        waker,
+        ..wait(start_ns, dur_ns, "futex", 4)
+    };
+    Fixture {
+        waits: vec![
+            by(10, 30, Some((1, false))),
+            by(50, 5, Some((2, false))),
+            by(60, 4, Some((2, false))),
+            by(70, 9, None),
+            by(80, 3, Some((1, true))),
+        ],
+        stretches: 3,
+        ..fixture()
+    }
+}
+
+#[test]
+fn waits_are_told_with_the_threads_that_ended_them() {
+    let output = woken().analyse();
+    let columns = [
+        "waiter", "call", "function", "waker", "by", "waits", "time_ns",
+    ];
+    assert_eq!(
+        lines(output.table("wakers"), &columns),
+        [
+            "main (0) | futex | app | worker (1) | wakes | 1 | 30",
+            "main (0) | futex | app | idle (2) | wakes | 2 | 9",
+            "main (0) | futex | app | worker (1) | ends | 1 | 3",
+        ]
+    );
+    let columns = ["call", "waits", "time_ns", "woken_by", "woken_waits"];
+    assert_eq!(
+        lines(output.table("waits"), &columns),
+        ["futex | 5 | 51 | worker (1) | 4"]
+    );
+    let mut waits = output.findings.iter().filter(|of| of.code == "waits");
+    assert_eq!(
+        waits.next().and_then(|of| of.detail.as_deref()),
+        Some(
+            "of 5 waits there 4 were ended by threads of the program, most of the time by thread 1 (worker)"
+        )
+    );
+}
+
+#[test]
+fn where_nobody_told_of_wakings_it_is_not_said_that_there_were_none() {
+    let columns = ["call", "woken_by", "woken_waits"];
+    let mut fixture = fixture();
+    let not_told = fixture.analyse();
+    assert_eq!(
+        lines(not_told.table("waits"), &columns),
+        ["clock_nanosleep | - | -", "read | - | -"]
+    );
+    fixture.stretches = 1;
+    let told = fixture.analyse();
+    assert_eq!(
+        lines(told.table("waits"), &columns),
+        ["clock_nanosleep | - | 0", "read | - | 0"]
     );
 }
