@@ -16,6 +16,7 @@ mod parquet;
 mod perfetto;
 mod rows;
 mod sampled_stacks;
+mod stack_pictures;
 mod stacks;
 
 pub use error::ExportError;
@@ -24,6 +25,7 @@ pub use otlp::{Endpoint, Pushed, push};
 pub use parquet::{
     Sizes as ParquetSizes, StoredColumn, StoredTable, TableFolder, to_folder, to_table_folders,
 };
+pub use stack_pictures::{StackPictures, stack_pictures};
 pub use stacks::DEEPEST;
 
 /// The formats that are one file, in the order of help.

@@ -59,16 +59,21 @@ pub(super) struct Stacks {
 
 /// Stacks of a run: of its intervals, and where it has none of work, of samples.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
-    let has_rows = |name: &str| source.table(name).is_some_and(|table| table.rows > 0);
-    // A sampled run has waits of its threads and stretches between them, which say nothing of the work around them.
-    let has_work = source
-        .interval_tables()
-        .any(|table| table.name != "syncs" && table.name != "calls" && table.rows > 0)
-        || (has_rows("calls") && sampled_stacks::has_calls(source)?);
-    match has_rows("samples") && !has_work {
+    let has_samples = source.table("samples").is_some_and(|table| table.rows > 0);
+    match has_samples && !has_work(source)? {
         true => sampled_stacks::stacks(source),
         false => intervals(source),
     }
+}
+
+/// True if a run has rows of work. A sampled run has waits of its threads and stretches between them, which say nothing of
+/// the work around them.
+pub(super) fn has_work(source: &Source<'_>) -> Result<bool, ExportError> {
+    let is_work = |name: &str| name != "syncs" && name != "calls";
+    let mut tables = source.interval_tables();
+    let has_rows = tables.any(|table| is_work(&table.name) && table.rows > 0);
+    let calls = source.table("calls").is_some_and(|table| table.rows > 0);
+    Ok(has_rows || (calls && sampled_stacks::has_calls(source)?))
 }
 
 /// Folds all lanes of a run.

@@ -93,3 +93,14 @@ pub struct Frame {
     /// Time without them.
     pub self_ns: i64,
 }
+
+/// Stacks of functions as one picture.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StackPicture {
+    /// Name of a file that holds it.
+    pub name: &'static str,
+    /// Meaning of its widths.
+    pub title: &'static str,
+    /// Frames; threads stand side by side at depth 0.
+    pub frames: Vec<Frame>,
+}

@@ -118,6 +118,7 @@ mod tests {
             detail: Detail::Full,
             palette: Palette::new(false),
             timeline: None,
+            stacks: &[],
             evidence,
         };
         let mut bytes = Vec::new();

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use trueno_model::Report;
 use trueno_model::evidence::Evidence;
-use trueno_model::timeline::Timeline;
+use trueno_model::timeline::{StackPicture, Timeline};
 
 use crate::style::Palette;
 
@@ -50,6 +50,8 @@ pub struct Layout<'a> {
     pub palette: Palette,
     /// Timeline of the run; `None` when it could not be read, which is then a problem of the report.
     pub timeline: Option<&'a Timeline>,
+    /// Stacks of functions, where they were sampled.
+    pub stacks: &'a [StackPicture],
     /// Rows and places of findings.
     pub evidence: Option<&'a Evidence>,
 }

@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::Context;
 use trueno_engine::run::Run;
 use trueno_engine::timeline::{Limits, timeline};
+use trueno_export::{StackPictures, stack_pictures};
 use trueno_host::evidence;
 use trueno_model::categories::CategoryRules;
 use trueno_model::evidence::Evidence;
-use trueno_model::timeline::Timeline;
+use trueno_model::timeline::{StackPicture, Timeline};
 use trueno_model::{Level, Problem, Report};
 use trueno_render::chart::{self, Scene, flame};
 
@@ -33,6 +34,7 @@ impl Beside {
 /// Read from the run once, for both.
 pub(super) struct Charts {
     timeline: Option<Timeline>,
+    stacks: StackPictures,
     evidence: Evidence,
 }
 
@@ -48,6 +50,7 @@ impl Charts {
     ) -> Charts {
         let mut charts = Charts {
             timeline: None,
+            stacks: StackPictures::default(),
             evidence: Evidence::default(),
         };
         let of_ranks = !report.header.facts.ranks.is_empty();
@@ -72,6 +75,18 @@ impl Charts {
             Ok(Some(mut made)) => {
                 let category = |name: &String| categories.category(name).map(str::to_owned);
                 made.categories = made.names.iter().map(category).collect();
+                match stack_pictures(run) {
+                    Ok(stacks) => charts.stacks = stacks,
+                    Err(why) => report.problems.push(Problem {
+                        severity: Level::Warning,
+                        code: "no_stacks".into(),
+                        text: format!("there are no pictures of stacks: {why}"),
+                    }),
+                }
+                if charts.stacks.are_all {
+                    // That threads ran or waited is all that their rows say.
+                    made.frames.clear();
+                }
                 charts.timeline = Some(made);
             }
             Err(why) => report.problems.push(Problem {
@@ -86,6 +101,11 @@ impl Charts {
     /// The timeline, where it could be read.
     pub(super) fn timeline(&self) -> Option<&Timeline> {
         self.timeline.as_ref()
+    }
+
+    /// Stacks of functions, where they were sampled.
+    pub(super) fn stacks(&self) -> &[StackPicture] {
+        &self.stacks.pictures
     }
 
     /// Rows and places of findings.
@@ -106,6 +126,11 @@ impl Charts {
         let frames = self.timeline.as_ref().map(|of| of.frames.as_slice());
         if let Some(scene) = flame::scene("Self time by stack", frames.unwrap_or_default()) {
             write(&scene, dir, "stacks")?;
+        }
+        for picture in self.stacks() {
+            if let Some(scene) = flame::scene(picture.title, &picture.frames) {
+                write(&scene, dir, picture.name)?;
+            }
         }
         Ok(())
     }

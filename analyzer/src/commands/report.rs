@@ -143,6 +143,7 @@ pub fn report(
         detail: detail(args, stderr),
         palette,
         timeline: charts.as_ref().and_then(Charts::timeline),
+        stacks: charts.as_ref().map_or(&[], Charts::stacks),
         evidence: charts.as_ref().map(Charts::evidence),
     };
     let write = |(form, to): (&dyn ReportForm, Output)| {

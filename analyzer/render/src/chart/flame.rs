@@ -10,7 +10,7 @@ use trueno_model::timeline::Frame;
 
 const ROW: f64 = 18.0;
 /// Deeper frames are left out, and that is said.
-const DEEPEST: usize = 40;
+const DEEPEST: usize = 63;
 
 /// The roots at the top; frames too narrow to be seen are left out.
 pub fn scene(title: &str, frames: &[Frame]) -> Option<Scene> {

@@ -9,7 +9,7 @@ use super::palette::{Ink, SERIES};
 use super::scene::{Anchor, SMALL, Scene};
 use super::{WIDTH, font, legend};
 
-/// Most bars.
+/// Most bars; what is left out is said.
 const MAX_BARS: usize = 16;
 const ROW: f64 = 44.0;
 
@@ -53,11 +53,13 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
 
     let unit = Unit::from_column(&chart.y);
     let shown = bars.len().min(MAX_BARS);
+    let left_out = bars.len() - shown;
+    let note = if left_out > 0 { 18.0 } else { 0.0 };
     let below = legend::height(&names, WIDTH - 16.0);
     let mut scene = Scene::new(
         &chart.title,
         WIDTH,
-        14.0 + shown as f64 * ROW + below + 10.0,
+        14.0 + shown as f64 * ROW + below + note + 10.0,
     );
     let (left, right) = (120.0, WIDTH - 90.0);
     for (bar, name) in bars.iter().enumerate().take(shown) {
@@ -95,5 +97,10 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         scene.text((right + 8.0, y + 16.0), &text, Anchor::Start, Ink::Text);
     }
     legend::draw(&mut scene, &names, [8.0, 14.0 + shown as f64 * ROW]);
+    if left_out > 0 {
+        let text = format!("{left_out} further ones are left out");
+        let at = (8.0, scene.height - 10.0);
+        scene.text(at, &text, Anchor::Start, Ink::Faint);
+    }
     Some(scene)
 }

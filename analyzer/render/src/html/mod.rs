@@ -24,6 +24,8 @@ pub(crate) use page::Html;
 pub(crate) struct Extra<'a> {
     /// Timeline of the run; `None` when it could not be read, which is then a problem of the report.
     pub timeline: Option<&'a trueno_model::timeline::Timeline>,
+    /// Stacks of functions, where they were sampled.
+    pub stacks: &'a [trueno_model::timeline::StackPicture],
     /// Rows and places of findings.
     pub evidence: &'a trueno_model::evidence::Evidence,
     /// Rows of each table that are written before a script shows more.

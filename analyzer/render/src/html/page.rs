@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use trueno_model::Report;
 use trueno_model::evidence::Evidence;
+use trueno_model::timeline::Frame;
 use trueno_plugin::Table;
 
 use super::shell::Shell;
@@ -38,6 +39,7 @@ impl ReportForm for Html {
         let no_evidence = Evidence::default();
         let extra = Extra {
             timeline: layout.timeline,
+            stacks: layout.stacks,
             evidence: layout.evidence.unwrap_or(&no_evidence),
             top: layout.top.unwrap_or(DEFAULT_ROWS).max(1),
         };
@@ -77,18 +79,8 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
             },
             text(&timeline::note(of))
         );
-        if let Some(scene) = flame::scene("Self time by stack, a root for each lane", &of.frames)
-            && let Ok(svg) = scene.svg_for_page()
-        {
-            out.push_str("<section id=\"stacks\"><h2>Stacks</h2>\n");
-            section::figure(
-                &mut out,
-                "Self time by stack: a root for each lane, the widest have the most time",
-                &svg,
-            );
-            out.push_str("</section>\n");
-        }
     }
+    stacks(&mut out, extra);
     for at in 0..report.sections.len() {
         section::write(&mut out, report, at, extra, kept);
     }
@@ -101,14 +93,46 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
     to.write_all(page.page().as_bytes())
 }
 
+/// Titles of pictures of stacks, with their frames: of rows, and of what was sampled.
+fn pictures<'a>(extra: &Extra<'a>) -> Vec<(&'static str, &'a [Frame])> {
+    let timeline = extra.timeline.filter(|of| !of.rows.is_empty());
+    let own = timeline.map(|of| {
+        (
+            "Self time by stack: a root for each lane, the widest have the most time",
+            of.frames.as_slice(),
+        )
+    });
+    let sampled = extra.stacks.iter();
+    let sampled = sampled.map(|of| (of.title, of.frames.as_slice()));
+    let all = own.into_iter().chain(sampled);
+    all.filter(|(_, frames)| !frames.is_empty()).collect()
+}
+
+fn stacks(out: &mut String, extra: &Extra<'_>) {
+    let mut figures = String::new();
+    for (title, frames) in pictures(extra) {
+        if let Some(scene) = flame::scene(title, frames)
+            && let Ok(svg) = scene.svg_for_page()
+        {
+            section::figure(&mut figures, &text(title), &svg);
+        }
+    }
+    if !figures.is_empty() {
+        let _ = write!(
+            out,
+            "<section id=\"stacks\"><h2>Stacks</h2>\n{figures}</section>\n"
+        );
+    }
+}
+
 fn parts(report: &Report, extra: &Extra<'_>) -> Vec<(String, String)> {
     let own = |name: &str| (name.to_owned(), name.to_owned());
     let mut parts = vec![own("summary")];
-    if let Some(timeline) = extra.timeline.filter(|of| !of.rows.is_empty()) {
+    if extra.timeline.is_some_and(|of| !of.rows.is_empty()) {
         parts.push(own("timeline"));
-        if !timeline.frames.is_empty() {
-            parts.push(own("stacks"));
-        }
+    }
+    if !pictures(extra).is_empty() {
+        parts.push(own("stacks"));
     }
     parts.extend(report.sections.iter().map(|section| {
         let name = match section.plugin.as_str() {

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use trueno_model::evidence::Evidence;
-use trueno_model::timeline::{Row, Span, Timeline};
+use trueno_model::timeline::{Frame, Row, Span, StackPicture, Timeline};
 use trueno_model::{Level, Report};
 use trueno_plugin::{Chart, Table};
 
@@ -55,6 +55,7 @@ fn page(report: &Report, timeline: &Timeline) -> String {
     let evidence = Evidence::default();
     let extra = Extra {
         timeline: Some(timeline),
+        stacks: &[],
         evidence: &evidence,
         top: 10,
     };
@@ -86,6 +87,45 @@ fn names_cannot_leave_the_place_they_stand_in() {
         data["tables"][0]["columns"][2]["c"][0],
         u64::MAX.to_string()
     );
+}
+
+#[test]
+fn stacks_of_samples_and_of_waits_stand_side_by_side() {
+    let frame = Frame {
+        name: NASTY.into(),
+        depth: 0,
+        at_ns: 0,
+        total_ns: 5_000,
+        self_ns: 5_000,
+    };
+    let picture = |title| StackPicture {
+        name: "stacks",
+        title,
+        frames: vec![frame.clone()],
+    };
+    let evidence = Evidence::default();
+    let stacks = [picture("CPU time"), picture("time waited")];
+    let mut extra = Extra {
+        timeline: None,
+        stacks: &stacks,
+        evidence: &evidence,
+        top: 10,
+    };
+    let report = report(vec![section("samples", Vec::new())]);
+    let written = |extra: &Extra<'_>| {
+        let mut out = Vec::new();
+        write(&report, extra, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let page = written(&extra);
+    assert_eq!(page.matches("<section id=\"stacks\">").count(), 1);
+    assert_eq!(page.matches("href=\"#stacks\"").count(), 1);
+    for title in ["CPU time", "time waited"] {
+        assert!(page.contains(&format!("<figcaption>{title}</figcaption>")));
+    }
+    assert!(!page.contains("<script>alert"), "a name became markup");
+    extra.stacks = &[];
+    assert!(!written(&extra).contains("#stacks"));
 }
 
 #[test]
