@@ -103,6 +103,7 @@ impl Facts {
         let sampled = Sampled::read(
             &run.table("sampled_functions")?,
             &run.table("sampled_threads")?,
+            &run.table("sampled_scheduling")?,
         )?;
         let judged = run.table("bottlenecks")?;
         Ok(Self {

@@ -34,7 +34,8 @@ impl<'a> Headline<'a> {
     /// wall times; `host_runs_ahead`: devices are busy for longer than all of them last, so that they tell of the host alone;
     /// `steps_per_s`: inverse of `step_ns`, null then and of one; `gpu_busy_share`, `computation_share`,
     /// `communication_share`, `copy_share`, `idle_share`: of the mean device; `share_of`: `span`, or `wall` where that is
-    /// longer by more than a tenth; `threads`, `threads_busy_share`: of the host; `bound_by`, `bound_share`, `bound_detail`:
+    /// longer by more than a tenth; `threads`, `threads_busy_share`: of the host, the share null
+    /// where all that its rows tell is that threads ran or waited; `bound_by`, `bound_share`, `bound_detail`:
     /// see [`mod@crate::limit`], null where `bottleneck` did not run; `gain_ns`, `gain_share`: at most, of the wall, by `gain_by`, as table `gain_source` has it;
     /// `gain_not_known`: why none is told; `peak_bytes`: of the device with most.
     pub fn table(&self) -> TableBuilder {
@@ -65,7 +66,10 @@ impl<'a> Headline<'a> {
             .f64("idle_share", share(|of| of.idle))
             .text("share_of", [shares.map(|shares| shares.of)])
             .u64("threads", [is_host.then_some(facts.host.threads)])
-            .f64("threads_busy_share", [facts.host.busy_share()])
+            .f64(
+                "threads_busy_share",
+                [facts.host.busy_share().filter(|_| !facts.is_sampled_alone)],
+            )
             .text("bound_by", [limit.map(|limit| &limit.by)])
             .f64("bound_share", [limit.and_then(|limit| limit.share)])
             .text("bound_detail", [limit.map(|limit| &limit.detail)])

@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are made of rows of events.
-pub const INPUTS: [Input; 25] = all(
+pub const INPUTS: [Input; 26] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 25] = all(
 );
 
 /// Inputs of the merging of parts: those two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 25] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 26] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 25] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 26] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -102,6 +102,10 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 25] {
         may(
             "sampled_threads",
             "SELECT event, samples, estimated_ns FROM samples.threads",
+        ),
+        may(
+            "sampled_scheduling",
+            "SELECT on_cpu_ns FROM samples.scheduling",
         ),
         may(
             "untimed_calls",

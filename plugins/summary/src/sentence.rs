@@ -216,6 +216,9 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
 }
 
 fn threads(facts: &Facts) -> Option<String> {
+    if let (true, Some(sampled)) = (facts.is_sampled_alone, &facts.sampled) {
+        return Some(sampled.text(facts.wall_ns));
+    }
     let busy = percent(facts.host.busy_share()?);
     let (threads, whose) = match facts.host.threads {
         1 => ("1 thread".to_owned(), "its"),

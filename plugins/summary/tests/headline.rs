@@ -207,6 +207,40 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
 }
 
 #[test]
+fn time_that_threads_ran_is_told_as_measured_where_all_their_switches_are_known() {
+    let with = |on_cpu_ns: [Option<i64>; 3], samples| {
+        let mut inputs = vec![wall(10 * MS, 7)];
+        inputs.push(Table::build("sampled_scheduling").i64("on_cpu_ns", on_cpu_ns));
+        inputs.extend(sampled(samples));
+        sentence(&summary(inputs))
+    };
+    let all = [Some(12 * MS), Some(2 * MS), Some(0)];
+    assert_eq!(
+        with(all, 950),
+        "wall 10.0 ms · 3 threads used 14.0 ms of CPU time, measured (1.40 processors on average) · app::leaf ran in 40 % \
+         of it (35 % to 45 %), estimated from 1,000 samples"
+    );
+    assert_eq!(
+        with(all, 10),
+        "wall 10.0 ms · 3 threads used 14.0 ms of CPU time, measured (1.40 processors on average)"
+    );
+    let some = [Some(12 * MS), None, Some(0)];
+    assert!(with(some, 10).contains("2 threads used 15.0 ms of CPU time (1.50"));
+}
+
+#[test]
+fn threads_of_a_sampled_run_are_not_busy_while_they_wait() {
+    let mut inputs = vec![wall(10 * MS, 7)];
+    inputs.push(categories(&[("host", "waiting", 8 * MS)]));
+    inputs.push(bricks(&[("off_cpu", 7 * MS), ("runnable", MS)]));
+    inputs.push(lanes(&[("thread 0", 8 * MS, 10 * MS)]));
+    inputs.extend(sampled(950));
+    let output = summary(inputs);
+    let table = output.table("headline");
+    assert_eq!(table.f64("threads_busy_share").unwrap().get(0), None);
+}
+
+#[test]
 fn calls_without_durations_are_counted() {
     let calls = Table::build("untimed_calls").i64("calls", [1_460]);
     assert_eq!(

@@ -7,7 +7,7 @@ use trueno_format::run_writer::RunWriter;
 use trueno_tracer::{Calls, Counts, Error, trace};
 
 use crate::head::{head, not_begun, remove_empty};
-use crate::{Failure, say, signals};
+use crate::{Failure, many, say, signals};
 
 /// Runs a program and records its system calls. Gives the exit code.
 pub fn run(
@@ -69,12 +69,18 @@ fn tell(counts: &Counts, output: &Path) {
         ..
     } = counts;
     say(&format!(
-        "recorded {calls} calls of {threads} threads in {processes} processes -> {}",
+        "recorded {} of {} in {} -> {}",
+        many(*calls, "call", "calls"),
+        many(*threads, "thread", "threads"),
+        many(*processes, "process", "processes"),
         output.display()
     ));
     if *not_ended > 0 {
         say(&format!(
-            "{not_ended} calls did not return before their thread ended, and have no row"
+            "{} before {} thread ended, and {} no row",
+            many(*not_ended, "call did not return", "calls did not return"),
+            if *not_ended == 1 { "its" } else { "their" },
+            if *not_ended == 1 { "has" } else { "have" }
         ));
     }
     if *foreign > 0 {

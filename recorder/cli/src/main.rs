@@ -128,6 +128,14 @@ fn printed(done: io::Result<()>) -> Result<u8, Failure> {
     done.map(|()| 0).map_err(Failure::Output)
 }
 
+/// A count with the word that agrees with it.
+fn many(count: u64, one: &str, more: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {more}"),
+    }
+}
+
 /// A line on standard error.
 fn say(text: &str) {
     // With standard error gone there is nobody left to tell.

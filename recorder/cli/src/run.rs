@@ -18,6 +18,7 @@ use trueno_import::cuda::spool::{Summary, collect};
 use trueno_sampler::{DEFAULT_STACK_BYTES, MAX_STACK_BYTES, Sampling};
 use trueno_tracer::Calls;
 
+use crate::head::remove_empty;
 use crate::{Failure, calls, interposed, libraries, samples, say, signals};
 
 /// Arguments of `run`.
@@ -141,6 +142,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     let sampling = args.sample.map(|hz| Sampling {
         hz,
         stack_bytes: args.stack_kib << 10,
+        leaves_out_first: false,
     });
     if let (Some(calls), Some(sampling)) = (&args.calls, sampling) {
         return calls_and_samples(args, calls, sampling, &output);
@@ -151,7 +153,8 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     }
     if let Some(sampling) = sampling {
         make_way(args, &output)?;
-        return samples::run(&args.command, sampling, &output, args.strict);
+        let command = &args.command;
+        return samples::run(command, command, sampling, &output, args.strict);
     }
     if args.libs || args.alloc.is_some() {
         make_way(args, &output)?;
@@ -200,7 +203,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     Ok(end(args, status, summary.is_whole()))
 }
 
-/// Samples a tracer and what it traces: two runs, as each has a clock and threads of its own, and joining them is not the
+/// Samples what a tracer traces, and not the tracer: two runs, as each has a clock and threads of its own, and joining them is not the
 /// recorder's work.
 fn calls_and_samples(
     args: &Args,
@@ -219,8 +222,19 @@ fn calls_and_samples(
     command.extend(args.strict.then(|| "--strict".into()));
     command.extend(["-o".into(), output.into(), "--".into()]);
     command.extend(args.command.iter().cloned());
-    let code = samples::run(&command, sampling, &beside, args.strict)?;
-    if output.exists() && beside.exists() {
+    let sampling = Sampling {
+        leaves_out_first: true,
+        ..sampling
+    };
+    let code = samples::run(&command, &args.command, sampling, &beside, args.strict)?;
+    if !output.exists() {
+        // The program did not begin.
+        remove_empty(&beside);
+    } else if beside.exists() {
+        say(&format!(
+            "the tracer stopped the program at its calls: waits in {} hold these stops (hint: --sample alone for waits)",
+            beside.display()
+        ));
         say(&format!(
             "as one run: trueno-analyze import {} --into {} -o both.run",
             beside.display(),

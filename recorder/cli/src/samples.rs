@@ -8,11 +8,13 @@ use trueno_format::run_writer::RunWriter;
 use trueno_sampler::{Counts, Error, Sampling, sample};
 
 use crate::head::{head, not_begun, remove_empty};
-use crate::{Failure, say, signals};
+use crate::{Failure, many, say, signals};
 
-/// Runs a program and samples it. Gives the exit code.
+/// Runs a program and samples it: the run is named for `program`, the command itself or one that it runs. Gives the exit
+/// code.
 pub fn run(
     command: &[OsString],
+    program_of_run: &[OsString],
     sampling: Sampling,
     output: &Path,
     strict: bool,
@@ -22,9 +24,13 @@ pub fn run(
         .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
     signals::prepare();
     let create = |process: i32| {
-        let mut head = head(command, process);
+        let mut head = head(program_of_run, process);
         let value = format!("cpu-clock, {} in a second of CPU time", sampling.hz);
         head.values.insert("samples".to_owned(), value);
+        if sampling.leaves_out_first {
+            // Its number is that of the process that begins it.
+            head.program.pid = None;
+        }
         RunWriter::create_surviving(output, head).map_err(Error::Run)
     };
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
@@ -89,24 +95,31 @@ fn tell(counts: &Counts, output: &Path) {
         ..
     } = counts;
     say(&format!(
-        "recorded {samples} samples and {waits} waits of {threads} threads in {processes} processes -> {}",
+        "recorded {} and {} of {} in {} -> {}",
+        many(*samples, "sample", "samples"),
+        many(*waits, "wait", "waits"),
+        many(*threads, "thread", "threads"),
+        many(*processes, "process", "processes"),
         output.display()
     ));
     if *wakers > 0 {
         say(&format!(
-            "{wakers} waits were ended by another of these threads (edges `wakes` and `joins`)"
+            "{} ended by another of these threads (edges `wakes` and `joins`)",
+            many(*wakers, "wait was", "waits were")
         ));
     }
     let percent = |count: &u64| 100.0 * *count as f64 / (*samples).max(1) as f64;
     if *cut > 0 {
         say(&format!(
-            "the outermost callers of {cut} samples ({:.1} %) are not known (hint: deep stacks: --stack-kib=60)",
+            "the outermost callers of {} ({:.1} %) are not known (hint: deep stacks: --stack-kib=60)",
+            many(*cut, "sample", "samples"),
             percent(cut)
         ));
     }
     if *unnamed > 0 {
         say(&format!(
-            "the function of {unnamed} samples ({:.1} %) has no name: its file has no symbols",
+            "the function of {} ({:.1} %) has no name: its file has no symbols",
+            many(*unnamed, "sample", "samples"),
             percent(unnamed)
         ));
     }

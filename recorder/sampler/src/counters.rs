@@ -35,7 +35,9 @@ const MAX_FREE: usize = 1024;
 impl Counters {
     /// Begins to count when the process runs another program.
     pub fn open(process: pid_t, sampling: Sampling) -> Result<Self, Error> {
-        let Sampling { hz, stack_bytes } = sampling;
+        let Sampling {
+            hz, stack_bytes, ..
+        } = sampling;
         let with_kernel = || -> io::Result<Vec<(Occasion, Opened)>> {
             let mut all = Vec::new();
             for occasion in [Occasion::Runs(hz), Occasion::Switches] {

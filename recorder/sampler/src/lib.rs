@@ -42,6 +42,8 @@ pub struct Sampling {
     pub hz: u32,
     /// The most that is copied of a stack: callers beyond are not known.
     pub stack_bytes: u32,
+    /// Of the program that is started nothing is recorded, but of the processes that it begins: it is there for them.
+    pub leaves_out_first: bool,
 }
 
 impl Default for Sampling {
@@ -49,6 +51,7 @@ impl Default for Sampling {
         Self {
             hz: DEFAULT_HZ,
             stack_bytes: DEFAULT_STACK_BYTES,
+            leaves_out_first: false,
         }
     }
 }

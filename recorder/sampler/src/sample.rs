@@ -102,7 +102,8 @@ pub fn sample(
     };
     run.run().values.insert("wakers".to_owned(), wakers);
     let (ended, ends) = io::pipe().map_err(Error::Sample)?;
-    let collector = Collector::start(counters, process, run, (ended, ends));
+    let left_out = sampling.leaves_out_first.then_some(process.unsigned_abs());
+    let collector = Collector::start(counters, process, left_out, run, (ended, ends));
     watch(process);
     let mut child = match waiting.run() {
         Ok(child) => child,
@@ -138,6 +139,7 @@ impl Collector {
     fn start(
         counters: Counters,
         process: i32,
+        left_out: Option<u32>,
         run: RunWriter,
         (ended, ends): (PipeReader, PipeWriter),
     ) -> Self {
@@ -149,6 +151,7 @@ impl Collector {
             waits: Waits::default(),
             counters,
             process: process.unsigned_abs(),
+            left_out,
             has_begun: false,
             to,
         };
@@ -175,6 +178,8 @@ struct Reader {
     waits: Waits,
     /// The program's own.
     process: u32,
+    /// Process of which nothing is told.
+    left_out: Option<u32>,
     has_begun: bool,
     to: SyncSender<Told>,
 }
@@ -202,6 +207,10 @@ impl Reader {
 
     fn tell(&mut self, time_ns: u64, event: Event) -> Vec<Told> {
         match event {
+            Event::Sample(raw) if self.left_out == Some(raw.of.process) => {
+                self.counters.take_back(raw.stack);
+                Vec::new()
+            }
             Event::Sample(raw) => {
                 self.waits.seen_running(raw.of);
                 let sample = Sample {
@@ -236,11 +245,15 @@ impl Reader {
                 self.spaces.map(process, &mapped);
                 Vec::new()
             }
+            Event::Named(of, ..) | Event::Ended(of) if self.left_out == Some(of.process) => {
+                Vec::new()
+            }
+            Event::Began { of, .. } if self.left_out == Some(of.process) => Vec::new(),
             Event::Named(of, name, is_exec) => {
                 let mut all = Vec::new();
                 if is_exec {
                     self.spaces.exec(of.process);
-                    if of.process == self.process && !self.has_begun {
+                    if of.process == self.process && !self.has_begun && self.left_out.is_none() {
                         self.has_begun = true;
                         self.waits.begins(of, time_ns, true);
                         all.push(Told::Begin(time_ns));
@@ -252,7 +265,13 @@ impl Reader {
             Event::Began { of, by } => {
                 self.spaces.fork(of.process, by.process);
                 self.waits.begins(of, time_ns, false);
-                vec![Told::ThreadBegan(of, time_ns, by.thread)]
+                let mut all = Vec::new();
+                if self.left_out == Some(by.process) && !self.has_begun {
+                    self.has_begun = true;
+                    all.push(Told::Begin(time_ns));
+                }
+                all.push(Told::ThreadBegan(of, time_ns, by.thread));
+                all
             }
             Event::Ended(of) => {
                 if of.process == of.thread {

@@ -81,6 +81,8 @@ pub struct Wait {
     pub is_join: bool,
     /// True if it waited for nothing but a processor.
     pub is_runnable: bool,
+    /// True if all that is known of it is that the thread did not run.
+    pub is_off_cpu: bool,
 }
 
 /// Everything devices did in the window.
@@ -136,6 +138,7 @@ impl Device {
                     end_ns: start_ns.saturating_add(dur_ns),
                     is_join: kind.get(row) == Some("join"),
                     is_runnable: kind.get(row) == Some("runnable"),
+                    is_off_cpu: kind.get(row) == Some("off_cpu"),
                 });
             }
         }

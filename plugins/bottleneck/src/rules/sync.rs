@@ -6,7 +6,7 @@
 //! - joins of tasks: the time of waits in which none of the tasks runs that they wait for; where the tasks of a wait have a parent
 //!   to themselves, from the start of the first of them. At least half of what the longest tasks take. Gain: that time, of the rank
 //!   that has most of it.
-//! - `sync_wait` on the critical path, without the time in which devices work meanwhile (not on collectives, which wait themselves). As
+//! - `sync_wait` on the critical path, of waits that the program or its calls told (not of those that only a scheduler did), without the time in which devices work meanwhile (not on collectives, which wait themselves). As
 //!   far as its waits are joins with their tasks on record, it is the time of the join itself: until the tasks begin, and after the last
 //!   has ended. As far as they are others, nothing recorded explains it. Gain: what the path would be shorter by without.
 
@@ -21,7 +21,7 @@ use super::gaps::{
 };
 use super::{Options, Rule, busy_machine, imbalance};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle, Task};
+use crate::facts::{Cause, Facts, Idle, Task, Wait};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, short, time};
@@ -174,6 +174,20 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if facts.share(all_ns) < options.general.least_share {
         return;
     }
+    // That a thread did not run, as a scheduler tells, is no verdict: a clock, a person or a disk may have ended it.
+    let is_told = |wait: &&Wait| !wait.is_runnable && !wait.is_off_cpu;
+    let told = facts.device.waits.iter().filter(is_told);
+    let told: IntervalSet<i64> = told.map(|wait| (wait.start_ns, wait.end_ns)).collect();
+    let is_any_off_cpu = facts.device.waits.iter().any(|wait| wait.is_off_cpu);
+    if is_any_off_cpu && facts.share(told.total_ns()) < options.general.least_share {
+        verdicts.not_measurable(
+            CLASS,
+            "waits",
+            "what would end the waits on the critical path earlier: threads did not run, and for what is not recorded",
+            "samples.waits has their calls, functions and who ended them; `trueno-record run --calls` records the files",
+        );
+        return;
+    }
     // What ran on devices while the host waited, the longest.
     let mut ran: BTreeMap<u32, i64> = BTreeMap::new();
     let others = || facts.device.waits.iter().filter(|wait| !wait.is_runnable);
@@ -197,6 +211,9 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let others: IntervalSet<i64> = others.map(|wait| (wait.start_ns, wait.end_ns)).collect();
         around_tasks(facts, options, wait_ns, verdicts);
         wait_ns = wait_ns.min(others.total_ns());
+    }
+    if is_any_off_cpu {
+        wait_ns = wait_ns.min(told.total_ns());
     }
     let most = ran
         .into_iter()

@@ -8,15 +8,15 @@ use crate::inputs::{US, facts, gains, path, texts};
 
 #[test]
 fn who_could_run_waits_for_a_processor() {
-    let found = |runnable: i64, off_cpu: i64| {
+    let found = |runnable: i64, kind: &'static str, off_cpu: i64| {
         let waits = Table::build("waits")
             .u64("id", [1_u64, 2])
-            .text("kind", ["runnable", "off_cpu"])
+            .text("kind", ["runnable", kind])
             .i64("thread", [0_i64, 0])
             .i64("start_ns", [0, 500 * US])
             .i64("dur_ns", [runnable * US, off_cpu * US]);
         let names = Table::build("path_names")
-            .text("name", ["runnable", "off_cpu"])
+            .text("name", ["runnable", kind])
             .text("kind", ["sync_wait", "sync_wait"])
             .text("category", ["waiting", "waiting"])
             .i64("dur_ns", [runnable * US, off_cpu * US]);
@@ -36,10 +36,25 @@ fn who_could_run_waits_for_a_processor() {
         "no_processor_free".to_owned(),
         "unexplained_wait".to_owned(),
     );
-    assert_eq!(found(400, 0), (vec![both.clone()], vec![Some(400 * US)]));
-    assert_eq!(found(0, 300), (vec![waits.clone()], vec![Some(300 * US)]));
     assert_eq!(
-        found(400, 300),
-        (vec![both, waits], vec![Some(400 * US), Some(300 * US)])
+        found(400, "call", 0),
+        (vec![both.clone()], vec![Some(400 * US)])
+    );
+    assert_eq!(
+        found(0, "call", 300),
+        (vec![waits.clone()], vec![Some(300 * US)])
+    );
+    assert_eq!(
+        found(400, "call", 300),
+        (
+            vec![both.clone(), waits],
+            vec![Some(400 * US), Some(300 * US)]
+        )
+    );
+    // Of a thread that did not run nobody says what would have ended it earlier.
+    assert_eq!(found(0, "off_cpu", 300), (Vec::new(), Vec::new()));
+    assert_eq!(
+        found(400, "off_cpu", 300),
+        (vec![both], vec![Some(400 * US)])
     );
 }

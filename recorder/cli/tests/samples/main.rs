@@ -6,7 +6,7 @@ mod program;
 mod waits;
 mod wakers;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
@@ -362,4 +362,33 @@ fn system_calls_and_samples_are_recorded_at_once() {
         .collect();
     assert!(processes.contains(&Some(process.into())), "{processes:?}");
     assert!(said.contains("--into it.run"), "{said}");
+    // Of the tracer there is nothing.
+    let facts = run_json(&beside);
+    assert_eq!(facts.label, run_json(&place.run()).label);
+    assert!(!threads.texts("name").contains(&Some("trueno-record")));
+    let known = |column: &str, of: &Table, row| of.number(column, row);
+    let samples = table(&beside, "samples");
+    let sampled: BTreeSet<_> = (0..samples.rows)
+        .map(|row| known("thread", &samples, row))
+        .collect();
+    let begun: BTreeSet<_> = (0..threads.rows)
+        .map(|row| known("thread", &threads, row))
+        .collect();
+    assert!(sampled.is_subset(&begun));
+    let starts = (0..threads.rows).map(|row| threads.number("start_ns", row).unwrap());
+    assert_eq!(starts.min(), Some(0), "time begins with the program");
+}
+
+#[test]
+fn a_traced_program_that_does_not_begin_leaves_no_run() {
+    if !can_sample() {
+        return;
+    }
+    let place = Place::new();
+    let done = place
+        .command(&["--sample", "--calls"], &["/nonexistent/program"])
+        .output()
+        .unwrap();
+    assert_ne!(done.status.code(), Some(0));
+    assert!(!place.run().exists() && !place.0.path().join("it.samples.run").exists());
 }
