@@ -8,8 +8,7 @@ use libc::pid_t;
 
 use crate::event::{Event, Timed, parse};
 use crate::opening::{Occasion, Opened, is_forbidden, open};
-use crate::waking;
-use crate::{Error, Sampling};
+use crate::{Error, Sampling, packets, waking};
 
 /// Samples of a process, of its threads and of all that it begins.
 pub(crate) struct Counters {
@@ -19,6 +18,8 @@ pub(crate) struct Counters {
     pub sees_kernel: bool,
     /// Reason why it is not told who ends waits.
     pub no_wakers: Option<String>,
+    /// Reason why it is not told whose packet a waking is for.
+    pub no_packets: Option<String>,
     /// Told, and perhaps after others that are still to be told.
     waiting: BTreeMap<(u64, u64), Event>,
     told: u64,
@@ -29,6 +30,8 @@ pub(crate) struct Counters {
     free: Vec<Vec<u8>>,
 }
 
+/// More of them, with files for each, could leave none for the rest.
+const MAX_PROCESSORS_OF_PACKETS: usize = 96;
 /// Stacks whose memory is kept for others.
 const MAX_FREE: usize = 1024;
 
@@ -61,10 +64,15 @@ impl Counters {
         };
         let mut opened = opened;
         let no_wakers = wakes(process).map(|wakes| opened.push(wakes)).err();
+        let no_packets = match &no_wakers {
+            None => packets(process).map(|all| opened.extend(all)).err(),
+            Some(reason) => Some(reason.clone()),
+        };
         Ok(Self {
             opened,
             sees_kernel,
             no_wakers,
+            no_packets,
             waiting: BTreeMap::new(),
             told: 0,
             settled_ns: 0,
@@ -124,6 +132,7 @@ impl Counters {
                         (Occasion::Leaves, _) => continue,
                         (Occasion::Switches, Event::Lost(count)) => Event::LostSwitches(count),
                         (Occasion::Wakes(_), Event::Lost(count)) => Event::LostWakings(count),
+                        (Occasion::Packets(_), Event::Lost(_)) => Event::LostPackets,
                         (_, event) => event,
                     };
                     self.last_ns = time_ns.unwrap_or(self.last_ns);
@@ -152,6 +161,20 @@ fn wakes(process: pid_t) -> Result<(Occasion, Opened), String> {
     opened.map(|opened| (occasion, opened)).map_err(|error| {
         format!("{error} (hint: as root, or /proc/sys/kernel/perf_event_paranoid of -1)")
     })
+}
+
+/// Events of packets. The reason, where there are none, is a sentence's end.
+fn packets(process: pid_t) -> Result<Vec<(Occasion, Opened)>, String> {
+    let mut all = Vec::new();
+    for stage in packets::find()? {
+        let occasion = Occasion::Packets(stage);
+        let opened = open(process, occasion, true, 0).map_err(|error| error.to_string())?;
+        if opened.samplers.len() > MAX_PROCESSORS_OF_PACKETS {
+            return Err("a file for each processor would be too many".to_owned());
+        }
+        all.push((occasion, opened));
+    }
+    Ok(all)
 }
 
 /// Finds out if a process can be sampled, with this one; gives the reason why it would not be told who ends waits.

@@ -10,9 +10,10 @@ use perf_event::data::{
 };
 
 use crate::opening::Occasion;
+use crate::packets::Packet;
 use crate::raw_sample::{Pieces, with_stack};
 use crate::registers::Registers;
-use crate::waking::Waking;
+use crate::waking::{self, Waking};
 
 /// Kind, flags and length of a record.
 const HEADER_BYTES: usize = 8;
@@ -68,6 +69,8 @@ pub(crate) enum Event {
     Leaves(Box<Raw>),
     /// A thread makes another one ready to run.
     Wakes(Waking),
+    /// A packet is sent or received on top of a thread.
+    Packet(Packet),
     /// A thread runs no more: it waits, or (true) could run if a processor were free.
     Off(ThreadOf, bool),
     /// A thread runs.
@@ -86,6 +89,8 @@ pub(crate) enum Event {
     LostSwitches(u64),
     /// Wakings that found no room.
     LostWakings(u64),
+    /// Stages of packets that found no room.
+    LostPackets,
     /// The kernel paused sampling, as it takes too much of the machine.
     Throttled,
     Other,
@@ -127,8 +132,12 @@ pub(crate) fn parse(
 fn sample(from: Pieces<'_>, occasion: Occasion, free: &mut Vec<Vec<u8>>) -> Option<Timed> {
     let (time_ns, event) = match occasion {
         Occasion::Wakes(tracepoint) => {
-            let (time_ns, waking) = tracepoint.read(from)?;
+            let (time_ns, waking) = waking::read(&tracepoint, from)?;
             (time_ns, Event::Wakes(waking))
+        }
+        Occasion::Packets(stage) => {
+            let (time_ns, packet) = stage.read(from)?;
+            (time_ns, Event::Packet(packet))
         }
         Occasion::Leaves => {
             let (time_ns, raw) = with_stack(from, free.pop().unwrap_or_default())?;

@@ -11,6 +11,7 @@ mod counters;
 mod event;
 mod modules;
 mod opening;
+mod packets;
 mod place;
 mod program;
 mod raw_sample;
@@ -18,6 +19,7 @@ mod registers;
 mod rows;
 mod sample;
 mod symbols;
+mod tracepoint;
 mod waits;
 mod waking;
 

@@ -8,8 +8,8 @@ use perf_event::data::parse::ParseConfig;
 use perf_event::events::{Software, Tracepoint};
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
-use crate::Error;
-use crate::{registers, waking};
+use crate::packets::Stage;
+use crate::{Error, registers, tracepoint};
 
 /// Rooms for the samples of a processor, in bytes, and the most that is copied of a stack where there is no more: the
 /// first that is allowed is taken. Users without privileges get about half a MiB.
@@ -35,7 +35,7 @@ const WAITING_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 16 << 10), (1 << 20, 8
 /// Room for switches, which are short.
 const SWITCHES_ROOMS_BYTES: [(usize, u32); 2] = [(4 << 20, 0), (1 << 20, 0)];
 
-/// Room for wakings, which are short too.
+/// Room for wakings and packets, which are short too.
 const WAKES_ROOMS_BYTES: [(usize, u32); 2] = [(1 << 20, 0), (256 << 10, 0)];
 
 /// An occasion at which the kernel takes a sample.
@@ -50,13 +50,15 @@ pub(crate) enum Occasion {
     /// Never: these events tell of switches.
     Switches,
     /// Each time that one thread makes another one ready to run.
-    Wakes(waking::Tracepoint),
+    Wakes(tracepoint::Tracepoint),
+    /// Each time that a packet is sent or received on top of a thread.
+    Packets(Stage),
 }
 
 impl Occasion {
     /// Samples are taken with a stack.
     fn has_stack(self) -> bool {
-        !matches!(self, Self::Switches | Self::Wakes(_))
+        !matches!(self, Self::Switches | Self::Wakes(_) | Self::Packets(_))
     }
 }
 
@@ -84,7 +86,7 @@ pub(crate) fn open(
         }
         Occasion::Switches => &SWITCHES_ROOMS_BYTES[..],
         Occasion::Leaves => &WAITING_ROOMS_BYTES[..],
-        Occasion::Wakes(_) => &WAKES_ROOMS_BYTES[..],
+        Occasion::Wakes(_) | Occasion::Packets(_) => &WAKES_ROOMS_BYTES[..],
     };
     'processors: for processor in processors {
         let mut builder = builder(process, processor, occasion, with_kernel);
@@ -127,11 +129,12 @@ fn builder(
         Occasion::Leaves => (Builder::new(Software::CONTEXT_SWITCHES), 1),
         Occasion::Switches => (Builder::new(Software::DUMMY), 1),
         Occasion::Wakes(of) => (Builder::new(Tracepoint::with_id(of.id)), 1),
+        Occasion::Packets(of) => (Builder::new(Tracepoint::with_id(of.tracepoint.id)), 1),
     };
     let tells_threads = matches!(occasion, Occasion::Runs(_) | Occasion::RunsAndSwitches(_));
     let tells_switches = matches!(occasion, Occasion::RunsAndSwitches(_) | Occasion::Switches);
     let mut fields = SampleFlag::TID | SampleFlag::TIME | SampleFlag::CPU;
-    // As `raw_sample` and `waking` read them.
+    // As `raw_sample` and `tracepoint` read them.
     if occasion.has_stack() {
         fields |= SampleFlag::PERIOD
             | SampleFlag::REGS_USER
@@ -139,7 +142,7 @@ fn builder(
             | SampleFlag::CALLCHAIN;
         builder.sample_regs_user(registers::MASK);
     }
-    if matches!(occasion, Occasion::Wakes(_)) {
+    if matches!(occasion, Occasion::Wakes(_) | Occasion::Packets(_)) {
         fields |= SampleFlag::RAW;
     }
     builder

@@ -101,6 +101,14 @@ pub fn sample(
         None => "sched:sched_waking".to_owned(),
     };
     run.run().values.insert("wakers".to_owned(), wakers);
+    if no_wakers.is_none() {
+        let packets = match &counters.no_packets {
+            Some(reason) => format!("not recorded: {reason}"),
+            None => "net:net_dev_queue, net:netif_receive_skb, napi:napi_poll".to_owned(),
+        };
+        let of = "wakers_over_loopback".to_owned();
+        run.run().values.insert(of, packets);
+    }
     let (ended, ends) = io::pipe().map_err(Error::Sample)?;
     let left_out = sampling.leaves_out_first.then_some(process.unsigned_abs());
     let collector = Collector::start(counters, process, left_out, run, (ended, ends));
@@ -241,6 +249,10 @@ impl Reader {
                 self.waits.woken(&waking, time_ns);
                 Vec::new()
             }
+            Event::Packet(packet) => {
+                self.waits.packet(&packet, time_ns);
+                Vec::new()
+            }
             Event::Mapped(process, mapped) => {
                 self.spaces.map(process, &mapped);
                 Vec::new()
@@ -291,6 +303,10 @@ impl Reader {
             }
             // Waits are known without.
             Event::LostWakings(count) => vec![Told::LostWakings(count)],
+            Event::LostPackets => {
+                self.waits.lost_packets();
+                Vec::new()
+            }
             Event::Throttled => vec![Told::Throttled],
             Event::Other => Vec::new(),
         }

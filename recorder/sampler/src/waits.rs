@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::event::{Raw, ThreadOf};
+use crate::packets::{Packet, Packets};
 use crate::place::Stack;
+use crate::tracepoint::Context;
 use crate::waking::Waking;
 
 /// A stretch in which a thread did not run.
@@ -101,6 +103,7 @@ struct Thread {
 /// Threads by their number.
 pub(crate) struct Waits {
     threads: BTreeMap<u32, Thread>,
+    packets: Packets,
     /// Last stretches of processes that have ended: their end wakes who waits for it.
     ended: HashMap<u32, u64>,
     next_id: u64,
@@ -112,6 +115,7 @@ impl Default for Waits {
     fn default() -> Self {
         Self {
             threads: BTreeMap::new(),
+            packets: Packets::default(),
             ended: HashMap::new(),
             next_id: 1,
             first_told: 1,
@@ -182,6 +186,7 @@ impl Waits {
         if !self.threads.contains_key(&of.thread) {
             return Vec::new();
         }
+        self.packets.forget(of.thread);
         let state = self.off_since(at_ns, is_runnable, stack);
         self.threads
             .get_mut(&of.thread)
@@ -192,12 +197,27 @@ impl Waits {
             })
     }
 
+    /// A packet is sent or received on top of a thread.
+    pub fn packet(&mut self, packet: &Packet, at_ns: u64) {
+        self.packets.take(packet, at_ns);
+    }
+
+    /// Stages of packets were lost.
+    pub fn lost_packets(&mut self) {
+        self.packets.lost();
+    }
+
     /// A thread was made ready to run. The first time ends its wait; an interrupt's is not of the thread that it
-    /// interrupted.
+    /// interrupted, but where that thread's own packet is received.
     pub fn woken(&mut self, waking: &Waking, at_ns: u64) {
-        let by = match waking.in_interrupt || waking.by.thread == waking.woken {
-            true => None,
-            false => self.stretch_of(waking.by),
+        let is_of_thread = match waking.context {
+            Context::Call => true,
+            Context::SoftInterrupt => self.packets.is_own_received(waking.by.thread, at_ns),
+            Context::HardInterrupt => false,
+        };
+        let by = match is_of_thread && waking.by.thread != waking.woken {
+            true => self.stretch_of(waking.by),
+            false => None,
         };
         let woken = self.threads.get_mut(&waking.woken);
         if let Some(State::Off {
@@ -264,6 +284,7 @@ impl Waits {
 
     /// A thread has ended.
     pub fn ends(&mut self, of: ThreadOf, at_ns: u64) -> Vec<Known> {
+        self.packets.forget(of.thread);
         let Some(thread) = self.threads.remove(&of.thread) else {
             return Vec::new();
         };
@@ -417,6 +438,7 @@ impl Thread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packets::tests::{queued, received};
 
     const OF: ThreadOf = ThreadOf {
         process: 1,
@@ -466,11 +488,11 @@ mod tests {
         found.iter().map(told).collect()
     }
 
-    fn waking(by: ThreadOf, woken: ThreadOf, in_interrupt: bool) -> Waking {
+    fn waking(by: ThreadOf, woken: ThreadOf, context: Context) -> Waking {
         Waking {
             by,
             woken: woken.thread,
-            in_interrupt,
+            context,
         }
     }
 
@@ -528,9 +550,9 @@ mod tests {
         all.begins(OF, 0, true);
         all.begins(OTHER, 0, true);
         let mut known = all.off(OF, 4, false, None);
-        all.woken(&waking(OTHER, OF, false), 7);
+        all.woken(&waking(OTHER, OF, Context::Call), 7);
         // Told again, by the event of the one that is woken.
-        all.woken(&waking(OF, OF, false), 8);
+        all.woken(&waking(OF, OF, Context::Call), 8);
         let ended = all.on(OF, 10);
         assert_eq!(waits(&ended), [(4, 7, false), (7, 10, true)]);
         known.extend(ended);
@@ -540,7 +562,7 @@ mod tests {
         // A stretch that has ended before the wait is told.
         known.extend(all.off(OF, 13, false, None));
         known.extend(all.on(OTHER, 14));
-        all.woken(&waking(OTHER, OF, false), 15);
+        all.woken(&waking(OTHER, OF, Context::Call), 15);
         known.extend(all.off(OTHER, 16, true, None));
         known.extend(all.on(OF, 17));
         assert_eq!(causes(&known), [(0, 4, false), (14, 13, false)]);
@@ -548,17 +570,40 @@ mod tests {
 
     #[test]
     fn nobody_is_the_cause_of_an_interrupts_waking() {
-        let mut all = Waits::default();
-        all.begins(OF, 0, true);
-        all.begins(OTHER, 0, true);
-        let mut known = all.off(OF, 4, false, None);
-        all.woken(&waking(OTHER, OF, true), 7);
-        // Later: not what ended the wait.
-        all.woken(&waking(OTHER, OF, false), 8);
-        known.extend(all.on(OF, 9));
-        known.extend(all.end(20));
-        assert_eq!(waits(&known), [(4, 7, false), (7, 9, true)]);
-        assert!(causes(&known).is_empty());
+        for context in [Context::SoftInterrupt, Context::HardInterrupt] {
+            let mut all = Waits::default();
+            all.begins(OF, 0, true);
+            all.begins(OTHER, 0, true);
+            let mut known = all.off(OF, 4, false, None);
+            all.woken(&waking(OTHER, OF, context), 7);
+            // Later: not what ended the wait.
+            all.woken(&waking(OTHER, OF, Context::Call), 8);
+            known.extend(all.on(OF, 9));
+            known.extend(all.end(20));
+            assert_eq!(waits(&known), [(4, 7, false), (7, 9, true)]);
+            assert!(causes(&known).is_empty());
+        }
+    }
+
+    #[test]
+    fn a_waking_at_the_receipt_of_a_threads_own_packet_is_its() {
+        // What is received; true: by what an interrupt left for later.
+        let causes_of = |received: u64, context: Context| {
+            let mut all = Waits::default();
+            all.begins(OF, 0, true);
+            all.begins(OTHER, 0, true);
+            let mut known = all.off(OF, 4, false, None);
+            for packet in [queued(OTHER, 5), self::received(OTHER, received)] {
+                all.packet(&packet, 6);
+            }
+            all.woken(&waking(OTHER, OF, context), 7);
+            known.extend(all.on(OF, 9));
+            known.extend(all.end(20));
+            causes(&known)
+        };
+        assert_eq!(causes_of(5, Context::SoftInterrupt), [(0, 4, false)]);
+        assert!(causes_of(6, Context::SoftInterrupt).is_empty());
+        assert!(causes_of(5, Context::HardInterrupt).is_empty());
     }
 
     #[test]
@@ -572,7 +617,7 @@ mod tests {
         all.begins(child, 0, true);
         let mut known = all.off(OF, 4, false, None);
         known.extend(all.ends(child, 6));
-        all.woken(&waking(child, OF, false), 7);
+        all.woken(&waking(child, OF, Context::Call), 7);
         known.extend(all.on(OF, 8));
         assert_eq!(causes(&known), [(0, 4, true)]);
     }
@@ -583,7 +628,7 @@ mod tests {
         all.begins(OF, 0, true);
         all.begins(OTHER, 0, true);
         all.off(OF, 4, false, None);
-        all.woken(&waking(OTHER, OF, false), 7);
+        all.woken(&waking(OTHER, OF, Context::Call), 7);
         let mut known = all.on(OF, 8);
         all.lost();
         known.extend(all.off(OTHER, 12, true, None));
@@ -594,7 +639,7 @@ mod tests {
         all.begins(OF, 0, true);
         all.begins(OTHER, 0, true);
         all.off(OF, 4, false, None);
-        all.woken(&waking(OTHER, OF, false), 7);
+        all.woken(&waking(OTHER, OF, Context::Call), 7);
         all.on(OTHER, 8);
         assert!(causes(&all.on(OF, 9)).is_empty());
     }

@@ -1,0 +1,239 @@
+//! Packets of the loopback device, from the call that sends one to the waking at its receipt.
+//!
+//! Such a packet is received at once, on top of the call that sent it, but as an interrupt would do it: a waking there says
+//! only which thread it was on top of, and that may have been interrupted by anything. The kernel also tells which packet a
+//! call queues, which one is received and when a round of receiving ends. So a waking is of the thread whose own packet is
+//! being received on top of it, and of nobody where another packet is, or none.
+
+use std::collections::HashMap;
+
+use crate::event::ThreadOf;
+use crate::raw_sample::Pieces;
+use crate::tracepoint::{self, Context, Field, Tracepoint};
+
+/// Tracepoints by what they tell.
+const NAMES: [(Kind, &str, [Field; 2]); 3] = [
+    (Kind::Queued, "net/net_dev_queue", PACKET),
+    (Kind::Received, "net/netif_receive_skb", PACKET),
+    (
+        Kind::RoundEnded,
+        "napi/napi_poll",
+        [(" work", 4), (" budget", 4)],
+    ),
+];
+const PACKET: [Field; 2] = [(" skbaddr", 8), (" name", 4)];
+/// The device that hands packets to the machine itself.
+const LOOPBACK: &[u8] = b"lo";
+/// A packet is received within microseconds; what comes later is of another one.
+const MAX_NS: u64 = 1_000_000;
+
+/// Stage on the way of a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A call hands it to a device.
+    Queued,
+    /// It is received from here on.
+    Received,
+    /// A round of receiving has ended.
+    RoundEnded,
+}
+
+/// Tracepoint of a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stage {
+    kind: Kind,
+    pub tracepoint: Tracepoint,
+}
+
+/// A packet at a stage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Packet {
+    /// The thread that it happens on top of.
+    pub of: ThreadOf,
+    kind: Kind,
+    context: Context,
+    /// Its place in memory; `None`: it is not of the loopback device.
+    at: Option<u64>,
+}
+
+/// Finds the tracepoints. The reason, where they cannot be had, is a sentence's end.
+pub(crate) fn find() -> Result<Vec<Stage>, String> {
+    let find = |(kind, name, fields): (Kind, &str, [Field; 2])| {
+        let tracepoint = tracepoint::find(name, fields)?;
+        Ok(Stage { kind, tracepoint })
+    };
+    NAMES.into_iter().map(find).collect()
+}
+
+impl Stage {
+    /// Reads a sample of it.
+    pub fn read(&self, from: Pieces<'_>) -> Option<(u64, Packet)> {
+        let hit = self.tracepoint.read(from)?;
+        let [packet_at, name_at] = self.tracepoint.fields_at;
+        let at = match self.kind {
+            Kind::RoundEnded => None,
+            _ if hit.text(name_at)? == LOOPBACK => Some(hit.u64(packet_at)?),
+            _ => None,
+        };
+        let packet = Packet {
+            of: hit.by,
+            kind: self.kind,
+            context: hit.context,
+            at,
+        };
+        Some((hit.time_ns, packet))
+    }
+}
+
+/// The last packet of a thread.
+#[derive(Clone, Copy, Debug)]
+enum Last {
+    /// A call of the thread's own has queued it.
+    Queued { at: u64, at_ns: u64 },
+    /// It is being received.
+    Received { at_ns: u64 },
+}
+
+/// Packets by the threads that sent them.
+#[derive(Default)]
+pub(crate) struct Packets(HashMap<u32, Last>);
+
+impl Packets {
+    /// Takes the next stage of a packet.
+    pub fn take(&mut self, packet: &Packet, at_ns: u64) {
+        let thread = packet.of.thread;
+        let next = match (packet.kind, packet.context, packet.at) {
+            (Kind::Queued, Context::Call, Some(at)) => Some(Last::Queued { at, at_ns }),
+            // An answer, made while the packet is received.
+            (Kind::Queued, Context::SoftInterrupt | Context::HardInterrupt, _) => return,
+            (Kind::Received, Context::SoftInterrupt, Some(at)) => {
+                let is_own = |last: &&Last| matches!(last, Last::Queued { at: own, at_ns: since_ns } if *own == at && at_ns.saturating_sub(*since_ns) <= MAX_NS);
+                let own = self.0.get(&thread).filter(is_own);
+                own.map(|_| Last::Received { at_ns })
+            }
+            _ => None,
+        };
+        match next {
+            Some(next) => drop(self.0.insert(thread, next)),
+            None => self.forget(thread),
+        }
+    }
+
+    /// True if a packet that the thread sent itself is being received on top of it.
+    pub fn is_own_received(&self, thread: u32, at_ns: u64) -> bool {
+        let last = self.0.get(&thread);
+        last.is_some_and(|last| matches!(last, Last::Received { at_ns: since_ns } if at_ns.saturating_sub(*since_ns) <= MAX_NS))
+    }
+
+    /// The thread does something else.
+    pub fn forget(&mut self, thread: u32) {
+        self.0.remove(&thread);
+    }
+
+    /// Some stages were lost.
+    pub fn lost(&mut self) {
+        self.0.clear();
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    const OF: ThreadOf = ThreadOf {
+        process: 7,
+        thread: 8,
+    };
+
+    fn packet(kind: Kind, context: Context, at: u64) -> Packet {
+        of(OF, kind, context, at)
+    }
+
+    fn of(of: ThreadOf, kind: Kind, context: Context, at: u64) -> Packet {
+        Packet {
+            of,
+            kind,
+            context,
+            at: Some(at),
+        }
+    }
+
+    /// A packet that a call of the thread has queued.
+    pub fn queued(by: ThreadOf, at: u64) -> Packet {
+        of(by, Kind::Queued, Context::Call, at)
+    }
+
+    /// A packet that is received on top of the thread.
+    pub fn received(by: ThreadOf, at: u64) -> Packet {
+        of(by, Kind::Received, Context::SoftInterrupt, at)
+    }
+
+    /// True if a waking behind these, a nanosecond apart, is of the thread.
+    fn is_own(stages: &[Packet]) -> bool {
+        let mut packets = Packets::default();
+        for (at_ns, packet) in (100..).zip(stages) {
+            packets.take(packet, at_ns);
+        }
+        packets.is_own_received(OF.thread, 100 + stages.len() as u64)
+    }
+
+    #[test]
+    fn a_waking_is_of_the_thread_while_its_own_packet_is_received() {
+        assert!(is_own(&[queued(OF, 5), received(OF, 5)]));
+        let answer = packet(Kind::Queued, Context::SoftInterrupt, 6);
+        assert!(is_own(&[queued(OF, 5), received(OF, 5), answer]));
+    }
+
+    #[test]
+    fn it_is_of_nobody_before_behind_and_while_another_packet_is_received() {
+        let ended = packet(Kind::RoundEnded, Context::SoftInterrupt, 0);
+        let answer = packet(Kind::Queued, Context::SoftInterrupt, 6);
+        let to_others = Packet {
+            at: None,
+            ..queued(OF, 9)
+        };
+        let from_others = Packet {
+            at: None,
+            ..received(OF, 9)
+        };
+        for stages in [
+            &[][..],
+            &[received(OF, 5)],
+            &[queued(OF, 5)],
+            &[queued(OF, 5), received(OF, 6)],
+            // A packet of the interrupted thread's, which its interrupt receives as another one.
+            &[
+                queued(OF, 5),
+                packet(Kind::Received, Context::HardInterrupt, 5),
+            ],
+            &[queued(OF, 5), ended, received(OF, 5)],
+            &[queued(OF, 5), received(OF, 5), ended],
+            // Its place in memory is taken anew.
+            &[queued(OF, 5), received(OF, 5), received(OF, 5)],
+            &[queued(OF, 5), received(OF, 5), answer, received(OF, 6)],
+            &[queued(OF, 5), received(OF, 5), from_others],
+            &[queued(OF, 5), received(OF, 5), queued(OF, 7)],
+            &[queued(OF, 5), to_others, received(OF, 5)],
+            &[
+                packet(Kind::Queued, Context::SoftInterrupt, 5),
+                received(OF, 5),
+            ],
+        ] {
+            assert!(!is_own(stages), "{stages:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_long_ago_or_lost_is_forgotten() {
+        let mut packets = Packets::default();
+        packets.take(&queued(OF, 5), 0);
+        packets.take(&received(OF, 5), MAX_NS + 1);
+        assert!(!packets.is_own_received(OF.thread, MAX_NS + 2));
+        packets.take(&queued(OF, 5), 0);
+        packets.take(&received(OF, 5), 10);
+        assert!(packets.is_own_received(OF.thread, 10 + MAX_NS));
+        assert!(!packets.is_own_received(OF.thread, 11 + MAX_NS));
+        packets.lost();
+        assert!(!packets.is_own_received(OF.thread, 11));
+    }
+}
