@@ -1,5 +1,7 @@
 //! Samples of a program beside what it recorded itself.
 
+use std::fs;
+
 use trueno_fixture::Made;
 use trueno_format::run_json::{Clock, Program, RunJson};
 
@@ -296,4 +298,41 @@ fn waits_are_written_for_flame_graphs_apart_from_cpu_time() {
     dir.command(&["export", "flamegraph-waits", &own, "-o", "-"])
         .exits(2)
         .stderr_has("no waits");
+}
+
+#[test]
+fn a_page_has_flame_graphs_of_samples_and_of_waits_side_by_side() {
+    let dir = Dir::new();
+    let (own, sampled) = (recorded(&dir), sampled(&dir));
+    let page = |run: &str| {
+        let args = ["report", run, "--html", "it.html", "--charts", "charts"];
+        fs::create_dir_all(dir.join("charts")).unwrap();
+        dir.command(&args).exits(0);
+        fs::read_to_string(dir.join("it.html")).unwrap()
+    };
+    let titles = [
+        "CPU time by stack, estimated from samples: a root for each thread",
+        "Time in which threads did not run by stack, measured: a root for each thread; it is no work",
+    ];
+    let caption = |title: &str| format!("<figcaption>{title}</figcaption>");
+    let own_time = "<figcaption>Self time by stack";
+    let of_samples = page(&sampled);
+    assert!(
+        titles
+            .iter()
+            .all(|title| of_samples.contains(&caption(title)))
+    );
+    // That threads ran and waited is no work, whose stacks could be shown.
+    assert!(!of_samples.contains(own_time));
+    for file in ["stacks-samples.svg", "stacks-waits.svg"] {
+        let svg = fs::read_to_string(dir.join("charts").join(file)).unwrap();
+        assert!(svg.contains("matmul") || svg.contains("log"), "{file}");
+    }
+    let of_bricks = page(&own);
+    assert!(
+        titles
+            .iter()
+            .all(|title| !of_bricks.contains(&caption(title)))
+    );
+    assert!(of_bricks.contains(own_time));
 }

@@ -86,14 +86,14 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
             "Lives of threads: running, runnable and waiting, measured",
             "states",
             "label",
-            "time_ns",
+            "state_ns",
             "state",
         ))?;
         let chart = Chart::bar(
             "Time waited by function, measured",
             "waits",
             "function",
-            "time_ns",
+            "waited_ns",
         );
         run.chart(chart.series("call"))?;
         for finding in waits::findings::findings(&sums.waits) {

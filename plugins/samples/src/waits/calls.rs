@@ -9,7 +9,7 @@ use super::{WaitSum, Waits};
 
 /// Table `wait_calls`: system calls that threads waited in, those with the most time first. Measured, as `scheduling`.
 ///
-/// `call`: null where the wait was in none, or in one that is not known; `time_ns`: sum over all threads, which wait side
+/// `call`: null where the wait was in none, or in one that is not known; `waited_ns`: sum over all threads, which wait side
 /// by side: more than the wall clock shows, and no time of work; `wait_share`: of all waits of all threads; `threads`: so
 /// many waited there.
 pub fn wait_calls(waits: &Waits) -> TableBuilder {
@@ -29,7 +29,7 @@ pub fn wait_calls(waits: &Waits) -> TableBuilder {
         .text("call", rows().map(|row| row.0))
         .u64("waits", rows().map(|row| row.1.0.waits))
         .i64(
-            "time_ns",
+            "waited_ns",
             rows().map(|row| i64::try_from(row.1.0.time_ns).ok()),
         )
         .f64("wait_share", rows().map(|row| share(&row.1.0)))

@@ -75,8 +75,9 @@ fn first_thread(waits: &Waits) -> Option<Finding> {
             true => finding.detail(wakers_text(waits, key, sum)),
             false => finding,
         };
-        finding
-            .evidence("SELECT thread, name, call, \"function\", waits, time_ns FROM samples.waits")
+        finding.evidence(
+            "SELECT thread, name, call, \"function\", waits, waited_ns FROM samples.waits",
+        )
     })
 }
 

@@ -45,6 +45,7 @@ fn is_own(function: &Function) -> bool {
 struct Own<'a> {
     stacks: &'a Stacks,
     nearest: Vec<u32>,
+    is_own: Vec<bool>,
 }
 
 impl<'a> Own<'a> {
@@ -61,14 +62,20 @@ impl<'a> Own<'a> {
         Self {
             stacks,
             nearest: stacks.tree.nearest(|node| own[node as usize]),
+            is_own: own,
         }
     }
 
     fn function(&self, stack: Option<u64>) -> Function {
         let node = stack.and_then(|id| self.stacks.node(id));
         let node = node.map_or(NONE, |node| self.nearest[node as usize]);
+        // The function that it was compiled into, unless that is one of those: a closure may be all of a thread.
         let compiled = self.stacks.compiled(node);
-        self.stacks.function(self.stacks.function_of(compiled))
+        let place = match self.is_own.get(compiled as usize) {
+            Some(false) => node,
+            _ => compiled,
+        };
+        self.stacks.function(self.stacks.function_of(place))
     }
 }
 

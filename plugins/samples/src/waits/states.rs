@@ -34,6 +34,6 @@ pub fn states(waits: &Waits) -> TableBuilder {
         .text("label", rows().map(|row| row.0.as_str()))
         .i64("thread", rows().map(|row| row.1))
         .text("state", rows().map(|row| row.2))
-        .i64("time_ns", rows().map(|row| i64::try_from(row.3?).ok()))
+        .i64("state_ns", rows().map(|row| i64::try_from(row.3?).ok()))
         .f64("life_share", rows().map(|row| row.4))
 }

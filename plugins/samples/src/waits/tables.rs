@@ -56,7 +56,7 @@ pub fn scheduling(waits: &Waits) -> TableBuilder {
 /// Table `waits`: places where threads waited, those with the most time first. Measured, as `scheduling`.
 ///
 /// `call`: the system call; `function`: the innermost one outside of the kernel, the C library and Rust's standard
-/// library, null where nothing is known of the place; `time_ns`: sum of the waits, as `off_cpu_ns` there; `woken_by`: the
+/// library, null where nothing is known of the place; `waited_ns`: sum of the waits, as `off_cpu_ns` there; `woken_by`: the
 /// thread that ended most of that time, and `woken_waits`: so many of the waits some thread is known to have ended, both
 /// null where the kernel did not tell; the others a clock, a device or another program may have ended. All threads that
 /// ended waits are in `wakers`.
@@ -76,7 +76,7 @@ pub fn waits(waits: &Waits) -> TableBuilder {
         .text("call", rows().map(|row| row.0.call.as_deref()))
         .text("function", rows().map(|row| row.0.function.name.as_deref()))
         .u64("waits", rows().map(|row| row.1.waits))
-        .i64("time_ns", rows().map(|row| known(row.1.time_ns)))
+        .i64("waited_ns", rows().map(|row| known(row.1.time_ns)))
         .text(
             "woken_by",
             rows().map(|row| wakers.get(row.0).map(|(waker, _)| waits.label(*waker))),

@@ -70,7 +70,7 @@ pub fn stretches(run: &mut Run) -> Result<u64> {
 /// Table `wakers`: which thread ended waits of which place, those with the most time first. Measured: the kernel tells of
 /// each waking.
 ///
-/// `waker`: the thread that ended them; `by`: `wakes`, or `ends` where its own end was waited for; `time_ns`: sum of
+/// `waker`: the thread that ended them; `by`: `wakes`, or `ends` where its own end was waited for; `waited_ns`: sum of
 /// those waits, which is no time that the waker would save.
 pub fn wakers(waits: &Waits) -> TableBuilder {
     let mut rows: Vec<(&WakerKey, &WaitSum)> = waits.wakers.iter().collect();
@@ -90,7 +90,7 @@ pub fn wakers(waits: &Waits) -> TableBuilder {
         )
         .u64("waits", rows().map(|row| row.1.waits))
         .i64(
-            "time_ns",
+            "waited_ns",
             rows().map(|row| i64::try_from(row.1.time_ns).ok()),
         )
         .i64(

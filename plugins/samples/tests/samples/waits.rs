@@ -16,7 +16,7 @@ const WAITS: [&str; 6] = [
     "call",
     "function",
     "waits",
-    "time_ns",
+    "waited_ns",
     "longest_ns",
 ];
 
@@ -100,6 +100,28 @@ fn a_wait_belongs_to_the_innermost_function_of_the_program() {
 }
 
 #[test]
+fn a_function_that_was_put_into_the_standard_library_is_still_the_programs() {
+    let inlined = |id, caller, function| Frame {
+        inlined: Some(true),
+        ..frame(id, Some(caller), function)
+    };
+    let mut fixture = fixture();
+    // A thread is a closure of the program, which the compiler put into the function that calls it.
+    fixture.stacks.extend([
+        frame(6, None, "std::sys::backtrace::begin"),
+        inlined(7, 6, "app::main::{{closure}}"),
+        inlined(8, 7, "std::thread::sleep"),
+        // And as usual: the function that it was compiled into.
+        inlined(9, 1, "app::inner"),
+    ]);
+    fixture.waits = vec![wait(10, 30, "nanosleep", 8), wait(50, 20, "read", 9)];
+    assert_eq!(
+        lines(fixture.analyse().table("waits"), &["call", "function"]),
+        ["nanosleep | app::main::{{closure}}", "read | app"]
+    );
+}
+
+#[test]
 fn a_part_of_a_run_has_what_lies_in_it() {
     let mut fixture = fixture();
     fixture.window = Some((20, 60));
@@ -175,7 +197,7 @@ fn a_life_is_cut_into_states_that_add_up_to_it_or_is_not_measured() {
     let mut fixture = fixture();
     fixture.ended = vec![(0, 100)];
     let output = fixture.analyse();
-    let columns = ["label", "state", "time_ns", "life_share"];
+    let columns = ["label", "state", "state_ns", "life_share"];
     assert_eq!(
         lines(output.table("states"), &columns),
         [
@@ -207,7 +229,7 @@ fn waits_are_summed_by_call_over_all_threads() {
     let columns = [
         "call",
         "waits",
-        "time_ns",
+        "waited_ns",
         "wait_share",
         "longest_ns",
         "threads",
@@ -245,7 +267,13 @@ fn woken() -> Fixture {
 fn waits_are_told_with_the_threads_that_ended_them() {
     let output = woken().analyse();
     let columns = [
-        "waiter", "call", "function", "waker", "by", "waits", "time_ns",
+        "waiter",
+        "call",
+        "function",
+        "waker",
+        "by",
+        "waits",
+        "waited_ns",
     ];
     assert_eq!(
         lines(output.table("wakers"), &columns),
@@ -255,7 +283,7 @@ fn waits_are_told_with_the_threads_that_ended_them() {
             "main (0) | futex | app | worker (1) | ends | 1 | 3",
         ]
     );
-    let columns = ["call", "waits", "time_ns", "woken_by", "woken_waits"];
+    let columns = ["call", "waits", "waited_ns", "woken_by", "woken_waits"];
     assert_eq!(
         lines(output.table("waits"), &columns),
         ["futex | 5 | 51 | worker (1) | 4"]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::hint::black_box;
 use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::path::Path;
 use std::process::Command;
 use std::thread;
@@ -32,6 +33,7 @@ fn does_its_part() {
         "child" => named("child"),
         "goes on" => goes_on(),
         "waits" => waits(),
+        "loopback" => loopback(),
         #[cfg(target_arch = "x86_64")]
         "makes code" => makes_code(),
         other => panic!("{other}"),
@@ -185,4 +187,45 @@ fn makes_code() {
     while used_ns() < end_ns {
         count_down(1_000_000);
     }
+}
+
+/// Threads that talk over the loopback device, and one that talks to itself beside them.
+pub const TALKERS: [&str; 3] = ["asks", "answers", "bystander"];
+const TURNS: usize = 300;
+
+fn loopback() {
+    let pair = || {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let one = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+        let (other, _) = listener.accept().unwrap();
+        [one, other].map(|end| {
+            end.set_nodelay(true).unwrap();
+            end
+        })
+    };
+    let ([mut asks, mut answers], [mut to_itself, mut from_itself]) = (pair(), pair());
+    thread::scope(|scope| {
+        let begin = |name: &str| thread::Builder::new().name(name.to_owned());
+        let thread = begin(TALKERS[0]).spawn_scoped(scope, move || {
+            for _ in 0..TURNS {
+                asks.write_all(&[1]).unwrap();
+                asks.read_exact(&mut [0]).unwrap();
+            }
+        });
+        thread.unwrap();
+        let thread = begin(TALKERS[1]).spawn_scoped(scope, move || {
+            for _ in 0..TURNS {
+                answers.read_exact(&mut [0]).unwrap();
+                answers.write_all(&[2]).unwrap();
+            }
+        });
+        thread.unwrap();
+        let thread = begin(TALKERS[2]).spawn_scoped(scope, move || {
+            for _ in 0..10 * TURNS {
+                to_itself.write_all(&[3]).unwrap();
+                from_itself.read_exact(&mut [0]).unwrap();
+            }
+        });
+        thread.unwrap();
+    });
 }
