@@ -71,6 +71,12 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             .sum();
         let label = font::fit(name, SMALL, left - 20.0);
         scene.text((left - 8.0, y + 16.0), &label, Anchor::End, Ink::Text);
+        let is_measured = (0..values.len()).any(|row| of_bar[row] == bar && values[row].is_some());
+        if !is_measured {
+            let at = (left + 4.0, y + 16.0);
+            scene.text(at, "not measured", Anchor::Start, Ink::Faint);
+            continue;
+        }
         let mut x = left;
         for of in &order {
             let Some(value) = sums.get(&(bar, *of)) else {

@@ -208,6 +208,32 @@ fn what_is_unaccounted_comes_last_and_in_no_colour_of_a_category() {
 }
 
 #[test]
+fn a_bar_that_was_not_measured_says_so_and_bars_without_room_are_counted() {
+    let bars = 20;
+    let lanes: Vec<String> = (0..bars).map(|lane| format!("lane {lane}")).collect();
+    let table = Table::build("t")
+        .text("lane", &lanes)
+        .text("category", (0..bars).map(|_| "FFN"))
+        .i64("self_ns", (0..bars).map(|lane| (lane != 1).then_some(100)))
+        .finish()
+        .unwrap();
+    let chart = Chart::stacked_bar("t", "t", "lane", "self_ns", "category");
+    let section = section(vec![table], vec![chart]);
+    let scene = scene(&section.charts[0], &section).unwrap();
+    readable(&scene).unwrap();
+    let says = |wanted: &str| {
+        let is = |item: &&Item| matches!(item, Item::Text { text, .. } if text == wanted);
+        scene.items.iter().filter(is).count()
+    };
+    assert_eq!(
+        (says("not measured"), says("0 ns"), says("100 ns")),
+        (1, 0, 15)
+    );
+    assert_eq!((says("lane 15"), says("lane 16")), (1, 0));
+    assert_eq!(says("4 further ones are left out"), 1);
+}
+
+#[test]
 fn a_picture_of_pixels_is_a_png_with_ink_on_it() {
     let section = every_kind(&[("gemv".into(), 5e6, 3e6), ("mul".into(), 9e6, 1e6)]);
     for chart in &section.charts {
