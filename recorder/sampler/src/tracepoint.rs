@@ -23,7 +23,7 @@ pub(crate) type Field = (&'static str, usize);
 pub(crate) struct Tracepoint {
     pub id: u64,
     flags_at: usize,
-    /// Where the fields that were asked for begin.
+    /// Offsets of the fields that were asked for.
     pub fields_at: [usize; 2],
 }
 
