@@ -92,6 +92,7 @@ fn tell(counts: &Counts, output: &Path) {
         lost_switches,
         wakers,
         lost_wakings,
+        are_packets_cut,
         ..
     } = counts;
     say(&format!(
@@ -137,6 +138,12 @@ fn tell(counts: &Counts, output: &Path) {
         say(&format!(
             "warning: the kernel had no room for {lost_wakings} wakings: who ended some waits is not known"
         ));
+    }
+    if *are_packets_cut {
+        say(
+            "which thread ended a wait over the loopback device is recorded for the beginning only, as the program sends \
+             more packets than there are waits for them",
+        );
     }
     if *throttled > 0 {
         say(&format!(

@@ -8,6 +8,7 @@ use libc::pid_t;
 
 use crate::event::{Event, Timed, parse};
 use crate::opening::{Occasion, Opened, is_forbidden, open};
+use crate::packets::Worth;
 use crate::{Error, Sampling, packets, waking};
 
 /// Samples of a process, of its threads and of all that it begins.
@@ -20,6 +21,7 @@ pub(crate) struct Counters {
     pub no_wakers: Option<String>,
     /// Reason why it is not told whose packet a waking is for.
     pub no_packets: Option<String>,
+    worth: Worth,
     /// Told, and perhaps after others that are still to be told.
     waiting: BTreeMap<(u64, u64), Event>,
     told: u64,
@@ -73,6 +75,7 @@ impl Counters {
             sees_kernel,
             no_wakers,
             no_packets,
+            worth: Worth::default(),
             waiting: BTreeMap::new(),
             told: 0,
             settled_ns: 0,
@@ -132,14 +135,22 @@ impl Counters {
                         (Occasion::Leaves, _) => continue,
                         (Occasion::Switches, Event::Lost(count)) => Event::LostSwitches(count),
                         (Occasion::Wakes(_), Event::Lost(count)) => Event::LostWakings(count),
-                        (Occasion::Packets(_), Event::Lost(_)) => Event::LostPackets,
+                        (Occasion::Packets(_), Event::Lost(_)) => Event::PacketsEnd,
                         (_, event) => event,
                     };
+                    self.worth.count(&event);
                     self.last_ns = time_ns.unwrap_or(self.last_ns);
                     self.waiting.insert((self.last_ns, self.told), event);
                     self.told += 1;
                 }
             }
+        }
+        let is_of_packets = |of: &(Occasion, Opened)| matches!(of.0, Occasion::Packets(_));
+        if self.worth.is_too_little() && self.opened.iter().any(is_of_packets) {
+            self.opened.retain(|of| !is_of_packets(of));
+            self.waiting
+                .insert((self.last_ns, self.told), Event::PacketsEnd);
+            self.told += 1;
         }
         let later = match is_end {
             true => BTreeMap::new(),

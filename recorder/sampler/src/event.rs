@@ -89,8 +89,8 @@ pub(crate) enum Event {
     LostSwitches(u64),
     /// Wakings that found no room.
     LostWakings(u64),
-    /// Stages of packets that found no room.
-    LostPackets,
+    /// From here on nothing is told of packets.
+    PacketsEnd,
     /// The kernel paused sampling, as it takes too much of the machine.
     Throttled,
     Other,

@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 
-use crate::event::ThreadOf;
+use crate::event::{Event, ThreadOf};
 use crate::raw_sample::Pieces;
 use crate::tracepoint::{self, Context, Field, Tracepoint};
 
@@ -85,6 +85,38 @@ impl Stage {
     }
 }
 
+/// Packets that were told of, and wakings that they may explain: a program that sends very many which nobody waits for
+/// pays for them, and gets nothing.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Worth {
+    packets: u64,
+    wakings: u64,
+    is_too_much: bool,
+}
+
+/// So many stages of packets are worth a try, and so many for each waking from then on.
+const MAX_STAGES: u64 = 20_000;
+const MAX_STAGES_OF_WAKING: u64 = 24;
+
+impl Worth {
+    /// Counts what was told.
+    pub fn count(&mut self, event: &Event) {
+        match event {
+            Event::Packet(_) => self.packets += 1,
+            Event::Wakes(waking) if waking.context == Context::SoftInterrupt => self.wakings += 1,
+            // They come faster than they are read.
+            Event::PacketsEnd => self.is_too_much = true,
+            _ => {}
+        }
+    }
+
+    /// True where they cost more than they tell.
+    pub fn is_too_little(&self) -> bool {
+        let max = self.wakings.saturating_mul(MAX_STAGES_OF_WAKING);
+        self.is_too_much || self.packets > max.max(MAX_STAGES)
+    }
+}
+
 /// The last packet of a thread.
 #[derive(Clone, Copy, Debug)]
 enum Last {
@@ -130,8 +162,8 @@ impl Packets {
         self.0.remove(&thread);
     }
 
-    /// Some stages were lost.
-    pub fn lost(&mut self) {
+    /// Nothing more is told.
+    pub fn end(&mut self) {
         self.0.clear();
     }
 }
@@ -139,6 +171,7 @@ impl Packets {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::waking::Waking;
 
     const OF: ThreadOf = ThreadOf {
         process: 7,
@@ -224,6 +257,32 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn packets_that_nobody_waits_for_are_not_told_of_for_long() {
+        let packet = Event::Packet(queued(OF, 5));
+        let waking = |context| {
+            Event::Wakes(Waking {
+                by: OF,
+                woken: 9,
+                context,
+            })
+        };
+        let worth = |wakings: u64, context| {
+            let mut worth = Worth::default();
+            (0..wakings).for_each(|_| worth.count(&waking(context)));
+            (0..100_000).for_each(|_| worth.count(&packet));
+            worth.is_too_little()
+        };
+        assert!(worth(1_000, Context::SoftInterrupt));
+        assert!(!worth(10_000, Context::SoftInterrupt));
+        assert!(worth(10_000, Context::Call), "those need no packet");
+        let mut worth = Worth::default();
+        (0..MAX_STAGES).for_each(|_| worth.count(&packet));
+        assert!(!worth.is_too_little());
+        worth.count(&Event::PacketsEnd);
+        assert!(worth.is_too_little(), "some were lost");
+    }
+
+    #[test]
     fn what_was_long_ago_or_lost_is_forgotten() {
         let mut packets = Packets::default();
         packets.take(&queued(OF, 5), 0);
@@ -233,7 +292,7 @@ pub(crate) mod tests {
         packets.take(&received(OF, 5), 10);
         assert!(packets.is_own_received(OF.thread, 10 + MAX_NS));
         assert!(!packets.is_own_received(OF.thread, 11 + MAX_NS));
-        packets.lost();
+        packets.end();
         assert!(!packets.is_own_received(OF.thread, 11));
     }
 }

@@ -14,7 +14,7 @@ use crate::counters::now_ns;
 use crate::event::ThreadOf;
 use crate::modules::Modules;
 use crate::place::{Place, Stack};
-use crate::sample::read;
+use crate::sample::{OF_PACKETS, read};
 use crate::symbols::{Named, Symbols, system_call};
 use crate::waits::{Cause, CpuTime, Stretch, Wait};
 
@@ -43,6 +43,8 @@ pub struct Counts {
     pub wakers: u64,
     /// Wakings that the kernel had no room for: who ended some waits is not known.
     pub lost_wakings: u64,
+    /// True: of waits over the loopback device it is known for a part of the time only who ended them.
+    pub are_packets_cut: bool,
 }
 
 /// A sample, ready to be written.
@@ -265,6 +267,18 @@ impl Rows {
             },
         };
         Ok(self.run.add(&row)?)
+    }
+
+    /// From some time on nothing is told of packets.
+    pub fn packets_end(&mut self, at_ns: u64) {
+        if std::mem::replace(&mut self.counts.are_packets_cut, true) {
+            return;
+        }
+        let until_ms = self.time(at_ns) / 1_000_000;
+        let text = format!(
+            "recorded until {until_ms} ms: the program sends more packets than there are waits for them"
+        );
+        self.run.run().values.insert(OF_PACKETS.to_owned(), text);
     }
 
     /// Counts samples that found no room: at once, as this process may be killed.

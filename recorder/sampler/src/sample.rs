@@ -25,6 +25,8 @@ const ROUND_MS: i32 = 100;
 const MAX_WAITING: usize = 1 << 16;
 
 const NO_KERNEL: &str = "the kernel's own work for the program was not sampled, nor where it waited, as this user may not see it";
+/// Fact of a run: whether wakings at the receipt of packets were connected to who sent them.
+pub(crate) const OF_PACKETS: &str = "wakers_over_loopback";
 const NO_WAITS: &str = "where the program waited is not known, as the kernel had no room for it";
 
 /// Sampled program, when it has ended.
@@ -54,6 +56,7 @@ enum Told {
     Lost(u64),
     LostSwitches(u64),
     LostWakings(u64),
+    PacketsEnd(u64),
     Throttled,
     End(u64),
 }
@@ -106,8 +109,7 @@ pub fn sample(
             Some(reason) => format!("not recorded: {reason}"),
             None => "net:net_dev_queue, net:netif_receive_skb, napi:napi_poll".to_owned(),
         };
-        let of = "wakers_over_loopback".to_owned();
-        run.run().values.insert(of, packets);
+        run.run().values.insert(OF_PACKETS.to_owned(), packets);
     }
     let (ended, ends) = io::pipe().map_err(Error::Sample)?;
     let left_out = sampling.leaves_out_first.then_some(process.unsigned_abs());
@@ -303,9 +305,9 @@ impl Reader {
             }
             // Waits are known without.
             Event::LostWakings(count) => vec![Told::LostWakings(count)],
-            Event::LostPackets => {
-                self.waits.lost_packets();
-                Vec::new()
+            Event::PacketsEnd => {
+                self.waits.packets_end();
+                vec![Told::PacketsEnd(time_ns)]
             }
             Event::Throttled => vec![Told::Throttled],
             Event::Other => Vec::new(),
@@ -344,6 +346,7 @@ fn write(
             Told::Lost(count) => rows.lost(count),
             Told::LostSwitches(count) => rows.lost_switches(count),
             Told::LostWakings(count) => rows.counts.lost_wakings += count,
+            Told::PacketsEnd(at_ns) => rows.packets_end(at_ns),
             Told::Throttled => rows.counts.throttled += 1,
             Told::End(at_ns) => end_ns = at_ns,
         }

@@ -202,9 +202,9 @@ impl Waits {
         self.packets.take(packet, at_ns);
     }
 
-    /// Stages of packets were lost.
-    pub fn lost_packets(&mut self) {
-        self.packets.lost();
+    /// Nothing more is told of packets.
+    pub fn packets_end(&mut self) {
+        self.packets.end();
     }
 
     /// A thread was made ready to run. The first time ends its wait; an interrupt's is not of the thread that it
