@@ -11,10 +11,11 @@ use serde_json::Value;
 use trueno_structure::{root, text};
 
 /// The lock files of all workspaces.
-const LOCKS: [&str; 7] = [
+const LOCKS: [&str; 8] = [
     "Cargo.lock",
     "analyzer/cluster/Cargo.lock",
     "analyzer/python/Cargo.lock",
+    "analyzer/store/Cargo.lock",
     "recorder/model/Cargo.lock",
     "recorder/peers/Cargo.lock",
     "recorder/wgpu/Cargo.lock",

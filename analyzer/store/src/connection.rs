@@ -1,0 +1,127 @@
+//! A store, opened as its usual environment says.
+
+use std::env;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow, ensure};
+use object_store::aws::AmazonS3Builder;
+use object_store::local::LocalFileSystem;
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+
+use crate::redaction::redacted;
+use crate::uri::StoreUri;
+
+/// Time for a connection.
+const CONNECTS: Duration = Duration::from_secs(5);
+/// Time for one request with all that it brings: a piece of a file, or a page of a listing.
+const ANSWERS: Duration = Duration::from_secs(60);
+/// Times that a request is sent again, and the time after which it is not any more.
+const RETRIES: usize = 4;
+const RETRIES_END: Duration = Duration::from_secs(30);
+/// Variables that name the store's server, the first that is set.
+const ENDPOINTS: [&str; 3] = ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"];
+
+/// A store, and the folder in it.
+pub struct Connection {
+    pub store: Arc<dyn ObjectStore>,
+    pub prefix: Path,
+    uri: StoreUri,
+}
+
+impl Connection {
+    /// Opens a store; nothing is asked of it yet.
+    ///
+    /// # Errors
+    /// Its environment cannot be used; there is no such folder.
+    pub fn open(uri: &StoreUri) -> anyhow::Result<Self> {
+        let (store, prefix): (Arc<dyn ObjectStore>, &str) = match uri {
+            StoreUri::S3 { bucket, prefix } => {
+                let client = ClientOptions::new()
+                    .with_connect_timeout(CONNECTS)
+                    .with_timeout(ANSWERS)
+                    // Of servers in one's own network; `AmazonS3Builder` asks for AWS_ALLOW_HTTP alone.
+                    .with_allow_http(allows_http()?);
+                let retries = RetryConfig {
+                    backoff: BackoffConfig {
+                        init_backoff: Duration::from_millis(100),
+                        max_backoff: Duration::from_secs(5),
+                        base: 2.0,
+                    },
+                    max_retries: RETRIES,
+                    retry_timeout: RETRIES_END,
+                };
+                let store = AmazonS3Builder::from_env()
+                    .with_client_options(client)
+                    .with_retry(retries)
+                    .with_bucket_name(bucket)
+                    .build();
+                (Arc::new(store.map_err(|error| told(uri, &error))?), prefix)
+            }
+            StoreUri::File(folder) => {
+                ensure!(folder.is_dir(), "{uri}: there is no such folder");
+                let store = LocalFileSystem::new_with_prefix(folder);
+                (Arc::new(store.map_err(|error| told(uri, &error))?), "")
+            }
+        };
+        let prefix = Path::parse(prefix).with_context(|| uri.to_string())?;
+        let uri = uri.clone();
+        Ok(Self { store, prefix, uri })
+    }
+
+    /// An error of the store, with its address.
+    pub fn failed(&self, error: &object_store::Error) -> anyhow::Error {
+        told(&self.uri, error)
+    }
+}
+
+/// The server that the environment names: the same address means another bucket there.
+pub fn endpoint() -> Option<String> {
+    let mut named = ENDPOINTS.iter().filter_map(|name| env::var(name).ok());
+    named.find(|endpoint| !endpoint.is_empty())
+}
+
+/// Reads from the environment if keys may be used without encryption.
+fn allows_http() -> anyhow::Result<bool> {
+    ensure!(
+        !endpoint().is_some_and(|endpoint| endpoint.contains('@')),
+        "the endpoint of the store names a user (hint: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY)"
+    );
+    let is_allowed = env::var("AWS_ALLOW_HTTP")
+        .unwrap_or_default()
+        .to_lowercase();
+    let is_allowed = ["true", "1", "yes", "on", "y"].contains(&is_allowed.as_str());
+    let is_plain = endpoint().is_some_and(|endpoint| endpoint.starts_with("http://"));
+    ensure!(
+        is_allowed || !is_plain,
+        "the endpoint of the store is plain http: what it sends can be read and changed on its way (hint: AWS_ALLOW_HTTP=true)"
+    );
+    Ok(is_allowed)
+}
+
+fn told(uri: &StoreUri, error: &object_store::Error) -> anyhow::Error {
+    let mut text = format!("{error}");
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    let is_of_metadata = text.contains("169.254.169.254");
+    // Of a listing, the client knows no more than the status.
+    let is_refused = ["401 Unauthorized", "403 Forbidden"]
+        .iter()
+        .any(|status| text.contains(status));
+    let hint = if is_of_metadata {
+        " (hint: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are not set; AWS_SKIP_SIGNATURE=true reads public buckets)"
+    } else if is_refused {
+        " (hint: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION)"
+    } else {
+        ""
+    };
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    anyhow!("{uri}: {}{hint}", redacted(&text))
+}

@@ -1,0 +1,120 @@
+//! One object, in pieces, into a file that is not in its place yet.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, anyhow};
+use object_store::{Error, GetOptions, GetRange, ObjectStore};
+use tokio::time::sleep;
+
+use crate::connection::Connection;
+use crate::listing::Object;
+
+/// Bytes of one request, which are in memory at once.
+const PIECE_BYTES: u64 = 8 << 20;
+/// Times that a piece is asked for before it is an error that it does not come whole.
+const ATTEMPTS: u32 = 4;
+/// Pause before the second time; it doubles.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Fetches an object into a file, from where it ends: pieces are written one after the other. Bytes that came.
+///
+/// # Errors
+/// The store does not give it, or gives less; the object has changed; the file cannot be written.
+pub async fn download(
+    connection: &Connection,
+    name: &str,
+    object: &Object,
+    to: &Path,
+) -> anyhow::Result<u64> {
+    let options = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(to);
+    let file = options.with_context(|| to.display().to_string())?;
+    let there = file.metadata()?.len();
+    // Longer than the object: not ours.
+    let begin = if there > object.bytes { 0 } else { there };
+    file.set_len(begin)?;
+    let mut at = begin;
+    while at < object.bytes {
+        let end = object.bytes.min(at + PIECE_BYTES);
+        let piece = piece(connection, name, object, at..end).await?;
+        file.write_all_at(&piece, at)
+            .with_context(|| to.display().to_string())?;
+        at = end;
+    }
+    file.sync_data()?;
+    Ok(object.bytes - begin)
+}
+
+async fn piece(
+    connection: &Connection,
+    name: &str,
+    object: &Object,
+    range: std::ops::Range<u64>,
+) -> anyhow::Result<bytes::Bytes> {
+    let mut pause = PAUSE;
+    for attempt in 1.. {
+        match one_answer(connection, name, object, range.clone()).await {
+            Ok(piece) => return Ok(piece),
+            Err(Ended::Finally(error)) => return Err(error),
+            Err(Ended::Cut(error)) if attempt == ATTEMPTS => {
+                return Err(error.context(format!("{name}: {ATTEMPTS} attempts")));
+            }
+            Err(Ended::Cut(_)) => {}
+        }
+        sleep(pause).await;
+        pause *= 2;
+    }
+    Err(anyhow!("{name}: it is not to be had"))
+}
+
+/// An answer that is not the piece.
+enum Ended {
+    /// It would be the same again.
+    Finally(anyhow::Error),
+    /// It may come whole another time.
+    Cut(anyhow::Error),
+}
+
+async fn one_answer(
+    connection: &Connection,
+    name: &str,
+    object: &Object,
+    range: std::ops::Range<u64>,
+) -> Result<bytes::Bytes, Ended> {
+    let changed = || {
+        Ended::Finally(anyhow!(
+            "{name}: the object has changed since it was listed (hint: fetch again)"
+        ))
+    };
+    let options = GetOptions {
+        range: Some(GetRange::Bounded(range.clone())),
+        if_match: object.e_tag.clone(),
+        ..GetOptions::default()
+    };
+    let path = object_store::path::Path::parse(format!("{}/{name}", connection.prefix));
+    let path = path.map_err(|error| Ended::Finally(error.into()))?;
+    let answer = connection.store.get_opts(&path, options).await;
+    let answer = answer.map_err(|error| match error {
+        Error::Precondition { .. } | Error::NotFound { .. } => changed(),
+        // The store's client has tried it again already.
+        error => Ended::Finally(connection.failed(&error).context(name.to_owned())),
+    })?;
+    if answer.meta.size != object.bytes {
+        return Err(changed());
+    }
+    let bytes = answer.bytes().await;
+    let bytes = bytes.map_err(|error| Ended::Cut(connection.failed(&error)))?;
+    let expected = range.end - range.start;
+    match bytes.len() as u64 {
+        length if length == expected => Ok(bytes),
+        length => Err(Ended::Cut(anyhow!(
+            "{length} bytes came in place of {expected}"
+        ))),
+    }
+}

@@ -1,0 +1,59 @@
+//! The place that a folder is the mirror of, and who reads it now.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use anyhow::Context;
+use serde::{Deserialize, Serialize};
+
+/// Folder of the mirror's own files.
+pub const FOLDER: &str = ".trueno-mirror";
+/// File that is locked by who reads the mirror, and by who changes it.
+pub const READERS: &str = "readers";
+
+/// The place that a mirror is from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Source {
+    /// Its address.
+    pub uri: String,
+    /// The server, where the environment named one.
+    pub endpoint: Option<String>,
+    /// Version of its files; `None`: it is not whole.
+    pub version: Option<String>,
+}
+
+/// Has nobody change the mirror as long as the file is open; `None`: somebody changes it now.
+///
+/// # Errors
+/// It is no mirror, or not to be written.
+pub fn try_hold(folder: &Path) -> io::Result<Option<File>> {
+    let readers = OpenOptions::new()
+        .create(true)
+        .truncate(false)
+        .write(true)
+        .open(folder.join(FOLDER).join(READERS))?;
+    match readers.try_lock_shared() {
+        Ok(()) => Ok(Some(readers)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Source {
+    /// The place that a folder mirrors; `None`: it is no mirror.
+    ///
+    /// # Errors
+    /// What it says is not to be read.
+    pub fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
+        let file = folder.join(FOLDER).join("source.json");
+        match fs::read(&file) {
+            Ok(text) => {
+                let source = serde_json::from_slice(&text);
+                source.map(Some).with_context(|| file.display().to_string())
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).with_context(|| file.display().to_string()),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The command against a server, both real processes: mirrors are whole, or it is an error with its cause.
+
+mod failures;
+mod mirrors;
+mod server;
