@@ -7,6 +7,10 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use trueno_store::SECRETS;
+
+use crate::programs::Programs;
+use crate::remote_job;
 use crate::task::{Answer, End, Envelope, Progress};
 
 /// Longest answer that is read.
@@ -17,18 +21,29 @@ const TOLD_BYTES: usize = 4 << 10;
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs a task to its end.
-pub fn run(analyze: &Path, envelope: &Envelope) -> Answer {
+pub fn run(programs: &Programs, envelope: &Envelope) -> Answer {
     Answer {
         id: envelope.id.clone(),
-        end: ended(analyze, envelope).unwrap_or_else(End::Failed),
+        end: ended(programs, envelope).unwrap_or_else(End::Failed),
     }
 }
 
-fn ended(analyze: &Path, envelope: &Envelope) -> Result<End, String> {
-    let task = serde_json::to_vec(&envelope.task).map_err(|error| error.to_string())?;
-    let mut command = Command::new(analyze);
-    command.arg("rank-task").stdin(Stdio::piped());
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+fn ended(programs: &Programs, envelope: &Envelope) -> Result<End, String> {
+    let end = Instant::now() + Duration::from_millis(envelope.limit_ms);
+    let mut task = envelope.task.clone();
+    let mut held = None;
+    if let Some(remote) = &envelope.remote {
+        let mirror = remote_job::mirrored(programs, remote, end)?;
+        task.job = mirror.folder;
+        held = Some(mirror.held);
+    }
+    let task = serde_json::to_vec(&task).map_err(|error| error.to_string())?;
+    let mut command = Command::new(&programs.analyze);
+    command.arg("rank-task");
+    // Plugins of others need not see them.
+    for name in SECRETS {
+        command.env_remove(name);
+    }
     // Elsewhere only absolute paths mean something.
     let is_here = envelope.folder.is_dir();
     command.current_dir(if is_here {
@@ -36,27 +51,41 @@ fn ended(analyze: &Path, envelope: &Envelope) -> Result<End, String> {
     } else {
         Path::new("/")
     });
-    die_with_parent(&mut command);
-    let told = |error: io::Error| format!("{}: {error}", analyze.display());
+    let (status, stdout, stderr) = output(&mut command, task, end)?;
+    drop(held);
+    match status {
+        None => Err(format!("it was not done by the deadline{stderr}")),
+        Some(status) => progress(status, &stdout).map_err(|why| format!("{why}{stderr}")),
+    }
+}
+
+/// Runs a command that reads this, until the deadline: its status, unless it was killed, its output, and the end of what
+/// it said.
+pub fn output(
+    command: &mut Command,
+    stdin: Vec<u8>,
+    end: Instant,
+) -> Result<(Option<ExitStatus>, Vec<u8>, String), String> {
+    let program = Path::new(command.get_program()).display().to_string();
+    let told = |error: io::Error| format!("{program}: {error}");
+    command.stdin(Stdio::piped());
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    die_with_parent(command);
     let mut child = command.spawn().map_err(told)?;
-    let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let (pipe, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (status, stdout, stderr) = thread::scope(|scope| {
         let stdout = scope.spawn(|| read(stdout));
         let stderr = scope.spawn(|| read(stderr));
         // One that ended before it read its task says why itself.
-        scope.spawn(move || stdin.map(|mut stdin| stdin.write_all(&task)));
-        let status = wait(&mut child, Duration::from_millis(envelope.limit_ms));
+        scope.spawn(move || pipe.map(|mut pipe| pipe.write_all(&stdin)));
+        let status = wait(&mut child, end.saturating_duration_since(Instant::now()));
         (
             status,
             stdout.join().unwrap_or_default(),
             stderr.join().unwrap_or_default(),
         )
     });
-    let stderr = last(&stderr);
-    match status.map_err(told)? {
-        None => Err(format!("it was not done by the deadline{stderr}")),
-        Some(status) => progress(status, &stdout).map_err(|why| format!("{why}{stderr}")),
-    }
+    Ok((status.map_err(told)?, stdout, last(&stderr)))
 }
 
 /// The answer of a task that has ended: 0, or 2 with ranks whose parts are not kept.
@@ -147,6 +176,7 @@ mod tests {
             id: "x".to_owned(),
             limit_ms,
             folder: "/".into(),
+            remote: None,
             task: RankTask {
                 job: "/job".into(),
                 ranks: (0..100_000).collect(),
@@ -154,7 +184,11 @@ mod tests {
                 report: Vec::new(),
             },
         };
-        run(&program, &envelope).end
+        let programs = Programs {
+            analyze: program,
+            mirrors: None,
+        };
+        run(&programs, &envelope).end
     }
 
     const ANSWER: &str = r#"{"kept":1,"made":2,"missing":[],"not_kept":[3],"rounds":1}"#;

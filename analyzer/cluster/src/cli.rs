@@ -17,7 +17,9 @@ EXAMPLES:
     trueno-cluster scheduler
     trueno-cluster executor --scheduler 127.0.0.1:50050 --tasks 2
   A report that is made by it:
-    trueno-analyze report job --parts parts --engine ballista://127.0.0.1:50050";
+    trueno-analyze report job --parts parts --engine ballista://127.0.0.1:50050
+  The same of a job in an object store, of which each executor makes itself a mirror:
+    trueno-store report s3://bucket/job --parts parts --engine ballista://127.0.0.1:50050";
 
 /// Makes the parts of a job's ranks on several machines, with Apache Ballista.
 #[derive(Debug, Parser)]
@@ -73,6 +75,10 @@ pub struct ExecutorArgs {
     /// The analyzer to run [default: the one beside this command, or else in PATH].
     #[arg(long, value_name = "FILE")]
     pub analyze: Option<PathBuf>,
+    /// Folder for mirrors of jobs in object stores; none is ever removed [default: trueno-analyze/mirrors in the user's
+    /// cache].
+    #[arg(long, value_name = "DIR")]
+    pub fetch_to: Option<PathBuf>,
 }
 
 /// `run`.
@@ -81,9 +87,13 @@ pub struct RunArgs {
     /// The scheduler of the cluster, as ballista://HOST:PORT.
     #[arg(long, value_name = "URL")]
     pub engine: Address,
-    /// The folder of ranks; all machines see it under this path.
-    #[arg(long, value_name = "DIR")]
+    /// The folder of ranks, which all machines see under this path; or its mirror, which only this one sees, or its address
+    /// in an object store.
+    #[arg(long, value_name = "DIR|URI")]
     pub job: PathBuf,
+    /// Folder for mirrors [default: trueno-analyze/mirrors in the user's cache].
+    #[arg(long, value_name = "DIR")]
+    pub fetch_to: Option<PathBuf>,
     /// The folder of parts, that of `trueno-analyze report --parts`; all machines see it under this path.
     #[arg(long, value_name = "DIR")]
     pub parts: PathBuf,

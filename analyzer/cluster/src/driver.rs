@@ -13,11 +13,12 @@ use crate::FAILED;
 use crate::address::Address;
 use crate::attempts::repeated;
 use crate::cli::RunArgs;
+use crate::job_source::Job;
 use crate::rank_list::RankList;
 use crate::readiness::{self, Readiness};
 use crate::rounds::{self, listed};
 use crate::submission::Submission;
-use crate::task::{Answer, Envelope, RankTask, matched};
+use crate::task::{Answer, Envelope, RankTask, Remote, matched};
 
 /// Ranks of a task, if nobody says otherwise.
 const LEAST_RANKS: usize = 4;
@@ -29,11 +30,13 @@ const EXECUTORS_START: Duration = Duration::from_secs(20);
 /// Makes the parts and prints a summary; the exit code.
 pub async fn run(args: &RunArgs, is_verbose: bool) -> anyhow::Result<u8> {
     let deadline = Instant::now() + args.deadline;
-    let tasks = tasks(args)?;
+    let job = Job::find(&args.job, args.fetch_to.as_deref(), deadline).await?;
+    let tasks = tasks(args, &job)?;
     let cluster = Cluster {
         scheduler: &args.engine,
         parts: &tasks[0].parts.clone(),
         folder: std::env::current_dir()?,
+        remote: job.remote,
         // Numbers of processes come again, on other machines at the same time.
         name: format!(
             "{}-{:x}",
@@ -66,9 +69,7 @@ pub async fn run(args: &RunArgs, is_verbose: bool) -> anyhow::Result<u8> {
 }
 
 /// The tasks of a job, each of some ranks.
-fn tasks(args: &RunArgs) -> anyhow::Result<Vec<RankTask>> {
-    let job = args.job.canonicalize();
-    let job = job.with_context(|| format!("--job {}", args.job.display()))?;
+fn tasks(args: &RunArgs, job: &Job) -> anyhow::Result<Vec<RankTask>> {
     let parts = || {
         std::fs::create_dir_all(&args.parts)?;
         args.parts.canonicalize()
@@ -76,14 +77,14 @@ fn tasks(args: &RunArgs) -> anyhow::Result<Vec<RankTask>> {
     let parts = parts().with_context(|| format!("--parts {}", args.parts.display()))?;
     let ranks = match &args.ranks {
         Some(ranks) => ranks.clone(),
-        None => RankList::of_job(&job)?,
+        None => RankList::of_job(&job.folder)?,
     };
     let per_task = args.ranks_per_task.map(NonZeroUsize::get);
     let groups = ranks
         .0
         .chunks(per_task.unwrap_or(ranks_of_task(ranks.0.len())));
     let task = |ranks: &[u32]| RankTask {
-        job: job.clone(),
+        job: job.folder.clone(),
         ranks: ranks.to_vec(),
         parts: parts.clone(),
         report: args.report.clone(),
@@ -102,6 +103,7 @@ struct Cluster<'a> {
     scheduler: &'a Address,
     parts: &'a Path,
     folder: PathBuf,
+    remote: Option<Remote>,
     name: String,
     deadline: Instant,
     is_verbose: bool,
@@ -122,6 +124,7 @@ impl Cluster<'_> {
                 id: format!("{}-{round}-{attempt}-{number}", self.name),
                 limit_ms: self.left().as_millis().try_into().unwrap_or(u64::MAX),
                 folder: self.folder.clone(),
+                remote: self.remote.clone(),
                 task: task.clone(),
             };
             let envelopes: Vec<Envelope> = tasks.iter().enumerate().map(envelope).collect();

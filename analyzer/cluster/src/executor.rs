@@ -1,36 +1,25 @@
 //! `trueno-cluster executor`: asks for tasks and runs them.
 
-use std::env;
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use ballista_core::config::TaskSchedulingPolicy;
 use ballista_core::registry::BallistaFunctionRegistry;
 use ballista_executor::executor_process::{ExecutorProcessConfig, start_executor_process};
 
 use crate::cli::ExecutorArgs;
+use crate::programs::Programs;
 use crate::{function, readiness, settings};
 
-/// Name of the analyzer.
-const ANALYZE: &str = "trueno-analyze";
 /// Time for a scheduler that is started at the same time.
 const SCHEDULER_STARTS: Duration = Duration::from_secs(30);
 
 /// Serves until it is stopped.
 pub async fn serve(args: &ExecutorArgs) -> anyhow::Result<()> {
-    let analyze = match &args.analyze {
-        Some(file) => std::path::absolute(file)?,
-        None => found()?,
-    };
-    if !analyze.is_file() {
-        bail!(
-            "{}: there is no such program (hint: --analyze FILE)",
-            analyze.display()
-        );
-    }
+    let programs = Programs::find(args.analyze.as_deref(), args.fetch_to.as_deref())?;
     let temporary = tempfile::Builder::new()
         .prefix("trueno-cluster.")
         .tempdir()?;
@@ -47,7 +36,7 @@ pub async fn serve(args: &ExecutorArgs) -> anyhow::Result<()> {
     let mut functions = BallistaFunctionRegistry::default();
     functions
         .scalar_functions
-        .insert(function::NAME.to_owned(), function::of_executor(analyze));
+        .insert(function::NAME.to_owned(), function::of_executor(programs));
     let config = ExecutorProcessConfig {
         bind_host: bind.ip().to_string(),
         // Of one that listens everywhere the scheduler takes the address that it asks from.
@@ -86,16 +75,4 @@ fn text(path: &Path) -> anyhow::Result<String> {
 fn with_port(bind: SocketAddr) -> anyhow::Result<SocketAddr> {
     let listener = TcpListener::bind(bind).with_context(|| format!("--bind {bind}"))?;
     Ok(listener.local_addr()?)
-}
-
-/// The analyzer beside this command, or else in PATH.
-fn found() -> anyhow::Result<PathBuf> {
-    let own = env::current_exe()?;
-    let beside = own.parent().map(Path::to_owned);
-    let path = env::var_os("PATH").unwrap_or_default();
-    let folders = beside.into_iter().chain(env::split_paths(&path));
-    let mut files = folders.map(|folder| folder.join(ANALYZE));
-    files.find(|file| file.is_file()).with_context(|| {
-        format!("{ANALYZE} is neither beside this command nor in PATH (hint: --analyze FILE)")
-    })
 }

@@ -1,6 +1,5 @@
 //! The function `run_rank_task(task)`: its value is the answer of the process that it ran.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{ArrayRef, AsArray, StringArray};
@@ -11,6 +10,7 @@ use datafusion::logical_expr::{
 };
 
 use crate::child;
+use crate::programs::Programs;
 use crate::task::Envelope;
 
 /// Name of the function.
@@ -20,13 +20,13 @@ pub const NAME: &str = "run_rank_task";
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct RunRankTask {
     signature: Signature,
-    /// The analyzer; only executors run it.
-    analyze: Option<PathBuf>,
+    /// The programs of an executor; others only plan.
+    programs: Option<Programs>,
 }
 
-/// The function of an executor, which runs this analyzer.
-pub fn of_executor(analyze: PathBuf) -> Arc<ScalarUDF> {
-    function(Some(analyze))
+/// The function of an executor, which runs these programs.
+pub fn of_executor(programs: Programs) -> Arc<ScalarUDF> {
+    function(Some(programs))
 }
 
 /// The function in plans, where it cannot be called.
@@ -34,10 +34,13 @@ pub fn in_plans() -> Arc<ScalarUDF> {
     function(None)
 }
 
-fn function(analyze: Option<PathBuf>) -> Arc<ScalarUDF> {
+fn function(programs: Option<Programs>) -> Arc<ScalarUDF> {
     // Volatile: no planner computes it, or thinks that two calls are one.
     let signature = Signature::exact(vec![DataType::Utf8], Volatility::Volatile);
-    Arc::new(ScalarUDF::new_from_impl(RunRankTask { signature, analyze }))
+    Arc::new(ScalarUDF::new_from_impl(RunRankTask {
+        signature,
+        programs,
+    }))
 }
 
 impl ScalarUDFImpl for RunRankTask {
@@ -54,7 +57,7 @@ impl ScalarUDFImpl for RunRankTask {
     }
 
     fn invoke_with_args(&self, args: ScalarFunctionArgs) -> Result<ColumnarValue> {
-        let Some(analyze) = &self.analyze else {
+        let Some(programs) = &self.programs else {
             return Err(failed(format!("{NAME}: only executors run it")));
         };
         let [tasks] = args.args.as_slice() else {
@@ -68,7 +71,7 @@ impl ScalarUDFImpl for RunRankTask {
             let task = task.ok_or_else(|| failed(format!("{NAME}: a task is null")))?;
             let envelope: Envelope = serde_json::from_str(task)
                 .map_err(|error| failed(format!("{NAME}: it is no task: {error}")))?;
-            let answer = child::run(analyze, &envelope);
+            let answer = child::run(programs, &envelope);
             serde_json::to_string(&answer).map_err(|error| failed(error.to_string()))
         });
         let answers = answers.collect::<Result<Vec<String>>>()?;

@@ -28,7 +28,19 @@ pub struct Envelope {
     pub limit_ms: u64,
     /// The driver's working directory, which relative paths in flags begin at.
     pub folder: PathBuf,
+    /// The place that the job is to be mirrored from, where machines do not see it.
+    pub remote: Option<Remote>,
     pub task: RankTask,
+}
+
+/// A job in a store. Keys and server are those of the executor's environment: none is in a task.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Remote {
+    /// Its address.
+    pub uri: String,
+    /// Version of its files, as `trueno-store fetch` prints it.
+    pub version: String,
 }
 
 /// End of a task.
@@ -106,6 +118,7 @@ mod tests {
             id: id.to_owned(),
             limit_ms: 1_000,
             folder: "/".into(),
+            remote: None,
             task: RankTask {
                 job: "/job".into(),
                 ranks: vec![0, 1],

@@ -59,9 +59,21 @@ impl Processes {
     }
 
     pub fn add_executor(&mut self, analyze: &Path) {
+        self.add_executor_with(analyze, &[], std::iter::empty());
+    }
+
+    /// An executor with more arguments, and variables.
+    pub fn add_executor_with<'a>(
+        &mut self,
+        analyze: &Path,
+        args: &[&str],
+        environment: impl Iterator<Item = (&'a str, &'a str)>,
+    ) {
         let address = self.url.trim_start_matches("ballista://");
         let executor = cluster(&["executor", "--scheduler", address, "--analyze"])
             .arg(analyze)
+            .args(args)
+            .envs(environment)
             .env(MARK, &self.mark)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

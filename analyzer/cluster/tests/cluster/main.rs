@@ -5,6 +5,7 @@ mod engine_processes;
 mod failures;
 mod kineto_job;
 mod losses;
+mod object_stores;
 mod plan_shapes;
 mod queries;
 mod same_report;

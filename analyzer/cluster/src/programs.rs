@@ -1,0 +1,63 @@
+//! The programs that tasks are made of.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+
+/// Name of the analyzer.
+const ANALYZE: &str = "trueno-analyze";
+/// Name of the client of object stores.
+const STORE: &str = "trueno-store";
+
+/// The programs of an executor.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Programs {
+    /// The analyzer.
+    pub analyze: PathBuf,
+    /// Folder of mirrors, if one was named.
+    pub mirrors: Option<PathBuf>,
+}
+
+impl Programs {
+    /// The analyzer that was named, or else the one beside this command or in PATH.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn find(analyze: Option<&Path>, mirrors: Option<&Path>) -> anyhow::Result<Self> {
+        let hint = "hint: --analyze FILE";
+        let analyze = match analyze {
+            Some(file) => std::path::absolute(file)?,
+            None => found(ANALYZE, hint)?,
+        };
+        ensure!(
+            analyze.is_file(),
+            "{}: there is no such program ({hint})",
+            analyze.display()
+        );
+        let mirrors = mirrors.map(std::path::absolute).transpose()?;
+        Ok(Self { analyze, mirrors })
+    }
+}
+
+/// The client of object stores, which only jobs in them need.
+///
+/// # Errors
+/// There is none.
+pub fn store() -> anyhow::Result<PathBuf> {
+    found(
+        STORE,
+        "hint: cargo build --manifest-path analyzer/store/Cargo.toml makes it",
+    )
+}
+
+/// A program beside this command, or else in PATH.
+fn found(name: &str, hint: &str) -> anyhow::Result<PathBuf> {
+    let own = env::current_exe()?;
+    let beside = own.parent().map(Path::to_owned);
+    let path = env::var_os("PATH").unwrap_or_default();
+    let folders = beside.into_iter().chain(env::split_paths(&path));
+    let mut files = folders.map(|folder| folder.join(name));
+    let file = files.find(|file| file.is_file());
+    file.with_context(|| format!("{name} is neither beside this command nor in PATH ({hint})"))
+}
