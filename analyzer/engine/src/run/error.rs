@@ -1,13 +1,21 @@
 //! The reason why a run cannot be opened.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Runs that may be meant by a path that leads nowhere.
+fn instead_of(path: &Path) -> &'static str {
+    match path.to_string_lossy().starts_with("s3:/") {
+        true => "trueno-store report s3://BUCKET/JOB reads object stores, see docs/clusters.md",
+        false => "give the directory a recorder wrote",
+    }
+}
 
 /// The reason why a run cannot be opened at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
     /// The path leads nowhere.
-    #[error("{}: no such run (hint: give the directory a recorder wrote)", .path.display())]
+    #[error("{}: no such run (hint: {})", .path.display(), instead_of(.path))]
     Missing {
         /// The path as given.
         path: PathBuf,
