@@ -44,7 +44,7 @@ impl Source {
     /// The place that a folder mirrors; `None`: it is no mirror.
     ///
     /// # Errors
-    /// What it says is not to be read.
+    /// The record in the folder cannot be read.
     pub fn read(folder: &Path) -> anyhow::Result<Option<Self>> {
         let file = folder.join(FOLDER).join("source.json");
         match fs::read(&file) {
