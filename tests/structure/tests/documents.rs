@@ -1,13 +1,8 @@
-//! Pages name what is there, and keep to their width.
+//! Pages name only what exists.
 
 use std::path::{Path, PathBuf};
 
 use trueno_structure::{files, relative, root, rust_files, text};
-
-/// Columns of prose; tables and code may be wider.
-const MAX_COLUMNS: usize = 100;
-/// Lines of the page that a newcomer reads first.
-const MAX_ARCHITECTURE_LINES: usize = 150;
 
 /// All pages of the repository.
 fn pages() -> Vec<PathBuf> {
@@ -32,24 +27,6 @@ fn code(page: &str) -> Vec<&str> {
     prose
         .flat_map(|prose| prose.split('`').skip(1).step_by(2))
         .collect()
-}
-
-#[test]
-fn prose_is_wrapped() {
-    let mut wide = Vec::new();
-    for page in pages() {
-        let mut in_code = false;
-        for (number, line) in text(&page).lines().enumerate() {
-            in_code ^= line.trim_start().starts_with("```");
-            let is_prose = !in_code && !line.trim_start().starts_with('|');
-            if is_prose && !line.starts_with("    ") && line.chars().count() > MAX_COLUMNS {
-                wide.push(format!("{}:{}", relative(&page), number + 1));
-            }
-        }
-    }
-    assert!(wide.is_empty(), "{}", wide.join("\n"));
-    let lines = text(&root().join("ARCHITECTURE.md")).lines().count();
-    assert!(lines <= MAX_ARCHITECTURE_LINES, "{lines} lines");
 }
 
 #[test]
