@@ -68,9 +68,9 @@ impl Kind {
 
 /// Causes of idle time: column of table `devices`, and words.
 const CAUSES: [(&str, &str); 4] = [
-    ("not_asked_ns", "nothing asked for"),
-    ("launching_ns", "in the launching call"),
-    ("asked_before_ns", "asked for, not begun"),
+    ("not_asked_ns", "no work queued"),
+    ("launching_ns", "being launched"),
+    ("asked_before_ns", "queued but not started"),
     ("not_known_ns", "cause not known"),
 ];
 

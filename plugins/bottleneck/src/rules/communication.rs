@@ -68,7 +68,7 @@ impl Rule for ExposedCommunication {
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts));
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
             if facts.share(gain_ns) >= options.general.least_share {
-                draft.fix = "communicating beside the computing".into();
+                draft.fix = "overlapping communication with compute".into();
                 let mut found = Verdicts::default();
                 draft.with_gain(facts, options, gain_ns, &mut found);
                 let mut arrivals = facts.ranks.arrivals.iter();
@@ -134,11 +134,11 @@ fn draft(
         (false, _) => (Confidence::Low, NO_PATH.to_owned()),
         (true, true) => (
             Confidence::Medium,
-            "the exposed time follows from rows; with one rank recorded, waiting for late ranks is part of it".to_owned(),
+            "the exposed time is measured; with only one rank recorded it includes waiting for late ranks".to_owned(),
         ),
         (true, false) => (
             Confidence::Medium,
-            "the exposed time follows from rows; that it can hide is assumed".to_owned(),
+            "the exposed time is measured; that it can overlap is assumed".to_owned(),
         ),
     };
     let name = name_of(device);
@@ -155,14 +155,14 @@ fn draft(
         place: name.clone(),
         confidence,
         lead: format!(
-            "{name} communicates and does nothing else {} of the wall ({} of {} of communication)",
+            "exposed communication is {} of the wall on {name} ({} of {} of communication)",
             percent(facts.share(exposed_ns)),
             time(exposed_ns),
             time(all_ns)
         ),
-        fix: "hiding it behind what is computed would save next to nothing".into(),
+        fix: "overlapping it with compute would save next to nothing".into(),
         evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),
-        assumption: "collectives run beside computing that does not need their results, and slow it down by nothing".into(),
+        assumption: "collectives run concurrently with compute that does not need their results, without slowing it down".into(),
         considered: format!(
             "{} of communication runs beside other work and costs nothing{}; {} of computing has no communication beside it",
             time(all_ns.saturating_sub(exposed_ns).saturating_sub(late_ns)),

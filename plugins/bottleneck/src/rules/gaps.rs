@@ -81,7 +81,7 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
         }
     }
     if out.is_empty() {
-        "no other cause of idle time was found".to_owned()
+        "no other cause of idle time".to_owned()
     } else {
         format!("other idle time: {}", out.join(", "))
     }

@@ -145,17 +145,17 @@ impl Rule for LateRanks {
             place: "ranks".into(),
             confidence: (confidence.0, confidence.1.into()),
             lead: format!(
-                "ranks wait {} together for the last in {}, {} of it for rank {who}",
+                "ranks wait {} in total for the last to arrive in {}, {} of it for rank {who}",
                 time(waited_ns),
                 many(told.len() as u64, "collective"),
                 percent(share)
             ),
-            fix: "coming at once".into(),
+            fix: "arriving together".into(),
             evidence: format!(
                 "SELECT * FROM collectives.arrivals WHERE id IN ({}) ORDER BY instance, rank",
                 ids.join(", ")
             ),
-            assumption: "all ranks come when they come on average: what the last has more is spread over them".into(),
+            assumption: "all ranks arrive at their average time: the extra work of the last is spread over them".into(),
             considered: format!(
                 "rank {who} is the last in {} of {}{why}; the longest wait of all is {} in one collective; time in it after the last \
                  has come is the network's",

@@ -92,14 +92,14 @@ impl Rule for DataLoad {
             (
                 facts.path.gain_ns(name, 0.5).min(path_ns / 2),
                 "two loaders",
-                "loading in two places at once takes half the time".to_owned(),
+                "two loaders at once take half the time".to_owned(),
             )
         } else {
             (
                 path_ns.min(rest_ns),
-                "loading ahead",
+                "loading the next input ahead",
                 format!(
-                    "the next input is loaded beside the work on this one; the run cannot be shorter than its loading, {}",
+                    "the next input loads while this one is processed; the run cannot be shorter than its loading, {}",
                     time(all_ns)
                 ),
             )
@@ -113,10 +113,10 @@ impl Rule for DataLoad {
             .saturating_sum();
         let on_path = percent(facts.share(path_ns));
         let lead = match idle_ns / facts.idle.spans.len().max(1) as i64 {
-            0 => format!("the work waits for {} {on_path} of the wall", short(name)),
+            0 => format!("the program waits for {} for {on_path} of the wall", short(name)),
             // Of the mean device.
             idle_ns => format!(
-                "the GPU waits for {} {} of the wall (it is {on_path} of the critical path)",
+                "the GPU waits for {} for {} of the wall ({on_path} of the critical path)",
                 short(name),
                 percent(facts.share(idle_ns))
             ),
@@ -150,7 +150,7 @@ impl Rule for DataLoad {
             time(path_ns),
             time(idle_ns)
         ),
-        suggestion: "load on other threads, some steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
+        suggestion: "load on other threads, a few steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
     }
     .during(facts, &loading)
     .with_gain(facts, options, gain_ns, verdicts);

@@ -74,12 +74,12 @@ impl Rule for Preprocessing {
                 "the work is on the critical path; that the next input can be prepared meanwhile is assumed".into(),
             ),
             lead: format!(
-                "the host works {} of the wall of an iteration before a device does, mostly {} ({})",
+                "the host works for {} of an iteration before the device starts, mostly in {} ({})",
                 percent(facts.share(work_ns)),
                 short(name),
                 time(name_ns)
             ),
-            fix: "preparing ahead".into(),
+            fix: "preparing the next input ahead".into(),
             evidence: format!(
                 "SELECT name, SUM(dur_ns) AS dur_ns FROM critical_path.path WHERE kind = 'work' AND start_ns >= {step_ns} \
                  AND start_ns < {first_ns} GROUP BY name ORDER BY dur_ns DESC"

@@ -50,7 +50,7 @@ fn a_collective_that_nothing_runs_beside_is_exposed() {
     assert_eq!(
         one(&output, "sentence"),
         "gpu0 communicates and does nothing else 50 % of the wall (500 µs of 500 µs of communication); \
-         communicating beside the computing saves up to 400 µs (40 %)"
+         overlapping communication with compute saves up to 400 µs (40 %)"
     );
 }
 
@@ -81,7 +81,7 @@ fn no_gain_is_promised_where_nothing_could_hide_it() {
     assert_eq!(gains(&output), [None]);
     let sentence = one(&output, "sentence");
     assert!(
-        sentence.ends_with("hiding it behind what is computed would save next to nothing"),
+        sentence.ends_with("overlapping it with compute would save next to nothing"),
         "{sentence}"
     );
 }

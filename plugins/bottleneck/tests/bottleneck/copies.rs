@@ -108,6 +108,6 @@ fn copies_that_the_host_waits_in_are_told_from_other_waits() {
     assert_eq!(
         sentence,
         "gpu0 falls idle behind 19 copies that block the host (19.0 MB in all), 36 % of the wall; \
-         copying without a wait saves up to 722 µs (36 %)"
+         copying asynchronously saves up to 722 µs (36 %)"
     );
 }

@@ -60,7 +60,7 @@ fn who_comes_first_waits_for_the_last() {
     assert_eq!(
         texts(&output, "top", "sentence"),
         [
-            "ranks wait 400 µs together for the last in 10 collectives, 100 % of it for rank 1; coming at once saves up to 200 µs (20 %)"
+            "ranks wait 400 µs together for the last in 10 collectives, 100 % of it for rank 1; arriving together saves up to 200 µs (20 %)"
         ]
     );
 }
