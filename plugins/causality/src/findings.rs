@@ -58,7 +58,7 @@ fn contradictions(facts: &Facts<'_>) -> Option<Finding> {
     let lane = |lane: usize| facts.events.lanes.lanes[lane].name.as_str();
     let (from, to) = (lane(first.from), lane(first.to));
     let cause = match first.from == first.to {
-        true => "these edges are wrong, or the times of that lane are".to_owned(),
+        true => "these edges or the times of that lane are wrong".to_owned(),
         false => format!(
             "the clock of {from} is ahead of that of {to} by at least that much there, or these edges are wrong"
         ),
@@ -107,7 +107,7 @@ fn of_circle(facts: &Facts<'_>, circle: &[u32]) -> Finding {
     let ids: Vec<u64> = rows.iter().map(|row| id(*row)).collect();
     Finding::new("cycle", Severity::Warning, title)
         .detail("edges and the order of lanes lead from each of these rows to the next; the events of the circle have no Lamport clock, those after it count it as one event")
-        .suggestion("look at where the program records these edges: one of them points the wrong way")
+        .suggestion("check where the program records these edges: one of them points the wrong way")
         .evidence(ids)
 }
 

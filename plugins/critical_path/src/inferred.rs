@@ -52,20 +52,20 @@ impl Rule {
     /// The evidence, for people.
     pub fn evidence(self) -> &'static str {
         match self {
-            Self::Wait => "a wait ended right after work that it does not name",
+            Self::Wait => "a wait ended right after work it does not name",
             Self::BlockingCall => "a call that may wait returned right after work had ended",
             Self::Threads => {
-                "a thread went on when other threads had done their work, and did nothing else meanwhile"
+                "a thread continued when other threads had finished, and did nothing else meanwhile"
             }
             Self::DrainedDevice => {
                 "a thread that did nothing recorded launched each time right after the device had drained"
             }
             Self::CutOffWait => {
-                "a thread's first row came right after work had ended that was launched before the recording began"
+                "a thread's first row came right after the end of work launched before the recording"
             }
-            Self::Streams => "a stream went on right after work of another had ended",
+            Self::Streams => "a stream continued right after work of another stream had ended",
             Self::Collective => {
-                "no rank leaves a collective before the last has come, on clocks that collectives compare"
+                "no rank leaves a collective before the last arrives, on clocks compared through collectives"
             }
         }
     }

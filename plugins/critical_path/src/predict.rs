@@ -77,14 +77,14 @@ fn nothing_there(graph: &Graph<'_>, rule: &Rule) -> Finding {
         return Finding::new(
             "what_if_without_roof",
             Severity::Warning,
-            format!("`{}`: of nothing that it is about is the time at the roof known", rule.text),
+            format!("`--what-if {}`: no time at the roof is known for anything it matches", rule.text),
         )
-        .suggestion("the plugins roofline and operators tell it of work with FLOPs or shapes, where there are ceilings");
+        .suggestion("roofline and operators compute it for work with FLOPs or shapes, when ceilings are recorded");
     }
     Finding::new(
         "what_if_about_nothing",
         Severity::Warning,
-        format!("`{}` is about nothing in this run", rule.text),
+        format!("`--what-if {}` matches nothing in this run", rule.text),
     )
     .suggestion(suggestions::suggestion(graph, &rule.target))
 }

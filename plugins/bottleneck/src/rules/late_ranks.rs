@@ -65,7 +65,7 @@ impl Rule for LateRanks {
             verdicts.not_measurable(
                 imbalance::CLASS,
                 "ranks",
-                "which rank comes late: no collective of two ranks could be matched",
+                "which rank arrives late: no collective of two ranks could be matched",
                 "record all ranks over the same steps; `collectives.unmatched` says why",
             );
         }
@@ -76,7 +76,7 @@ impl Rule for LateRanks {
                 imbalance::CLASS,
                 "ranks",
                 format!(
-                    "which rank comes late: it cannot be told of any of {}",
+                    "which rank arrives late: not known for any of {}",
                     many(n, "collective")
                 ),
                 "record all ranks of the communicators; ranks that come closer together than clocks can be compared are \

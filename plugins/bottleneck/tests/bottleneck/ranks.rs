@@ -76,7 +76,7 @@ fn ranks_whose_order_cannot_be_told_are_not_late() {
     let output = meet(false, "unknown");
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
     let missing = texts(&output, "not_measurable", "missing");
-    let said = "which rank comes late: it cannot be told of any of 10 collectives";
+    let said = "which rank arrives late: not known for any of 10 collectives";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
@@ -127,7 +127,7 @@ fn collectives_that_are_not_matched_are_not_measurable() {
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
     assert!(!texts(&output, "bottlenecks", "code").contains(&"late_ranks".to_owned()));
     let missing = texts(&output, "not_measurable", "missing");
-    let said = "which rank comes late: no collective of two ranks could be matched";
+    let said = "which rank arrives late: no collective of two ranks could be matched";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 

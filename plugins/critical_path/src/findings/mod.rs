@@ -102,6 +102,6 @@ fn slack_cut((listed, all): (usize, usize)) -> Option<Finding> {
             counted(listed, "row", "rows")
         );
         Finding::new("slack_cut", Severity::Info, title)
-            .suggestion("set the option slack_rows of critical_path to see more")
+            .suggestion("raise the option slack_rows of critical_path to see more")
     })
 }

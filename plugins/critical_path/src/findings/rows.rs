@@ -29,7 +29,7 @@ pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
         out.push(
             Finding::new("outside_recording", Severity::Warning, title)
                 .detail("they begin before the recording did, or end after it; of such a row the path takes what lies between")
-                .suggestion("run with `sanity` for what else is wrong with the times"),
+                .suggestion("see the section `sanity` for other problems with the times"),
         );
     }
     if is_part && cut.outside + cut.shortened > 0 {

@@ -138,7 +138,7 @@ fn what_is_about_nothing_predicts_nothing_and_says_what_there_is() {
     let (rows, out) = what_if(&threaded(), &["QKV=0.5"]);
     assert_eq!(rows, ["QKV=0.5 | 0 | -"]);
     let finding = out.finding("what_if_about_nothing").unwrap();
-    assert_eq!(finding.title, "`QKV=0.5` is about nothing in this run");
+    assert_eq!(finding.title, "`--what-if QKV=0.5` matches nothing in this run");
     assert_eq!(finding.suggestion.as_deref(), Some("there are: qkv"));
     for (rule, instead) in [
         ("hraeds=0.5", "there are: heads"),
@@ -378,7 +378,7 @@ fn a_lane_that_leaves_no_telling_is_named() {
     let finding = out.finding("prediction_bounded").unwrap();
     assert_eq!(
         finding.title,
-        "what less time would buy cannot be told for 1 name or kind: `thread 1` is busy for \
+        "no gain can be predicted for 1 name or kind: `thread 1` is busy for \
          100.0 % of the run, and nothing recorded connects it with the path"
     );
     let detail = finding.detail.as_deref().unwrap();
