@@ -212,7 +212,7 @@ fn metric(
         }
         Value::Number(0.0) => {
             rows.notes
-                .leave_out("0, which cgp writes for what it did not measure");
+                .skip("0, which cgp writes for what it did not measure");
         }
         Value::Number(value) => {
             rows.notes.read("metric");

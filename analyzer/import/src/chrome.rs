@@ -145,7 +145,7 @@ fn import_foreign(
         Err(Failure::Enough) => {}
         Err(Failure::Stop(stop)) => {
             let text = shape.stopped(path, stop, is_packed, options)?;
-            document::cut_short(text, collector.into, collector.notes);
+            collector.notes.cut_short(collector.into, text);
         }
     }
     if let Some(mark) = collector.mark {
@@ -156,11 +156,11 @@ fn import_foreign(
     }
     let hash = document::end(scanner, path, collector.notes)?;
     collector.end();
-    write(collector, path, hash).map(Read::Run)
+    write(collector, hash).map(Read::Run)
 }
 
 /// Everything is known: writes the rows.
-fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<i64>, Error> {
+fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.take_host()?;
@@ -175,12 +175,12 @@ fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<
         *collector.notes.read.entry(kind).or_default() += count;
     }
     let wall_ns = collector.reach.map(|_| last_ns - origin_ns);
-    describe(collector, path, hash, origin_ns);
+    describe(collector, hash, origin_ns);
     Ok(wall_ns)
 }
 
 /// Fills in `run.json`.
-fn describe(collector: Collector<'_>, path: &Path, hash: u64, origin_ns: i64) {
+fn describe(collector: Collector<'_>, hash: u64, origin_ns: i64) {
     let maker = if collector.categories.are_of_kineto() {
         "kineto"
     } else {
@@ -192,10 +192,6 @@ fn describe(collector: Collector<'_>, path: &Path, hash: u64, origin_ns: i64) {
     };
     let run = collector.into.run();
     run.run_id = format!("{hash:016x}");
-    run.label = collector
-        .facts
-        .title
-        .or_else(|| Some(path.file_name()?.to_string_lossy().into_owned()));
     run.host.name = collector.facts.host_name;
     run.clock.source = format!("imported: {maker}");
     if collector.reach.is_some() {

@@ -81,8 +81,7 @@ impl Importer for PerfScript {
                     let text = format!(
                         "cannot be read beyond line {number} ({error}): what stands before was read"
                     );
-                    notes.warn(text.clone());
-                    into.run().problems.push(text);
+                    notes.cut_short(into, text);
                     break;
                 }
                 Err(error) if lines.get_ref().is_packed() => {

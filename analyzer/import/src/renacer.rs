@@ -217,8 +217,7 @@ fn finish(
         Err(error) if found > 0 => {
             let text =
                 format!("the JSON is cut or damaged ({error}): its first {found} calls were read");
-            notes.warn(text.clone());
-            into.run().problems.push(text);
+            notes.cut_short(into, text);
         }
         Err(error) => {
             return Err(Error::Damaged {
@@ -242,7 +241,6 @@ fn finish(
         ));
     }
     notes.warn(NO_TIMES);
-    into.run().problems.push(NO_TIMES.to_owned());
     into.run().clock.source = "none".to_owned();
     Ok(())
 }

@@ -92,8 +92,7 @@ impl Importer for XPlaneFile {
                 "{error}: the {} planes before were read",
                 space.planes.len()
             );
-            notes.warn(text.clone());
-            into.run().problems.push(text);
+            notes.cut_short(into, text);
         }
         rows::write(&space, path, into, notes)
     }

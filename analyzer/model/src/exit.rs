@@ -9,7 +9,7 @@ pub const FINE: u8 = 0;
 /// `--fail-on`, a plugin could not finish its section. Or a recovered run has lost rows.
 pub const CHECK_FAILED: u8 = 1;
 /// Nothing could be analysed: bad arguments, no run, no plugin, or no section
-/// of the report finished.
+/// of the report finished. Or an import could use nothing of its file.
 pub const CANNOT_ANALYSE: u8 = 2;
 /// Not recorded or not measurable, whatever was asked for: a run without any event, a baseline that has nothing in
 /// common with the run.

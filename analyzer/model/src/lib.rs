@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod exit;
 mod facts;
 mod format_ranks;
+mod losses;
 pub mod name_groups;
 mod problem;
 mod report;
@@ -27,7 +28,11 @@ pub use facts::{
     ClockFacts, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts, WallSource,
 };
 pub use format_ranks::{rank_numbers, ranks};
-pub use problem::{LIVE_ROWS, Level, NOT_VERIFIED, Problem, RUN_JSON_CHANGED};
+pub use losses::Losses;
+pub use problem::{
+    IMPORT, IMPORT_CUT, IMPORT_LEFT_OUT, LIVE_ROWS, Level, NOT_VERIFIED, Problem, RECORDER,
+    RUN_JSON_CHANGED,
+};
 pub use report::{Finding, Header, HeaderWindow, NOT_COMPARABLE, Report, Section, SectionStatus};
 pub use severity::{Rated, Severity};
 pub use window::Window;

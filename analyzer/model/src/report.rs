@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trueno_format::schema;
 use trueno_plugin::{Chart, Table};
 
-use crate::{Level, Problem, Rated, RunFacts, Severity, TableFacts, Window};
+use crate::{Level, Problem, Rated, RunFacts, Severity, Window};
 
 /// A conclusion of a plugin. Parts it did not give are `None`, null in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,9 +85,7 @@ pub struct HeaderWindow {
 impl Header {
     /// Tells whether the program recorded anything that could be read.
     pub fn holds_events(&self) -> bool {
-        let is_own = |table: &TableFacts| schema::table(&table.name).is_some_and(|t| t.is_own);
-        let mut tables = self.facts.tables.iter();
-        tables.any(|table| table.rows_read > 0 && !is_own(table))
+        self.facts.events() > 0
     }
 }
 
@@ -133,7 +130,8 @@ impl Report {
     /// The exit code: see [`crate::exit`]. With `fail_on`, a finding or bottleneck of that
     /// severity or above fails the check, and so does a section that failed: what
     /// it would have found is not known. When no section finished, nothing was
-    /// analysed; when the run holds no event, there is nothing to measure. When
+    /// analysed; when the run holds no event, there is nothing to measure, or the
+    /// import could use nothing of its file. When
     /// a section says [`NOT_COMPARABLE`], nothing can be said of the baseline,
     /// with `fail_on` or without: what else was found comes first.
     pub fn exit_code(&self, fail_on: Option<Severity>) -> u8 {
@@ -143,7 +141,11 @@ impl Report {
             return exit::CANNOT_ANALYSE;
         }
         if !self.header.holds_events() {
-            return exit::NOT_MEASURABLE;
+            // The program did something, and the import could use nothing of it.
+            return match self.header.facts.import_lost() {
+                0 => exit::NOT_MEASURABLE,
+                _ => exit::CANNOT_ANALYSE,
+            };
         }
         let mut findings = self.sections.iter().flat_map(|section| &section.findings);
         if fail_on.is_some_and(|severity| !self.culprits(severity).is_empty()) {

@@ -214,7 +214,7 @@ impl<'a> Collector<'a> {
         let collective = &self.collective_facts[number as usize];
         if collective.lacks_its_peer() {
             self.notes
-                .leave_out("gloo: sends and receives, which do not say with whom");
+                .skip("gloo: sends and receives, which do not say with whom");
             return Ok(());
         }
         let is_a_call = collective.is_a_call();
@@ -274,7 +274,7 @@ impl<'a> Collector<'a> {
             }
             _ => self
                 .notes
-                .leave_out("metadata without a column, such as sort indices and labels"),
+                .skip("metadata without a column, such as sort indices and labels"),
         }
     }
 }
@@ -297,8 +297,7 @@ impl Sink for Collector<'_> {
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;
         if event.is_raw_cut {
-            self.notes
-                .leave_out("arguments of an event: longer than 1 MiB");
+            self.notes.skip("arguments of an event: longer than 1 MiB");
         }
         if matches!(event.phase, b'X' | b'B' | b'b' | b'S') {
             self.keep_arguments(self.order, event, false)?;
@@ -317,7 +316,7 @@ impl Sink for Collector<'_> {
             }
             b'n' | b'T' | b'p' => {
                 self.notes
-                    .leave_out("asynchronous step: a point inside its interval");
+                    .skip("asynchronous step: a point inside its interval");
                 Ok(())
             }
             0 => {
@@ -326,7 +325,7 @@ impl Sink for Collector<'_> {
             }
             phase => {
                 self.notes
-                    .leave_out(&format!("phase {}: no table for it", phase.escape_ascii()));
+                    .skip(&format!("phase {}: no table for it", phase.escape_ascii()));
                 Ok(())
             }
         }
@@ -356,7 +355,7 @@ impl Sink for Collector<'_> {
             return Err(Failure::Enough);
         }
         if !self.facts.take(key, json) {
-            self.notes.leave_out(&format!(
+            self.notes.skip(&format!(
                 "field {key} beside the events: too long, or lists without names"
             ));
         }

@@ -3,8 +3,6 @@
 use std::io::Read;
 use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
 use super::scanner::{MAX_TEXT, Scanned, Scanner, Stop};
 use crate::source::Source;
 use crate::{Error, Notes, Options};
@@ -166,12 +164,6 @@ pub(super) fn end(
     }
     let hash = scanner.into_source().hash();
     hash.map_err(|e| Error::io(path, "read it to its end", e))
-}
-
-/// Says in the run and to the user what is not there.
-pub(super) fn cut_short(text: String, into: &mut RunWriter, notes: &mut Notes) {
-    into.run().problems.push(text.clone());
-    notes.warn(text);
 }
 
 impl Shape {

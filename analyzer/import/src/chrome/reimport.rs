@@ -56,7 +56,7 @@ pub(super) fn import(
         Err(Failure::Import(error)) => return Err(error),
         Err(Failure::Stop(stop)) => {
             let text = shape.stopped(path, stop, is_packed, options)?;
-            document::cut_short(text, into, notes);
+            notes.cut_short(into, text);
         }
     }
     if !shape.has_events {

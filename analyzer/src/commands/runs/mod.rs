@@ -11,6 +11,7 @@ use store::Store;
 use trueno_compare::golden::{Opened, is_golden};
 use trueno_engine::run::{Run, RunError, is_run};
 use trueno_import::Options;
+use trueno_model::Problem;
 
 use super::import::{nsys_parquet, single};
 use super::stderr::Stderr;
@@ -77,12 +78,7 @@ impl<'a> Runs<'a> {
         let place = store.place(&key);
         match Run::open(&place) {
             // Problems that its importer found are the file's own, and would be found again.
-            Ok(run)
-                if run
-                    .problems()
-                    .iter()
-                    .all(|problem| problem.code == "recorder") =>
-            {
+            Ok(run) if run.problems().iter().all(Problem::is_of_source) => {
                 store.touch(&place);
                 let words = format!("{shown}: taken from {}", place.display());
                 self.stderr.note(&words);
