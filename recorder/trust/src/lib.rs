@@ -87,6 +87,7 @@ impl Distrust {
             Reason::OtherOwner(_) => "copy it to a folder of your own",
             Reason::EveryoneWrites => "take the right away with chmod o-w",
             Reason::GroupWrites => "take the right away with chmod g-w",
+            Reason::Unreadable(_) => "check the path",
             _ => "put a file of your own in its place",
         }
     }
@@ -150,14 +151,17 @@ pub fn open_owned(path: &Path, owners: &[u32]) -> Result<File, Distrust> {
     }
 }
 
-/// Checks a file or folder as it is, without those above it; for what ships with the program, where a group's members
-/// could replace the program as well.
+/// Checks a file or folder as it is, without those above it; for what ships with this program. It may be the owner's of
+/// the program, and its group may write it: they could replace the program as well.
 ///
 /// # Errors
 /// It is another user's, or everyone can write it.
 pub fn check_shipped(path: &Path) -> Result<(), Distrust> {
     let found = fs::metadata(path).map_err(|error| Distrust::io(path, &error))?;
-    judge_owner(path, &found)?;
+    let program = std::env::current_exe().and_then(fs::metadata);
+    if !program.is_ok_and(|program| program.uid() == found.uid()) {
+        judge_owner(path, &found)?;
+    }
     if found.mode() & EVERYONE_WRITES != 0 {
         return Err(Distrust::new(path, Reason::EveryoneWrites));
     }
