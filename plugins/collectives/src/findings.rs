@@ -34,8 +34,9 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) ->
             "collectives have no recorded device work",
         );
         out.push(
-            Finding::new("without_work", Severity::Info, title)
-                .detail("only their calls are recorded, so the arrival of the rank is not measurable"),
+            Finding::new("without_work", Severity::Info, title).detail(
+                "only their calls are recorded, so the arrival of the rank is not measurable",
+            ),
         );
     }
     out
