@@ -157,6 +157,13 @@ fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
             ));
             return exit::NOT_MEASURABLE;
         }
+        Some(_) if !comparison.incomplete.is_empty() => {
+            stderr.warn(&format!(
+                "--fail-on judges complete runs, and these are not (hint: record them again): {}",
+                comparison.incomplete.join("; ")
+            ));
+            return exit::NOT_MEASURABLE;
+        }
         Some(CompareFail::Slower) => comparison.is_slower(),
         Some(CompareFail::Changed) => {
             comparison.is_slower() || comparison.is_faster() || !comparison.counts.is_empty()

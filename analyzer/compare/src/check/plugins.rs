@@ -172,7 +172,9 @@ impl Condition for Divergence {
             let why = format!("not all pairs can be compared: {actual}");
             return Ok(Found::not_measurable(expected, why, place));
         }
-        Ok(Found::new(holds, expected, actual, place))
+        // Pairs that diverge stay, whatever either run did later; those without a partner may find one.
+        let is_over = diverged > self.max_diverged;
+        Ok(Found::new(holds, expected, actual, place).certain_without_end(is_over))
     }
 }
 
