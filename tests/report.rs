@@ -78,7 +78,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         .report(&run, &["--json", "-", "--top", "1"])
         .exits(0)
         .json();
-    assert_eq!(json["format"], serde_json::json!({"major": 1, "minor": 1}));
+    assert_eq!(json["format"], serde_json::json!({"major": 1, "minor": 2}));
     assert_eq!(json["run"]["label"], "test");
     assert_eq!(json["run"]["complete"], true);
     let coverage = json["run"]["coverage"].as_f64().unwrap();

@@ -253,6 +253,25 @@ pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// Sections that failed, for the head of a report: what they would have found stands nowhere.
+pub fn failed(report: &Report) -> Option<String> {
+    let all: Vec<String> = report
+        .failures()
+        .map(|(plugin, why)| format!("{plugin}: {why}"))
+        .collect();
+    let failed = all.len();
+    (failed > 0).then(|| {
+        let text = format!(
+            "{failed} of {} {} failed, and what {} would have found is missing: {}",
+            report.sections.len(),
+            agreeing(report.sections.len(), "section", "sections"),
+            agreeing(failed, "it", "they"),
+            all.join("; ")
+        );
+        width::printable(&text).into_owned()
+    })
+}
+
 /// Trust in the recording, in one sentence.
 pub struct Trust {
     /// True if all that happened was recorded and checks hold; `None`: not known.

@@ -20,7 +20,7 @@ use super::top::Top;
 /// Version of the format.
 pub const MAJOR: u32 = 1;
 /// Minor version; see [`MAJOR`].
-pub const MINOR: u32 = 1;
+pub const MINOR: u32 = 2;
 
 /// The machine form.
 #[derive(Debug)]
@@ -146,6 +146,8 @@ impl Serialize for AsJson<'_, Report> {
                 minor: MINOR,
             },
         )?;
+        let failed: Vec<&str> = self.0.failures().map(|(plugin, _)| plugin).collect();
+        map.serialize_entry("failed", &failed)?;
         map.serialize_entry("run", &AsJson(&self.0.header))?;
         map.serialize_entry("top", &Top::from_report(self.0))?;
         map.serialize_entry(

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use trueno_host::{KeptParts, build};
 use trueno_model::csv::CsvTexts;
-use trueno_model::{Rated, Report, SectionStatus, Severity, exit};
+use trueno_model::{Rated, Report, Severity, exit};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
@@ -96,30 +96,14 @@ pub fn report(
     for text in kept.iter().flat_map(KeptParts::told) {
         stderr.warn(&text);
     }
-    for section in report
-        .sections
-        .iter()
-        .filter(|section| section.status == SectionStatus::Failed)
-    {
-        stderr.warn(&format!(
-            "{}: {}",
-            section.plugin,
-            section.message.as_deref().unwrap_or("failed")
-        ));
+    for (plugin, why) in report.failures() {
+        stderr.warn(&format!("{plugin}: {why}"));
     }
 
     let fail_on = args.fail_on.map(Severity::from);
     let code = report.exit_code(fail_on);
-    if code == exit::CHECK_FAILED {
-        for culprit in report.culprits(fail_on.unwrap_or(Severity::Info)) {
-            let Rated {
-                plugin,
-                severity,
-                title,
-                ..
-            } = culprit;
-            stderr.fail(&format!("{severity}: {title} [{plugin}]"));
-        }
+    if let Some(fail_on) = fail_on {
+        say_why(&report, fail_on, code, stderr);
     }
     if args.annotations.is_some() {
         annotations::findings(&report, fail_on);
@@ -167,6 +151,29 @@ pub fn report(
     }
     last.map_or(Ok(()), write)?;
     Ok(code)
+}
+
+/// Says on standard error why a gate does not pass.
+fn say_why(report: &Report, fail_on: Severity, code: u8, stderr: &Stderr) {
+    if code == exit::CHECK_FAILED {
+        for Rated {
+            plugin,
+            severity,
+            title,
+            ..
+        } in report.culprits(fail_on)
+        {
+            stderr.fail(&format!("{severity}: {title} [{plugin}]"));
+        }
+    }
+    if code == exit::NOT_MEASURABLE
+        && let Some(losses) = report.losses()
+    {
+        stderr.warn(&format!(
+            "--fail-on {fail_on} cannot be judged (hint: record the run again): {}",
+            losses.words("the run")
+        ));
+    }
 }
 
 /// All of what was asked for by name, or loudly.
