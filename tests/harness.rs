@@ -141,17 +141,9 @@ impl Run {
 
     /// Runs it; the exit code must be `code`.
     pub fn exits(mut self, code: i32) -> Done {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.output();
-        let done = Done {
-            stdout: String::from_utf8(stdout).expect("standard output is UTF-8"),
-            stderr: String::from_utf8(stderr).expect("standard error is UTF-8"),
-        };
+        let (done, ended) = self.ends();
         assert_eq!(
-            status.code(),
+            ended,
             Some(code),
             "{:?}\n-- stdout\n{}\n-- stderr\n{}",
             self.command,
@@ -163,6 +155,48 @@ impl Run {
 }
 
 impl Run {
+    /// Runs a `report --json -` that is no gate; the exit code must be 1 if a section failed, 2 if none finished, else 0.
+    pub fn reports(mut self) -> Done {
+        let (done, ended) = self.ends();
+        let json = done.json();
+        let sections = json["sections"].as_array().expect("sections are a list");
+        let of = |status: &str| -> Vec<Value> {
+            let found = sections
+                .iter()
+                .filter(|section| section["status"] == status);
+            found.map(|section| section["plugin"].clone()).collect()
+        };
+        let failed = of("failed");
+        let code = match (of("ok").len(), failed.len()) {
+            (0, _) => 2,
+            (_, 0) => 0,
+            _ => 1,
+        };
+        assert_eq!(
+            ended,
+            Some(code),
+            "{:?}, failed: {failed:?}\n{}",
+            self.command,
+            done.stderr
+        );
+        assert_eq!(json["failed"], Value::from(failed), "{:?}", self.command);
+        done
+    }
+
+    /// Runs it to its end.
+    fn ends(&mut self) -> (Done, Option<i32>) {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.output();
+        let done = Done {
+            stdout: String::from_utf8(stdout).expect("standard output is UTF-8"),
+            stderr: String::from_utf8(stderr).expect("standard error is UTF-8"),
+        };
+        (done, status.code())
+    }
+
     /// As [`Command::output`], for no longer than [`PATIENCE`].
     fn output(&mut self) -> Output {
         let output = self.ends_within(PATIENCE);
