@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use trueno_compare::golden::Opened;
 use trueno_compare::runs::operators::OperatorTree;
-use trueno_compare::runs::{self, Comparison, Member, Options, render};
+use trueno_compare::runs::{self, Change, Comparison, Member, Options, render};
 use trueno_model::categories::CategoryRules;
 use trueno_model::exit;
 use trueno_model::name_groups::NameGroups;
@@ -111,17 +111,17 @@ pub fn compare(
     };
     if let Some(dir) = &args.charts {
         match runs::render::forest(&comparison) {
-            Some(scene) => charts::write(&scene, dir, "compare")?,
+            Some(scene) => stderr.wrote_files(dir, &charts::write(&scene, dir, "compare")?),
             None => stderr.warn("--charts: no name has a ratio to draw"),
         }
     }
     if let Some(to) = html_to {
         stderr.step("writing the page");
         let page = render::page(&comparison, args.top);
-        to.replace(|to| to.write_all(page.as_bytes()))?;
+        to.replace(stderr, |to| to.write_all(page.as_bytes()))?;
     }
     if let Some(to) = result_to {
-        to.text(&text)?;
+        to.text(&text, stderr)?;
     }
     Ok(code(&comparison, args, stderr))
 }
@@ -147,6 +147,29 @@ fn has_operators(when: CompareOperators, member: &Member, stderr: &Stderr) -> bo
 /// Runs a side without which a difference may be one of the machine.
 const RUNS_A_SIDE: usize = 3;
 
+/// Names that a warning lists.
+const GONE_LISTED: usize = 3;
+
+/// Names that only the base has can be neither slower nor faster: a renamed or merged kernel is no regression.
+fn warn_of_gone(comparison: &Comparison, stderr: &Stderr) {
+    let gone = comparison.counts.iter();
+    let gone = gone.filter(|row| row.change == Change::Gone);
+    let gone: Vec<String> = gone
+        .map(|row| format!("{} {}", row.name.kind.word(), row.name.name))
+        .collect();
+    if gone.is_empty() {
+        return;
+    }
+    let more = match gone.len().saturating_sub(GONE_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    stderr.warn(&format!(
+        "only in the base, and not judged: {}{more} (hint: --fail-on changed fails on these)",
+        gone[..gone.len().min(GONE_LISTED)].join(", ")
+    ));
+}
+
 fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
     let fails = match args.fail_on {
         None => false,
@@ -164,7 +187,10 @@ fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
             ));
             return exit::NOT_MEASURABLE;
         }
-        Some(CompareFail::Slower) => comparison.is_slower(),
+        Some(CompareFail::Slower) => {
+            warn_of_gone(comparison, stderr);
+            comparison.is_slower()
+        }
         Some(CompareFail::Changed) => {
             comparison.is_slower() || comparison.is_faster() || !comparison.counts.is_empty()
         }
