@@ -41,7 +41,6 @@ use super::rows::{self, Source, Stored, bytes_in_use};
 /// Process of the host's threads; device `n` is process `n + 2`. Those of rank `r` are `r << 16` higher.
 const HOST_PID: u64 = 1;
 
-/// Trace-event JSON.
 #[derive(Debug)]
 pub(super) struct Chrome;
 

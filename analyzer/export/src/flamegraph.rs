@@ -97,7 +97,6 @@ impl Exporter for FlamegraphOfWaits {
     }
 }
 
-/// Writes the picture.
 fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), ExportError> {
     let totals = stacks.totals();
     let mut frames: Vec<(usize, usize, f64)> = Vec::new(); // node, depth, x in ns

@@ -67,7 +67,6 @@ struct Events<'s, 'a, 'w> {
     /// Attributes that the program gave rows.
     attributes: Attributes,
     packets: Packets<'w>,
-    /// Added to times.
     shift_ns: i64,
     pid: u64,
     threads: BTreeMap<u64, String>,

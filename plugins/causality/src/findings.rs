@@ -19,19 +19,14 @@ const MAX_NAMES: usize = 8;
 
 /// Facts that findings are made of.
 pub struct Facts<'a> {
-    /// Rows by number.
     pub events: &'a Events<'a>,
-    /// Edges.
     pub edges: &'a Edges,
-    /// Predecessors of events.
     pub graph: &'a EventGraph,
-    /// Lamport clocks.
     pub clocks: &'a Clocks,
     /// Edges that the times contradict.
     pub contradictions: &'a Contradictions,
 }
 
-/// All findings.
 pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let circles = &facts.clocks.circles;
     let named = circles.iter().take(MAX_CIRCLES);

@@ -41,7 +41,6 @@ pub const EVERYTHING: &str = "everything";
 pub struct RoofTime {
     /// True for kernels, false for bricks.
     pub is_kernel: bool,
-    /// The name.
     pub name: String,
     /// Time of the rows with a place below the roof.
     pub dur_ns: i64,
@@ -105,7 +104,6 @@ impl Roofs {
 pub struct Gain {
     /// `kernel` or `brick`; none for [`EVERYTHING`].
     pub source: Option<&'static str>,
-    /// The name.
     pub name: String,
     /// Time on the path, with all that belongs to it; none for [`EVERYTHING`].
     pub path_ns: Option<i64>,

@@ -13,15 +13,12 @@ use crate::graph::Graph;
 /// The busiest lane that nothing connects with the path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Background {
-    /// The lane.
     pub lane: String,
     /// Time of its own work, waits left out.
     pub busy_ns: i64,
     /// The row that takes most of that by itself.
     pub name: String,
-    /// Its id.
     pub id: u64,
-    /// Its self time.
     pub self_ns: i64,
 }
 
@@ -59,7 +56,6 @@ pub fn background(graph: &Graph<'_>) -> Option<Background> {
 /// Lanes that the path never goes along: threads in the background, and devices whose work nothing waited for long.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OffPath {
-    /// The lane.
     pub lane: usize,
     /// Time of its own work, waits left out.
     pub busy_ns: i64,

@@ -8,12 +8,10 @@ use trueno_analysis::lanes::{Class, Lanes};
 
 use crate::ownership::{NONE, Ownership};
 
-/// A chain.
 #[derive(Clone, Copy, Debug)]
 pub struct Chain {
     /// The chain without its last label, or [`NONE`].
     pub around: u32,
-    /// Its last label.
     pub label: u32,
 }
 

@@ -23,7 +23,6 @@ const MAX_UNBOUNDED_NS: i64 = 100_000;
 /// The skew of a device, which was corrected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Skew {
-    /// The device.
     pub device: i64,
     /// By how much its times were moved.
     pub shift_ns: i64,
@@ -31,7 +30,6 @@ pub struct Skew {
     pub contradicted: u64,
     /// Those that they contradict still.
     pub left: u64,
-    /// All facts.
     pub facts: u64,
 }
 

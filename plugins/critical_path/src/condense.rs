@@ -15,9 +15,7 @@ use crate::walk::{Piece, PieceKind};
 pub struct Row {
     /// Start; of a sum, the start of its first piece.
     pub start_ns: i64,
-    /// Its duration.
     pub dur_ns: i64,
-    /// Its kind.
     pub kind: PieceKind,
     /// The segment; of a sum the number of its pieces.
     pub of: Of,
@@ -105,7 +103,6 @@ impl Condenser {
         *sum = (sum.0 + piece.dur_ns, sum.1 + 1);
     }
 
-    /// All rows.
     pub fn into_rows(self) -> Vec<Row> {
         let mut listed = self.longest.into_rows();
         listed.sort_unstable_by_key(|candidate| candidate.number);

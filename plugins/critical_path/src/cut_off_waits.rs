@@ -20,7 +20,6 @@ const WAKE_UP_NS: i64 = 50_000;
 /// And within one part in so many of the time before: else it may be chance.
 const AFTER_PART: i64 = 50;
 
-/// Finds them.
 pub fn cut_off_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     let lanes = 0..run.lanes.len() as u32;
     lanes

@@ -133,7 +133,6 @@ impl<'a> Cutter<'a> {
         }
     }
 
-    /// Walks the lane.
     pub fn cut(&mut self, spans: &[Span]) {
         let mut open: OpenIntervals<u32> = OpenIntervals::default();
         for (index, span) in (0..).zip(spans) {

@@ -24,15 +24,11 @@ pub struct SpanAt {
 /// A dependency that the graph can hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dependency {
-    /// Comes first.
     pub from: SpanAt,
-    /// Comes after.
     pub to: SpanAt,
-    /// Its meaning.
     pub kind: DependencyKind,
 }
 
-/// Dependencies, sorted out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependencies {
     /// Those to build the graph from, in the order of the edges.

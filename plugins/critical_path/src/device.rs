@@ -30,7 +30,6 @@ use crate::waits::{Recorded, Wait, WaitKind};
 /// Conclusions of all rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Dependencies by ids.
     pub edges: Vec<Edge>,
     /// Those of them that no record and no promise of the runtime states, and which rule inferred each.
     pub inferred: Inferred,
@@ -40,7 +39,6 @@ pub struct Found {
     pub unlaunched: (u64, u64),
 }
 
-/// Records of events.
 pub struct Events<'a> {
     /// All records, in order.
     pub recorded: &'a [Recorded],

@@ -31,7 +31,6 @@ struct Launched {
     id: u64,
 }
 
-/// Finds them.
 pub fn drained_device(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     let mut lanes: Vec<u32> = streams.launches.values().map(|call| call.lane).collect();
     lanes.sort_unstable();

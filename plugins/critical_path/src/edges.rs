@@ -48,13 +48,11 @@ pub struct Edge {
     pub from: u64,
     /// Id of the row that comes after.
     pub to: u64,
-    /// Its meaning.
     pub kind: DependencyKind,
     /// Not a row of `edges`, but concluded: from a parent, a correlation, or a wait.
     pub implied: bool,
 }
 
-/// Explicit dependencies.
 pub const EDGES: Input = Input::sql(
     "edges",
     "SELECT \"from\" AS from_id, \"to\" AS to_id, kind FROM edges",
@@ -99,10 +97,8 @@ pub struct Blocking {
     pub is_stated: bool,
 }
 
-/// Edges as read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Sorted, each once.
     pub edges: Vec<Edge>,
     /// Rows with a kind that means nothing here.
     pub unknown_kinds: u64,
@@ -117,7 +113,6 @@ impl Read {
         self.edges.iter().filter(launches).copied().collect()
     }
 
-    /// Takes in more.
     pub fn add(&mut self, edges: &[Edge]) {
         self.edges.extend_from_slice(edges);
         self.edges.sort_unstable();

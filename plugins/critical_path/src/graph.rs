@@ -35,16 +35,13 @@ use crate::wait_functions::only_waits;
 pub enum Link {
     /// The segment before it on its lane.
     Lane,
-    /// A dependency.
     Dependency(DependencyKind),
 }
 
 /// The predecessor that would have let a segment begin latest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {
-    /// The predecessor.
     pub source: u32,
-    /// Their link.
     pub link: Link,
     /// Time from its release to the start of the segment.
     pub lag_ns: i64,
@@ -55,9 +52,7 @@ pub struct Binding {
 /// A predecessor of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Predecessor {
-    /// Its segment.
     pub source: u32,
-    /// Their link.
     pub link: Link,
     /// The least time from its release to the start of the segment.
     pub least_ns: i64,
@@ -68,9 +63,7 @@ pub(crate) type Edge = (u32, u32, DependencyKind, u32);
 
 /// Segments and what connects them.
 pub struct Graph<'a> {
-    /// The run.
     pub run: &'a Lanes,
-    /// The nodes.
     pub segments: Segments,
     /// The segments that have dependencies: most have none.
     targets: RankBitmap,
@@ -376,7 +369,6 @@ impl<'a> Graph<'a> {
         })
     }
 
-    /// All predecessors of a segment.
     #[inline]
     pub fn predecessors(&self, segment: u32, lane: usize) -> impl Iterator<Item = Predecessor> {
         let rank = self.targets.rank(segment);

@@ -23,7 +23,6 @@ pub const MIN_HELD_NS: i64 = 10_000;
 /// A stretch of a lane of the host.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
-    /// The lane.
     pub lane: u32,
     /// Work that was launched from then on did not hold it up.
     pub called_ns: i64,

@@ -25,13 +25,11 @@ pub struct HostOverDevice<'g> {
 /// The time, and the name and lane that hold most of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostTime {
-    /// All of it.
     pub all_ns: i64,
     /// Time of the name.
     pub most_ns: i64,
     /// The name; `None`: between rows.
     pub name: Option<String>,
-    /// Its lane.
     pub lane: String,
 }
 

@@ -5,7 +5,6 @@
 
 use trueno_analysis::hash::FastMap;
 
-/// Rules that infer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// A wait ended with work that it does not name.
@@ -83,7 +82,6 @@ impl Inferred {
         self.rules.entry((from, to)).or_insert(rule);
     }
 
-    /// Takes in more.
     pub fn extend(&mut self, other: &Self) {
         for (&(from, to), &rule) in &other.rules {
             self.add(from, to, rule);

@@ -10,15 +10,12 @@ use crate::walk::{Piece, PieceKind};
 /// One iteration and what its path is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// Its row.
     pub id: u64,
     /// Name that the program gave it.
     pub name: u32,
     /// Lane on which it was marked.
     pub lane: usize,
-    /// Start.
     pub start_ns: i64,
-    /// Its duration.
     pub dur_ns: i64,
     /// Time on the path by kind; adds up to `dur_ns`.
     pub by_kind_ns: [i64; PieceKind::ALL.len()],
@@ -35,7 +32,6 @@ pub struct Iterations {
 }
 
 impl Iterations {
-    /// All of a run.
     pub fn new(run: &Lanes) -> Self {
         let kind = |number: u32| run.texts.text(run.labels.get(number).kind);
         let labels: Vec<bool> = (0..run.labels.all().len() as u32)
@@ -81,7 +77,6 @@ impl Iterations {
         });
     }
 
-    /// All of them.
     pub fn finish(self) -> Vec<Iteration> {
         self.all
     }

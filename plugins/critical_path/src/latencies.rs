@@ -29,7 +29,6 @@ pub struct Latencies {
 /// Work that a call of the host put on its stream.
 struct Launched {
     rank: usize,
-    /// Its dependencies.
     edges: Range<usize>,
     called_ns: i64,
     start_ns: i64,

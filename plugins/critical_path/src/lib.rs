@@ -74,7 +74,6 @@ use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 use crate::clock_skew::Skew;
 use crate::host_over_device::HostOverDevice;
 
-/// The plugin.
 pub struct CriticalPath;
 
 /// Options of a user.

@@ -172,7 +172,6 @@ impl Ownership {
 
 /// The value that an interval has itself.
 pub enum Own<T> {
-    /// This.
     Has(T),
     /// Nothing, and takes nothing.
     Alone,

@@ -76,7 +76,6 @@ impl<'g> PathTimes<'g> {
         out
     }
 
-    /// Sums by name.
     fn sums(mut self) -> FastMap<u32, Sum> {
         let chains = self.chains.all();
         let (first, below) = self.below();

@@ -205,7 +205,6 @@ fn move_lane(lane: &mut Lane, to: impl Fn(i64) -> i64) {
         .map(|(first_ns, last_ns)| (to(first_ns), to(last_ns)));
 }
 
-/// The label of the waits.
 fn wait_label(lanes: &mut Lanes) -> u32 {
     let label = Label {
         class: Class::Wait,

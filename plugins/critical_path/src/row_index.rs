@@ -5,7 +5,6 @@ use trueno_analysis::lanes::Lanes;
 
 use crate::dependencies::SpanAt;
 
-/// Position by id.
 pub type RowIndex = IdIndex<SpanAt>;
 
 impl Vacant for SpanAt {

@@ -7,7 +7,6 @@ use trueno_plugin::Error;
 pub struct Rule {
     /// The rule as typed.
     pub text: String,
-    /// Its target.
     pub target: Target,
     /// Time that would take.
     pub change: Change,
@@ -26,12 +25,9 @@ pub enum Target {
     Id(u64),
 }
 
-/// Assumed duration.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Change {
-    /// A factor.
     Scale(f64),
-    /// Each so long.
     Absolute(i64),
     /// Each at this share of its roof, unless it is faster already.
     Roof(f64),

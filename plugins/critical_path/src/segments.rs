@@ -32,7 +32,6 @@ pub const NONE: u32 = u32::MAX;
 /// All segments, lane by lane in the order of time; one entry a segment in each list.
 #[derive(Debug, Default)]
 pub struct Segments {
-    /// Starts.
     pub starts: Times,
     /// Those that do not end where the next begins: most do, also an interval without duration.
     apart: RankBitmap,
@@ -59,12 +58,10 @@ impl Segments {
         self.span.is_empty()
     }
 
-    /// The lane of a segment.
     pub fn lane(&self, segment: u32) -> usize {
         self.lane_first.partition_point(|first| *first <= segment) - 1
     }
 
-    /// Start.
     #[inline]
     pub fn start_ns(&self, segment: usize) -> i64 {
         self.starts.get(segment)
@@ -91,7 +88,6 @@ impl Segments {
     }
 }
 
-/// Cuts all lanes.
 pub fn segments(run: &Lanes, dependencies: &[Dependency]) -> Segments {
     let (mut cuts, mut marks) = requests(run, dependencies);
     cuts.sort_unstable_by_key(|cut| (cut.span.lane, cut.time_ns, cut.dependency));

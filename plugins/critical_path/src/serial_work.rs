@@ -52,7 +52,6 @@ impl<'g> SerialWork<'g> {
         }
     }
 
-    /// The sums.
     pub fn finish(self) -> BTreeMap<u32, i64> {
         self.by_label
     }

@@ -17,7 +17,6 @@ pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
 /// A duration as measured, and with [`LEFT`] of it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scaled {
-    /// As measured.
     pub measured_ns: i64,
     /// With what is left of it.
     pub left_ns: [i64; 3],
@@ -34,11 +33,9 @@ impl Scaled {
 
 /// A stretch of a lane after its first segment.
 pub struct Shortcut {
-    /// Its segments.
     pub segments: Range<u32>,
     /// Time that its segments need, by chain.
     pub needed: Vec<(u32, Scaled)>,
-    /// Lags, by kind.
     pub lags: [(PieceKind, Scaled); 2],
 }
 

@@ -12,9 +12,7 @@ use crate::waits::Launched;
 
 /// Work of one stream in the order of its starts.
 pub struct Stream {
-    /// Its lane.
     pub lane: usize,
-    /// Its device.
     pub device: i64,
     /// Its number; `None`: not recorded.
     pub stream: Option<i64>,
@@ -144,7 +142,6 @@ impl Streams {
         out
     }
 
-    /// The stream of a lane.
     pub fn of_lane(&self, lane: u32) -> Option<&Stream> {
         let at = self
             .all

@@ -5,7 +5,6 @@ use trueno_analysis::sweep::self_times;
 
 use crate::wait_functions::only_waits;
 
-/// A stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
     /// Start of the stretch.

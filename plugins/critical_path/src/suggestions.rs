@@ -96,7 +96,6 @@ fn nearest<'a>(typed: &str, known: &[&'a str]) -> Vec<&'a str> {
         .collect()
 }
 
-/// Edit distance.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, x) in a.iter().enumerate() {

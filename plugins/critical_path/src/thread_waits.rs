@@ -48,7 +48,6 @@ struct Outermost {
     rows: Vec<Span>,
 }
 
-/// Finds them.
 pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     let hosts: Vec<Outermost> = (0..run.lanes.len())
         .filter_map(|lane| outermost(run, lane))

@@ -49,7 +49,6 @@ impl Times {
         }
     }
 
-    /// Appends a time.
     #[inline]
     pub fn push(&mut self, time_ns: i64) {
         let at = self.after_ns.len();

@@ -38,7 +38,6 @@ pub const FIRST_CALLS: Input = Input::sql(
      WHERE correlation IS NOT NULL GROUP BY thread",
 )
 .optional();
-/// Kinds of streams.
 pub const STREAMS: Input =
     Input::sql("stream_kinds", "SELECT device, stream, kind FROM streams").optional();
 
@@ -55,7 +54,6 @@ pub enum WaitKind {
     StreamWait,
 }
 
-/// A wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wait {
     /// Time of the host's call; the wait's own start where the call is not recorded.
@@ -83,7 +81,6 @@ pub struct Recorded {
     pub called_ns: i64,
     /// The device; `None`: not recorded.
     pub device: Option<i64>,
-    /// The stream.
     pub stream: Option<i64>,
     /// Correlation id of the call.
     pub correlation: Option<u64>,
@@ -103,12 +100,9 @@ impl Recorded {
     }
 }
 
-/// All of these.
 #[derive(Default)]
 pub struct Waits {
-    /// Waits.
     pub waits: Vec<Wait>,
-    /// Records of events.
     pub recorded: Vec<Recorded>,
     /// Streams that the legacy default stream orders.
     pub legacy: Legacy,

@@ -42,7 +42,6 @@ impl PieceKind {
         Self::Gap,
     ];
 
-    /// Text in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Work => "work",
@@ -55,10 +54,8 @@ impl PieceKind {
     }
 }
 
-/// One piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Start.
     pub start_ns: i64,
     /// Its duration; the next piece begins where it ends, the last ends with the window.
     pub dur_ns: i64,
@@ -66,7 +63,6 @@ pub struct Piece {
     pub segment: u32,
     /// The lane of the segment.
     pub lane: u32,
-    /// Its kind.
     pub kind: PieceKind,
     /// The rule that inferred the dependency by which it is on the path; `None`: that was recorded.
     pub inferred: Option<Rule>,
@@ -74,7 +70,6 @@ pub struct Piece {
 
 /// Measured or predicted times to walk along.
 pub trait Timing {
-    /// Start of a segment.
     fn start_ns(&self, segment: u32) -> i64;
 
     /// Release time: the segment's successors may run from then on.
@@ -246,7 +241,6 @@ struct Pieces<'g, F> {
     graph: &'g Graph<'g>,
     wall_ns: i64,
     now_ns: i64,
-    /// May go on.
     piece: Option<Piece>,
     tell: F,
 }

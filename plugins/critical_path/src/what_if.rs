@@ -30,7 +30,6 @@ pub struct Assumption<'a> {
 }
 
 impl<'a> Assumption<'a> {
-    /// Applies the rules.
     pub fn new(
         graph: &'a Graph<'a>,
         ownership: &'a Ownership,
@@ -184,9 +183,7 @@ impl Scenario<1> for Assumption<'_> {
 
 /// A graph with predicted times.
 pub struct Predicted<'a, S> {
-    /// The graph.
     pub graph: &'a Graph<'a>,
-    /// The assumption.
     pub scenario: &'a S,
     /// Times that [`retime`](crate::schedule::retime) gave.
     pub free_ns: &'a [[i64; 1]],

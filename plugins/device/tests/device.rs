@@ -18,7 +18,6 @@ const NO_STREAM: i64 = -1;
 struct Made {
     kernels: Vec<Row>,
     transfers: Vec<Row>,
-    /// Correlation, start, end.
     calls: Vec<(u64, i64, i64)>,
     bound: Vec<usize>,
     window: Option<(i64, i64)>,

@@ -8,7 +8,6 @@ use crate::reference::Moved;
 use crate::rows::Side;
 use crate::tables::All;
 
-/// All findings.
 pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     let [subject, baseline] = all.sides.map(|side| side.len);
     if subject == 0 && baseline == 0 {

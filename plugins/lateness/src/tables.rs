@@ -16,7 +16,6 @@ struct Sums<'a> {
     caused_ns: i64,
     /// Excess over the median of the others.
     excess_ns: i64,
-    /// Excess by name.
     names: BTreeMap<&'a str, i64>,
 }
 

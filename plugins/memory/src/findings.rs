@@ -33,7 +33,6 @@ pub fn nothing_recorded(left_out_rows: u64) -> Finding {
         .evidence("SELECT COUNT(*) AS rows FROM allocations")
 }
 
-/// Findings of a place.
 pub fn of_place(events: &Events, pool: &Pool, churn: &[Churn], options: &Options) -> Vec<Finding> {
     let place = events.places[pool.place].name();
     let mut out = Vec::new();

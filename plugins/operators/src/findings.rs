@@ -8,7 +8,6 @@ use crate::nominal::Named;
 use crate::roofs::Roofs;
 use crate::rows::{NO_NETWORK, Row};
 
-/// Nothing to analyse.
 pub fn no_shapes() -> Finding {
     Finding::new(
         "no_shapes",

@@ -22,7 +22,6 @@ pub(crate) struct Named {
     pub inlined: Option<bool>,
 }
 
-/// Looks names up.
 pub(crate) struct Symbols {
     symbolizer: Symbolizer,
     /// Functions that programs made themselves, by process.

@@ -18,7 +18,6 @@ pub struct Opportunity {
 /// A piece of the path, or the sum of short ones that are not listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its kind.
     pub kind: String,
     /// Name of what ran or was held up.
     pub name: Option<String>,
@@ -26,7 +25,6 @@ pub struct Piece {
     pub rank: Option<i64>,
     /// Start; of a sum, that of the first of its pieces.
     pub start_ns: i64,
-    /// Its duration.
     pub dur_ns: i64,
 }
 

@@ -25,7 +25,6 @@ use crate::wording::{percent, time};
 pub const CLASS: Class = Class::new("exposed_communication", 4).explaining(&["sync_bound"]);
 
 thresholds! {
-    /// Time that counts.
     pub struct ExposedCommunication {
         /// Exposed communication below this share of the window is not reported.
         exposed_share: f64 = 0.10,

@@ -27,7 +27,6 @@ thresholds! {
     pub struct Fragmentation {
         /// 1 − largest free piece / free.
         fragmentation: f64 = 0.5,
-        /// Free / footprint.
         free_share: f64 = 0.3,
         /// Less in pieces is not worth a word.
         least_free_bytes: i64 = 1 << 20,

@@ -119,12 +119,10 @@ fn patterns(mut recurring: Vec<&Gap>) -> (Vec<&Gap>, Vec<&Gap>) {
     (recurring, single)
 }
 
-/// Time of gaps.
 pub fn total_ns(gaps: &[&Gap]) -> i64 {
     gaps.iter().map(|gap| gap.dur_ns()).saturating_sum()
 }
 
-/// Times of gaps.
 pub fn times(gaps: &[&Gap]) -> IntervalSet<i64> {
     gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect()
 }

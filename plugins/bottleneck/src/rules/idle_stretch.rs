@@ -23,7 +23,6 @@ use crate::wording::{count, percent, short, time};
 pub const CLASS: Class = Class::new("idle_stretch", 17);
 
 thresholds! {
-    /// Time that counts.
     pub struct IdleStretch {
         /// Share of the window from which on a single gap is a finding.
         stretch_share: f64 = 0.10,

@@ -19,7 +19,6 @@ use crate::wording::{percent, short, time};
 pub const CLASS: Class = Class::new("cpu_preprocessing", 6);
 
 thresholds! {
-    /// Time that counts.
     pub struct Preprocessing {
         /// Share of the window from which on it is a finding.
         preprocessing_share: f64 = 0.10,

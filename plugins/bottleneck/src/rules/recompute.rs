@@ -27,7 +27,6 @@ struct RepeatedResult {
 /// Tensors by name and hash, sorted.
 type Results<'a> = Vec<(&'a str, u64)>;
 
-/// One run of a brick.
 struct BrickRun<'a> {
     brick: &'a str,
     dur_ns: i64,

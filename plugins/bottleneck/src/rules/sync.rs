@@ -77,7 +77,6 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
 
 /// A wait for tasks.
 pub struct Join<'a> {
-    /// Its row.
     pub id: u64,
     /// Parts of it in which none of its tasks ran.
     pub around: IntervalSet<i64>,

@@ -48,7 +48,6 @@ pub fn at_roof(rows: &[Gain], wall_ns: i64) -> TableBuilder {
         )
 }
 
-/// A prediction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// The rule, or all of them.

@@ -80,7 +80,6 @@ impl PathById {
         }
     }
 
-    /// The table.
     pub fn into_table(self) -> TableBuilder {
         Table::build("path_by_id")
             .u64("id", self.rows.iter().map(|row| row.0))
