@@ -71,7 +71,8 @@ impl Parts for Collectives {
 
     fn part(run: &mut Run, _options: Options) -> Result<()> {
         let stated = inputs::stated(run)?;
-        over_ranks::emit(run, &Rows::read(run, stated)?)
+        let rows = Rows::read(run, stated)?;
+        over_ranks::emit(run, &rows)
     }
 
     fn merge(run: &mut Run, options: Options) -> Result<()> {
