@@ -94,9 +94,9 @@ fn end(facts: &RunFacts, problems: &[Problem]) -> Option<String> {
     if facts.clean_end {
         return None;
     }
-    let mut told = problems.iter();
-    let told = told.find(|problem| ENDS.contains(&problem.code.as_ref()));
-    Some(match (told, facts.state) {
+    let mut all = problems.iter();
+    let end = all.find(|problem| ENDS.contains(&problem.code.as_ref()));
+    Some(match (end, facts.state) {
         (Some(problem), _) => problem.text.clone(),
         (None, RunState::Finished) => "a segment was never closed".to_owned(),
         (None, state) => format!("its state is {}", state.as_str()),
