@@ -3,7 +3,7 @@
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use super::Facts;
-use crate::edges::Edge;
+use crate::load::edges::Edge;
 
 /// More cycles than this are counted, not named.
 const NAMED_CYCLES: usize = 10;

@@ -3,8 +3,8 @@
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use super::Facts;
-use crate::device::Found;
-use crate::inferred::Rule;
+use crate::load::device::Found;
+use crate::load::inferred::Rule;
 
 /// Host time on the path while a device is busy is worth a word from so much of the window on.
 const MIN_OVER_DEVICE: f64 = 0.03;

@@ -3,7 +3,7 @@
 use trueno_plugin::{Finding, Severity, counted};
 
 use super::Facts;
-use crate::opportunity::Opportunity;
+use crate::predict::opportunity::Opportunity;
 
 /// A name that holds more of the window than this is a frame around the program's work.
 const FRAME: f64 = 0.9;

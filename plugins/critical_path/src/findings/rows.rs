@@ -5,9 +5,9 @@ use trueno_analysis::wording::time;
 use trueno_plugin::rank::of_place;
 use trueno_plugin::{Finding, Severity, counted};
 
-use crate::clock_skew::Skew;
-use crate::ranks::Ranks;
-use crate::window::Cut;
+use crate::infer::clock_skew::Skew;
+use crate::infer::ranks::Ranks;
+use crate::load::window::Cut;
 
 /// Rows that reach beyond the recording; and what an asked-for window leaves out, which is as it should be.
 pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {

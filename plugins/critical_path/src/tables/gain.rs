@@ -3,8 +3,8 @@
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::at_roof::Gain;
-use crate::opportunity::Opportunity;
+use crate::predict::at_roof::Gain;
+use crate::predict::opportunity::Opportunity;
 
 /// Table `opportunity`: what less time would buy end to end, most first.
 ///

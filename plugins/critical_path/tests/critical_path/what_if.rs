@@ -219,12 +219,12 @@ fn opportunities_are_ranked_and_add_nothing_up() {
     let finding = out.finding("largest_opportunity").unwrap();
     assert_eq!(
         finding.title,
-        "half the time of `heads` would make the run 24.0 % shorter, none of it 48.0 %"
+        "if `heads` took half the time, the run would be 24.0 % shorter; if it took none, 48.0 %"
     );
     // Of 48 on the path the 40 of the task are not its own.
     let detail = finding.detail.as_deref().unwrap();
     assert!(
-        detail.contains("of its 48.0 % of the path 8.0 % are its own, 40.0 % what is nested"),
+        detail.contains("it holds 48.0 % of the path: 8.0 % its own, 40.0 % nested"),
         "{detail}"
     );
     let out = threaded().analyse_with(r#"{"opportunity_names": 1}"#);
@@ -379,7 +379,7 @@ fn a_lane_that_leaves_no_telling_is_named() {
     assert_eq!(
         finding.title,
         "no gain can be predicted for 1 name or kind: `thread 1` is busy for \
-         100.0 % of the run, and nothing recorded connects it with the path"
+         100.0 % of the run, and no recorded dependency connects it with the path"
     );
     let detail = finding.detail.as_deref().unwrap();
     assert!(
@@ -423,7 +423,7 @@ fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
     let out = launched.analyse();
     let finding = out.finding("largest_opportunity").unwrap();
     assert!(
-        finding.title.starts_with("half the time of `gemm`"),
+        finding.title.starts_with("if `gemm` took half the time"),
         "{}",
         finding.title
     );
