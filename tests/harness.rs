@@ -98,6 +98,7 @@ impl Dir {
         }
         // Not the developer's.
         command.env("XDG_CACHE_HOME", self.join("cache"));
+        command.env("XDG_CONFIG_HOME", self.join("config"));
         Run { command }
     }
 

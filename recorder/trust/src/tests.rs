@@ -87,7 +87,10 @@ fn what_others_can_write_is_not() {
             .to_string()
             .ends_with("a/b can be written by everyone")
     );
-    assert_eq!(check_tree(&place.at("a")), Err(distrust));
+    assert_eq!(check_tree(&place.at("a/b")), Err(distrust));
+    // Nobody else gets as far as that.
+    place.mode("a", 0o700);
+    assert_eq!(check_tree(&place.at("a/b")), Ok(()));
 }
 
 #[test]
