@@ -78,6 +78,14 @@ fn a_project_file_that_others_could_have_put_there_is_not_obeyed() {
         quiet.exits(0).stderr_has(&words);
         assert!(!ran.exists() && !shared.join("out.html").exists());
     };
+    let gate = report(&dir, "shared", &["--fail-on", "critical"]);
+    gate.exits(0).stderr_has("is not obeyed");
+    let text = fs::read_to_string(&file).unwrap();
+    fs::write(&file, "[report]\nfail-on = \"info\"\n").unwrap();
+    report(&dir, "shared", &[])
+        .exits(2)
+        .stderr_has("and it decides whether report fails");
+    fs::write(&file, text).unwrap();
     let folder = shared.canonicalize().unwrap();
     check(&format!("{} can be written by everyone", folder.display()));
     if is_root(&dir) {

@@ -10,9 +10,9 @@ use toml::{Table, Value};
 use super::effect::{Effect, effect};
 
 /// Keys that are no commands.
-const DEFAULTS: &str = "defaults";
+pub const DEFAULTS: &str = "defaults";
 const OPTIONS: &str = "options";
-const ASSERTIONS: &str = "assertion";
+pub const ASSERTIONS: &str = "assertion";
 
 /// A misspelt table would give nothing, unseen.
 pub fn check_keys(file: &Path, table: &Table, command: &Command) -> anyhow::Result<()> {

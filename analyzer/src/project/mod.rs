@@ -19,7 +19,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use clap::Command;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
 use trueno_host::plugin::OwnOutput;
 use trueno_model::width::printable;
 use trueno_render::style::{Meaning, Palette};
@@ -28,7 +29,7 @@ pub use effect::{Effect, effect};
 pub use found::{FILE, ProjectFile, nearest};
 pub use trusted::{Standing, TrustedFiles, list_file};
 
-use flags::{Flag, Flags, check_keys};
+use flags::{ASSERTIONS, DEFAULTS, Flag, Flags, check_keys};
 
 /// Commands that take nothing from a project file: an assistant starts `mcp` in whatever folder is open, and a file there
 /// could name folders to read and plugins to load; `trust` is about the file itself.
@@ -110,7 +111,8 @@ fn with_surroundings(
         return Ok(as_typed(typed));
     };
     let mut notes = ProjectNotes::default();
-    let Some(file) = open(named, surroundings, &mut notes)? else {
+    let command_line = (known, of_command);
+    let Some(file) = open(named, surroundings, command_line, &mut notes)? else {
         let mut arguments = as_typed(typed);
         arguments.project = notes;
         return Ok(arguments);
@@ -145,6 +147,7 @@ fn with_surroundings(
 fn open(
     named: Option<&PathBuf>,
     surroundings: &Surroundings<'_>,
+    (command, typed): (&Command, &ArgMatches),
     notes: &mut ProjectNotes,
 ) -> anyhow::Result<Option<ProjectFile>> {
     if let Some(named) = named {
@@ -159,14 +162,41 @@ fn open(
         Ok(opened) => opened,
         Err(distrust) => {
             let shown = path.display();
-            notes.warnings.push(format!(
-                "{shown} is not obeyed: {distrust} (hint: --project {shown} obeys it all the same, --no-project does not \
-                 look for it)"
-            ));
+            let refusal = format!("{shown} is not obeyed: {distrust}");
+            let hint = format!(
+                "(hint: --project {shown} obeys it all the same, --no-project does not look for it)"
+            );
+            if would_gate(&path, command, typed) {
+                // A build that relies on it must not pass.
+                bail!(
+                    "{refusal}, and it decides whether {} fails {hint}",
+                    command.get_name()
+                );
+            }
+            notes.warnings.push(format!("{refusal} {hint}"));
             return Ok(None);
         }
     };
     Ok(Some(ProjectFile::read(&path, &opened)?))
+}
+
+/// True if a file that is not obeyed would decide the exit code.
+fn would_gate(path: &Path, command: &Command, typed: &ArgMatches) -> bool {
+    let table = ProjectFile::named(path).and_then(|file| file.table());
+    let Ok(table) = table else { return false };
+    let has_assertions = table.contains_key(ASSERTIONS);
+    let sets = |name: &str, flag: &str| {
+        let flags = table.get(name).and_then(toml::Value::as_table);
+        flags.is_some_and(|flags| flags.contains_key(flag))
+    };
+    command.get_arguments().any(|argument| {
+        let is_set = match argument.get_long() {
+            Some("fail-on") => sets(command.get_name(), "fail-on") || sets(DEFAULTS, "fail-on"),
+            Some("assert") => sets(command.get_name(), "assert") || has_assertions,
+            _ => false,
+        };
+        is_set && typed.value_source(argument.get_id().as_str()) != Some(ValueSource::CommandLine)
+    })
 }
 
 fn standing(file: &ProjectFile, list: Option<&Path>, notes: &mut ProjectNotes) -> Standing {

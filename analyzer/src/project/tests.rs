@@ -218,6 +218,45 @@ fn a_file_that_others_could_write_is_not_obeyed() {
         assert!(warning.starts_with(&words), "{warning}");
         fs::set_permissions(place.at(name), before).unwrap();
     }
+    fs::set_permissions(place.at(FILE), Permissions::from_mode(0o666)).unwrap();
+    for (text, typed, is_error) in [
+        (
+            "[report]\nfail-on = \"high\"\n",
+            &["report", "x.run"][..],
+            true,
+        ),
+        (
+            "[defaults]\nfail-on = \"high\"\n",
+            &["report", "x.run"],
+            true,
+        ),
+        (
+            "[defaults]\nfail-on = \"high\"\n",
+            &["info", "x.run"],
+            false,
+        ),
+        (
+            "[report]\nfail-on = \"high\"\n",
+            &["report", "x.run", "--fail-on", "low"],
+            false,
+        ),
+        ("[[assertion]]\n", &["check", "x.run"], true),
+        (
+            "[[assertion]]\n",
+            &["check", "x.run", "--assert", "y"],
+            false,
+        ),
+        ("[[assertion]]\n", &["report", "x.run"], false),
+        ("no toml", &["report", "x.run"], false),
+    ] {
+        fs::write(place.at(FILE), text).unwrap();
+        let found = place.notes_in("a/b", typed);
+        assert_eq!(found.is_err(), is_error, "{text} {typed:?}: {found:?}");
+        let words = found.map_or_else(|error| error, |found| found.warnings[0].clone());
+        assert!(words.contains("trueno.toml is not obeyed"), "{words}");
+    }
+    fs::write(place.at(FILE), "[report]\ntop = 3\n").unwrap();
+    fs::set_permissions(place.at(FILE), Permissions::from_mode(0o644)).unwrap();
     if trueno_trust::user() == 0 {
         chown(place.at(FILE), Some(65_534), None).unwrap();
         let found = place.notes(&report);
