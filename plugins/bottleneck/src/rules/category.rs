@@ -63,8 +63,13 @@ impl Rule for Categories {
             }
             let (what, fix) = match class {
                 compute::MEMORY_BOUND => ("at the roof of the memory", "moving half the bytes"),
-                compute::COMPUTE_BOUND => ("at the roof of the arithmetic", "computing half the FLOPs"),
-                latency::CLASS => ("waiting for single accesses", "running two independent chains at once"),
+                compute::COMPUTE_BOUND => {
+                    ("at the roof of the arithmetic", "computing half the FLOPs")
+                }
+                latency::CLASS => (
+                    "waiting for single accesses",
+                    "running two independent chains at once",
+                ),
                 _ => ("far below their roofs", "reaching them"),
             };
             let doubtful = sum.points.iter().filter(|point| point.doubt.is_some());

@@ -4,7 +4,7 @@
 //! runs, as `device.exposure` has it; at least `exposed_share` of the window, without what `collectives` knows to be waiting for
 //! late ranks. Severity by that share, critical only where the gain is high; by the gain where collectives tell which rank is
 //! late, since it is known then what ranks wait for. Gain: no more than the computing beside which nothing is communicated
-//! could hide, and no more than the path has of communication.
+//! could hide, than the path has of communication, and than the run would save without any communication.
 //!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending.
 
@@ -64,7 +64,8 @@ impl Rule for ExposedCommunication {
                 .busy(device, computing)
                 .difference(&all)
                 .total_ns();
-            let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts));
+            let most_ns = facts.path.most_of_category_ns("communication");
+            let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
             if facts.share(gain_ns) >= options.general.least_share {
                 draft.fix = "overlapping communication with compute".into();

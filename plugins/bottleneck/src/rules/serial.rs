@@ -178,7 +178,9 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             facts.name_groups.condition(&most.0),
             facts.window.sql(" AND")
         ),
-        assumption: format!("the work splits evenly over the {lanes} threads that are busy at some time"),
+        assumption: format!(
+            "the work splits evenly over the {lanes} threads that are busy at some time"
+        ),
         considered: format!("{} of it is {}", time(most.2), short(&most.0)),
         suggestion: "split it into tasks, or start it while other threads still work".into(),
     }

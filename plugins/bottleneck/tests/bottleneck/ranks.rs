@@ -60,7 +60,7 @@ fn who_comes_first_waits_for_the_last() {
     assert_eq!(
         texts(&output, "top", "sentence"),
         [
-            "ranks wait 400 µs together for the last in 10 collectives, 100 % of it for rank 1; arriving together saves up to 200 µs (20 %)"
+            "ranks wait 400 µs in total for the last to arrive in 10 collectives, 100 % of it for rank 1; arriving together saves up to 200 µs (20 %)"
         ]
     );
 }
@@ -175,7 +175,7 @@ fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
     let text = text.concat().join(" ");
     assert!(!text.contains("record what"), "{text}");
     assert!(
-        text.contains("5 joins wait 20 % of the wall while none of their tasks runs"),
+        text.contains("5 joins wait for 20 % of the wall while none of their tasks runs"),
         "{text}"
     );
     // Without its tasks nobody knows.

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use trueno_analysis::lanes::Class;
+use trueno_analysis::lanes::{Class, Label};
 
 use crate::graph::chains::Chains;
 use crate::graph::dependency_graph::Graph;
@@ -40,7 +40,14 @@ pub struct Opportunity {
     pub is_frame: bool,
 }
 
-/// Names and kinds of lag with time on the path, the most gain first; gains of the `limit`
+impl Opportunity {
+    /// True for what nobody can make faster by itself: frames, and lags that follow from how work is launched.
+    fn comes_last(&self) -> bool {
+        self.is_frame || ["kind:queue", "kind:launch_delay"].contains(&self.name.as_str())
+    }
+}
+
+/// Names and kinds of lag with time on the path, the most gain first; frames, queues and launch delays after all others; gains of the `limit`
 /// names with the most time, and of all kinds but gaps.
 pub fn opportunities(
     graph: &Graph<'_>,
@@ -62,7 +69,7 @@ pub fn opportunities(
             own_ns,
         } = row;
         let gains = (rank < limit).then(|| {
-            let covered = covered(graph, chains, name);
+            let covered = covered(graph, chains, |label| label.name == name);
             let of_name = OfName {
                 graph,
                 chains,
@@ -104,7 +111,7 @@ pub fn opportunities(
     out.sort_by(|a, b| {
         let gains = |row: &Opportunity| row.gains_ns.map(|[ten, half, all]| (half, all, ten));
         let by_gain = (gains(b), b.path_ns, &a.name).cmp(&(gains(a), a.path_ns, &b.name));
-        a.is_frame.cmp(&b.is_frame).then(by_gain)
+        a.comes_last().cmp(&b.comes_last()).then(by_gain)
     });
     out
 }
@@ -137,12 +144,41 @@ fn gains(
     (!is_bounded).then(|| std::array::from_fn(|k| gain(connected[k].max(background[k]))))
 }
 
-/// By chain, true if it has intervals of a name, or what belongs to them.
-fn covered(graph: &Graph<'_>, chains: &Chains, name: u32) -> Vec<bool> {
+/// By chain, true if it has intervals that are chosen, or what belongs to them.
+fn covered(graph: &Graph<'_>, chains: &Chains, is_chosen: impl Fn(&Label) -> bool) -> Vec<bool> {
     chains.inherit(false, |label, around| {
         let label = graph.run.labels.get(label);
-        label.class != Class::Wait && (label.name == name || around)
+        label.class != Class::Wait && (is_chosen(&label) || around)
     })
+}
+
+/// Categories whose work a fix may hide behind other work: no fix saves more than taking all of it away.
+const HIDDEN: [&str; 2] = ["communication", "data loading"];
+
+/// How much shorter the window would be without each of the categories that the run has, as `--what-if
+/// category:NAME=0` predicts; `None` where a lane that nothing connects with the path leaves it open.
+pub fn without_categories(
+    graph: &Graph<'_>,
+    chains: &Chains,
+    shortcuts: &Shortcuts,
+) -> Vec<(&'static str, Option<i64>)> {
+    let texts = &graph.run.texts;
+    let mut out = Vec::new();
+    for category in HIDDEN {
+        let is_chosen = |label: &Label| texts.get(label.category) == Some(category);
+        if !graph.run.labels.all().iter().any(is_chosen) {
+            continue;
+        }
+        let scenario = OfName {
+            graph,
+            chains,
+            shortcuts,
+            covered: covered(graph, chains, is_chosen),
+        };
+        let gains_ns = gains(graph, &scenario, &mut Vec::new());
+        out.push((category, gains_ns.map(|[_, _, all_ns]| all_ns)));
+    }
+    out
 }
 
 struct OfName<'a> {

@@ -30,6 +30,20 @@ pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
         )
 }
 
+/// Table `without`: how much shorter the window would be if all rows of a category took no time.
+///
+/// `category`; `gain_ns`, null where a lane that nothing connects with the path leaves it open; `gain_share` of the window.
+pub fn without(rows: &[(&str, Option<i64>)], wall_ns: i64) -> TableBuilder {
+    Table::build("without")
+        .text("category", rows.iter().map(|row| row.0))
+        .i64("gain_ns", rows.iter().map(|row| row.1))
+        .f64(
+            "gain_share",
+            rows.iter()
+                .map(|row| row.1.and_then(|gain| share(gain, wall_ns))),
+        )
+}
+
 /// Table `at_roof`: what it would buy end to end if names reached their roofs (plugin `roofline`), most first.
 ///
 /// `source`, `name`: as `roofline.at_roof` has them, and `everything` at once; `path_ns`: time on the path

@@ -64,6 +64,40 @@ fn a_brick_takes_what_is_nested_in_it_and_what_it_spawned_along() {
     assert_eq!(predicted(&run, "id:4=0"), "70");
 }
 
+/// Other analyses promise no more than this, so it must be what a user would be told.
+#[test]
+fn a_run_without_a_category_is_the_run_that_a_rule_predicts() {
+    assert!(
+        threaded()
+            .analyse()
+            .tables
+            .iter()
+            .all(|table| table.name() != "without")
+    );
+    for (category, gain_ns) in [("communication", 68), ("data loading", 68)] {
+        let mut run = threaded();
+        for row in &mut run.fixture.bricks {
+            if row.category == Some("Attention") {
+                row.category = Some(category);
+            }
+        }
+        let out = run.analyse();
+        let rows = lines(out.table("without"), &["category", "gain_ns"]);
+        assert_eq!(rows, [format!("{category} | {gain_ns}")]);
+        let rule = format!("category:{category}=0");
+        assert_eq!(predicted(&run, &rule), (100 - gain_ns).to_string());
+    }
+}
+
+#[test]
+fn a_queue_is_no_opportunity_before_others() {
+    let out = threaded().analyse();
+    let rows = lines(out.table("opportunity"), &["name", "gain_100pct_ns"]);
+    assert_eq!(rows.last().unwrap(), "kind:queue | 1", "{rows:?}");
+    // As much is to be had from a wait, which a program can do something about.
+    assert!(rows.contains(&"kind:sync_wait | 1".to_owned()), "{rows:?}");
+}
+
 #[test]
 fn absolute_times_are_for_each_row() {
     let run = threaded();
@@ -138,7 +172,10 @@ fn what_is_about_nothing_predicts_nothing_and_says_what_there_is() {
     let (rows, out) = what_if(&threaded(), &["QKV=0.5"]);
     assert_eq!(rows, ["QKV=0.5 | 0 | -"]);
     let finding = out.finding("what_if_about_nothing").unwrap();
-    assert_eq!(finding.title, "`--what-if QKV=0.5` matches nothing in this run");
+    assert_eq!(
+        finding.title,
+        "`--what-if QKV=0.5` matches nothing in this run"
+    );
     assert_eq!(finding.suggestion.as_deref(), Some("there are: qkv"));
     for (rule, instead) in [
         ("hraeds=0.5", "there are: heads"),
