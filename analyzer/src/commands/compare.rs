@@ -47,7 +47,7 @@ pub fn compare(
         None if html_to.as_ref().is_some_and(Output::is_stdout) => None,
         None => Some(Output::Stdout),
     };
-    if result_to.is_none() && args.format != CompareFormat::Table {
+    if result_to.is_none() && args.format != CompareFormat::Text {
         anyhow::bail!(
             "--html - and --format both want standard output (hint: give the page a file)"
         );
@@ -102,8 +102,8 @@ pub fn compare(
     let text = match args.format {
         CompareFormat::Json => render::json(&comparison),
         CompareFormat::Markdown => render::markdown(&comparison, args.top),
-        CompareFormat::Table if stderr.is_quiet() => format!("{}\n", render::headline(&comparison)),
-        CompareFormat::Table => {
+        CompareFormat::Text if stderr.is_quiet() => format!("{}\n", render::headline(&comparison)),
+        CompareFormat::Text => {
             let asked = args.width.or((!on_terminal()).then_some(ELSEWHERE));
             let (room, is_full) = (page_width(asked), stderr.is_verbose());
             render::terminal(&comparison, room, args.top, is_full, palette)

@@ -1,6 +1,6 @@
 //! `trueno-analyze report`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use trueno_host::{KeptParts, build};
@@ -14,6 +14,7 @@ use super::asked::Asked;
 use super::charts::{Beside, Charts};
 use super::cluster;
 use super::output::{self, Files, Output};
+use super::rerun;
 use super::running::Running;
 use super::runs::Runs;
 use super::stderr::Stderr;
@@ -60,10 +61,9 @@ pub fn report(
     }
     let report_to = args.output.as_deref();
     let report_to = report_to.map(|path| files.write("-o", path)).transpose()?;
-    let is_chosen = args.format.name() != FORMS[0].name();
-    match &report_to {
-        Some(Output::Stdout) => on_stdout.push("-o -".to_owned()),
-        None if is_chosen => on_stdout.push(format!("--format {}", args.format.name())),
+    match (&report_to, args.format) {
+        (Some(Output::Stdout), _) => on_stdout.push("-o -".to_owned()),
+        (None, Some(form)) => on_stdout.push(format!("--format {}", form.name())),
         _ => {}
     }
     if let [first, second, ..] = on_stdout.as_slice() {
@@ -108,10 +108,11 @@ pub fn report(
     if args.annotations.is_some() {
         annotations::findings(&report, fail_on);
     }
-    let last = match report_to {
-        // Another form has standard output.
-        None if !is_chosen && !on_stdout.is_empty() => None,
-        to => Some((args.format, to.unwrap_or(Output::Stdout))),
+    let writes_files = !outputs.is_empty() || args.charts.is_some() || args.csv.is_some();
+    let last = match (args.format, report_to) {
+        // Another form has standard output, or files hold the report.
+        (None, None) if writes_files => None,
+        (form, to) => Some((form.unwrap_or(FORMS[0]), to.unwrap_or(Output::Stdout))),
     };
     let forms = || outputs.iter().chain(&last).map(|(form, _)| form);
     let beside = Beside {
@@ -129,25 +130,29 @@ pub fn report(
         timeline: charts.as_ref().and_then(Charts::timeline),
         stacks: charts.as_ref().map_or(&[], Charts::stacks),
         evidence: charts.as_ref().map(Charts::evidence),
+        commands: &rerun::commands(args),
     };
     let write = |(form, to): (&dyn ReportForm, Output)| {
         if form.shows_timeline() {
             stderr.step("writing the page");
         }
         let palette = to.palette(palette);
-        to.replace(|to| form.write(&report, &Layout { palette, ..layout }, to))
+        to.replace(stderr, |to| {
+            form.write(&report, &Layout { palette, ..layout }, to)
+        })
     };
     outputs.into_iter().try_for_each(write)?;
     if let (Some(dir), Some(charts)) = (&args.charts, &charts) {
         stderr.step("drawing charts");
-        charts.write(&report, dir)?;
+        stderr.wrote_files(dir, &charts.write(&report, dir)?);
     }
     if let Some(dir) = &args.csv {
-        let texts = match args.csv_exact {
-            true => CsvTexts::Exact,
-            false => CsvTexts::Guarded,
+        let texts = if args.csv_exact {
+            CsvTexts::Exact
+        } else {
+            CsvTexts::Guarded
         };
-        csv_files(&report, texts, dir)?;
+        stderr.wrote_files(dir, &csv_files(&report, texts, dir)?);
     }
     last.map_or(Ok(()), write)?;
     Ok(code)
@@ -176,17 +181,23 @@ fn say_why(report: &Report, fail_on: Severity, code: u8, stderr: &Stderr) {
     }
 }
 
-/// All of what was asked for by name, or loudly.
+/// In full with `-v`, and for plugins that were chosen by name.
 fn detail(args: &ReportArgs, stderr: &Stderr) -> Detail {
     let by_name = !args.only.is_empty() || args.compare_backends;
-    match stderr.is_quiet() {
-        true => Detail::Head,
-        false if stderr.is_verbose() || by_name => Detail::Full,
-        false => Detail::Brief,
+    if args.findings {
+        Detail::Findings
+    } else if stderr.is_quiet() {
+        Detail::Head
+    } else if stderr.is_verbose() || by_name {
+        Detail::Full
+    } else {
+        Detail::Brief
     }
 }
 
-fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<()> {
+/// Writes a file for each table; also their paths.
+fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     for section in &report.sections {
         for table in &section.tables {
             let path = dir.join(format!("{}.{}.csv", section.plugin, table.name()));
@@ -194,7 +205,8 @@ fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<()>
             csv::write(table, texts, &mut bytes)?;
             std::fs::write(&path, bytes)
                 .with_context(|| format!("{}: cannot be written", path.display()))?;
+            files.push(path);
         }
     }
-    Ok(())
+    Ok(files)
 }

@@ -11,6 +11,7 @@ use trueno_format::run_directory::Destination;
 
 use super::interrupt::RemovedOnInterrupt;
 use super::leftovers;
+use super::stderr::Stderr;
 
 /// Staging of a run beside its place; removed when it is dropped without [`Staging::keep`].
 pub(super) struct Staging {
@@ -84,9 +85,9 @@ impl Staging {
         &self.work
     }
 
-    /// Puts the run in its place. Whenever this is stopped, the place holds the old
+    /// Puts the run in its place, and confirms it on standard error. Whenever this is stopped, the place holds the old
     /// run or the new one.
-    pub(super) fn keep(mut self) -> anyhow::Result<()> {
+    pub(super) fn keep(mut self, stderr: &Stderr) -> anyhow::Result<()> {
         // From here on it may be the only run there is.
         self.on_interrupt = None;
         let cannot_put = || format!("{}: cannot be put there", self.place.display());
@@ -99,6 +100,7 @@ impl Staging {
                 rename_new(&self.work, &self.place).with_context(cannot_put)?;
             }
         }
+        stderr.wrote(&self.place);
         Ok(())
     }
 }
