@@ -332,10 +332,10 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
     problems
 }
 
-/// Share of the records from which on those that an import left out are a warning, and from which on the run is no
-/// whole picture of the program.
+/// Share of the records from which on those that an import left out are a warning.
 const MANY_LOST: f64 = 0.01;
-const MOST_LOST: f64 = 0.1;
+/// Share and number from which on the run is no whole picture of the program.
+const MOST_LOST: (f64, u64) = (0.1, 5);
 /// Reasons that a message lists.
 const REASONS: usize = 4;
 
@@ -348,18 +348,19 @@ pub(super) fn import_problems(facts: &RunFacts) -> Vec<Problem> {
         if lost > 0 {
             let events = facts.events();
             let share = lost as f64 / lost.saturating_add(events) as f64;
+            let is_most = events == 0 || share >= MOST_LOST.0 && lost >= MOST_LOST.1;
             let severity = match share {
-                share if share < MANY_LOST => Level::Info,
-                share if share < MOST_LOST => Level::Warning,
-                _ => Level::Error,
+                _ if is_most => Level::Error,
+                share if share >= MANY_LOST => Level::Warning,
+                _ => Level::Info,
             };
             problems.push(Problem {
                 severity,
                 code: IMPORT_LEFT_OUT.into(),
                 text: format!(
-                    "the import left out {} of {}, which became {}: {}",
-                    counted(lost, "record", "records"),
+                    "the import of {} left out {} and kept {}: {}",
                     width::printable(&import.file),
+                    counted(lost, "record", "records"),
                     match events {
                         0 => "no row".to_owned(),
                         rows => counted(rows, "row", "rows"),

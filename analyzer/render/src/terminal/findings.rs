@@ -40,7 +40,7 @@ pub fn holds_back(report: &Report, out: &mut Out<'_>) {
         };
         out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
         if top.lacking().is_some() {
-            out.command("what is missing", &out.page.commands.plugin(top::PLUGIN));
+            out.command("missing data", &out.page.commands.plugin(top::PLUGIN));
         }
         return;
     }

@@ -10,7 +10,7 @@ mod tests;
 
 use std::io::{self, Write};
 
-use trueno_model::{Report, Section, SectionStatus, width};
+use trueno_model::{Problem, Report, Section, SectionStatus, width};
 
 use crate::commands::{self, Commands};
 use crate::form::{Detail, Layout, ReportForm};
@@ -294,13 +294,22 @@ fn header(report: &Report, out: &mut Out<'_>) {
     }
 }
 
+/// Problems of a page that is not full, the worst first.
+const MAX_PROBLEMS: usize = 6;
+
 fn problems(report: &Report, out: &mut Out<'_>) {
     if report.problems.is_empty() {
         return;
     }
+    let mut all: Vec<&Problem> = report.problems.iter().collect();
+    let mut most = all.len();
+    if matches!(out.page.detail, Detail::Brief | Detail::Head) {
+        all.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
+        most = MAX_PROBLEMS;
+    }
     out.blank();
     out.titled("problems", "");
-    for problem in &report.problems {
+    for problem in all.iter().take(most) {
         out.hanging(
             INDENT,
             (
@@ -310,5 +319,9 @@ fn problems(report: &Report, out: &mut Out<'_>) {
             &header_text::problem(problem),
             None,
         );
+    }
+    if all.len() > most {
+        let words = format!("{} more", all.len() - most);
+        out.command(&words, &out.page.commands.everything());
     }
 }

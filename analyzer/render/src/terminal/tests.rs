@@ -372,13 +372,13 @@ fn what_an_import_left_out_comes_first() {
     let mut report = testing::report(vec![]);
     report.problems.push(Problem::error(
         trueno_model::IMPORT_LEFT_OUT,
-        "the import left out 59 records of app.perf, which became 104 rows: 59 × line of no sample",
+        "the import of app.perf left out 59 records and kept 104 rows: 59 × line of no sample",
     ));
     report.header.facts.complete = None;
     report.header.facts.dropped = None;
     let text = render(&report, page(80));
     assert!(
-        text.starts_with("INCOMPLETE: the import left out 59 records of app.perf"),
+        text.starts_with("INCOMPLETE: the import of app.perf left out 59 records"),
         "{text}"
     );
 }
