@@ -252,6 +252,16 @@ impl Done {
     }
 
     #[track_caller]
+    pub fn stdout_starts(self, text: &str) -> Done {
+        assert!(
+            self.stdout.starts_with(text),
+            "standard output does not start with {text:?}:\n{}",
+            self.stdout
+        );
+        self
+    }
+
+    #[track_caller]
     pub fn stdout_has(self, text: &str) -> Done {
         assert!(
             self.stdout.contains(text),
@@ -332,7 +342,12 @@ pub fn spin(micros: u64) {
 
 /// The recording that tests of reports begin with.
 pub fn tiny_run() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/tiny/test.run")
+    datasets().join("tiny/test.run")
+}
+
+/// The folder of recordings of the repository.
+pub fn datasets() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets")
 }
 
 /// A folder and all in it.
