@@ -26,6 +26,10 @@ pub struct Notes {
     pub arguments_left_out: BTreeMap<String, u64>,
     /// Facts that a user must know about the result, in words; each once.
     pub warnings: Vec<String>,
+    /// Processes whose threads the file tells of, as far as they are numbers; of Chrome's traces only.
+    pub processes: BTreeSet<u64>,
+    /// First and last time of the file, as its clock counts; of Chrome's traces only.
+    pub extent_ns: Option<(i64, i64)>,
 }
 
 impl Notes {

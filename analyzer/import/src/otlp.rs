@@ -70,6 +70,7 @@ impl Importer for Otlp {
                 Err(error) => return Err(damaged(path, documents, &error)),
             }
         }
+        source.end(notes);
         spans.write(path, into, notes)
     }
 }

@@ -81,6 +81,7 @@ impl Importer for Perfetto {
                 Err(error) => return Err(error),
             }
         }
+        source.end(notes);
         rows::write(events, path, into, notes)
     }
 }

@@ -16,7 +16,7 @@ use trueno_format::schema::{CollectiveRow, TableRow};
 
 use super::category::Categories;
 use super::collectives::Collective;
-use super::decimal::nanoseconds;
+use super::decimal::{float, nanoseconds};
 use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
@@ -79,6 +79,8 @@ pub(super) struct Collector<'a> {
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
+    /// Events at times that no run can hold, and the first of these times.
+    beyond_range: Option<(u64, Vec<u8>)>,
     order: u64,
     path: PathBuf,
 }
@@ -116,6 +118,7 @@ impl<'a> Collector<'a> {
             instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
+            beyond_range: None,
             order: 0,
             path: path.to_owned(),
         }
@@ -156,6 +159,24 @@ impl<'a> Collector<'a> {
     /// Writes a row.
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
         self.notes.add(self.into, row)
+    }
+
+    /// Refuses a file none of whose events has a time that a run can hold.
+    pub fn check_times(&self) -> Result<(), Error> {
+        let Some((count, time)) = &self.beyond_range else {
+            return Ok(());
+        };
+        if self.reach.is_some() {
+            return Ok(());
+        }
+        let time = String::from_utf8_lossy(time);
+        Err(Error::Format {
+            path: self.path.clone(),
+            problem: format!(
+                "all {count} events with a time are out of range, the first with \"ts\": {time}; expected microseconds, and \
+                 these look like nanoseconds (hint: divide ts and dur by 1000, and import again)"
+            ),
+        })
     }
 
     /// Counts what was begun and never ended.
@@ -256,10 +277,17 @@ impl<'a> Collector<'a> {
     fn start(&mut self, event: &Event) -> Option<i64> {
         let start = nanoseconds(&event.time);
         if start.is_none() {
+            let is_number = float(&event.time).is_some();
+            if is_number {
+                let first = || (0, event.time.clone());
+                self.beyond_range.get_or_insert_with(first).0 += 1;
+            }
             self.notes.leave_out(if event.time.is_empty() {
                 "without ts"
+            } else if is_number {
+                "ts is out of range; are these nanoseconds?"
             } else {
-                "ts is no number, or out of range"
+                "ts is no number"
             });
         }
         start
@@ -363,9 +391,7 @@ impl Sink for Collector<'_> {
     }
 
     fn unclosed_array(&mut self) {
-        let path = self.path.display();
-        self.notes.warn(format!(
-            "{path}: its array has no end, as the format allows; was it cut?"
-        ));
+        self.notes
+            .warn("the array of events has no end, as the format allows; was the file cut?");
     }
 }

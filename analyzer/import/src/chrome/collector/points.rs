@@ -50,6 +50,9 @@ impl Collector<'_> {
             _ => What::FlowEndNext,
         };
         let mut key = event.category.clone();
+        if event.part > 0 {
+            key.extend_from_slice(&event.part.to_le_bytes());
+        }
         for text in [&event.name, &event.id] {
             key.push(0);
             key.extend_from_slice(text);
