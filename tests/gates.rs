@@ -15,7 +15,7 @@ fn complete(dir: &Dir, name: &str) -> String {
     let path = dir.join(name);
     let mut made = Made::new(&path);
     made.row("threads", &[("thread", 0.into()), ("name", "main".into())]);
-    for i in 0..3 {
+    for i in 0..3_i64 {
         for (id, kind, name, start, dur) in [
             (3 * i + 1, "iteration", "iteration", 0, 1000),
             (3 * i + 2, "brick", "Ffn", 0, 400),
@@ -304,7 +304,7 @@ fn a_name_that_is_gone_is_a_violation() {
     let base = bricks(&dir, "base.run", 40, 10_000, "host");
     let path = dir.join("gone.run");
     let mut made = Made::new(&path);
-    for i in 0..40 {
+    for i in 0..40_i64 {
         let row = [
             ("id", Cell::from(i + 1)),
             ("kind", "iteration".into()),

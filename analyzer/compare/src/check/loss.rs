@@ -157,17 +157,17 @@ pub(super) fn missing(
         ),
     ];
     let found = || {
-        let all = all.iter();
-        all.filter_map(|(losses, called)| Some((losses.as_ref()?, *called)))
+        all.iter()
+            .filter_map(|(losses, called)| Some((losses.as_ref()?, *called)))
     };
     let words = found().map(|(losses, called)| losses.words(called));
     let of_file = golden_file.map(|_| {
         "the golden file is of a run that was not complete (hint: record it again and save it)"
             .to_owned()
     });
-    let words: Vec<String> = words.chain(of_file).collect();
-    (!words.is_empty()).then(|| Missing {
-        words: words.join("; "),
+    let parts: Vec<String> = words.chain(of_file).collect();
+    (!parts.is_empty()).then(|| Missing {
+        words: parts.join("; "),
         is_end_only: golden_file.is_none() && found().all(|(losses, _)| losses.is_end_only()),
     })
 }
