@@ -61,6 +61,17 @@ impl Tables {
         }
     }
 
+    /// The tables of the run alone: what a plugin says of the run does not rest on those it compares it with.
+    pub(super) fn without_others(self) -> Self {
+        match self {
+            Tables::All => Tables::All,
+            Tables::Named(mut tables) => {
+                tables.retain(|name| !name.starts_with(BASELINE) && !name.starts_with(REFERENCE));
+                Tables::Named(tables)
+            }
+        }
+    }
+
     fn has(&self, prefix: &str, name: &str) -> bool {
         match self {
             Tables::All => true,

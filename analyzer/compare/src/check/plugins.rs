@@ -36,7 +36,7 @@ impl Declared for RooflineEfficiency {
 
 impl Condition for RooflineEfficiency {
     fn tables(&self, registry: &Registry) -> Tables {
-        Tables::from_plugin("roofline", registry)
+        Tables::from_plugin("roofline", registry).without_others()
     }
 
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
