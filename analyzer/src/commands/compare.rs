@@ -181,7 +181,7 @@ fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
             return exit::NOT_MEASURABLE;
         }
         Some(_) if !comparison.incomplete.is_empty() => {
-            stderr.warn(&format!(
+            stderr.fail(&format!(
                 "--fail-on judges complete runs, and these are not (hint: record them again): {}",
                 comparison.incomplete.join("; ")
             ));
