@@ -281,7 +281,7 @@ fn a_cached_run_that_another_user_could_have_made_is_made_anew() {
     let info = || dir.command(&["info", "trace.json"]).exits(0);
     let first = info();
     let kept = cached(&dir);
-    stderr_lacks(info(), "not believed").stderr_has("taken from");
+    stderr_lacks(info(), "is not used").stderr_has("taken from");
 
     let elsewhere = dir.join("elsewhere.run");
     fs::rename(&kept, &elsewhere).unwrap();
@@ -290,11 +290,11 @@ fn a_cached_run_that_another_user_could_have_made_is_made_anew() {
     assert_eq!(again.stdout, first.stdout);
     assert!(!kept.is_symlink() && kept.is_dir());
     assert!(elsewhere.is_dir(), "what the link led to stays");
-    stderr_lacks(info(), "not believed").stderr_has("taken from");
+    stderr_lacks(info(), "is not used").stderr_has("taken from");
     if is_root(&dir) {
         chown(kept.join("run.json"), Some(NOBODY), None).unwrap();
         info().stderr_has("run.json belongs to another user (uid 65534)");
-        stderr_lacks(info(), "not believed").stderr_has("taken from");
+        stderr_lacks(info(), "is not used").stderr_has("taken from");
     }
 }
 

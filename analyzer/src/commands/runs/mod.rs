@@ -216,9 +216,8 @@ impl<'a> Runs<'a> {
             return Ok(());
         };
         let shown = place.display();
-        let remedy = distrust.remedy();
         self.stderr.warn(&format!(
-            "{shown}: not believed, and made anew: {distrust} (hint: {remedy})"
+            "{distrust}, so the cached run is not used and is made anew"
         ));
         match std::fs::remove_dir_all(place) {
             // Another process was faster.
