@@ -145,7 +145,7 @@ fn outputs_and_code_need_trust_that_ends_with_a_change() {
         .exits(0)
         .stderr_has("project/trueno.toml may not set --html=")
         .stderr_has("project/trueno.toml`");
-    assert!(refused.stdout.contains("step"), "the report is there");
+    assert!(!refused.stdout.is_empty(), "the report is there");
     assert!(!html.exists());
 
     trust(&["--list"]).exits(0);
