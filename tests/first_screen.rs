@@ -111,3 +111,32 @@ fn an_empty_run() {
     assert!(screen.contains("no events were recorded"), "{screen}");
     insta::assert_snapshot!(screen);
 }
+
+#[test]
+fn a_program_that_was_killed() {
+    let dir = Dir::new();
+    let run = dir.run();
+    crate::harness::change_json(&run.join("run.json"), |json| {
+        json["state"] = "recording".into();
+        json["wall_ns"] = serde_json::Value::Null;
+        // No process has this number.
+        json["program"]["pid"] = 4_000_000_000_u32.into();
+    });
+    let screen = screen(&dir, &run, 0);
+    assert!(screen.starts_with("INCOMPLETE: "), "{screen}");
+    insta::assert_snapshot!(screen);
+}
+
+#[test]
+fn a_trace_that_was_imported_in_part() {
+    let dir = Dir::new();
+    let event = |ts: serde_json::Value| serde_json::json!({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": 8});
+    let good = (0..20).map(|at| event((100 + 10 * at).into()));
+    let bad = (0..9).map(|_| event("late".into()));
+    let events: Vec<_> = good.chain(bad).collect();
+    let trace = serde_json::json!({"schemaVersion": 1, "traceEvents": events});
+    std::fs::write(dir.join("app.json"), trace.to_string()).expect("a file");
+    let screen = screen(&dir, &dir.join("app.json"), 0);
+    assert!(screen.starts_with("INCOMPLETE: "), "{screen}");
+    insta::assert_snapshot!(screen);
+}
