@@ -296,10 +296,10 @@ mod tests {
         let matches = Cli::command().get_matches_from(line.split_whitespace());
         let found = flags(matches.subcommand().expect("a command").1).expect("UTF-8");
         let expected = [
+            "--window=iteration=3",
             "--skip=a",
             "--skip=b",
             "--set=memory.x=-1",
-            "--window=iteration=3",
             "--no-isolate",
         ];
         assert_eq!(found, expected);

@@ -21,85 +21,16 @@ use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::ReportArgs;
 
-/// Makes the report and writes it where it was asked for.
+/// Makes the report and writes it.
 pub fn report(
     args: &ReportArgs,
     palette: Palette,
     runs: &Runs<'_>,
     stderr: &Stderr,
 ) -> anyhow::Result<u8> {
-    let baselines = args
-        .baseline
-        .iter()
-        .map(|path| ("--baseline", Some(path.as_path())));
-    let read = [
-        ("--reference", args.reference.as_deref()),
-        ("--categories", args.categories.as_deref()),
-        ("--options", args.options_file.as_deref()),
-        ("--operators", args.operators.as_deref()),
-    ];
-    let ceilings = args
-        .ceilings
-        .iter()
-        .map(|path| ("--ceilings", Some(path.as_path())));
-    let mut files = Files::read(baselines.chain(ceilings).chain(read));
-    let shorthands = [
-        ("--json", "json", &args.json),
-        ("--markdown", "markdown", &args.markdown),
-        ("--html", "html", &args.html),
-    ];
-    let mut outputs: Vec<(&dyn ReportForm, Output)> = Vec::new();
-    let mut on_stdout: Vec<String> = Vec::new();
-    for (flag, name, path) in shorthands {
-        if let (Some(path), Some(form)) = (path, form(name)) {
-            let to = files.write(flag, path)?;
-            if to.is_stdout() {
-                on_stdout.push(format!("{flag} -"));
-            }
-            outputs.push((form, to));
-        }
-    }
-    let report_to = args.output.as_deref();
-    let report_to = report_to.map(|path| files.write("-o", path)).transpose()?;
-    match (&report_to, args.format) {
-        (Some(Output::Stdout), _) => on_stdout.push("-o -".to_owned()),
-        (None, Some(form)) => on_stdout.push(format!("--format {}", form.name())),
-        _ => {}
-    }
-    if let [first, second, ..] = on_stdout.as_slice() {
-        anyhow::bail!(
-            "{first} and {second} both want standard output (hint: give one of them a file)"
-        );
-    }
-    if let Some(dir) = &args.charts {
-        output::folder("--charts", dir)?;
-    }
-    if let Some(dir) = &args.csv {
-        output::folder("--csv", dir)?;
-    }
-
+    let outputs = Outputs::open(args)?;
     let asked = Asked::open(args, runs, stderr)?;
-    let kept = asked.kept(args)?;
-    let elsewhere = cluster::make_parts(args, &asked.run, stderr)?;
-    let running = Running::new(&asked.registry, stderr);
-    let before_each = |id: &str| {
-        stderr.step(&format!("running {id}"));
-        running.begin(id);
-    };
-    let after_each = |id: &str| running.end(id);
-    let built = build(&asked.request(args, kept.as_ref(), &before_each, &after_each));
-    drop(running);
-    let mut report = built?;
-    if let Some(elsewhere) = elsewhere {
-        elsewhere.doubt(stderr);
-    }
-    for text in kept.iter().flat_map(KeptParts::told) {
-        stderr.warn(&text);
-    }
-    for (plugin, why) in report.failures() {
-        stderr.warn(&format!("{plugin}: {why}"));
-    }
-
+    let mut report = analysed(args, &asked, stderr)?;
     let fail_on = args.fail_on.map(Severity::from);
     let code = report.exit_code(fail_on);
     if let Some(fail_on) = fail_on {
@@ -108,16 +39,9 @@ pub fn report(
     if args.annotations.is_some() {
         annotations::findings(&report, fail_on);
     }
-    let writes_files = !outputs.is_empty() || args.charts.is_some() || args.csv.is_some();
-    let last = match (args.format, report_to) {
-        // Another form has standard output, or files hold the report.
-        (None, None) if writes_files => None,
-        (form, to) => Some((form.unwrap_or(FORMS[0]), to.unwrap_or(Output::Stdout))),
-    };
-    let forms = || outputs.iter().chain(&last).map(|(form, _)| form);
     let beside = Beside {
-        evidence: forms().any(|form| form.shows_evidence()),
-        timeline: args.charts.is_some() || forms().any(|form| form.shows_timeline()),
+        evidence: outputs.forms().any(ReportForm::shows_evidence),
+        timeline: args.charts.is_some() || outputs.forms().any(ReportForm::shows_timeline),
     };
     let charts = beside
         .is_any()
@@ -132,16 +56,15 @@ pub fn report(
         evidence: charts.as_ref().map(Charts::evidence),
         commands: &rerun::commands(args),
     };
-    let write = |(form, to): (&dyn ReportForm, Output)| {
+    let write = |(form, to): Destination| {
         if form.shows_timeline() {
             stderr.step("writing the page");
         }
         let palette = to.palette(palette);
-        to.replace(stderr, |to| {
-            form.write(&report, &Layout { palette, ..layout }, to)
-        })
+        let layout = Layout { palette, ..layout };
+        to.replace(stderr, |to| form.write(&report, &layout, to))
     };
-    outputs.into_iter().try_for_each(write)?;
+    outputs.files.into_iter().try_for_each(write)?;
     if let (Some(dir), Some(charts)) = (&args.charts, &charts) {
         stderr.step("drawing charts");
         stderr.wrote_files(dir, &charts.write(&report, dir)?);
@@ -154,8 +77,110 @@ pub fn report(
         };
         stderr.wrote_files(dir, &csv_files(&report, texts, dir)?);
     }
-    last.map_or(Ok(()), write)?;
+    outputs.page.map_or(Ok(()), write)?;
     Ok(code)
+}
+
+/// A form of the report, and the place it goes to.
+type Destination = (&'static dyn ReportForm, Output);
+
+/// Places of the report, opened before the work starts.
+struct Outputs {
+    /// Those of `--json`, `--markdown` and `--html`.
+    files: Vec<Destination>,
+    /// That of `--format` and `-o`; `None`: the others take its place.
+    page: Option<Destination>,
+}
+
+impl Outputs {
+    /// Opens all of them.
+    ///
+    /// # Errors
+    /// One cannot be written, or is a file that the report reads; two want standard output.
+    fn open(args: &ReportArgs) -> anyhow::Result<Self> {
+        let inputs = [
+            ("--reference", args.reference.as_deref()),
+            ("--categories", args.categories.as_deref()),
+            ("--options", args.options_file.as_deref()),
+            ("--operators", args.operators.as_deref()),
+        ];
+        let several = [
+            ("--baseline", &args.baseline),
+            ("--ceilings", &args.ceilings),
+        ];
+        let several = several
+            .into_iter()
+            .flat_map(|(flag, paths)| paths.iter().map(move |path| (flag, Some(path.as_path()))));
+        let mut opened = Files::read(several.chain(inputs));
+        let mut files = Vec::new();
+        let mut on_stdout: Vec<String> = Vec::new();
+        for (flag, name, path) in [
+            ("--json", "json", &args.json),
+            ("--markdown", "markdown", &args.markdown),
+            ("--html", "html", &args.html),
+        ] {
+            if let (Some(path), Some(form)) = (path, form(name)) {
+                let to = opened.write(flag, path)?;
+                if to.is_stdout() {
+                    on_stdout.push(format!("{flag} -"));
+                }
+                files.push((form, to));
+            }
+        }
+        let page_to = args.output.as_deref();
+        let page_to = page_to.map(|path| opened.write("-o", path)).transpose()?;
+        match (&page_to, args.format) {
+            (Some(Output::Stdout), _) => on_stdout.push("-o -".to_owned()),
+            (None, Some(form)) => on_stdout.push(format!("--format {}", form.name())),
+            _ => {}
+        }
+        if let [first, second, ..] = on_stdout.as_slice() {
+            anyhow::bail!(
+                "{first} and {second} both want standard output (hint: give one of them a file)"
+            );
+        }
+        for (flag, dir) in [("--charts", &args.charts), ("--csv", &args.csv)] {
+            if let Some(dir) = dir {
+                output::folder(flag, dir)?;
+            }
+        }
+        let writes_files = !files.is_empty() || args.charts.is_some() || args.csv.is_some();
+        let page = match (args.format, page_to) {
+            (None, None) if writes_files => None,
+            (form, to) => Some((form.unwrap_or(FORMS[0]), to.unwrap_or(Output::Stdout))),
+        };
+        Ok(Self { files, page })
+    }
+
+    fn forms(&self) -> impl Iterator<Item = &'static dyn ReportForm> {
+        let all = self.files.iter().chain(&self.page);
+        all.map(|(form, _)| *form)
+    }
+}
+
+/// Runs the plugins, and warns of what went wrong.
+fn analysed(args: &ReportArgs, asked: &Asked, stderr: &Stderr) -> anyhow::Result<Report> {
+    let kept = asked.kept(args)?;
+    let elsewhere = cluster::make_parts(args, &asked.run, stderr)?;
+    let running = Running::new(&asked.registry, stderr);
+    let before_each = |id: &str| {
+        stderr.step(&format!("running {id}"));
+        running.begin(id);
+    };
+    let after_each = |id: &str| running.end(id);
+    let built = build(&asked.request(args, kept.as_ref(), &before_each, &after_each));
+    drop(running);
+    let report = built?;
+    if let Some(elsewhere) = elsewhere {
+        elsewhere.doubt(stderr);
+    }
+    for text in kept.iter().flat_map(KeptParts::told) {
+        stderr.warn(&text);
+    }
+    for (plugin, why) in report.failures() {
+        stderr.warn(&format!("{plugin}: {why}"));
+    }
+    Ok(report)
 }
 
 /// Says on standard error why a gate does not pass.
