@@ -326,7 +326,11 @@ fn standard_input_is_a_trace() {
         "standard input: taken from ",
     ] {
         let (code, out, err) = piped("t.json.gz", &["query", "-", sql, "--format", "csv"]);
-        assert_eq!((code, out.as_str()), (Some(0), "name\npiped\n"), "{err}");
+        assert_eq!(
+            (code, out.as_str()),
+            (Some(0), "name\r\npiped\r\n"),
+            "{err}"
+        );
         assert!(err.contains(words), "{err}");
     }
     let (code, _, err) = piped("cut.json", &["info", "-"]);

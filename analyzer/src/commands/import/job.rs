@@ -309,7 +309,8 @@ fn group(files: &[Clues], given: &[u32], stderr: &Stderr) -> anyhow::Result<Vec<
         if source != RankSource::Given {
             drop_copies(files, &mut numbers, stderr);
         }
-        let one_process = one_process(files, &numbers).filter(|_| source != RankSource::Given);
+        let may_be_parts = numbers.len() == 1 || source != RankSource::Given;
+        let one_process = one_process(files, &numbers).filter(|_| may_be_parts);
         let Some(members) = one_process else {
             bail!(both(files, numbers[0], numbers[1], rank, members[1].1));
         };
