@@ -65,7 +65,7 @@ impl Tool for Report {
     fn answers(&self) -> Value {
         json!({
             "run": {"type": "object", "description": "Run, its wall time with provenance, and completeness."},
-            "headline": {"type": ["string", "null"], "description": "The run in one sentence."},
+            "headline": {"type": ["string", "null"], "description": "What is missing from the run, if anything is, then the run in one sentence."},
             "verdict": {"type": "object", "description": "found, nothing_found, not_judged or not_measurable, with the reason."},
             "bottlenecks": {"type": "array", "description": "Worst first, with gain, evidence, assumption and confidence."},
             "not_measurable": {"type": "array", "description": "What could not be judged, and how to record it."},
@@ -189,14 +189,11 @@ fn overview(digest: &Value, evidence: usize, is_not_measurable: bool) -> Object 
     if is_not_measurable {
         verdict.insert("status".to_owned(), "not_measurable".into());
     }
-    let headline =
-        section(digest, "summary").and_then(|section| Digested::find(section, "headline"));
-    let headline = headline.and_then(|table| Some(table.rows().first()?["sentence"].clone()));
     let of_bottleneck = section(digest, "bottleneck").unwrap_or(&Value::Null);
     let unknown = Digested::find(of_bottleneck, "not_measurable").map(|table| table.rows());
     let mut answer = object(json!({
         "verdict": verdict,
-        "headline": headline,
+        "headline": digest["headline"],
         "bottlenecks": bottlenecks(of_bottleneck, evidence),
         "not_measurable": unknown.unwrap_or_default(),
     }));
