@@ -211,7 +211,7 @@ fn manual_pages_and_completions_are_of_this_command_line() {
     let dir = Dir::new();
     dir.command(&["man", "--output", "man1"]).exits(0);
     for (page, word) in [
-        ("trueno-analyze.1", "EXIT CODES"),
+        ("trueno-analyze.1", "Exit codes"),
         ("trueno-analyze-report.1", "\\-\\-what\\-if"),
         ("trueno-analyze-plugins-list.1", "\\-\\-no\\-isolate"),
     ] {

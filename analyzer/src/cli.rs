@@ -269,21 +269,27 @@ const MANY_RANKS: &str = "Jobs of many ranks";
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A run directory, a trace of another profiler, a folder of traces, or - for standard input
+    /// A run, a trace of another profiler, a folder of traces, or -
+    ///
+    /// - reads a trace from standard input.
     pub run: PathBuf,
     /// More traces of the same job or process
     #[arg(value_name = "TRACE")]
     pub more: Vec<PathBuf>,
-    /// Write the report to FILE instead of standard output
+    /// Write the report to FILE
+    ///
+    /// - is standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Form of the report [default: text, unless other files are written]
+    /// Form of the report [default: text, none if files are written]
     #[arg(long, value_parser = report_form(), value_name = "FORMAT")]
     pub format: Option<&'static dyn ReportForm>,
-    /// Also write the report as one HTML page; - is standard output
+    /// Also write the report as one HTML page
+    ///
+    /// - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Rows shown of each table [default: 10, fewer on a brief page]
+    /// Rows shown of each table [default: 10 at most]
     ///
     /// JSON and CSV always have all rows.
     #[arg(long, value_name = "N")]
@@ -291,7 +297,7 @@ pub struct ReportArgs {
     /// Look at one iteration (iteration=3) or the time of one row (id=42)
     #[arg(long, value_name = "WHAT=N", value_parser = Wanted::parse, conflicts_with_all = ["from", "to"])]
     pub window: Option<Wanted>,
-    /// Look at the run from this time on, such as 250us or 1.5s
+    /// Look at the run from this time on, such as 1.5s
     ///
     /// Times count from the start of the recording and need a unit: ns, us, ms, s, m or h.
     #[arg(long, value_name = "TIME", value_parser = parse_time)]
@@ -316,10 +322,14 @@ pub struct ReportArgs {
     #[arg(long, value_name = "SEVERITY", value_enum)]
     pub fail_on: Option<FailOn>,
 
-    /// Also write the report as JSON; - is standard output
+    /// Also write the report as JSON
+    ///
+    /// - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
     pub json: Option<PathBuf>,
-    /// Also write the report as Markdown; - is standard output
+    /// Also write the report as Markdown
+    ///
+    /// - is standard output, and nothing else goes there then.
     #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
     pub markdown: Option<PathBuf>,
     /// Write each table to DIR/PLUGIN.TABLE.csv

@@ -140,7 +140,7 @@ fn head(
         .into();
     typed.extend(cli.no_cache.then(|| "--no-cache".into()));
     typed.extend(cli.no_project.then(|| "--no-project".into()));
-    for project in &cli.project {
+    if let Some(project) = &cli.project {
         typed.extend(["--project".into(), project.as_os_str().to_owned()]);
     }
     typed.extend(["--".into(), run.as_os_str().to_owned()]);
