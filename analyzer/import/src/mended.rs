@@ -48,7 +48,7 @@ struct Found {
     has_unknown_escapes: bool,
 }
 
-/// Reads JSON and gives it with its texts escaped; until [`Mended::new`] asks for that, as it stands.
+/// Reads JSON and gives it with its texts escaped, or, from [`Mended::as_it_stands`], unchanged.
 pub(crate) struct Mended<R> {
     inner: R,
     is_on: bool,
@@ -307,7 +307,7 @@ impl<R: Read> Mended<R> {
             None => {}
             Some(b'"') => match self.find_end()? {
                 Some(found) => self.give_text(found),
-                // What cannot be told is not guessed: from here on the file is as it stands.
+                // No guesses: from here on the file passes unchanged.
                 None => self.is_on = false,
             },
             Some(_) => self.give_structure(),
@@ -575,7 +575,7 @@ mod tests {
     }
 
     #[test]
-    fn good_json_and_what_cannot_be_told_pass_as_they_stand() {
+    fn good_json_and_doubtful_texts_pass_unchanged() {
         for text in [
             r#"{"traceEvents": [{"name": "a\\b\"c\"", "args": {"json": "{\"a\": [\"b\", 1]}"}}]}"#,
             "[]",

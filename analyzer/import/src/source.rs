@@ -22,7 +22,7 @@ use utf16::{Order, Utf16};
 
 use crate::{Error, Notes, Options};
 
-/// Bytes by which the encoding of a text is told.
+/// Bytes that show how a text is encoded.
 const HEAD_BYTES: usize = 4;
 /// The byte order mark of UTF-8.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
