@@ -37,6 +37,7 @@ fn comparison(names: Vec<Compared>) -> Comparison {
         options: Options::default(),
         base: vec!["runs/before.run".into()],
         run: vec!["after.run".into()],
+        incomplete: Vec::new(),
         common: Vec::new(),
         comparability: vec![Aspect {
             aspect: "processor".into(),
