@@ -264,7 +264,7 @@ fn each_tool_answers_about_a_run_and_writes_nothing_to_it() {
             .contains("what_if_about_nothing")
     );
     let all = session.answer("what_if", json!({"path": "simd.run"}));
-    assert_eq!(all["opportunities"]["rows"][0][0], "kind:queue");
+    assert_eq!(all["opportunities"]["rows"][0][0], "make weights");
 
     let compared = session.answer(
         "compare",
