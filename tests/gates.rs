@@ -152,29 +152,39 @@ fn what_a_run_lacks_is_not_measurable_unless_it_could_not_change_the_answer() {
     let recovered = recovered(&dir, &whole, "recovered.run");
     let killed = unfinished(&dir, &whole, "killed.run");
     let dropped = dropping(&dir, &whole, "dropped.run");
-    for (body, limit, codes) in OUTCOMES {
-        let body = format!("{body}{limit}");
-        for ((run, words), code) in [
-            (&whole, ""),
-            (
-                &recovered,
-                "the end of the run is missing: recovered after an unclean end",
-            ),
-            (&killed, "how many were dropped is not known"),
-            (&dropped, "5 dropped at recording"),
-        ]
-        .into_iter()
-        .zip(codes)
-        {
-            let found = one(&dir, run, &body, &[], code);
-            let actual = found["actual"].as_str().unwrap();
-            assert!(actual.contains(words), "{run}: {body}: {actual}");
+    let named = (0..).zip(OUTCOMES);
+    let toml: String = named
+        .map(|(nth, (body, limit, _)): (u32, _)| {
+            format!("[[assertion]]\nname = \"{nth}\"\n{body}{limit}\n")
+        })
+        .collect();
+    for (at, (run, words)) in [
+        (&whole, ""),
+        (
+            &recovered,
+            "the end of the run is missing: recovered after an unclean end",
+        ),
+        (&killed, "how many were dropped is not known"),
+        (&dropped, "5 dropped at recording"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let found = command(&dir, run, &toml, &["--json"]).exits(1).json();
+        let outcomes = found["assertions"].as_array().unwrap();
+        assert_eq!(outcomes.len(), OUTCOMES.len());
+        for ((body, limit, codes), outcome) in OUTCOMES.iter().zip(outcomes) {
+            let status = match codes[at] {
+                0 => "passed",
+                1 => "failed",
+                _ => "not_measurable",
+            };
+            let of = format!("{run}: {body}{limit}: {outcome:#}");
+            assert_eq!(outcome["status"], status, "{of}");
+            let actual = outcome["actual"].as_str().unwrap();
+            assert!(actual.contains(words), "{of}");
             let is_certain = actual.ends_with("which cannot change it");
-            assert_eq!(
-                is_certain,
-                run != &whole && code != 3,
-                "{run}: {body}: {actual}"
-            );
+            assert_eq!(is_certain, run != &whole && codes[at] != 3, "{of}");
         }
     }
 }
