@@ -509,7 +509,7 @@ fn files_that_contradict_each_other_are_refused_with_a_way_out() {
     fs::write(dir.join("two.run/notes.txt"), "mine").unwrap();
     dir.command(&["import", "d.json", "d.json", "-o", "two.run", "--overwrite"])
         .exits(2)
-        .stderr_has("not a run directory");
+        .stderr_has("not of a run: notes.txt");
 }
 
 #[test]
