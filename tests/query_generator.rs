@@ -222,7 +222,7 @@ impl Generator {
                 let a = sub(self, Ty::Int);
                 match self.random.below(9) {
                     0 => format!("{a} + {}", sub(self, Ty::Int)),
-                    1 => format!("({a} - {})", sub(self, Ty::Int)),
+                    1 => format!("(CAST({a} AS BIGINT) - {})", sub(self, Ty::Int)),
                     2 => format!("{a} * {}", self.random.below(5)),
                     3 => format!("ABS({a})"),
                     4 => format!("({a}) % {}", 1 + self.random.below(5)),
@@ -271,7 +271,8 @@ impl Generator {
     fn literal(&mut self, ty: Ty) -> String {
         match ty {
             Ty::Int | Ty::UInt => self.random.below(15).to_string(),
-            Ty::Float => format!("{}.5", self.random.below(8)),
+            // With an exponent: without, it is a DECIMAL to DuckDB.
+            Ty::Float => format!("{}.5e0", self.random.below(8)),
             Ty::Text => format!("'{}'", TEXTS[self.random.below(TEXTS.len())]),
             Ty::Bool => self.random.pick(&["TRUE", "FALSE"]).to_owned(),
         }
@@ -578,7 +579,7 @@ impl Generator {
             2 => format!("DENSE_RANK() OVER ({partition}{open})"),
             3 => format!("NTILE({}) OVER ({partition}{total})", 1 + self.random.below(5)),
             4 => format!("LAG({other}) OVER ({partition}{total})"),
-            5 => format!("LEAD({value}, 2, {}) OVER ({partition}{total})", if ty == Ty::Int { "0" } else { "0.5" }),
+            5 => format!("LEAD({value}, 2, {}) OVER ({partition}{total})", if ty == Ty::Int { "0" } else { "0.5e0" }),
             6 => format!("FIRST_VALUE({other}) OVER ({partition}{total}{frame})"),
             7 => format!("LAST_VALUE({other}) OVER ({partition}{total}{frame})"),
             8 => format!("SUM({value}) OVER ({partition}{total}{frame})"),

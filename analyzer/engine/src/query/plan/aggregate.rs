@@ -12,7 +12,7 @@ use sqlparser::ast::{
 use super::expression::canonical;
 use super::function::arguments_of;
 use super::select::Context;
-use super::types::{Constant, Ty, Typed, typed_lit};
+use super::types::{Constant, Ty, Typed, repeated, typed_lit};
 use super::{Answer, Planner, SortKey, invalid, sort_key, unsupported};
 
 /// The column of an aggregate.
@@ -132,10 +132,19 @@ impl Planner<'_> {
             // What is the same for all rows is there once for each.
             if argument.is_same_for_all() && !(at > 0 && is_setting) {
                 let id = self.new_id();
-                before.push(argument.expr.clone().alias(id.clone()));
+                let along = context.base.any_column();
+                before.push(repeated(argument.expr.clone(), along).alias(id.clone()));
                 argument.expr = col(id);
                 argument.constant = None;
             }
+        }
+        if let Some(filter) = &mut input.filter
+            && filter.clone().meta().root_names().is_empty()
+        {
+            let id = self.new_id();
+            let along = context.base.any_column();
+            before.push(repeated(filter.clone(), along).alias(id.clone()));
+            *filter = col(id);
         }
         let mut made = Vec::new();
         let mut column = |expr: Expr, is_count: bool| {

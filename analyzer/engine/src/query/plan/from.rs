@@ -64,15 +64,28 @@ impl Planner<'_> {
     }
 
     fn tables(&mut self, tables: &TableWithJoins, conditions: &mut Vec<Ast>) -> Answer<Relation> {
-        let mut all = self.factor(&tables.relation, conditions)?;
-        for join in &tables.joins {
-            let next = self.factor(&join.relation, conditions)?;
-            all = self.joined(all, &join.join_operator, next, conditions)?;
+        let mut all = self.factor(&tables.relation)?;
+        let adds_rows = |join: &sqlparser::ast::Join| {
+            use JoinOperator::{FullOuter, Right, RightOuter};
+            matches!(join.join_operator, Right(_) | RightOuter(_) | FullOuter(_))
+        };
+        for (at, join) in tables.joins.iter().enumerate() {
+            let next = self.factor(&join.relation)?;
+            if tables.joins[at + 1..].iter().any(adds_rows) {
+                // WHERE is about the rows that a later join adds as well.
+                let mut own = Vec::new();
+                all = self.joined(all, &join.join_operator, next, &mut own)?;
+                if let Some(condition) = own.first() {
+                    return unknown_in_join(condition, &all);
+                }
+            } else {
+                all = self.joined(all, &join.join_operator, next, conditions)?;
+            }
         }
         Ok(all)
     }
 
-    fn factor(&mut self, factor: &TableFactor, conditions: &mut Vec<Ast>) -> Answer<Relation> {
+    fn factor(&mut self, factor: &TableFactor) -> Answer<Relation> {
         let (mut relation, alias): (Relation, &Option<TableAlias>) = match factor {
             TableFactor::Table {
                 name,
@@ -100,7 +113,14 @@ impl Planner<'_> {
             TableFactor::NestedJoin {
                 table_with_joins,
                 alias,
-            } => (self.tables(table_with_joins, conditions)?, alias),
+            } => {
+                let mut own = Vec::new();
+                let relation = self.tables(table_with_joins, &mut own)?;
+                if let Some(condition) = own.first() {
+                    return unknown_in_join(condition, &relation);
+                }
+                (relation, alias)
+            }
             other => {
                 let text = other.to_string();
                 let word = text.split(['(', ' ']).next().unwrap_or_default();
@@ -290,6 +310,7 @@ impl Planner<'_> {
         let mut relation = Relation::new(frame, [left.fields, right.fields].concat());
         relation.is_ordered = false;
         relation.is_empty = left.is_empty && (!is_full || right.is_empty);
+        relation.is_crossed = left.is_crossed || right.is_crossed;
         Ok(relation)
     }
 
@@ -346,6 +367,7 @@ impl Planner<'_> {
         let all = all.map_err(|error| QueryError::Failed(first_line(&error)))?;
         let mut relation = Relation::new(all, fields);
         relation.is_ordered = false;
+        relation.is_crossed = true;
         Ok(relation)
     }
 
@@ -401,6 +423,7 @@ impl Planner<'_> {
         let keys = vec![(col(row.clone()), col(row))];
         let mut relation = Relation::new(join(rows, paired, keys, how), left.fields);
         relation.is_ordered = false;
+        relation.is_crossed = true;
         Ok(relation)
     }
 
@@ -446,6 +469,16 @@ impl Planner<'_> {
     }
 }
 
+/// The error for a condition of a join that names what its tables do not have.
+fn unknown_in_join<T>(condition: &Ast, relation: &Relation) -> Answer<T> {
+    for parts in super::expression::names_in(condition).unwrap_or_default() {
+        if relation.find(&parts)?.is_none() {
+            return Err(relation.unknown(&parts));
+        }
+    }
+    unsupported(format!("{condition} in ON before a RIGHT or FULL JOIN"), "")
+}
+
 /// Keys of one type. A number that the other type does not have is equal to nothing.
 pub(super) fn equal_keys(a: Typed, b: Typed) -> Answer<(Expr, Expr)> {
     let ty = common_type([&a, &b].into_iter())?;
@@ -483,11 +516,17 @@ fn inner(left: Relation, right: Relation, keys: Vec<(Expr, Expr)>) -> Relation {
 pub(super) fn join(
     left: LazyFrame,
     right: LazyFrame,
-    keys: Vec<(Expr, Expr)>,
+    mut keys: Vec<(Expr, Expr)>,
     how: JoinType,
 ) -> LazyFrame {
     if keys.is_empty() {
         return left.cross_join(right, None);
+    }
+    let all = std::mem::take(&mut keys);
+    for key in all {
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
     }
     let (mut of_left, mut of_right) = (Vec::new(), Vec::new());
     let (mut more_left, mut more_right) = (Vec::new(), Vec::new());
@@ -570,6 +609,7 @@ fn using(
     let keys = names.iter().map(|(a, b)| equal_keys(a.typed(), b.typed()));
     let keys = keys.collect::<Answer<Vec<_>>>()?;
     let mut fields = [left.fields.clone(), right.fields.clone()].concat();
+    let is_crossed = left.is_crossed || right.is_crossed;
     let mut relation = match how.clone() {
         JoinType::Inner => inner(left, right, keys),
         JoinType::Right => {
@@ -611,6 +651,7 @@ fn using(
     }
     relation.fields = fields;
     relation.is_ordered = false;
+    relation.is_crossed = is_crossed;
     Ok(relation)
 }
 

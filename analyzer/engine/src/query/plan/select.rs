@@ -13,7 +13,7 @@ use super::aggregate::Aggregate;
 use super::expression::{canonical, is_aggregated};
 use super::from::{conjuncts, name_of};
 use super::scope::{Field, Relation};
-use super::types::Typed;
+use super::types::{Typed, repeated};
 use super::window::{self, Call};
 use super::{
     Answer, Domain, Limit, Planner, SortKey, invalid, order_list, ordinal, set, sort_key,
@@ -57,6 +57,18 @@ pub(super) struct Grouping {
     /// Columns that aggregates read and that are computed first.
     pub(super) before: Vec<Expr>,
 }
+
+impl Grouping {
+    /// Some column of the groups.
+    fn any_column(&self) -> Expr {
+        let key = self.keys.first().map(|(.., field)| field.id.clone());
+        let id = key.or_else(|| self.aggregates.first().map(|one| one.id.clone()));
+        id.map_or_else(|| col(ROWS), col)
+    }
+}
+
+/// The number of rows of a group of which nothing else is asked.
+const ROWS: &str = "rows of the group";
 
 impl Context {
     pub(super) fn new(base: Relation) -> Self {
@@ -211,7 +223,9 @@ impl Planner<'_> {
             if typed.is_same_for_all() {
                 // As a column, which has no value where there are no rows.
                 let id = self.new_id();
-                grouping.before.push(typed.expr.alias(id.clone()));
+                let along = context.base.any_column();
+                let key = repeated(typed.expr, along).alias(id.clone());
+                grouping.before.push(key);
                 typed.expr = col(id);
             }
             let id = self.new_id();
@@ -365,8 +379,10 @@ impl Planner<'_> {
             .as_ref()
             .is_some_and(|groups| groups.keys.is_empty());
         let is_grouped = grouping.is_some();
-        let mut frame = base.frame;
+        let mut frame = base.frame.clone();
+        let mut any_column = base.any_column();
         if let Some(grouping) = grouping {
+            any_column = grouping.any_column();
             frame = grouped(frame, grouping, &outer, domain, base.is_empty);
         }
         for step in later {
@@ -376,14 +392,15 @@ impl Planner<'_> {
             frame = frame.filter(having.clone().fill_null(lit(false)));
         }
         if !window_columns.is_empty() {
-            let columns = window_columns.into_iter().map(|(expr, id)| expr.alias(id));
+            let columns = window_columns.into_iter();
+            let columns = columns.map(|(expr, id)| with_rows(expr, &any_column).alias(id));
             frame = frame.with_columns(columns.collect::<Vec<_>>());
         }
         if !window_sums.is_empty() {
             frame = frame.with_columns(window_sums);
         }
         if !windows.is_empty() {
-            frame = with_calls(frame, windows, &steps, &outer);
+            frame = with_calls(frame, windows, &steps, &outer, &any_column);
         }
         if let Some(qualify) = &steps.qualify {
             frame = frame.filter(qualify.clone().fill_null(lit(false)));
@@ -398,11 +415,16 @@ impl Planner<'_> {
             is_empty: base.is_empty && !is_one_group,
             is_crossed: base.is_crossed,
         };
-        self.answered(relation, steps)
+        self.answered(relation, steps, &any_column)
     }
 
     /// The columns of the answer: distinct, ordered, cut.
-    fn answered(&mut self, relation: Relation, steps: Steps) -> Answer<Relation> {
+    fn answered(
+        &mut self,
+        relation: Relation,
+        steps: Steps,
+        any_column: &Expr,
+    ) -> Answer<Relation> {
         let (mut fields, mut columns) = (Vec::new(), Vec::new());
         let mut keys = steps.keys;
         for output in steps.outputs {
@@ -412,7 +434,7 @@ impl Planner<'_> {
                     key.0 = col(id.clone());
                 }
             }
-            columns.push(output.typed.expr.alias(id.clone()));
+            columns.push(with_rows(output.typed.expr, any_column).alias(id.clone()));
             fields.push(Field {
                 qualifier: None,
                 name: output.name,
@@ -438,11 +460,11 @@ impl Planner<'_> {
         }
         let on: Vec<PlSmallStr> = steps.on.iter().map(|_| self.new_id()).collect();
         let of_on = steps.on.into_iter().zip(&on);
-        let of_on = of_on.map(|(expr, id)| expr.alias(id.clone()));
+        let of_on = of_on.map(|(expr, id)| with_rows(expr, any_column).alias(id.clone()));
         columns.extend(hidden);
         columns.extend(of_on);
         columns.extend(outer.iter().map(Field::column));
-        let frame = projected(relation.frame.clone(), columns, &relation);
+        let frame = relation.frame.clone().select(columns);
         let mut relation = Relation {
             frame,
             fields: fields.clone(),
@@ -504,6 +526,7 @@ fn with_calls(
     mut windows: Vec<Call>,
     steps: &Steps,
     outer: &[Field],
+    any_column: &Expr,
 ) -> LazyFrame {
     let outer: Vec<PlSmallStr> = outer.iter().map(|field| field.id.clone()).collect();
     for call in &mut windows {
@@ -515,17 +538,12 @@ fn with_calls(
     let exprs = exprs.chain(&steps.on).chain(&steps.qualify);
     read.extend(exprs.flat_map(|expr| expr.clone().meta().root_names()));
     read.extend(windows.iter().flat_map(Call::columns));
+    read.extend(any_column.clone().meta().root_names());
     read.retain(|name| !windows.iter().any(|call| call.id == *name));
     read.sort_unstable();
     read.dedup();
     let read: Vec<Expr> = read.into_iter().map(col).collect();
-    // Rows are counted by a column, whichever.
-    let frame = if read.is_empty() {
-        frame
-    } else {
-        frame.select(read)
-    };
-    window::with_windows(frame, windows)
+    window::with_windows(frame.select(read), windows)
 }
 
 /// What is done with the rows, after they are grouped.
@@ -560,7 +578,7 @@ fn grouped(
         .map(|aggregate| aggregate.expr.clone().alias(aggregate.id.clone()))
         .collect();
     if aggregates.is_empty() && grouping.keys.is_empty() {
-        aggregates.push(len().alias("rows of the group"));
+        aggregates.push(len().alias(ROWS));
     }
     let keys = grouping.keys.into_iter();
     let mut keys: Vec<Expr> = keys.map(|(_, expr, field)| expr.alias(field.id)).collect();
@@ -589,18 +607,12 @@ fn grouped(
     }
 }
 
-/// The columns of the answer. What is the same for all rows is there once for each.
-fn projected(frame: LazyFrame, columns: Vec<Expr>, relation: &Relation) -> LazyFrame {
-    let is_same = |expr: &Expr| expr.clone().meta().root_names().is_empty();
-    match relation.fields.first() {
-        Some(field) if !relation.is_single && columns.iter().all(is_same) => {
-            let names = columns.iter();
-            let names = names.filter_map(|expr| expr.clone().meta().output_name().ok());
-            let names: Vec<Expr> = names.map(col).collect();
-            let with_column = [columns, vec![field.column()]].concat();
-            frame.select(with_column).select(names)
-        }
-        _ => frame.select(columns),
+/// An expression that has a value for each row, also where that is always the same.
+fn with_rows(expr: Expr, any_column: &Expr) -> Expr {
+    if expr.clone().meta().root_names().is_empty() {
+        repeated(expr, any_column.clone())
+    } else {
+        expr
     }
 }
 

@@ -92,6 +92,7 @@ impl Planner<'_> {
         }
         let is_ordered = left.is_ordered && right.is_ordered;
         let is_empty = left.is_empty && right.is_empty;
+        let is_crossed = left.is_crossed || right.is_crossed;
         let (left, right) = (left.frame.select(of_left), right.frame.select(of_right));
         let is_all = matches!(quantifier, All | AllByName);
         let frame = match op {
@@ -112,6 +113,7 @@ impl Planner<'_> {
         let mut relation = Relation::new(frame, fields);
         relation.is_ordered = is_ordered && is_all && op == SetOperator::Union;
         relation.is_empty = is_empty;
+        relation.is_crossed = is_crossed;
         Ok(relation)
     }
 

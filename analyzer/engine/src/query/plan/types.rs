@@ -195,6 +195,18 @@ where
     lit(LiteralValue::Scalar(Scalar::from(value)))
 }
 
+/// A value that is the same for all rows, as a column with as many rows as another. polars 0.55.2 loses rows where it
+/// reads no column at all for a literal.
+pub(super) fn repeated(value: Expr, along: Expr) -> Expr {
+    let repeat = |columns: &mut [Column]| {
+        let all = columns[0].new_from_index(0, columns[1].len());
+        // As values: of one value and a number of rows, `IS DISTINCT FROM` makes fewer.
+        Ok(all.take_materialized_series().into_column())
+    };
+    let field = |_: &polars::prelude::Schema, fields: &[Field]| Ok(fields[0].clone());
+    map_multiple(repeat, [value, along], field)
+}
+
 /// A constant in another type; `None`: it cannot be had before the query runs.
 fn constant_of(constant: &Constant, ty: Ty) -> Answer<Option<Expr>> {
     Ok(Some(match (constant, ty) {
