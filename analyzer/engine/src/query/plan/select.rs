@@ -92,6 +92,19 @@ impl Context {
         self.grouping.is_some() && !self.in_aggregate
     }
 
+    /// An expression that has a value for each row, also where that is always the same.
+    pub(super) fn with_rows(&self, expr: Expr) -> Expr {
+        match &self.grouping {
+            Some(grouping) if !self.in_aggregate => {
+                if grouping.keys.is_empty() {
+                    return expr;
+                }
+                with_rows(expr, &grouping.any_column())
+            }
+            _ => with_rows(expr, &self.base.any_column()),
+        }
+    }
+
     /// Changes the frame that expressions are over.
     pub(super) fn change(&mut self, step: impl FnOnce(LazyFrame) -> LazyFrame + 'static) {
         if self.is_over_groups() {

@@ -164,6 +164,7 @@ impl Planner<'_> {
         let member = one_column(&relation)?.typed();
         let is_null = value.expr.clone().is_null();
         let (value, member) = equal_keys(value, member)?;
+        let value = context.with_rows(value);
         let [found, rows, nulls, key] = [(); 4].map(|()| self.new_id());
         context.base.is_ordered = false;
         context.base.is_crossed |= keys.is_empty();
@@ -247,6 +248,7 @@ impl Planner<'_> {
                 let Subquery { relation, mut keys } = self.subquery(subquery, context)?;
                 let member = one_column(&relation)?.typed();
                 let (value, member) = equal_keys(value, member)?;
+                let value = context.with_rows(value);
                 let key = self.new_id();
                 let mut columns: Vec<Expr> = relation.outer.iter().map(Field::column).collect();
                 columns.push(member.alias(key.clone()));
