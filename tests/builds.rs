@@ -91,7 +91,7 @@ fn a_project_file_gives_flags_and_assertions() {
     fs::write(dir.join("trueno.toml"), project).expect("a file");
     dir.command(&["check", "test.run"])
         .exits(0)
-        .stderr_has("trueno.toml: --format=json --assert=")
+        .stderr_has("trueno.toml sets --format=json --assert=")
         .stdout_has("\"name\": \"trueno-check\"");
     dir.command(&["check", "test.run", "--format", "text"])
         .exits(0)

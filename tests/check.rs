@@ -412,7 +412,7 @@ fn regression() {
         &base,
         "type = \"regression\"\nname_pattern = \"nobody\"",
         &["--golden", &base],
-        3,
+        1,
     );
 }
 

@@ -256,6 +256,6 @@ fn regressions() {
     with("threshold = 0.101", 3);
     with("confidence = 0.99", 1);
     with("confidence = 0.999999999999999", 3);
-    with("kinds = [\"kernel\"]", 3);
+    with("kinds = [\"kernel\"]", 1);
     with("kinds = [\"brick\"]", 1);
 }

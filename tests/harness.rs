@@ -98,6 +98,7 @@ impl Dir {
         }
         // Not the developer's.
         command.env("XDG_CACHE_HOME", self.join("cache"));
+        command.env("XDG_CONFIG_HOME", self.join("config"));
         Run { command }
     }
 
@@ -141,17 +142,9 @@ impl Run {
 
     /// Runs it; the exit code must be `code`.
     pub fn exits(mut self, code: i32) -> Done {
-        let Output {
-            status,
-            stdout,
-            stderr,
-        } = self.output();
-        let done = Done {
-            stdout: String::from_utf8(stdout).expect("standard output is UTF-8"),
-            stderr: String::from_utf8(stderr).expect("standard error is UTF-8"),
-        };
+        let (done, ended) = self.ends();
         assert_eq!(
-            status.code(),
+            ended,
             Some(code),
             "{:?}\n-- stdout\n{}\n-- stderr\n{}",
             self.command,
@@ -163,6 +156,48 @@ impl Run {
 }
 
 impl Run {
+    /// Runs a `report --json -` that is no gate; the exit code must be 1 if a section failed, 2 if none finished, else 0.
+    pub fn reports(mut self) -> Done {
+        let (done, ended) = self.ends();
+        let json = done.json();
+        let sections = json["sections"].as_array().expect("sections are a list");
+        let of = |status: &str| -> Vec<Value> {
+            let found = sections
+                .iter()
+                .filter(|section| section["status"] == status);
+            found.map(|section| section["plugin"].clone()).collect()
+        };
+        let failed = of("failed");
+        let code = match (of("ok").len(), failed.len()) {
+            (0, _) => 2,
+            (_, 0) => 0,
+            _ => 1,
+        };
+        assert_eq!(
+            ended,
+            Some(code),
+            "{:?}, failed: {failed:?}\n{}",
+            self.command,
+            done.stderr
+        );
+        assert_eq!(json["failed"], Value::from(failed), "{:?}", self.command);
+        done
+    }
+
+    /// Runs it to its end.
+    fn ends(&mut self) -> (Done, Option<i32>) {
+        let Output {
+            status,
+            stdout,
+            stderr,
+        } = self.output();
+        let done = Done {
+            stdout: String::from_utf8(stdout).expect("standard output is UTF-8"),
+            stderr: String::from_utf8(stderr).expect("standard error is UTF-8"),
+        };
+        (done, status.code())
+    }
+
     /// As [`Command::output`], for no longer than [`PATIENCE`].
     fn output(&mut self) -> Output {
         let output = self.ends_within(PATIENCE);
@@ -212,6 +247,16 @@ impl Done {
             self.stderr.contains(text),
             "standard error does not say {text:?}:\n{}",
             self.stderr
+        );
+        self
+    }
+
+    #[track_caller]
+    pub fn stdout_starts(self, text: &str) -> Done {
+        assert!(
+            self.stdout.starts_with(text),
+            "standard output does not start with {text:?}:\n{}",
+            self.stdout
         );
         self
     }
@@ -297,7 +342,12 @@ pub fn spin(micros: u64) {
 
 /// The recording that tests of reports begin with.
 pub fn tiny_run() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/tiny/test.run")
+    datasets().join("tiny/test.run")
+}
+
+/// The folder of recordings of the repository.
+pub fn datasets() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets")
 }
 
 /// A folder and all in it.

@@ -97,16 +97,26 @@ fn what_was_good_before_a_failure_is_kept() {
 }
 
 #[test]
-fn a_failed_section_fails_only_a_check_and_only_alone_the_whole() {
+fn a_failed_section_is_exit_code_1_and_alone_2_and_opens_the_report() {
     let dir = Dir::new();
     let run = dir.run();
     let plugin = hostile_plugin();
     let plugin = plugin.to_str().unwrap();
     let sin = ["--plugin", plugin, "--set", "hostile.sin=panic"];
-    dir.report(&run, &sin)
-        .exits(0)
+    let page = dir
+        .report(&run, &sin)
+        .exits(1)
         .stderr_has("hostile: panicked")
-        .stdout_has("failed:");
+        .stdout_has("failed:")
+        .stdout;
+    let head = page.lines().next().unwrap();
+    assert!(head.starts_with("FAILED 1 of "), "{page}");
+    for form in ["--html", "--markdown"] {
+        let page = dir.report(&run, &[&sin[..], &[form, "-"]].concat());
+        let page = page.exits(1).stdout;
+        let (head, rest) = (page.find("sections failed, and"), page.find("panicked"));
+        assert!(head.is_some() && head < rest, "{form}");
+    }
     dir.report(&run, &[&sin[..], &["--fail-on", "error"]].concat())
         .exits(1);
     dir.report(&run, &[&sin[..], &["--plugin-id", "hostile"]].concat())
@@ -320,7 +330,7 @@ fn a_query_that_cannot_be_answered_fails_or_skips_its_plugin() {
                 &run,
                 &["--plugin-dir", libraries.to_str().unwrap(), "--json", "-"],
             )
-            .exits(0)
+            .reports()
             .json();
         let found = section(&json, id);
         assert_eq!(found["status"], status, "{id}: {found:#}");
@@ -347,7 +357,7 @@ fn plugins_that_read_each_other_are_named() {
             &run,
             &["--plugin-dir", libraries.to_str().unwrap(), "--json", "-"],
         )
-        .exits(0)
+        .reports()
         .json();
     for id in ["cycle_a", "cycle_b"] {
         let message = section(&json, id)["message"].as_str().unwrap();

@@ -137,6 +137,39 @@ fn a_folder_that_holds_something_else_is_not_overwritten() {
 }
 
 #[test]
+fn a_run_that_is_being_recorded_or_reached_by_a_link_is_not_overwritten() {
+    let dir = Dir::new();
+    imported(&dir);
+    let import = ["import", "trace.json"];
+    let export = ["export", "parquet", "trace.run"];
+    let refused = |command: &[&str], to: &str, words: &str| {
+        let all = [command, &["-o", to, "--overwrite"]].concat();
+        dir.command(&all).exits(2).stderr_has(words);
+    };
+    let rec = trueno_recorder::Recorder::create(dir.join("live.run")).unwrap();
+    drop(rec.brick("kept"));
+    for command in [&import[..], &export] {
+        refused(command, "live.run", "a run is being recorded there now");
+    }
+    rec.finish().unwrap();
+    dir.command(&["info", "live.run"]).exits(0);
+
+    std::os::unix::fs::symlink("live.run", dir.join("link.run")).unwrap();
+    for command in [&import[..], &export] {
+        refused(command, "link.run", "link.run: is a link to a run");
+    }
+    let live = dir.read("live.run/run.json");
+    assert!(live.contains("\"finished\""), "{live}");
+    // Nothing is left of what was refused.
+    let left = fs::read_dir(dir.join("")).unwrap().flatten();
+    let hidden: Vec<_> = left
+        .map(|entry| entry.file_name())
+        .filter(|name| name.to_string_lossy().starts_with('.'))
+        .collect();
+    assert!(hidden.is_empty(), "{hidden:?}");
+}
+
+#[test]
 fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
     let dir = Dir::new();
     let whole = trace().to_string();
@@ -215,4 +248,89 @@ fn an_interrupted_import_leaves_nothing_behind() {
     let status = ends(&mut child, "an interrupted import");
     assert_eq!(status.signal(), Some(libc::SIGINT));
     assert_eq!(entries(), 1, "more than the pipe is left");
+}
+
+/// A trace of ten operators, and as many times that no clock can show.
+fn with_times_out_of_range(good: usize, bad: usize) -> String {
+    let event = |ts: serde_json::Value| json!({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": 3});
+    let good = (0..good).map(|at| event(json!(100 + 10 * at)));
+    let bad = (0..bad).map(|_| event(json!("late")));
+    let events: Vec<serde_json::Value> = good.chain(bad).collect();
+    json!({"schemaVersion": 1, "traceName": "/tmp/tmp1a2b3c.json", "traceEvents": events})
+        .to_string()
+}
+
+#[test]
+fn what_an_import_left_out_is_in_each_report_of_the_file() {
+    let dir = Dir::new();
+    fs::write(dir.join("app.json"), with_times_out_of_range(10, 6)).unwrap();
+    let warning = "INCOMPLETE: the import of app.json left out 6 records and kept 10 rows: 6 × ts is no number";
+    // The second report takes the run from the cache.
+    for _ in 0..2 {
+        let done = dir
+            .report(&dir.join("app.json"), &["--width", "200"])
+            .exits(0);
+        assert!(done.stdout.starts_with(warning), "{}", done.stdout);
+        let json = dir
+            .report(&dir.join("app.json"), &["--json", "-"])
+            .exits(0)
+            .json();
+        assert!(
+            json["headline"].as_str().unwrap().starts_with(warning),
+            "{}",
+            json["headline"]
+        );
+        let problems = json["problems"].as_array().unwrap();
+        let codes: Vec<&str> = problems
+            .iter()
+            .filter_map(|one| one["code"].as_str())
+            .collect();
+        assert!(codes.contains(&"import_left_out"), "{codes:?}");
+    }
+    // So does a run that was imported before.
+    dir.command(&["import", "app.json", "-o", "app.run"])
+        .exits(0);
+    dir.report(&dir.join("app.run"), &["--width", "200"])
+        .exits(0)
+        .stdout_starts(warning);
+    // A few of many are named, and cost no confidence.
+    fs::write(dir.join("few.json"), with_times_out_of_range(400, 1)).unwrap();
+    let few = dir.report(&dir.join("few.json"), &[]).exits(0).stdout;
+    assert!(!few.contains("INCOMPLETE"), "{few}");
+    assert!(
+        few.contains("the import of few.json left out 1 record"),
+        "{few}"
+    );
+}
+
+#[test]
+fn a_file_of_which_nothing_can_be_used_is_not_analysed() {
+    let dir = Dir::new();
+    fs::write(dir.join("none.json"), with_times_out_of_range(0, 5)).unwrap();
+    for _ in 0..2 {
+        let done = dir.report(&dir.join("none.json"), &[]).exits(2);
+        let said = done.stdout + &done.stderr;
+        assert!(said.contains("5 records"), "{said}");
+        assert!(said.contains("ts is no number"), "{said}");
+    }
+}
+
+#[test]
+fn a_trace_is_called_by_the_name_of_its_file() {
+    let dir = Dir::new();
+    fs::write(dir.join("resnet.json"), with_times_out_of_range(10, 0)).unwrap();
+    let file = dir.join("resnet.json");
+    for _ in 0..2 {
+        let page = dir.report(&file, &[]).exits(0).stdout;
+        assert!(page.contains("\nrun       resnet.json ("), "{page}");
+        assert!(!page.contains("tmp1a2b3c"), "{page}");
+        dir.report(&file, &["--markdown", "-"])
+            .exits(0)
+            .stdout_starts("## resnet.json\n");
+        let json = dir.report(&file, &["--json", "-"]).exits(0).json();
+        assert_eq!(json["run"]["title"], "resnet.json");
+    }
+    dir.report(&file, &["--html", "-"])
+        .exits(0)
+        .stdout_has("<title>resnet.json");
 }

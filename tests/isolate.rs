@@ -15,7 +15,7 @@ fn commit(dir: &Dir, run: &Path, sin: &str, more: &[&str]) -> Done {
     let args = ["--plugin", plugin.to_str().unwrap(), "--set", &set];
     let isolated = ["--isolate", "--plugin-id", "hostile,sanity", "--json", "-"];
     dir.report(run, &[&args[..], &isolated, more].concat())
-        .exits(0)
+        .reports()
 }
 
 #[test]

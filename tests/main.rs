@@ -65,6 +65,7 @@ mod sins;
 mod terminal;
 mod texts;
 mod timeline;
+mod trust;
 mod upgrade;
 mod victim;
 mod watch;

@@ -175,3 +175,81 @@ fn a_file_keeps_what_it_was_until_the_new_one_is_whole() {
     dir.report(&run, &["--json", "/dev/null", "--markdown", "/dev/null"])
         .exits(0);
 }
+
+/// Lines of standard error that confirm a file.
+fn confirmed(stderr: &str) -> Vec<&str> {
+    let lines = stderr.lines();
+    lines
+        .filter_map(|line| line.strip_prefix("wrote "))
+        .collect()
+}
+
+#[test]
+fn each_file_is_confirmed_with_its_size() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let trace =
+        r#"[{"ph": "X", "cat": "cpu_op", "name": "a", "pid": 1, "tid": 1, "ts": 1, "dur": 2}]"#;
+    fs::write(dir.join("trace.json"), trace).unwrap();
+    fs::write(dir.join("assert.toml"), ASSERTIONS).unwrap();
+    for (args, expected) in [
+        (&["report", "test.run", "--html", "a.html"][..], "a.html, "),
+        (&["report", "test.run", "--charts", "charts"], "charts, "),
+        (&["report", "test.run", "--csv", "csv"], "csv, "),
+        (&["report", "test.run", "-o", "a.txt"], "a.txt, "),
+        (
+            &["compare", "test.run", "test.run", "-o", "b.txt"],
+            "b.txt, ",
+        ),
+        (
+            &["compare", "test.run", "test.run", "--html", "b.html"],
+            "b.html, ",
+        ),
+        (
+            &[
+                "check",
+                "test.run",
+                "--assert",
+                "assert.toml",
+                "--junit",
+                "c.xml",
+            ],
+            "c.xml, ",
+        ),
+        (&["tree", "test.run", "-o", "d.txt"], "d.txt, "),
+        (&["query", "test.run", "SELECT 1", "-o", "e.txt"], "e.txt, "),
+        (&["tables", "test.run", "-o", "f.txt"], "f.txt, "),
+        (&["info", "test.run", "-o", "g.txt"], "g.txt, "),
+        (&["golden", "save", "test.run", "-o", "h.json"], "h.json, "),
+        (
+            &["export", "chrome", "test.run", "-o", "i.json"],
+            "i.json, ",
+        ),
+        (&["export", "dot", "test.run", "-o", "i.dot"], "i.dot, "),
+        (&["export", "parquet", "test.run", "-o", "j.run"], "j.run, "),
+        (&["import", "trace.json", "-o", "k.run"], "k.run, "),
+    ] {
+        let code = if args[0] == "compare" { [0, 3] } else { [0, 0] };
+        let mut command = dir.command_with_plugins(args);
+        let output = command.ends_within(crate::harness::PATIENCE).unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            code.contains(&output.status.code().unwrap()),
+            "{args:?}: {stderr}"
+        );
+        let lines = confirmed(&stderr);
+        assert_eq!(lines.len(), 1, "{args:?}: {stderr}");
+        assert!(lines[0].starts_with(expected), "{args:?}: {}", lines[0]);
+        assert!(lines[0].ends_with('B'), "{args:?}: {}", lines[0]);
+    }
+    // A file takes the place of the page; `--format terminal` prints it as well.
+    let page = dir.report(&run, &["--html", "a.html"]).exits(0);
+    assert_eq!(page.stdout, "");
+    let quiet = dir.report(&run, &["--html", "a.html", "-q"]).exits(0);
+    assert_eq!((quiet.stdout.as_str(), quiet.stderr.as_str()), ("", ""));
+    let device = dir.report(&run, &["--json", "/dev/null"]).exits(0);
+    assert!(confirmed(&device.stderr).is_empty(), "{}", device.stderr);
+    dir.report(&run, &["--html", "a.html", "--format", "terminal"])
+        .exits(0)
+        .stdout_has("\ncategory ");
+}

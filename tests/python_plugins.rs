@@ -49,7 +49,7 @@ fn report(dir: &Dir, run: &Path, file: &Path, more: &[&str]) -> Done {
         "--json",
         "-",
     ];
-    dir.report(run, &[&args[..], more].concat()).exits(0)
+    dir.report(run, &[&args[..], more].concat()).reports()
 }
 
 fn message(json: &Value) -> &str {
@@ -441,7 +441,7 @@ fn without_an_interpreter_the_section_says_what_to_install() {
     let done = dir
         .report(&run, &args)
         .env("TRUENO_PYTHON", "/no/such/python");
-    let json = done.exits(0).json();
+    let json = done.exits(1).json();
     let message = message(&json);
     assert!(
         message.starts_with("it needs Python 3.9 or later, and /no/such/python cannot be started"),

@@ -78,7 +78,7 @@ fn json_is_complete_versioned_and_alone_on_standard_output() {
         .report(&run, &["--json", "-", "--top", "1"])
         .exits(0)
         .json();
-    assert_eq!(json["format"], serde_json::json!({"major": 1, "minor": 1}));
+    assert_eq!(json["format"], serde_json::json!({"major": 1, "minor": 2}));
     assert_eq!(json["run"]["label"], "test");
     assert_eq!(json["run"]["complete"], true);
     let coverage = json["run"]["coverage"].as_f64().unwrap();
@@ -187,8 +187,16 @@ fn files_are_written_beside_the_page() {
         "--csv",
         "tables",
     ];
-    let done = dir.report(&run, &args).exits(0).stdout_has("\ncategory ");
-    assert_eq!(done.stderr, "");
+    let done = dir.report(&run, &args).exits(0);
+    assert_eq!(done.stdout, "", "files hold the report");
+    let confirmed: Vec<&str> = done.stderr.lines().collect();
+    assert_eq!(confirmed.len(), 3, "{}", done.stderr);
+    for (line, file) in confirmed.iter().zip(["report.json", "report.md", "tables"]) {
+        assert!(line.starts_with(&format!("wrote {file}, ")), "{line}");
+    }
+    // Both, where the page is wanted as well.
+    let both = [&args[..], &["--format", "terminal"]].concat();
+    dir.report(&run, &both).exits(0).stdout_has("\ncategory ");
     let json: Value = serde_json::from_str(&dir.read("report.json")).unwrap();
     assert!(dir.read("report.md").starts_with("## test\n"));
     assert!(
@@ -322,13 +330,13 @@ fn a_page_is_brief_unless_more_is_asked_for() {
             .unwrap_or_else(|| panic!("{text:?}:\n{brief}"))
     });
     assert!(places.is_sorted(), "{brief}");
-    assert!(brief.contains("-v shows all tables"), "{brief}");
+    assert!(brief.contains("\nmore:\n"), "{brief}");
     assert!(brief.lines().count() <= 110, "{brief}");
     assert!(!brief.contains("\n  path\n"), "{brief}");
     for args in [&["--plugin-id", "critical_path"][..], &["-v"]] {
         let full = dir.report(&run, args).exits(0).stdout;
         assert!(full.contains("\n  path\n"), "{args:?}:\n{full}");
-        assert!(!full.contains("-v shows"), "{args:?}:\n{full}");
+        assert!(!full.contains("\nmore:\n"), "{args:?}:\n{full}");
     }
     let head = dir.report(&run, &["-q"]).exits(0).stdout;
     assert!(
@@ -388,15 +396,31 @@ fn a_run_that_was_cut_off_says_so_first() {
     std::fs::write(&path, serde_json::to_string_pretty(&json).unwrap()).unwrap();
     let done = dir.report(&run, &[]).exits(0);
     let (top, _) = done.stdout.split_once("\ncategory ").unwrap();
-    assert!(
-        top.contains("INCOMPLETE") && top.contains("did not end"),
-        "{top}"
-    );
+    let warning = "INCOMPLETE: the recording did not end";
+    assert!(top.starts_with(warning), "{top}");
     assert!(!top.contains("completely"));
+    for args in [&["-q"][..], &["-v"], &["--findings"]] {
+        let page = dir.report(&run, args).exits(0).stdout;
+        assert!(page.starts_with(warning), "{args:?}: {page}");
+    }
     let markdown = dir.report(&run, &["--markdown", "-"]).exits(0).stdout;
-    assert!(markdown.contains("> **INCOMPLETE:**"), "{markdown}");
+    let first = format!("## test\n\n> **{warning}");
+    assert!(markdown.starts_with(&first), "{markdown}");
+    let html = dir.report(&run, &["--html", "-"]).exits(0).stdout;
+    let (warned, verdict) = (html.find(warning), html.find("class=\"answer\""));
+    assert!(
+        warned.is_some() && warned < verdict,
+        "{warned:?} {verdict:?}"
+    );
     let json = dir.report(&run, &["--json", "-"]).exits(0).json();
+    let headline = json["headline"].as_str().unwrap();
+    assert!(headline.starts_with(warning), "{headline}");
+    let incomplete = json["incomplete"].as_array().unwrap();
+    assert!(!incomplete.is_empty(), "{incomplete:?}");
     assert_eq!(json["run"]["complete"], false);
+    dir.command(&["compare", "test.run", "test.run", "--no-path"])
+        .exits(0)
+        .stdout_starts("INCOMPLETE");
     assert_eq!(json["run"]["wall_source"], "last_event");
 }
 
@@ -421,4 +445,144 @@ fn a_baseline_that_is_not_there_is_an_error() {
         .stderr_has("other.run");
     dir.report(&run, &["--baseline", run.to_str().unwrap()])
         .exits(0);
+}
+
+/// Lines of a report with `-v`, whatever the run.
+const MAX_FULL_LINES: usize = 2_000;
+
+#[test]
+fn a_full_report_of_any_dataset_is_a_few_hundred_lines() {
+    let dir = Dir::new();
+    for name in [
+        "decode/simd.run",
+        "decode/scalar.run",
+        "divergence/base.run",
+        "roofline/avx2.run",
+        "pytorch/cpu_training.json.gz",
+        "tiny/test.run",
+    ] {
+        let run = crate::harness::datasets().join(name);
+        let full = dir.report(&run, &["-v"]).exits(0).stdout;
+        let lines = full.lines().count();
+        assert!(lines < MAX_FULL_LINES, "{name}: {lines} lines");
+        let json = dir.report(&run, &["--json", "-"]).exits(0).json();
+        // All findings, those that differ in numbers alone once.
+        let findings = dir.report(&run, &["--findings"]).exits(0).stdout;
+        for section in json["sections"].as_array().unwrap() {
+            let plugin = section["plugin"].as_str().unwrap();
+            let found = section["findings"].as_array().unwrap();
+            let heading = format!("\n{plugin} {} finding", found.len());
+            assert!(
+                found.is_empty() || findings.contains(&heading),
+                "{name}: {heading}\n{findings}"
+            );
+            let tables = section["tables"].as_array().unwrap();
+            for table in tables
+                .iter()
+                .filter(|one| one["rows"].as_array().unwrap().len() > 10)
+            {
+                let command = format!("FROM {plugin}.{}'", table["name"].as_str().unwrap());
+                assert!(full.contains(&command), "{name}: {command}");
+            }
+        }
+    }
+}
+
+/// Commands on a page, each with the words before it; a shell reads continued lines as one.
+fn commands(page: &str) -> Vec<(String, String)> {
+    let mut commands: Vec<(String, String)> = Vec::new();
+    let mut is_continued = false;
+    for line in page.lines() {
+        if is_continued {
+            let (_, command) = commands.last_mut().unwrap();
+            command.push('\n');
+            command.push_str(line);
+        } else if let Some((words, command)) = line.split_once("  trueno-analyze ") {
+            let command = format!("trueno-analyze {command}");
+            commands.push((words.trim().to_owned(), command));
+        } else {
+            continue;
+        }
+        is_continued = line.ends_with('\\');
+    }
+    commands
+}
+
+/// Runs a line in a shell that has the command in its search path.
+fn pasted(dir: &Dir, line: &str) -> crate::harness::Done {
+    let program = std::path::Path::new(env!("CARGO_BIN_EXE_trueno-analyze"));
+    let mut run = dir.command(&[]);
+    let mut shell = std::process::Command::new("sh");
+    shell.arg("-c").arg(line).current_dir(dir.path());
+    for (name, value) in run.command.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    let folder = program.parent().unwrap().display();
+    shell.env("PATH", format!("{folder}:{path}"));
+    run.command = shell;
+    run.exits(0)
+}
+
+#[test]
+fn what_a_report_points_to_works_when_it_is_pasted() {
+    let dir = Dir::new();
+    let odd = dir.join("it's a run.run");
+    crate::harness::copy(&tiny_run(), &odd);
+    let brief = dir.report(&odd, &[]).exits(0).stdout;
+    let full = dir.report(&odd, &["-v", "--top", "1"]).exits(0);
+    let mut seen = Vec::new();
+    let of_full = commands(&full.stdout);
+    assert!(!of_full.is_empty(), "{}", full.stdout);
+    for (words, line) in commands(&brief).iter().chain(of_full.iter().take(3)) {
+        let done = pasted(&dir, line);
+        let expected = match words.as_str() {
+            "all findings" => "findings\n",
+            "one analysis" => "\n  path\n",
+            "missing data" => "\nbottleneck ",
+            "all tables" => "\ncritical_path ",
+            "all rows" => "",
+            other => panic!("{other}: {line}"),
+        };
+        assert!(done.stdout.contains(expected), "{line}:\n{}", done.stdout);
+        if words == "all rows" {
+            assert!(
+                !done.stdout.contains("more row"),
+                "{line}:\n{}",
+                done.stdout
+            );
+        }
+        seen.push(words.as_str());
+    }
+    for words in ["all findings", "one analysis", "all rows", "all tables"] {
+        assert!(seen.contains(&words), "{words}: {seen:?}\n{brief}");
+    }
+    // Flags that decide what is analysed stay; those of its form go.
+    let args = ["-v", "--window", "iteration=0", "--top", "1"];
+    let part = dir.report(&odd, &args).exits(0).stdout;
+    let rows = commands(&part);
+    let (_, line) = rows.iter().find(|(words, _)| words == "all rows").unwrap();
+    assert!(line.contains("--window=iteration=0"), "{line}");
+    pasted(&dir, line).stdout_has("window    ");
+}
+
+#[test]
+fn a_run_is_called_by_its_label_or_else_by_its_directory() {
+    let dir = Dir::new();
+    let run = dir.join("before.run");
+    Recorder::create(&run).unwrap().finish().unwrap();
+    let page = dir.report(&run, &[]).exits(3).stdout;
+    assert!(page.contains("\nrun       before.run ("), "{page}");
+    dir.report(&run, &["--markdown", "-"])
+        .exits(3)
+        .stdout_starts("## before.run\n");
+    dir.report(&run, &["--html", "-"])
+        .exits(3)
+        .stdout_has("<title>before.run");
+    let json = dir.report(&run, &["--json", "-"]).exits(3).json();
+    assert_eq!(json["run"]["title"], "before.run");
+    assert_eq!(json["run"]["label"], Value::Null);
 }

@@ -171,7 +171,7 @@ fn an_unknown_option_is_an_error_that_names_the_known_ones() {
         .stderr_has("hostile.sinn: the plugin hostile has no such option (hint: it takes sin)");
     std::fs::write(dir.join("options.toml"), "[hostile]\nsin = \"panic\"\n").unwrap();
     dir.report(&run, &args)
-        .exits(0)
+        .exits(1)
         .stderr_has("hostile: panicked");
     // What is typed goes before what is in a file.
     let set = ["--set", "hostile.sin=no_output", "--fail-on", "error"];

@@ -149,7 +149,9 @@ fn commit(dir: &Dir, run: &Path, sin: &str, more: &[&str]) -> Done {
     let set = format!("hostile.sin={sin}");
     let args = ["--plugin", plugin.to_str().unwrap(), "--set", &set];
     let form = ["--plugin-id", "hostile,sanity", "--json", "-"];
-    let done = dir.report(run, &[&args[..], &form, more].concat()).exits(0);
+    let done = dir
+        .report(run, &[&args[..], &form, more].concat())
+        .reports();
     let odd = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{2028}');
     assert!(!done.stderr.contains(odd), "{sin}: {:?}", done.stderr);
     let begins_fake = done.stderr.lines().any(|line| line.starts_with("error:"));

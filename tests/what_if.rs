@@ -199,7 +199,7 @@ fn rules_that_say_nothing_are_told() {
         &["--plugin-id", "critical_path", "--what-if", "Qkv=0.5"],
     )
     .exits(0)
-    .stdout_has("`Qkv=0.5` is about nothing in this run")
+    .stdout_has("`--what-if Qkv=0.5` matches nothing in this run")
     .stdout_has("QkvProjection");
 }
 

@@ -9,6 +9,7 @@ pub mod mcp;
 pub mod output;
 pub mod plugins;
 pub mod serve;
+pub mod trust;
 pub mod watch;
 
 use std::num::NonZeroUsize;
@@ -36,6 +37,7 @@ pub use mcp::McpArgs;
 pub use output::{TextFormat, TextOutput};
 pub use plugins::{Lang, ListArgs, NewArgs, PluginCheckArgs, PluginsCommand};
 pub use serve::{ServeArgs, ServeLanesArgs};
+pub use trust::TrustArgs;
 pub use watch::WatchArgs;
 
 const EXAMPLES: &str = "\
@@ -113,6 +115,9 @@ pub struct Cli {
     /// Do not look for a project file, trueno.toml in the working directory or above it.
     #[arg(long, global = true)]
     pub no_project: bool,
+    /// Take this project file, and what it loads and writes, instead of looking for one.
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_project")]
+    pub project: Option<PathBuf>,
     /// Say less: errors only on standard error, and of a report's page only what it opens with.
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
@@ -200,6 +205,8 @@ pub enum Command {
         #[command(subcommand)]
         command: PluginsCommand,
     },
+    /// Let a project file, trueno.toml, load plugins and write files, until it changes.
+    Trust(TrustArgs),
     /// Print the manual page of this program, or write those of all its commands.
     Man(ManArgs),
     /// Print completions of the command line for a shell.

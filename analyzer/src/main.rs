@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser};
 use trueno_analyze::cli::{Cli, Color};
 use trueno_analyze::commands;
-use trueno_analyze::project::with_project;
+use trueno_analyze::project::{Arguments, with_project};
 use trueno_host::plugin::OwnOutput;
 use trueno_model::exit;
 use trueno_model::width::{is_hidden, printable};
@@ -33,12 +33,9 @@ fn main() -> ExitCode {
     // A folder that is gone has no project.
     let folder = std::env::current_dir().unwrap_or_default();
     let arguments = with_project(Cli::command(), std::env::args_os().collect(), &folder);
-    let done = arguments.map(|arguments| (parsed(&arguments.all), arguments.given));
-    let color = match &done {
-        Ok((cli, _)) => cli.color,
-        Err(_) => Color::Auto,
-    };
-    let done = done.and_then(|(cli, given)| commands::run(&cli, given.as_ref()));
+    let done = arguments.map(|arguments| parsed(&arguments));
+    let color = done.as_ref().map_or(Color::Auto, |cli| cli.color);
+    let done = done.and_then(|cli| commands::run(&cli));
     match done {
         Ok(code) => ExitCode::from(code),
         // The reader has seen enough: `… | head`.
@@ -53,11 +50,15 @@ fn main() -> ExitCode {
     }
 }
 
-/// The command line; what is wrong with it ends the process in words.
-fn parsed(arguments: &[OsString]) -> Cli {
-    Cli::try_parse_from(arguments).unwrap_or_else(|error| {
+/// The command line; what is wrong with it ends the process in words. What a project file did to it is said first.
+fn parsed(arguments: &Arguments) -> Cli {
+    let parsed = Cli::try_parse_from(&arguments.all);
+    let color = parsed.as_ref().map_or(Color::Auto, |cli| cli.color);
+    let palette = commands::palette(color, std::io::stderr().is_terminal());
+    arguments.project.say(palette);
+    parsed.unwrap_or_else(|error| {
         let is_odd = |argument: &OsString| argument.to_string_lossy().contains(is_hidden);
-        if !arguments.iter().any(is_odd) {
+        if !arguments.all.iter().any(is_odd) {
             error.exit();
         }
         // Names of files are typed for us by the shell: none begins a line of its own.

@@ -96,8 +96,10 @@ impl Builder {
         self
     }
 
-    /// Sets whether a run that is there already is removed. Default: no. Anything else that is
-    /// there is never removed.
+    /// Sets whether a run that is there already is replaced. Default: no, and [`Builder::create`] fails.
+    ///
+    /// Nothing else is ever replaced: not a folder with other files in it, not a run that is being recorded, and not what
+    /// a link leads to.
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.overwrite = overwrite;
         self

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use trueno_format::run_directory::make_directory;
+use trueno_format::run_directory::Destination;
 use trueno_format::schema;
 
 use crate::builder::Builder;
@@ -48,7 +48,7 @@ impl Builder {
             }
         }
         let baseline = self.read_baseline()?;
-        make_directory(&self.path, self.overwrite)?;
+        let new_run = Destination::check(&self.path, self.overwrite)?.make()?;
         // Before the run begins, since it may take seconds.
         let ceilings = self
             .ceilings
@@ -56,7 +56,7 @@ impl Builder {
             .filter(|_| !self.tables_off.contains(&"ceilings"))
             .map(|source| source.recorded());
         let earlier = DeviceWork::before_start(&self);
-        let mut recorder = writer::start(&self, baseline, |tables, shared, session| {
+        let mut recorder = writer::start(&self, new_run, baseline, |tables, shared, session| {
             Recorder::with(tables, shared, Some(session))
         })?;
         if let Some(earlier) = earlier {

@@ -3,13 +3,13 @@
 //! Where a file cannot be had, memory of the process takes its place, recording goes on, and
 //! the first reason is kept in [`Live::trouble`].
 
-use std::fs;
 use std::io;
 use std::os::fd::RawFd;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
+use trueno_format::folder::Folder;
 use trueno_format::live::{COUNTS, Entry, LIVE, LOG, LiveCounts, Log, ring_name, rows_name};
 use trueno_format::mapped_file::HEADER_BYTES;
 use trueno_format::mapping::Mapping;
@@ -21,18 +21,23 @@ use crate::lock::lock;
 /// The folder while recording.
 pub(crate) struct Live {
     /// `None`: nothing is kept.
-    folder: Option<PathBuf>,
+    folders: Option<Folders>,
     next_ring: AtomicU32,
     log: Mutex<Option<Log>>,
     counts: Option<Mapping>,
     trouble: Mutex<Option<String>>,
 }
 
+struct Folders {
+    run: Arc<Folder>,
+    live: Folder,
+}
+
 impl Live {
     /// For recorders that keep nothing. (Their counts lie in memory.)
     pub fn none() -> Self {
         Self {
-            folder: None,
+            folders: None,
             next_ring: AtomicU32::new(0),
             log: Mutex::default(),
             counts: Mapping::anonymous(HEADER_BYTES).ok(),
@@ -40,18 +45,24 @@ impl Live {
         }
     }
 
-    /// Makes the folder in a run directory, which has none.
-    pub fn create(run: &Path) -> Self {
-        let folder = run.join(LIVE);
+    /// Makes the folder in that of a run, which has none.
+    pub fn create(run: &Arc<Folder>) -> Self {
         let mut live = Self::none();
-        match fs::create_dir(&folder).and_then(|()| Log::create(&folder.join(LOG))) {
-            Ok(log) => live.log = Mutex::new(Some(log)),
+        let create = || {
+            let folder = run.create_folder(LIVE)?;
+            Ok((Log::create(&folder)?, folder))
+        };
+        match create() {
+            Ok((log, folder)) => {
+                live.log = Mutex::new(Some(log));
+                let run = run.clone();
+                live.folders = Some(Folders { run, live: folder });
+            }
             Err(error) => {
-                live.note(&folder, &error);
+                live.note(&run.path().join(LIVE), &error);
                 return live;
             }
         }
-        live.folder = Some(folder);
         live.counts = live.memory(COUNTS, HEADER_BYTES).or(live.counts);
         live
     }
@@ -73,11 +84,10 @@ impl Live {
 
     /// Zeroed memory, in a new file of that name where it can be had.
     fn memory(&self, name: &str, bytes: usize) -> Option<Mapping> {
-        if let Some(folder) = &self.folder {
-            let path = folder.join(name);
-            match Mapping::create(&path, bytes) {
+        if let Some(Folders { live, .. }) = &self.folders {
+            match Mapping::create(live, name, bytes) {
                 Ok(mapping) => return Some(mapping),
-                Err(error) => self.note(&path, &error),
+                Err(error) => self.note(&live.path().join(name), &error),
             }
         }
         Mapping::anonymous(bytes).ok()
@@ -96,12 +106,12 @@ impl Live {
 
     /// Removes the file of a ring that is not used again.
     pub fn remove_ring(&self, ring: &Ring) {
-        if let (Some(folder), true) = (&self.folder, ring.is_in_file()) {
+        if let (Some(Folders { live, .. }), true) = (&self.folders, ring.is_in_file()) {
             if let Some(counts) = self.counts() {
                 counts.files().remove_ring();
             }
             // If it stays: it says that no thread uses it.
-            let _ = fs::remove_file(folder.join(ring_name(ring.number())));
+            let _ = live.remove_file(&ring_name(ring.number()));
         }
     }
 
@@ -127,8 +137,8 @@ impl Live {
         let Some(open) = &mut *log else { return };
         if let Err(error) = open.append(entries) {
             drop(log);
-            let folder = self.folder.clone().unwrap_or_default();
-            self.note(&folder.join(LOG), &error);
+            let live = self.folders.as_ref().map(|folders| folders.live.path());
+            self.note(&live.unwrap_or_default().join(LOG), &error);
         }
     }
 
@@ -140,9 +150,9 @@ impl Live {
     /// The run has ended: everything is in segments.
     pub fn remove(&self) {
         *lock(&self.log) = None;
-        if let Some(folder) = &self.folder {
+        if let Some(Folders { run, live }) = &self.folders {
             // If it stays: run.json says that the run has ended.
-            let _ = fs::remove_dir_all(folder);
+            let _ = run.remove_folder(LIVE, live);
         }
     }
 }

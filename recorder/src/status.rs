@@ -39,7 +39,7 @@ pub struct Status {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The run directory; empty for a disabled recorder.
+    /// The run directory, absolute, and where it is now if somebody has renamed it; empty for a disabled recorder.
     pub path: PathBuf,
     /// Time from *recorder ready* to `finish`.
     pub wall_ns: u64,

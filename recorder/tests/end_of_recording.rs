@@ -94,10 +94,16 @@ fn what_is_there_is_not_removed_without_leave() {
     let rec = Recorder::create(&path).unwrap();
     drop(rec.brick("first"));
     drop(rec);
-    assert!(matches!(
-        Recorder::create(&path),
-        Err(Error::Format(trueno_format::Error::RunExists { .. }))
-    ));
+    let refused = Recorder::create(&path).map(drop).unwrap_err();
+    let is_refused = matches!(
+        refused,
+        Error::Format(trueno_format::Error::RunExists { .. })
+    );
+    let said = refused.to_string();
+    assert!(
+        is_refused && said.contains("overwrite(true)") && said.contains("--overwrite"),
+        "{said}"
+    );
     assert_eq!(table(&path, "bricks").texts("name"), [Some("first")]);
     let rec = Recorder::builder(&path).overwrite(true).create().unwrap();
     drop(rec.brick("second"));

@@ -177,13 +177,20 @@ fn a_place_that_is_no_folder_is_refused() {
 }
 
 #[test]
-fn a_link_goes_on_leading_to_what_is_recorded() {
+fn a_link_is_not_followed_to_replace_a_run() {
     let (folder, path) = folder();
     let link = folder.path().join("latest.run");
     symlink("test.run", &link).unwrap();
     is_refused(folder.path(), &link, true, "link to nothing");
     record(&path);
     is_refused(folder.path(), &link, false, "link to a run");
+    is_refused(folder.path(), &link, true, "link to a run");
+    let refused = create(&link, true).unwrap_err().to_string();
+    let target = fs::canonicalize(&path).unwrap().display().to_string();
+    assert!(refused.contains(&target), "{refused}");
+    // One to an empty folder is a place like others.
+    fs::remove_dir_all(&path).unwrap();
+    fs::create_dir(&path).unwrap();
     let rec = create(&link, true).unwrap();
     drop(rec.brick("new"));
     rec.finish().unwrap();

@@ -1,6 +1,8 @@
 """Runs and traces, read from Python. Needs no package; what pyarrow, polars and pandas do is tried where they are."""
 
+import html
 import importlib.util
+import json
 import pathlib
 import tempfile
 import unittest
@@ -132,6 +134,57 @@ class Reading(unittest.TestCase):
         self.assertNotIn("<script>", page)
         self.assertIn("&lt;script&gt;", page)
         self.assertNotIn("<script>alert", run.report()._repr_html_())
+
+    def test_a_run_shows_what_it_is(self):
+        run = trueno.open(SIMD)
+        shown = repr(run)
+        self.assertEqual(len(shown.splitlines()), 1)
+        for part in [run.title, "complete", "wall ", f"{run.info['rows']:,} rows"]:
+            self.assertIn(part, shown)
+        html = run._repr_html_()
+        self.assertIn(run.title, html)
+        self.assertIn("run.report()", html)
+        # An unlabelled trace is called like its file.
+        trace = self.folder / "my_trace.json"
+        trace.write_text(TRACE)
+        run = trueno.open(trace, cache=False)
+        self.assertEqual(run.title, run.info["label"] or "my_trace.json")
+
+    def test_facts_and_tables_show_themselves_on_a_screen(self):
+        run = trueno.open(SIMD)
+        tables = repr(run.tables)
+        self.assertLess(len(tables.splitlines()), 40)
+        self.assertIn(f"{run.tables['bricks']['rows']:,}", tables)
+        self.assertIn("dur_ns", tables)
+        columns = repr(run.tables["bricks"])
+        self.assertIn("parent", columns)
+        self.assertLess(len(columns.splitlines()), 60)
+        self.assertLess(len(repr(run.info).splitlines()), 30)
+        report = run.report(charts=False)
+        listed = [report.data, report.top, report.sections["category"]]
+        listed += [trueno.compare(SIMD, SLOW, path=False).data]
+        for each in listed:
+            self.assertLess(len(repr(each).splitlines()), 30)
+        for each in [tables, columns, repr(run.info), *map(repr, listed[:2])]:
+            self.assertLessEqual(max(map(len, each.splitlines())), 100)
+        # They are dicts still.
+        self.assertEqual(json.loads(json.dumps(run.info))["rows"], run.info["rows"])
+
+    def test_a_report_opens_with_its_headline(self):
+        run = trueno.open(SIMD)
+        report = run.report(charts=False)
+        self.assertEqual(report.headline, report["summary.headline"]["sentence"][0])
+        printed = "".join(str(report).split())
+        self.assertIn("".join(report.headline.split()), printed)
+        first = report.top["findings"][0]["sentence"]
+        for shown in [repr(report), html.unescape(report._repr_html_())]:
+            self.assertIn(report.headline, shown)
+            self.assertIn(first, shown)
+        # Of some plugins alone, what each of them says.
+        some = run.report(plugins="category", charts=False)
+        self.assertIsNone(some.headline)
+        self.assertIn(some.sections["category"].summary, repr(some))
+        self.assertNotIn("none found", repr(some))
 
     @needs("pyarrow")
     def test_pyarrow_takes_a_table_without_a_copy(self):

@@ -21,7 +21,7 @@ class Recording(unittest.TestCase):
     def test_spans_nest_and_tell_their_place(self):
         with trueno.record(self.path, label="mine") as rec:
             with rec.iteration(4), rec.layer(2):
-                with rec.brick("attention", elements=64, flops=128, read_bytes=8) as brick:
+                with rec.brick("attention", elements=64, flops=128, bytes_read=8) as brick:
                     brick.set("batch", 32).set("cached", False).set("model", "tiny")
                     with rec.kernel("gemm", backend="avx2"):
                         pass
@@ -37,6 +37,34 @@ class Recording(unittest.TestCase):
         self.assertEqual(set(places["file"]), {__file__})
         keys = sorted(run["attributes"]["name"])
         self.assertEqual(keys, ["batch", "cached", "model"])
+
+    def test_bytes_have_the_names_of_the_columns(self):
+        with trueno.record(self.path) as rec:
+            with rec.brick("both", bytes_read=8, bytes_written=4):
+                pass
+            with rec.brick("older", read_bytes=8, written_bytes=4):
+                pass
+            with rec.brick("later") as brick:
+                brick.declare(bytes_read=8)
+                brick.declare(bytes_written=4)
+                with self.assertRaisesRegex(ValueError, "kernels only.*bytes_read"):
+                    brick.declare(bytes=12)
+            with rec.kernel("sum", bytes=12):
+                pass
+            with rec.kernel("parts", bytes_read=8, bytes_written=4):
+                pass
+            with rec.kernel("later") as kernel:
+                kernel.declare(bytes_read=1)
+                kernel.declare(bytes=12)
+            with self.assertRaisesRegex(ValueError, "bytes is the sum"):
+                rec.kernel("twice", bytes=12, bytes_read=8)
+            with self.assertRaisesRegex(ValueError, "read_bytes is the older name of bytes_read"):
+                rec.brick("twice", bytes_read=8, read_bytes=8)
+        run = trueno.open(self.path)
+        bricks = run.query("SELECT name, bytes_read, bytes_written FROM bricks WHERE kind = 'brick' ORDER BY id")
+        self.assertEqual(bricks["name"], ["both", "older", "later"])
+        self.assertEqual((bricks["bytes_read"], bricks["bytes_written"]), ([8] * 3, [4] * 3))
+        self.assertEqual(run.query("SELECT bytes FROM kernels ORDER BY id")["bytes"], [12] * 3)
 
     def test_a_span_ends_when_its_block_raises(self):
         with self.assertRaisesRegex(ValueError, "mine"):

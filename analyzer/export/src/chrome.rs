@@ -41,7 +41,6 @@ use super::rows::{self, Source, Stored, bytes_in_use};
 /// Process of the host's threads; device `n` is process `n + 2`. Those of rank `r` are `r << 16` higher.
 const HOST_PID: u64 = 1;
 
-/// Trace-event JSON.
 #[derive(Debug)]
 pub(super) struct Chrome;
 
@@ -91,17 +90,15 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
         attributes: source.attributes()?,
         of_ranks: source.is_of_ranks(),
     };
-    let host = |label: &Option<String>, id: &Option<String>| {
-        let program = label.as_deref().or(id.as_deref());
-        format!("host: {}", program.unwrap_or("run"))
-    };
+    let host = |title: &str| format!("host: {title}");
     let ranks = facts.ranks.iter().map(|rank| {
-        let host = host(&rank.label, &rank.run_id);
+        let program = rank.label.as_deref().or(rank.run_id.as_deref());
+        let host = host(program.unwrap_or("run"));
         (u64::from(rank.rank), format!("rank {} {host}", rank.rank))
     });
     let mut hosts: Vec<(u64, String)> = ranks.collect();
     if hosts.is_empty() {
-        hosts.push((0, host(&facts.label, &facts.run_id)));
+        hosts.push((0, host(facts.title())));
     }
     for (number, (rank, name)) in hosts.into_iter().enumerate() {
         let pid = host_pid(rank);

@@ -16,7 +16,6 @@ pub enum ExportError {
     /// A table cannot be read.
     #[error("{table}: cannot be read: {source}")]
     Table {
-        /// Its name.
         table: String,
         /// Error of the engine.
         source: QueryError,
@@ -24,7 +23,6 @@ pub enum ExportError {
     /// Rows of a table cannot be read or put into another form.
     #[error("{table}: cannot be exported: {reason}")]
     Rows {
-        /// Its name.
         table: String,
         /// Error of the engine.
         reason: String,
@@ -32,7 +30,6 @@ pub enum ExportError {
     /// A file cannot be read or written.
     #[error("{}: {reason}", .path.display())]
     File {
-        /// Its path.
         path: PathBuf,
         /// Error of the system.
         reason: io::Error,

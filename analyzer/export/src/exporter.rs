@@ -12,7 +12,6 @@ pub trait Exporter: Debug + Sync {
     /// Name, as `export` takes it.
     fn name(&self) -> &'static str;
 
-    /// Line of help.
     fn about(&self) -> &'static str;
 
     /// Writes `run` to `to`.

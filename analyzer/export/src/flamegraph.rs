@@ -97,7 +97,6 @@ impl Exporter for FlamegraphOfWaits {
     }
 }
 
-/// Writes the picture.
 fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), ExportError> {
     let totals = stacks.totals();
     let mut frames: Vec<(usize, usize, f64)> = Vec::new(); // node, depth, x in ns
@@ -128,11 +127,7 @@ fn write(stacks: &Stacks, facts: &RunFacts, to: &mut dyn Write) -> Result<(), Ex
         .collect();
     widest.sort_by(|a, b| b.total_cmp(a));
     let narrowest = widest.get(MAX_FRAMES).map_or(0.0, |of| of.min(NARROWEST));
-    let title = facts
-        .label
-        .as_deref()
-        .or(facts.run_id.as_deref())
-        .unwrap_or("run");
+    let title = facts.title();
 
     let mut out = String::new();
     let what = match stacks.measure {

@@ -31,7 +31,6 @@ pub(super) fn value(out: &mut String, column: &Column, row: usize) -> bool {
     true
 }
 
-/// The value of an attribute.
 pub(super) fn attribute(out: &mut String, value: AttributeValue<'_>) {
     match value {
         AttributeValue::Integer(value) => integer(out, value.into()),

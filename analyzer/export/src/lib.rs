@@ -43,7 +43,6 @@ pub static EXPORTERS: [&dyn Exporter; 8] = [
 /// OTLP as one file; [`push`] sends the same spans.
 pub static OTLP: &dyn Exporter = &otlp::Otlp;
 
-/// The exporter of that name.
 pub fn exporter(name: &str) -> Option<&'static dyn Exporter> {
     EXPORTERS.into_iter().find(|each| each.name() == name)
 }

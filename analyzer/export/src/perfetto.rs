@@ -67,7 +67,6 @@ struct Events<'s, 'a, 'w> {
     /// Attributes that the program gave rows.
     attributes: Attributes,
     packets: Packets<'w>,
-    /// Added to times.
     shift_ns: i64,
     pid: u64,
     threads: BTreeMap<u64, String>,
@@ -96,11 +95,8 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
         flows: flows(source)?,
         last_uuid: HOST,
     };
-    let program = facts.label.as_deref().or(facts.run_id.as_deref());
     let mut process = Message::default();
-    process
-        .number(1, events.pid)
-        .text(6, program.unwrap_or("run"));
+    process.number(1, events.pid).text(6, facts.title());
     let mut track = Message::default();
     track.number(1, HOST).message(3, &process);
     events.packets.put_track(&track)?;

@@ -88,7 +88,6 @@ impl<'a> Source<'a> {
         interval_tables().filter_map(|table| self.table(table.name))
     }
 
-    /// The table of that name.
     pub(super) fn table(&self, name: &str) -> Option<Stored> {
         self.tables().into_iter().find(|table| table.name == name)
     }

@@ -101,7 +101,6 @@ pub(super) fn has_calls(source: &Source<'_>) -> Result<bool, ExportError> {
     Ok(u64_at(&calls, "calls", 0).unwrap_or(0) > 0)
 }
 
-/// Stacks being folded.
 struct Tree<'a> {
     stacks: Stacks,
     functions: &'a Functions,

@@ -30,7 +30,6 @@ pub(super) struct Node {
     pub(super) name: usize,
     pub(super) parent: usize,
     pub(super) self_ns: i64,
-    /// Children by name.
     pub(super) children: BTreeMap<usize, usize>,
 }
 
@@ -129,7 +128,6 @@ impl Stacks {
         stacks
     }
 
-    /// Number of a name.
     pub(super) fn number(&mut self, name: &str) -> usize {
         if let Some(&number) = self.numbers.get(name) {
             return number;

@@ -7,20 +7,14 @@ use trueno_model::width;
 /// A detail that only some nodes have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Detail {
-    /// Of a kernel.
     Launch(Launch),
-    /// Of a tile.
     Tile {
-        /// Tile row.
         row: Option<u64>,
-        /// Tile column.
         col: Option<u64>,
         /// Place along the reduction.
         depth: Option<u64>,
     },
-    /// Of a transfer.
     Transfer {
-        /// Bytes moved.
         bytes: Option<u64>,
     },
     /// Of a layer or an iteration.
@@ -35,7 +29,6 @@ const MAX_SHAPES: usize = 60;
 /// Launch configuration of a kernel. `None`: not recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Launch {
-    /// Blocks.
     pub grid: [Option<u64>; 3],
     /// Threads of a block.
     pub block: [Option<u64>; 3],

@@ -15,7 +15,6 @@ pub(super) struct Details {
     iteration: Numbers,
     layer: Numbers,
     signature: Numbers,
-    /// Shapes by signature.
     shapes: HashMap<u64, String>,
 }
 

@@ -14,7 +14,6 @@ pub struct Group {
     pub class: Class,
     /// Number of their name, or of that of their group.
     pub name: u32,
-    /// The nodes.
     pub members: Vec<u32>,
 }
 
@@ -41,7 +40,6 @@ pub struct Totals {
     pub elements: Option<u64>,
     /// Shortest, median and longest duration of the rows with times.
     pub spread_ns: Option<[i64; 3]>,
-    /// The least slack.
     pub slack_ns: Option<i64>,
 }
 

@@ -13,12 +13,10 @@ use super::detail_columns::Details;
 use super::links::{self, Link};
 use super::{Class, Detail, Graph, LaneInfo, NONE, Node, Timing, pools, sums, sweep};
 
-/// Choice of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
     /// Tiles; without them their time is self time of what they lie in.
     pub tiles: bool,
-    /// Recorded dependencies.
     pub edges: bool,
 }
 
@@ -32,7 +30,6 @@ pub enum GraphError {
     /// A table cannot be read.
     #[error("{table}: cannot be read: {why}")]
     Table {
-        /// Its name.
         table: &'static str,
         /// Message of the engine.
         why: String,

@@ -20,9 +20,7 @@ pub enum Class {
     Iteration,
     /// One layer of a model.
     Layer,
-    /// An operation.
     Brick,
-    /// A function.
     Function,
     /// Work that may have been given from another thread.
     Task,
@@ -34,12 +32,10 @@ pub enum Class {
     Transfer,
     /// A call of a host API.
     Call,
-    /// A wait.
     Sync,
 }
 
 impl Class {
-    /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
             Class::Lane => "lane",
@@ -74,7 +70,6 @@ impl Class {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Timing {
-    /// They are measured.
     Measured,
     /// The interval is known to contain the work, and no more.
     Bound,
@@ -89,7 +84,6 @@ pub enum Timing {
 pub struct Node {
     /// Id of the row; 0 for lanes.
     pub id: u64,
-    /// Start.
     pub start_ns: i64,
     /// Duration; of a lane the busy time. Not to be added up unless the timing is measured.
     pub dur_ns: i64,
@@ -103,7 +97,6 @@ pub struct Node {
     pub path_ns: i64,
     /// By how much it may begin later without moving the end of the run.
     pub slack_ns: Option<i64>,
-    /// Declared elements.
     pub elements: Option<u64>,
     /// Number of its name.
     pub name: u32,
@@ -113,7 +106,6 @@ pub struct Node {
     pub lane: u32,
     /// Number of what else is known of it, or [`NONE`].
     pub detail: u32,
-    /// Its class.
     pub class: Class,
     /// Tells whether its times can be used.
     pub timing: Timing,
@@ -124,7 +116,6 @@ pub struct Node {
 }
 
 impl Node {
-    /// End.
     pub fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add(self.dur_ns)
     }
@@ -138,7 +129,6 @@ impl Node {
 /// A host thread or a device stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneInfo {
-    /// Name in reports.
     pub name: String,
     /// Tells whether a device ran it.
     pub is_device: bool,
@@ -148,7 +138,6 @@ pub struct LaneInfo {
 /// first; the first ones are the lanes, and node `i` of them is lane `i`.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// All nodes.
     pub nodes: Vec<Node>,
     /// Lanes that [`Node::lane`] refers to.
     pub lanes: Vec<LaneInfo>,
@@ -179,7 +168,6 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// The node.
     pub fn node(&self, at: u32) -> &Node {
         &self.nodes[at as usize]
     }
@@ -196,7 +184,6 @@ impl Graph {
         merged.copied().unwrap_or(name)
     }
 
-    /// Its lane.
     pub fn lane(&self, at: u32) -> &LaneInfo {
         &self.lanes[self.node(at).lane as usize]
     }

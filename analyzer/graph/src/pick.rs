@@ -11,7 +11,6 @@ pub struct Limits {
     pub min_share: f64,
 }
 
-/// Rows below one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Picked {
     /// Rows that are shown, with their sums.
@@ -25,7 +24,6 @@ pub struct Picked {
 pub struct Rest {
     /// Rows that would stand there.
     pub rows: usize,
-    /// Their sums.
     pub totals: Totals,
 }
 

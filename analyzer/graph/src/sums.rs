@@ -35,7 +35,6 @@ fn downwards(graph: &Graph) -> Vec<u32> {
     order
 }
 
-/// Device time, upwards.
 pub(super) fn add_up(graph: &mut Graph) {
     for at in 0..graph.nodes.len() {
         let is_device = graph.lanes[graph.nodes[at].lane as usize].is_device;

@@ -59,26 +59,33 @@ impl Importer for Axonml {
     ) -> Result<Option<i64>, Error> {
         let first = first_byte(path, options)?;
         let mut source = Source::open(path, options, progress)?;
-        match first {
-            Some(b'[') => timeline::read(path, &mut source, options.partial, into, notes).map(Some),
-            Some(b'{') => report::read(path, &mut source, into, notes),
-            _ => Err(Error::Format {
-                path: path.to_owned(),
-                problem: "expected JSON of axonml-profile: an array of events, or a report"
-                    .to_owned(),
-            }),
-        }
+        let wall_ns = match first {
+            Some(b'[') => {
+                let wall_ns = timeline::read(path, &mut source, options.partial, into, notes)?;
+                Some(wall_ns)
+            }
+            Some(b'{') => report::read(path, &mut source, into, notes)?,
+            _ => {
+                return Err(Error::Format {
+                    path: path.to_owned(),
+                    problem: "expected JSON of axonml-profile: an array of events, or a report"
+                        .to_owned(),
+                });
+            }
+        };
+        source.end(notes);
+        Ok(wall_ns)
     }
 }
 
 /// The first byte that is no space.
 fn first_byte(path: &Path, options: &Options) -> Result<Option<u8>, Error> {
     let mut nothing = |_| ();
-    let source = Source::open(path, options, &mut nothing)?;
-    let mut bytes = std::io::Read::bytes(std::io::BufReader::new(source));
+    let mut source = Source::open(path, options, &mut nothing)?;
+    let mut bytes = std::io::Read::bytes(std::io::BufReader::new(&mut source));
     let first = bytes.find(|byte| !matches!(byte, Ok(byte) if byte.is_ascii_whitespace()));
     let first = first.transpose();
-    first.map_err(|error| Error::io(path, "read it", error))
+    first.map_err(|error| source.refusal(path, "its beginning", error))
 }
 
 fn damaged(path: &Path, error: &serde_json::Error) -> Error {

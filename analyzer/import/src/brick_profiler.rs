@@ -10,13 +10,13 @@
 mod document;
 mod sums;
 
-use std::io::BufReader;
+use std::io::Read;
 use std::path::Path;
 
 use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer};
-use crate::source::Source;
+use crate::mended;
 use crate::{Error, Notes, Options};
 use document::Document;
 
@@ -64,9 +64,8 @@ impl Importer for BrickProfiler {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let source = Source::open(path, options, progress)?;
-        let mut document = Document::default();
-        let read = document.read(BufReader::new(source));
+        let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
+        let (document, read) = mended::read_json(path, options, notes, progress, read)?;
         let records = document.bricks.len() + document.tiles.len();
         if let Err(error) = read {
             if records == 0 || !options.partial {
@@ -86,10 +85,7 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Error {
     Error::Damaged {
         path: path.to_owned(),
         place: format!("line {}, column {}", error.line(), error.column()),
-        problem: format!(
-            "expected JSON of BrickProfiler: {error}; write it again (hint: of a brick whose name has a quote, a \
-             backslash or a control character, the original writes what is no JSON)"
-        ),
+        problem: format!("expected JSON of BrickProfiler: {error}; write it again"),
     }
 }
 

@@ -5,14 +5,14 @@
 
 mod profile;
 
-use std::io::BufReader;
+use std::io::Read;
 use std::path::Path;
 
 use trueno_format::run_writer::RunWriter;
 
 use crate::aggregates::Aggregates;
 use crate::importer::{Head, Importer};
-use crate::source::Source;
+use crate::mended;
 use crate::strace::instants::{Instants, MAX_TEXT_BYTES, cut};
 use crate::{Error, Notes, Options};
 use profile::{Kernel, Profile, Value};
@@ -115,9 +115,8 @@ impl Importer for Cgp {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let source = Source::open(path, options, progress)?;
-        let mut profile = Profile::default();
-        let read = profile.read(BufReader::new(source));
+        let read = |profile: &mut Profile, from: &mut dyn Read| profile.read(from);
+        let (profile, read) = mended::read_json(path, options, notes, progress, read)?;
         let mut rows = Aggregates {
             into,
             notes,
@@ -212,7 +211,7 @@ fn metric(
         }
         Value::Number(0.0) => {
             rows.notes
-                .leave_out("0, which cgp writes for what it did not measure");
+                .skip("0, which cgp writes for what it did not measure");
         }
         Value::Number(value) => {
             rows.notes.read("metric");

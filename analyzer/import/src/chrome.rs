@@ -62,11 +62,13 @@ mod shapes;
 mod sweep;
 mod unused_arguments;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trueno_format::run_writer::RunWriter;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::importer::{Head, Importer};
+use crate::mended::Mended;
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 use collector::Collector;
@@ -107,60 +109,144 @@ impl Importer for Kineto {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let before = notes.clone();
-        match import_foreign(path, options, into, notes, progress)? {
-            Read::Run(wall_ns) => Ok(wall_ns),
-            Read::Export(mark) => {
-                *notes = before;
-                reimport::import(path, options, &mark, into, notes, progress)
-            }
-        }
+        import_parts(&[path], options, into, notes, progress)
     }
 }
 
-/// Outcome of reading a file as a foreign trace.
-enum Read {
-    /// A trace, which is a run now of that length.
-    Run(Option<i64>),
-    /// An export of a run; nothing was written yet.
-    Export(Mark),
+/// Reads the traces of one process, one after the other, into one run: a profiler that is stopped and started again
+/// writes a file each time.
+///
+/// # Errors
+/// As [`Importer::import`]; the files count their times from different moments.
+pub fn import_parts(
+    paths: &[&Path],
+    options: &Options,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    let before = notes.clone();
+    let mut read = import_foreign(paths, Texts::AsTheyStand, options, into, notes, progress)?;
+    if let Read::Unescaped(first) = read {
+        *notes = before.clone();
+        read = match import_foreign(paths, Texts::Mended, options, into, notes, progress) {
+            // The place of the first is one of the file.
+            Err(Error::Damaged { .. }) | Ok(Read::Unescaped(_)) => return Err(first),
+            other => other?,
+        };
+    }
+    match (read, paths) {
+        (Read::Run(wall_ns), _) => Ok(wall_ns),
+        (Read::Unescaped(error), _) => Err(error),
+        (Read::Export(path, mark), [_]) => {
+            *notes = before;
+            reimport::import(&path, options, &mark, into, notes, progress)
+        }
+        (Read::Export(path, _), _) => Err(Error::Format {
+            path,
+            problem: "is an export of a run; give it alone".to_owned(),
+        }),
+    }
 }
 
-/// Reads a trace of any other program.
+/// Outcome of reading files as foreign traces.
+enum Read {
+    /// Traces, which are a run now of that length.
+    Run(Option<i64>),
+    /// An export of a run; nothing was written yet.
+    Export(PathBuf, Mark),
+    /// No JSON as it stands, which unescaped texts may have done; nothing was written yet.
+    Unescaped(Error),
+}
+
+/// How texts are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Texts {
+    AsTheyStand,
+    /// See [`Mended`].
+    Mended,
+}
+
+/// Reads traces of any other program.
 fn import_foreign(
-    path: &Path,
+    paths: &[&Path],
+    texts: Texts,
     options: &Options,
     into: &mut RunWriter,
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Read, Error> {
-    let source = Source::open(path, options, progress)?;
-    let is_packed = source.is_packed();
-    let mut scanner = Scanner::new(source);
-    let mut collector = Collector::new(path, into, notes);
-    let mut shape = Shape::default();
-    match document::read(&mut scanner, &mut shape, &mut collector) {
-        Ok(()) => {}
-        Err(Failure::Import(error)) => return Err(error),
-        Err(Failure::Enough) => {}
-        Err(Failure::Stop(stop)) => {
-            let text = shape.stopped(path, stop, is_packed, options)?;
-            document::cut_short(text, collector.into, collector.notes);
+    let mut collector =
+        Collector::new(paths.first().copied().unwrap_or(Path::new("")), into, notes);
+    let (mut hashes, mut base_ns, mut bytes_before) = (Vec::new(), None, 0);
+    for (path, part) in paths.iter().zip(0..) {
+        let mut bytes = 0;
+        let mut progress = |read| {
+            bytes = read;
+            progress(bytes_before + read);
+        };
+        let source = Source::open(path, options, &mut progress)?;
+        let packing = source.packing();
+        let mut scanner = Scanner::new(match texts {
+            Texts::AsTheyStand => Mended::as_it_stands(source),
+            Texts::Mended => Mended::new(source),
+        });
+        scanner.part = part;
+        let mut shape = Shape::default();
+        match document::read(&mut scanner, &mut shape, &mut collector) {
+            Ok(()) | Err(Failure::Enough) => {}
+            Err(Failure::Import(error)) => return Err(error),
+            Err(Failure::Stop(stop)) => {
+                let may_be_mended = !stop.is_cut && stop.io.is_none();
+                if texts == Texts::AsTheyStand && may_be_mended {
+                    return Ok(Read::Unescaped(shape.refusal(path, stop, packing)));
+                }
+                let text = shape.stopped(path, stop, packing, options)?;
+                collector.notes.cut_short(collector.into, text);
+            }
+        }
+        if let Some(mark) = collector.mark.take() {
+            return Ok(Read::Export(path.to_path_buf(), mark));
+        }
+        if !shape.has_events || collector.has_only_other_objects() {
+            return Err(shape.no_trace(path));
+        }
+        let base = collector.facts.base_ns.take();
+        if part == 0 {
+            base_ns = base;
+        } else if base != base_ns {
+            return Err(other_origin(path));
+        }
+        hashes.push(document::end(scanner, &shape, path, collector.notes)?);
+        bytes_before += bytes;
+    }
+    collector.facts.base_ns = base_ns;
+    collector.end();
+    collector.check_times()?;
+    write(collector, hash_of(&hashes)).map(Read::Run)
+}
+
+fn other_origin(path: &Path) -> Error {
+    Error::Format {
+        path: path.to_owned(),
+        problem: "its baseTimeNanoseconds is not that of the file before, so both cannot be one run; import each alone"
+            .to_owned(),
+    }
+}
+
+/// Hash of all files; of one, its own.
+fn hash_of(hashes: &[u64]) -> u64 {
+    match hashes {
+        [hash] => *hash,
+        hashes => {
+            let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+            xxh3_64(&bytes)
         }
     }
-    if let Some(mark) = collector.mark {
-        return Ok(Read::Export(mark));
-    }
-    if !shape.has_events || collector.has_only_other_objects() {
-        return Err(shape.no_trace(path));
-    }
-    let hash = document::end(scanner, path, collector.notes)?;
-    collector.end();
-    write(collector, path, hash).map(Read::Run)
 }
 
 /// Everything is known: writes the rows.
-fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<i64>, Error> {
+fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.take_host()?;
@@ -175,12 +261,19 @@ fn write(mut collector: Collector<'_>, path: &Path, hash: u64) -> Result<Option<
         *collector.notes.read.entry(kind).or_default() += count;
     }
     let wall_ns = collector.reach.map(|_| last_ns - origin_ns);
-    describe(collector, path, hash, origin_ns);
+    collector.notes.processes = collector.lanes.numbered_processes();
+    let base_ns = collector.facts.base_ns.unwrap_or(0);
+    let since_base = |time_ns: i64| time_ns.saturating_add(base_ns);
+    let extent = collector
+        .reach
+        .map(|(first, last)| (since_base(first), since_base(last)));
+    collector.notes.extent_ns = extent;
+    describe(collector, hash, origin_ns);
     Ok(wall_ns)
 }
 
 /// Fills in `run.json`.
-fn describe(collector: Collector<'_>, path: &Path, hash: u64, origin_ns: i64) {
+fn describe(collector: Collector<'_>, hash: u64, origin_ns: i64) {
     let maker = if collector.categories.are_of_kineto() {
         "kineto"
     } else {
@@ -192,10 +285,6 @@ fn describe(collector: Collector<'_>, path: &Path, hash: u64, origin_ns: i64) {
     };
     let run = collector.into.run();
     run.run_id = format!("{hash:016x}");
-    run.label = collector
-        .facts
-        .title
-        .or_else(|| Some(path.file_name()?.to_string_lossy().into_owned()));
     run.host.name = collector.facts.host_name;
     run.clock.source = format!("imported: {maker}");
     if collector.reach.is_some() {

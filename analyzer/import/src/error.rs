@@ -40,6 +40,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same of another file, where the one at hand is a copy that nobody knows.
+    pub(crate) fn of_file(mut self, file: &Path) -> Self {
+        match &mut self {
+            Self::Io { path, .. } | Self::Format { path, .. } | Self::Damaged { path, .. } => {
+                *path = file.to_owned();
+            }
+            Self::Run(_) => {}
+        }
+        self
+    }
+
     /// An error of the operating system.
     pub fn io(path: &Path, action: &'static str, source: std::io::Error) -> Self {
         Self::Io {

@@ -1,7 +1,9 @@
 //! Counts of what an import read, kept and left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
+use trueno_format::run_json::ImportRecord;
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::TableRow;
 
@@ -16,12 +18,18 @@ pub struct Notes {
     pub kept: BTreeMap<&'static str, u64>,
     /// Records that became no row, by reason.
     pub left_out: BTreeMap<String, u64>,
+    /// Reasons among those that cost nothing of the program's work.
+    pub skipped: BTreeSet<String>,
     /// Records that say again what a row says already, such as the arrow from a call to its kernel.
     pub repeated: BTreeMap<String, u64>,
     /// Arguments of records that no column takes, by name.
     pub arguments_left_out: BTreeMap<String, u64>,
     /// Facts that a user must know about the result, in words; each once.
     pub warnings: Vec<String>,
+    /// Processes whose threads the file tells of, as far as they are numbers; of Chrome's traces only.
+    pub processes: BTreeSet<u64>,
+    /// First and last time of the file, as its clock counts; of Chrome's traces only.
+    pub extent_ns: Option<(i64, i64)>,
 }
 
 impl Notes {
@@ -42,9 +50,52 @@ impl Notes {
         Ok(())
     }
 
-    /// A record became no row.
+    /// A record of the program's work became no row. Reports of the run say so.
     pub fn leave_out(&mut self, reason: &str) {
         add(&mut self.left_out, reason);
+    }
+
+    /// A record became no row because runs have no place for it, such as the order of threads on a screen. The import
+    /// says so, reports do not.
+    pub fn skip(&mut self, reason: &str) {
+        self.skip_many(reason, 1);
+    }
+
+    /// As [`Notes::skip`], for `count` records.
+    pub fn skip_many(&mut self, reason: &str, count: u64) {
+        match self.left_out.get_mut(reason) {
+            Some(known) => *known += count,
+            None => {
+                self.left_out.insert(reason.to_owned(), count);
+                self.skipped.insert(reason.to_owned());
+            }
+        }
+    }
+
+    /// The file is cut or damaged: what follows the damage is missing. The run is not complete, and says so.
+    pub fn cut_short(&mut self, into: &mut RunWriter, text: impl Into<String>) {
+        let text = text.into();
+        into.run().problems.push(text.clone());
+        self.warn(text);
+    }
+
+    /// What the run itself keeps of the import: a report says it also where the run comes from a cache.
+    pub fn for_run(&self, file: &Path, format: &str, problems: &[String]) -> ImportRecord {
+        let lost = self.left_out.iter();
+        let lost = lost.filter(|(reason, _)| !self.skipped.contains(*reason));
+        let warnings = self.warnings.iter();
+        let warnings = warnings.filter(|warning| !problems.contains(warning));
+        ImportRecord {
+            file: file
+                .file_name()
+                .map(|name| name.to_string_lossy().into_owned())
+                .unwrap_or_default(),
+            format: format.to_owned(),
+            lost: lost
+                .map(|(reason, count)| (reason.clone(), *count))
+                .collect(),
+            warnings: warnings.cloned().collect(),
+        }
     }
 
     /// A record says again what a row says.

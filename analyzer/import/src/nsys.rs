@@ -37,17 +37,23 @@ mod sqlite;
 mod tables;
 mod threads;
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
 
 use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer};
+use crate::source::Source as Packed;
 use crate::{Error, Notes, Options};
 use context::Context;
 use payload_schema::Schemas;
 use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
+
+/// Tables that nvprof writes and Nsight Systems does not.
+const NVPROF: [&str; 2] = ["StringTable", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"];
 
 /// Exports of Nsight Systems to sqlite. Progress in bytes is estimated from rows.
 pub struct NsysSqlite;
@@ -74,6 +80,12 @@ impl Importer for NsysSqlite {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
+        if let Some(unpacked) = unpack(path, options, into, notes)? {
+            let done = self.import(&unpacked, options, into, notes, progress);
+            let removed = fs::remove_file(&unpacked);
+            removed.map_err(|error| Error::io(&unpacked, "remove it", error))?;
+            return done.map_err(|error| error.of_file(path));
+        }
         let said = notes.warnings.len();
         let mut database = Database::open(path, notes)?;
         into.run()
@@ -82,6 +94,33 @@ impl Importer for NsysSqlite {
         let bytes = database.bytes();
         import_source(&mut database, (path, bytes), options, into, notes, progress)
     }
+}
+
+/// Unpacks a database beside the run: sqlite reads a file here and there. `None`: it is not packed.
+fn unpack(
+    path: &Path,
+    options: &Options,
+    into: &RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<PathBuf>, Error> {
+    let mut nothing = |_| ();
+    let mut packed = Packed::open(path, options, &mut nothing)?;
+    if packed.packing().is_none() {
+        return Ok(None);
+    }
+    let unpacked = into.path().join("import.sqlite");
+    let problem = |error| Error::io(&unpacked, "write it", error);
+    let mut to = File::create(&unpacked).map_err(problem)?;
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        match packed.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(count) => to.write_all(&bytes[..count]).map_err(problem)?,
+            Err(error) => return Err(packed.refusal(path, "its pages", error)),
+        }
+    }
+    packed.end(notes);
+    Ok(Some(unpacked))
 }
 
 /// The processes of an export to sqlite that ran kernels, in order of their first device.
@@ -127,8 +166,17 @@ fn import_all(
 ) -> Result<Option<i64>, Error> {
     let host = tables::resolve(&tables::HOST, source, notes);
     let device = tables::resolve(&tables::DEVICE, source, notes);
+    let found = source.tables();
+    if found.iter().any(|table| NVPROF.contains(&table.as_str())) {
+        return Err(Error::Format {
+            path: path.to_owned(),
+            problem: "is a database of nvprof, which resembles an export of Nsight Systems and is not read (hint: \
+                      record with `nsys profile --trace cuda,nvtx,osrt PROGRAM`)"
+                .to_owned(),
+        });
+    }
     if host.is_empty() && device.is_empty() {
-        return Err(no_export(path, &source.tables()));
+        return Err(no_export(path, &found));
     }
     tables::name_the_rest(source, notes);
     let rows = host

@@ -64,13 +64,13 @@ impl Importer for Otlp {
                     let text = format!(
                         "cut or damaged ({error}): the {documents} documents before were read"
                     );
-                    notes.warn(text.clone());
-                    into.run().problems.push(text);
+                    notes.cut_short(into, text);
                     break;
                 }
                 Err(error) => return Err(damaged(path, documents, &error)),
             }
         }
+        source.end(notes);
         spans.write(path, into, notes)
     }
 }

@@ -81,22 +81,16 @@ impl Importer for PerfScript {
                     let text = format!(
                         "cannot be read beyond line {number} ({error}): what stands before was read"
                     );
-                    notes.warn(text.clone());
-                    into.run().problems.push(text);
+                    notes.cut_short(into, text);
                     break;
                 }
-                Err(error) if lines.get_ref().is_packed() => {
-                    return Err(Error::Damaged {
-                        path: path.to_owned(),
-                        place: format!("line {number}"),
-                        problem: format!(
-                            "the gzip file cannot be unpacked: {error}; fetch it again"
-                        ),
-                    });
+                Err(error) => {
+                    let place = format!("line {number}");
+                    return Err(lines.get_ref().refusal(path, place, error));
                 }
-                Err(error) => return Err(Error::io(path, "read it", error)),
             }
         }
+        lines.get_mut().end(notes);
         samples.finish(path, into, notes)
     }
 }

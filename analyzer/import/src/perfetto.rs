@@ -75,13 +75,13 @@ impl Importer for Perfetto {
                 Ok(None) => break,
                 Err(error) if events.packets > 0 && options.partial => {
                     let text = format!("{error}: the {} packets before were read", events.packets);
-                    notes.warn(text.clone());
-                    into.run().problems.push(text);
+                    notes.cut_short(into, text);
                     break;
                 }
                 Err(error) => return Err(error),
             }
         }
+        source.end(notes);
         rows::write(events, path, into, notes)
     }
 }

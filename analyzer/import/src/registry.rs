@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
-    Error, Options, axonml, brick_profiler, cgp, chrome, ncu, nsys, otlp, perf_script, perfetto,
-    renacer, strace, xplane,
+    Error, Options, axonml, brick_profiler, cgp, chrome, foreign, ncu, nsys, otlp, perf_script,
+    perfetto, renacer, strace, xplane,
 };
 
 /// All formats; a file is of the first that recognises it.
@@ -45,18 +45,36 @@ fn recognise(head: &Head<'_>) -> Option<&'static dyn Importer> {
 /// # Errors
 /// It cannot be read, is empty, or is of no format that is known.
 pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
+    detect_by(path, |_, _| true)
+}
+
+/// As [`detect`], and looks closer: of files that lie in a folder of traces, not all are traces. JSON without events is
+/// none, and neither are counters, which belong to another run.
+///
+/// # Errors
+/// As [`detect`].
+pub fn detect_trace(path: &Path) -> Result<&'static dyn Importer, Error> {
+    detect_by(path, |importer, head| {
+        if importer.name() == chrome::Kineto.name() {
+            let text = head.text();
+            text.contains("\"traceEvents\"") || text.contains("\"ph\"")
+        } else {
+            importer.name() != ncu::NcuCsv.name()
+        }
+    })
+}
+
+fn detect_by(
+    path: &Path,
+    is_trace: impl Fn(&dyn Importer, &Head<'_>) -> bool,
+) -> Result<&'static dyn Importer, Error> {
     let mut nothing = |_| ();
     let mut source = Source::open(path, &Options::default(), &mut nothing)?;
     let mut head = Vec::new();
     let read = source.by_ref().take(1 << 16).read_to_end(&mut head);
     if head.is_empty() {
         return Err(match read {
-            Err(error) if source.is_packed() => Error::Damaged {
-                path: path.to_owned(),
-                place: "its beginning".to_owned(),
-                problem: format!("a gzip file that cannot be unpacked: {error}; fetch it again"),
-            },
-            Err(error) => Error::io(path, "read it", error),
+            Err(error) => source.refusal(path, "its beginning", error),
             Ok(_) => Error::Format {
                 path: path.to_owned(),
                 problem: "expected a trace, found an empty file; was it written to its end?"
@@ -65,10 +83,19 @@ pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
         });
     }
     let head = Head::new(&head);
-    recognise(&head).ok_or_else(|| Error::Format {
+    let refuse = |problem| Error::Format {
         path: path.to_owned(),
-        problem: unknown(path, &head),
-    })
+        problem,
+    };
+    if let Some(problem) = foreign::known_by_sight(path, &head, source.packing()) {
+        return Err(refuse(problem));
+    }
+    let importer = recognise(&head).ok_or_else(|| refuse(unknown(path, &head)))?;
+    if is_trace(importer, &head) {
+        Ok(importer)
+    } else {
+        Err(refuse("holds no trace".to_owned()))
+    }
 }
 
 /// Found, known, next step.
@@ -78,7 +105,7 @@ fn unknown(path: &Path, head: &Head<'_>) -> String {
         Some("nsys-rep" | "qdrep") => "`nsys export --type sqlite` makes a file of it that is",
         Some("ncu-rep") => "`ncu --import FILE --csv --page raw` makes a file of it that is",
         _ if head.bytes().starts_with(perf_script::PERF_DATA) => perf_script::PERF_DATA_HINT,
-        _ => "where it is one of them, say so: `trueno-analyze import --format`",
+        _ => "where it is one of them, say so: `trueno-analyze import --input-format`",
     };
     format!(
         "begins with {begin:?}, and is of no format that is known ({}; hint: {next})",
@@ -180,7 +207,7 @@ mod tests {
         let path = folder.path().join("file");
         for (content, word) in [
             (&b""[..], "empty"),
-            (b"plain", "--format"),
+            (b"plain", "--input-format"),
             (b"\x1f\x8bXXXX", "gzip"),
             (b"PERFILE2h\0\0\0", "perf script -i"),
         ] {

@@ -8,7 +8,6 @@
 
 mod document;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
@@ -17,6 +16,7 @@ use trueno_format::schema::ThreadRow;
 use trueno_format::stacks::{Frame, Stacks};
 
 use crate::importer::{Head, Importer};
+use crate::source;
 use crate::strace::instants::{MAX_TEXT_BYTES, Source, cut};
 use crate::strace::outcome::Outcome;
 use crate::strace::system_calls::{SystemCall, SystemCalls};
@@ -52,14 +52,14 @@ impl Importer for Renacer {
     fn import(
         &self,
         path: &Path,
-        _: &Options,
+        options: &Options,
         into: &mut RunWriter,
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
-        let mut reader = BufReader::new(file);
-        let skipped = skip_output(&mut reader).map_err(|e| Error::io(path, "read it", e))?;
+        let mut reader = BufReader::new(source::Source::open(path, options, progress)?);
+        let skipped = skip_output(&mut reader);
+        let skipped = skipped.map_err(|e| reader.get_ref().refusal(path, "its beginning", e))?;
         if skipped > 0 {
             notes.warn(format!(
                 "{skipped} lines before the JSON are the program's own output: left out"
@@ -75,10 +75,8 @@ impl Importer for Renacer {
         if let Some(error) = failed {
             return Err(error);
         }
+        reader.get_mut().end(notes);
         finish(path, read, calls, into, notes)?;
-        if let Ok(length) = std::fs::metadata(path) {
-            progress(length.len());
-        }
         Ok(None)
     }
 }
@@ -217,8 +215,7 @@ fn finish(
         Err(error) if found > 0 => {
             let text =
                 format!("the JSON is cut or damaged ({error}): its first {found} calls were read");
-            notes.warn(text.clone());
-            into.run().problems.push(text);
+            notes.cut_short(into, text);
         }
         Err(error) => {
             return Err(Error::Damaged {
@@ -242,7 +239,6 @@ fn finish(
         ));
     }
     notes.warn(NO_TIMES);
-    into.run().problems.push(NO_TIMES.to_owned());
     into.run().clock.source = "none".to_owned();
     Ok(())
 }

@@ -36,7 +36,7 @@ impl Signatures {
             return Ok(None);
         }
         if lists.iter().any(|list| list.len() > MAX_SHAPE_BYTES) {
-            notes.leave_out("shapes of an operator: longer than 64 KiB");
+            notes.skip("shapes of an operator: longer than 64 KiB");
             return Ok(None);
         }
         self.key.clear();
@@ -48,7 +48,7 @@ impl Signatures {
             return Ok(Some(*number));
         }
         if self.bytes + self.key.len() > MAX_BYTES {
-            notes.leave_out("shapes of an operator: 64 MiB of different ones are kept");
+            notes.skip("shapes of an operator: 64 MiB of different ones are kept");
             return Ok(None);
         }
         self.bytes += self.key.len();

@@ -1,131 +1,190 @@
-//! The bytes of a file: counted, hashed and, where they are packed, unpacked.
+//! The bytes of a file: hashed, unpacked, and as UTF-8.
+//!
+//! ```text
+//! Tap (hash, progress) → Unpacked (gzip, zstd) → Utf16 → the importer
+//! ```
+//!
+//! What a file does not need costs it nothing: a plain file is read straight from the disk. Odd files are read
+//! as well, and [`Source::end`] says what was odd: padding or garbage behind packed data, UTF-16.
+
+mod packing;
+mod tap;
+mod utf16;
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
-use flate2::read::MultiGzDecoder;
-use xxhash_rust::xxh3::Xxh3;
+pub(crate) use packing::Packing;
+use packing::Unpacked;
+use tap::Tap;
+use utf16::{Order, Utf16};
 
-use crate::{Error, Options};
+use crate::{Error, Notes, Options};
 
-/// First bytes of gzip.
-pub(crate) const GZIP: [u8; 2] = [0x1f, 0x8b];
+/// Bytes by which the encoding of a text is told.
+const HEAD_BYTES: usize = 4;
+/// The byte order mark of UTF-8.
+const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Reads a file from its beginning to its end, once.
 pub(crate) struct Source<'a> {
-    bytes: Bytes<'a>,
-    max_ratio: u64,
-    /// Bytes given out.
-    given: u64,
+    text: Text<'a>,
 }
 
-enum Bytes<'a> {
-    Plain(Box<Tap<'a>>),
-    Packed(Box<MultiGzDecoder<Tap<'a>>>),
+enum Text<'a> {
+    Bytes(Limited<'a>),
+    Utf16(Box<Utf16<Limited<'a>>>),
 }
 
 impl<'a> Source<'a> {
-    /// Opens a file; whether it is packed is seen from its first bytes.
+    /// Opens a file. Its first bytes say how it is packed and encoded.
     pub fn open(
         path: &Path,
         options: &Options,
         progress: &'a mut dyn FnMut(u64),
     ) -> Result<Self, Error> {
         let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
-        let mut tap = Tap {
-            file,
-            ahead: Vec::new(),
-            hash: Xxh3::new(),
-            read: 0,
-            progress,
-        };
-        tap.look_ahead()
-            .map_err(|e| Error::io(path, "read it", e))?;
-        let bytes = if tap.ahead.starts_with(&GZIP) {
-            Bytes::Packed(Box::new(MultiGzDecoder::new(tap)))
-        } else {
-            Bytes::Plain(Box::new(tap))
-        };
-        Ok(Self {
-            bytes,
+        let unpacked = Unpacked::new(Tap::new(file, progress));
+        let unpacked = unpacked.map_err(|e| Error::io(path, "read it", e))?;
+        let mut limited = Limited {
+            unpacked,
             max_ratio: options.max_ratio,
             given: 0,
-        })
-    }
-
-    /// True for a packed file.
-    pub fn is_packed(&self) -> bool {
-        matches!(self.bytes, Bytes::Packed(_))
-    }
-
-    /// Reads the rest of the file; the hash of all its bytes, as they lie on the disk.
-    pub fn hash(self) -> io::Result<u64> {
-        let mut tap = match self.bytes {
-            Bytes::Plain(tap) => *tap,
-            Bytes::Packed(packed) => packed.into_inner(),
+            ahead: Vec::new(),
+            failed: None,
         };
+        limited.look_ahead();
+        let text = match Order::of(&limited.ahead) {
+            Some((order, mark_bytes)) => {
+                limited.ahead.drain(..mark_bytes);
+                Text::Utf16(Box::new(Utf16::new(limited, order)))
+            }
+            None => {
+                if limited.ahead.starts_with(UTF8_MARK) {
+                    limited.ahead.drain(..UTF8_MARK.len());
+                }
+                Text::Bytes(limited)
+            }
+        };
+        Ok(Self { text })
+    }
+
+    /// How the file is packed, if it is.
+    pub fn packing(&self) -> Option<Packing> {
+        self.limited().unpacked.packing()
+    }
+
+    /// The error of a file that cannot be read on at a place.
+    pub fn refusal(&self, path: &Path, place: impl Into<String>, error: io::Error) -> Error {
+        let Some(packing) = self.packing() else {
+            return Error::io(path, "read it", error);
+        };
+        Error::Damaged {
+            path: path.to_owned(),
+            place: place.into(),
+            problem: format!(
+                "the {} file cannot be unpacked: {error}; fetch it again",
+                packing.name()
+            ),
+        }
+    }
+
+    /// Reads what an importer did not need, and says what was odd about the file.
+    pub fn end(&mut self, notes: &mut Notes) {
         let mut rest = vec![0; 1 << 16];
-        while tap.read(&mut rest)? > 0 {}
-        Ok(tap.hash.digest())
+        // Of a file that is cut the importer has said so.
+        while matches!(self.read(&mut rest), Ok(count) if count > 0) {}
+        if let Some(text) = self.limited().unpacked.trailing() {
+            notes.warn(text);
+        }
+        if let Text::Utf16(utf16) = &self.text {
+            notes.warn(utf16.summary());
+        }
+    }
+
+    /// Reads the rest of the file and hashes all its bytes as they lie on the disk.
+    pub fn hash(self) -> io::Result<u64> {
+        let limited = match self.text {
+            Text::Bytes(limited) => limited,
+            Text::Utf16(utf16) => utf16.into_inner(),
+        };
+        limited.unpacked.into_tap()?.hash()
+    }
+
+    fn limited(&self) -> &Limited<'a> {
+        match &self.text {
+            Text::Bytes(limited) => limited,
+            Text::Utf16(utf16) => utf16.get_ref(),
+        }
     }
 }
 
 impl Read for Source<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let (count, read) = match &mut self.bytes {
-            Bytes::Plain(tap) => return tap.read(into),
-            Bytes::Packed(packed) => (packed.read(into)?, packed.get_ref().read),
-        };
-        self.given += count as u64;
-        if self.given > Options::FREE_BYTES.max(read.saturating_mul(self.max_ratio)) {
-            return Err(io::Error::other(format!(
-                "more than {} times as long unpacked as packed; where that is meant, raise --max-ratio",
-                self.max_ratio
-            )));
+        match &mut self.text {
+            Text::Bytes(limited) => limited.read(into),
+            Text::Utf16(utf16) => utf16.read(into),
         }
-        Ok(count)
     }
 }
 
-/// The file itself.
-struct Tap<'a> {
-    file: File,
+/// Stops where a small file unpacks to a huge one.
+struct Limited<'a> {
+    unpacked: Unpacked<'a>,
+    max_ratio: u64,
+    /// Bytes given out.
+    given: u64,
     /// Read already, not given out yet.
     ahead: Vec<u8>,
-    hash: Xxh3,
-    read: u64,
-    progress: &'a mut dyn FnMut(u64),
+    /// Met while looking ahead, and returned behind `ahead`.
+    failed: Option<io::Error>,
 }
 
-impl Tap<'_> {
-    fn look_ahead(&mut self) -> io::Result<()> {
-        let mut first = [0; GZIP.len()];
+impl Limited<'_> {
+    fn look_ahead(&mut self) {
+        let mut head = [0; HEAD_BYTES];
         let mut count = 0;
-        while count < first.len() {
-            match self.file.read(&mut first[count..])? {
-                0 => break,
-                more => count += more,
+        while count < head.len() {
+            match self.unpacked.read(&mut head[count..]) {
+                Ok(0) => break,
+                Ok(more) => count += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    self.failed = Some(error);
+                    break;
+                }
             }
         }
-        self.ahead.extend_from_slice(&first[..count]);
-        Ok(())
+        self.ahead.extend_from_slice(&head[..count]);
     }
 }
 
-impl Read for Tap<'_> {
+impl Read for Limited<'_> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let count = if self.ahead.is_empty() {
-            self.file.read(into)?
-        } else {
+        if !self.ahead.is_empty() {
             let count = self.ahead.len().min(into.len());
             into[..count].copy_from_slice(&self.ahead[..count]);
             self.ahead.drain(..count);
-            count
-        };
-        self.hash.update(&into[..count]);
-        self.read += count as u64;
-        (self.progress)(self.read);
+            return Ok(count);
+        }
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
+        let count = self.unpacked.read(into)?;
+        if self.unpacked.packing().is_some() {
+            self.given += count as u64;
+            let read = self.unpacked.bytes_read();
+            if self.given > Options::FREE_BYTES.max(read.saturating_mul(self.max_ratio)) {
+                return Err(io::Error::other(format!(
+                    "more than {} times as long unpacked as packed; if that is intended, raise --max-ratio",
+                    self.max_ratio
+                )));
+            }
+        }
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -23,13 +23,13 @@ mod stamp;
 pub(crate) mod system_calls;
 mod threads;
 
-use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer};
+use crate::source::Source;
 use crate::{Error, Notes, Options};
 use line::Body;
 use reader::Reader;
@@ -57,28 +57,26 @@ impl Importer for Strace {
     fn import(
         &self,
         path: &Path,
-        _: &Options,
+        options: &Options,
         into: &mut RunWriter,
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
-        let mut lines = BufReader::new(file);
+        let mut lines = BufReader::new(Source::open(path, options, progress)?);
         let mut reader = Reader::default();
         let mut bytes = Vec::new();
-        let mut position = 0;
-        loop {
+        for number in 1_u64.. {
             bytes.clear();
-            let read = lines
-                .read_until(b'\n', &mut bytes)
-                .map_err(|e| Error::io(path, "read it", e))?;
-            if read == 0 {
-                break;
+            match lines.read_until(b'\n', &mut bytes) {
+                Ok(0) => break,
+                Ok(_) => reader.line(&String::from_utf8_lossy(&bytes), into, notes)?,
+                Err(error) => {
+                    let place = format!("line {number}");
+                    return Err(lines.get_ref().refusal(path, place, error));
+                }
             }
-            position += read as u64;
-            reader.line(&String::from_utf8_lossy(&bytes), into, notes)?;
-            progress(position);
         }
+        lines.get_mut().end(notes);
         if notes.read.is_empty() {
             return Err(Error::Format {
                 path: path.to_owned(),

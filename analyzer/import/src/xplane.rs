@@ -74,7 +74,10 @@ impl Importer for XPlaneFile {
         let mut bytes = Vec::new();
         let mut source = Source::open(path, options, progress)?;
         let read = source.read_to_end(&mut bytes);
-        read.map_err(|error| Error::io(path, "read it", error))?;
+        if let Err(error) = read {
+            return Err(source.refusal(path, format!("byte {}, unpacked", bytes.len()), error));
+        }
+        source.end(notes);
         let (space, damage) = space(&bytes);
         drop(bytes);
         if let Some((at, problem)) = damage {
@@ -92,8 +95,7 @@ impl Importer for XPlaneFile {
                 "{error}: the {} planes before were read",
                 space.planes.len()
             );
-            notes.warn(text.clone());
-            into.run().problems.push(text);
+            notes.cut_short(into, text);
         }
         rows::write(&space, path, into, notes)
     }

@@ -73,7 +73,6 @@ Can the run {run} be trusted?
     },
 ];
 
-/// All there are.
 pub(crate) fn all() -> Vec<Prompt> {
     let prompt = |question: &Question| {
         let arguments = question.arguments.iter().map(|(name, about)| {

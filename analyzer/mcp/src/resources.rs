@@ -11,7 +11,6 @@ const MIME_TYPE: &str = "text/markdown";
 const TABLES: &str = "trueno://tables";
 const ANALYSES: &str = "trueno://analyses";
 
-/// All there are.
 pub(crate) fn all() -> Vec<Resource> {
     let resource = |uri: String, name: String, about: String| {
         let resource = Resource::new(uri, name).with_description(about);
@@ -40,7 +39,6 @@ pub(crate) fn all() -> Vec<Resource> {
     all
 }
 
-/// Their kinds.
 pub(crate) fn templates() -> Vec<ResourceTemplate> {
     let template = |uri: String, name: &str, about: &str| {
         let template = ResourceTemplate::new(uri, name).with_description(about);

@@ -71,7 +71,6 @@ struct Client {
 }
 
 impl Client {
-    /// Begun, and greeted.
     async fn new(does: Does) -> (Client, Value) {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("a.run")).unwrap();

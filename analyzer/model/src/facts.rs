@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use trueno_format::run_json::Joined;
+use trueno_format::run_json::{ImportRecord, Joined};
 use trueno_format::schema;
 
 /// State of the recording.
@@ -127,6 +127,9 @@ pub struct RunFacts {
     pub run_id: Option<String>,
     /// Label given by the program.
     pub label: Option<String>,
+    /// Name of the run directory.
+    #[serde(skip)]
+    pub directory: Option<String>,
     /// State of the recording.
     pub state: RunState,
     /// Tells whether the recorder ended as it should: finished, with nothing left open.
@@ -163,6 +166,9 @@ pub struct RunFacts {
     pub tables: Vec<TableFacts>,
     /// Metadata the program gave.
     pub values: BTreeMap<String, String>,
+    /// What the imports of an imported run could not use: one entry for a run, one for each imported rank.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub imports: Vec<ImportRecord>,
     /// Measurements of other tools, added afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Joined>,
@@ -172,6 +178,29 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
+    /// The label, else the name of the run directory.
+    pub fn title(&self) -> &str {
+        let label = self.label.as_deref().filter(|label| !label.is_empty());
+        let named = label.or(self.directory.as_deref());
+        named.or(self.run_id.as_deref()).unwrap_or("run")
+    }
+
+    /// Rows of what the program did, all tables.
+    pub fn events(&self) -> u64 {
+        let is_event =
+            |table: &&TableFacts| schema::table(&table.name).is_none_or(schema::Table::is_event);
+        let tables = self.tables.iter().filter(is_event);
+        tables
+            .map(|table| table.rows_read)
+            .fold(0, u64::saturating_add)
+    }
+
+    /// Records of the program's work that imports left out.
+    pub fn import_lost(&self) -> u64 {
+        let counts = self.imports.iter().flat_map(|import| import.lost.values());
+        counts.copied().fold(0, u64::saturating_add)
+    }
+
     /// Rows of the tables of intervals: what the cost of one is multiplied with.
     pub fn intervals(&self) -> u64 {
         let is_interval = |table: &&TableFacts| {

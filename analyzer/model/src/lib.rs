@@ -11,11 +11,13 @@ pub mod evidence;
 pub mod exit;
 mod facts;
 mod format_ranks;
+mod losses;
 pub mod name_groups;
 mod problem;
 mod report;
 mod severity;
 pub mod shapes;
+pub mod time_text;
 pub mod timeline;
 pub mod units;
 pub mod width;
@@ -27,7 +29,11 @@ pub use facts::{
     ClockFacts, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts, WallSource,
 };
 pub use format_ranks::{rank_numbers, ranks};
-pub use problem::{LIVE_ROWS, Level, NOT_VERIFIED, Problem, RUN_JSON_CHANGED};
+pub use losses::Losses;
+pub use problem::{
+    IMPORT, IMPORT_CUT, IMPORT_LEFT_OUT, LIVE_ROWS, Level, NOT_VERIFIED, Problem, RECORDER,
+    RUN_JSON_CHANGED,
+};
 pub use report::{Finding, Header, HeaderWindow, NOT_COMPARABLE, Report, Section, SectionStatus};
 pub use severity::{Rated, Severity};
 pub use window::Window;

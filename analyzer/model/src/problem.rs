@@ -8,6 +8,14 @@ use serde::{Deserialize, Serialize};
 pub const NOT_VERIFIED: &str = "not_verified";
 /// The code of a problem: rows were still in the memory of the recorder, which has no hashes.
 pub const LIVE_ROWS: &str = "live";
+/// The code of a problem: a file that was imported is cut or damaged, and a part of it is missing.
+pub const IMPORT_CUT: &str = "import_cut";
+/// The code of a problem: an import could not use some records of the program's work.
+pub const IMPORT_LEFT_OUT: &str = "import_left_out";
+/// The code of a problem: a warning of an import.
+pub const IMPORT: &str = "import";
+/// The code of a problem: the recorder, or an import of an older version, has written it down.
+pub const RECORDER: &str = "recorder";
 /// The code of a problem: nothing that `run.json` says is certain.
 pub const RUN_JSON_CHANGED: &str = "run_json_changed";
 
@@ -62,9 +70,21 @@ impl Problem {
         Self::new(Level::Error, code, text)
     }
 
-    /// Tells whether rows or facts that are shown may be others than those that were recorded.
+    /// Tells whether rows or facts that are shown may be others than those that were recorded, or are a part of them.
     pub fn is_doubt(&self) -> bool {
-        matches!(&*self.code, NOT_VERIFIED | RUN_JSON_CHANGED)
+        match &*self.code {
+            NOT_VERIFIED | RUN_JSON_CHANGED | IMPORT_CUT => true,
+            IMPORT_LEFT_OUT => self.severity == Level::Error,
+            _ => false,
+        }
+    }
+
+    /// Tells whether it says something of the source of the run, and nothing is wrong with the run's own files.
+    pub fn is_of_source(&self) -> bool {
+        matches!(
+            &*self.code,
+            IMPORT | IMPORT_CUT | IMPORT_LEFT_OUT | RECORDER
+        )
     }
 
     fn new(severity: Level, code: &'static str, text: impl Into<String>) -> Self {

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use trueno_format::schema;
 use trueno_plugin::{Chart, Table};
 
-use crate::{Level, Problem, Rated, RunFacts, Severity, TableFacts, Window};
+use crate::{Level, Losses, Problem, Rated, RunFacts, Severity, Window};
 
 /// A conclusion of a plugin. Parts it did not give are `None`, null in JSON.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -86,9 +85,7 @@ pub struct HeaderWindow {
 impl Header {
     /// Tells whether the program recorded anything that could be read.
     pub fn holds_events(&self) -> bool {
-        let is_own = |table: &TableFacts| schema::table(&table.name).is_some_and(|t| t.is_own);
-        let mut tables = self.facts.tables.iter();
-        tables.any(|table| table.rows_read > 0 && !is_own(table))
+        self.facts.events() > 0
     }
 }
 
@@ -130,29 +127,50 @@ impl Report {
         all
     }
 
-    /// The exit code: see [`crate::exit`]. With `fail_on`, a finding or bottleneck of that
-    /// severity or above fails the check, and so does a section that failed: what
-    /// it would have found is not known. When no section finished, nothing was
-    /// analysed; when the run holds no event, there is nothing to measure. When
-    /// a section says [`NOT_COMPARABLE`], nothing can be said of the baseline,
-    /// with `fail_on` or without: what else was found comes first.
+    /// The exit code: see [`crate::exit`]. When no section finished, nothing was analysed; when the run holds no
+    /// event, there is nothing to measure, or the import could use nothing of its file. A section that failed is
+    /// exit code 1, whatever else was found: what it would have found is not known. With `fail_on`, so is a finding or
+    /// bottleneck of that severity or above; where there is none, and the run lacks rows or its end, nothing can be
+    /// said of what they would have shown. When a section says [`NOT_COMPARABLE`], nothing can be said of the baseline.
     pub fn exit_code(&self, fail_on: Option<Severity>) -> u8 {
         use crate::exit;
-        let mut sections = self.sections.iter();
-        if !sections.any(|section| section.status == SectionStatus::Ok) {
+        let has = |status| self.sections.iter().any(|section| section.status == status);
+        if !has(SectionStatus::Ok) {
             return exit::CANNOT_ANALYSE;
         }
         if !self.header.holds_events() {
-            return exit::NOT_MEASURABLE;
+            // The program did something, and the import could use nothing of it.
+            return match self.header.facts.import_lost() {
+                0 => exit::NOT_MEASURABLE,
+                _ => exit::CANNOT_ANALYSE,
+            };
         }
         let mut findings = self.sections.iter().flat_map(|section| &section.findings);
-        if fail_on.is_some_and(|severity| !self.culprits(severity).is_empty()) {
+        let is_culpable = fail_on.is_some_and(|severity| !self.culprits(severity).is_empty());
+        if has(SectionStatus::Failed) || is_culpable {
             exit::CHECK_FAILED
-        } else if findings.any(|finding| finding.code == NOT_COMPARABLE) {
+        } else if findings.any(|finding| finding.code == NOT_COMPARABLE)
+            || fail_on.is_some() && self.losses().is_some()
+        {
             exit::NOT_MEASURABLE
         } else {
             exit::FINE
         }
+    }
+
+    /// Rows that the run lacks, or its end; `None`: nothing is known to be missing.
+    pub fn losses(&self) -> Option<Losses> {
+        Losses::find(&self.header.facts, &self.problems, &|_| true)
+    }
+
+    /// Sections that failed, each with the reason.
+    pub fn failures(&self) -> impl Iterator<Item = (&str, &str)> {
+        let sections = self.sections.iter();
+        let failed = sections.filter(|section| section.status == SectionStatus::Failed);
+        failed.map(|section| {
+            let why = section.message.as_deref().unwrap_or("no reason given");
+            (section.plugin.as_str(), why)
+        })
     }
 
     /// All that fails a check at this severity, worst first: a section that failed does at any.

@@ -63,6 +63,8 @@ class Report:
     problems: list[dict[str, str]]
     sections: dict[str, Section]
     @property
+    def headline(self) -> str | None: ...
+    @property
     def findings(self) -> list[Finding]: ...
     @property
     def charts(self) -> list[Chart]: ...
@@ -76,6 +78,8 @@ class Run:
     path: str
     info: dict[str, Any]
     def __init__(self, path: _Path, *, cache: bool = True) -> None: ...
+    @property
+    def title(self) -> str: ...
     @property
     def tables(self) -> dict[str, dict[str, Any]]: ...
     def __contains__(self, table: str) -> bool: ...
@@ -126,8 +130,9 @@ class Span:
         *,
         elements: int | None = None,
         flops: int | None = None,
-        read_bytes: int | None = None,
-        written_bytes: int | None = None,
+        bytes: int | None = None,
+        bytes_read: int | None = None,
+        bytes_written: int | None = None,
     ) -> Self: ...
     def shapes(self, dims: Sequence[Sequence[int]], element_types: Sequence[str]) -> Self: ...
     def again(self) -> Span: ...
@@ -156,8 +161,8 @@ class Recorder:
         *,
         elements: int | None = None,
         flops: int | None = None,
-        read_bytes: int | None = None,
-        written_bytes: int | None = None,
+        bytes_read: int | None = None,
+        bytes_written: int | None = None,
         backend: str | None = None,
         category: str | None = None,
     ) -> Span: ...
@@ -169,6 +174,8 @@ class Recorder:
         elements: int | None = None,
         flops: int | None = None,
         bytes: int | None = None,
+        bytes_read: int | None = None,
+        bytes_written: int | None = None,
         backend: str | None = None,
     ) -> Span: ...
     def layer(self, number: int) -> Span: ...

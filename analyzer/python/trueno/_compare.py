@@ -4,6 +4,7 @@ import json
 
 from ._program import ask
 from ._run import _path
+from ._show import Listed
 
 
 class Comparison:
@@ -11,7 +12,7 @@ class Comparison:
 
     def __init__(self, data, markdown):
         #: All of it, as `trueno-analyze compare --format json` has it.
-        self.data = data
+        self.data = Listed(data)
         self._markdown = markdown
 
     def __getitem__(self, key):
@@ -20,6 +21,8 @@ class Comparison:
     def __str__(self):
         """The comparison as Markdown."""
         return self._markdown
+
+    __repr__ = __str__
 
     def _repr_markdown_(self):
         return self._markdown

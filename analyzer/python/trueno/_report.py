@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 from ._program import ask
+from ._show import Listed, counted, duration, shortened
 from ._table import Table
 
 
@@ -58,6 +59,16 @@ class Section:
             known = ", ".join(self.tables) or "none"
             raise KeyError(f"{self.plugin} made no table {table} (hint: it made {known})") from None
 
+    def __repr__(self):
+        state = self.summary if self.status == "ok" else f"{self.status}: {self.message}"
+        counts = [
+            counted(len(self.findings), "finding", "findings"),
+            counted(len(self.charts), "chart", "charts"),
+            f"tables: {', '.join(self.tables) or 'none'}",
+        ]
+        lead = f"{self.plugin}: {shortened(state, 200)}" if state else self.plugin
+        return f"<trueno.Section {lead} ({', '.join(counts)})>"
+
     def _repr_html_(self):
         parts = [f"<h4>{escape(self.plugin)}</h4><p>{escape(self.summary)}</p>"]
         if self.message:
@@ -74,9 +85,9 @@ class Report:
 
     def __init__(self, data, page, charts):
         #: All of it, as `docs/report.schema.json` says.
-        self.data = data
+        self.data = Listed(data)
         #: The opening: what holds the run back, with what a fix would save.
-        self.top = data["top"]
+        self.top = Listed(data["top"])
         #: Problems of the run and of the report itself.
         self.problems = data["problems"]
         #: Sections by the id of their plugin.
@@ -96,6 +107,16 @@ class Report:
                 charts=charts.get(plugin, []),
             )
         self._page = page
+
+    @property
+    def headline(self):
+        """What the report opens with: how long, how busy, what bounds the run and what would help most.
+
+        None where the plugin `summary` did not run.
+        """
+        section = self.sections.get("summary")
+        table = section and section.tables.get("headline")
+        return table["sentence"][0] if table and len(table) else None
 
     @property
     def findings(self):
@@ -124,23 +145,64 @@ class Report:
         return self._page
 
     def __repr__(self):
-        return f"<trueno.Report: {len(self.sections)} sections, {len(self.findings)} findings>"
+        lines = [f"{severity}: {text}" for severity, text in self._opening()]
+        counts = [
+            counted(len(self.sections), "section", "sections"),
+            counted(len(self.findings), "finding", "findings"),
+            counted(len(self.charts), "chart", "charts"),
+        ]
+        return "\n".join([self._title(), *lines, f"{', '.join(counts)}; print(report) shows the page"])
 
     def _repr_html_(self):
-        top = [f"<li>{escape(one['sentence'])}</li>" for one in self.top["findings"]]
-        reason = self.top.get("reason")
-        opening = f"<ol>{''.join(top)}</ol>" if top else f"<p>{escape(reason or 'nothing found')}</p>"
-        worst = [one for one in self.findings if one.severity != "info"]
-        parts = ["<h3>what holds it back</h3>", opening]
+        parts = [f"<h3>{escape(self._title())}</h3>"]
+        parts += [_line_html(problem["severity"], problem["text"]) for problem in self.problems]
+        parts += [_line_html(*line) for line in self._opening()]
+        shown = {one["code"] for one in self.top["findings"]}
+        worst = [one for one in self.findings if one.severity != "info" and one.code not in shown]
         parts += [_finding_html(finding) for finding in worst]
-        parts += [chart.svg for chart in self.charts]
+        parts += [_section_line(section) for section in self.sections.values() if section.status == "failed"]
+        parts += [f"<figure><figcaption>{escape(chart.title)}</figcaption>{chart.svg}</figure>" for chart in self.charts]
+        sections = ", ".join(f"<code>{escape(plugin)}</code>" for plugin in self.sections)
+        parts.append(f"<p>Sections, by <code>report[…]</code>: {sections}</p>")
         return "".join(parts)
+
+    def _title(self):
+        incomplete = "INCOMPLETE: " if self.data["run"]["complete"] is False else ""
+        label = self.data["run"]["label"]
+        return incomplete + (self.headline or (f"report of {label}" if label else "report"))
+
+    def _opening(self):
+        """What would help most, with its severity."""
+        lines = [(one["severity"], one["sentence"] + _gain(one)) for one in self.top["findings"]]
+        if lines:
+            return lines
+        if "bottleneck" not in self.sections:
+            # The reader chose other plugins: what each of them sums up to.
+            return [(section.plugin, section.summary) for section in self.sections.values() if section.summary]
+        lacking = self.top.get("not_measurable")
+        lacked = f'; {counted(lacking, "check", "checks")} lacked data: report["bottleneck.not_measurable"]' if lacking else ""
+        return [("bottlenecks", self.top.get("reason") or f"none found{lacked}")]
+
+
+def _gain(line):
+    """What a fix saves, where the sentence does not say it."""
+    ns, share = line["gain_ns"], line["gain_share"]
+    if ns is None or duration(ns) in line["sentence"]:
+        return ""
+    return f" (saves up to {duration(ns)}" + (f", {share * 100:.1f} % of the wall)" if share is not None else ")")
+
+
+def _line_html(lead, text, more=""):
+    return f"<p><b>{escape(lead)}</b> {escape(text)}{more}</p>"
+
+
+def _section_line(section):
+    return _line_html("failed", f"{section.plugin}: {section.message}")
 
 
 def _finding_html(finding):
     more = f"<br>{escape(finding.suggestion)}" if finding.suggestion else ""
-    where = f"{finding.severity} [{finding.plugin}]"
-    return f"<p><b>{escape(where)}</b> {escape(finding.title)}{more}</p>"
+    return _line_html(f"{finding.severity} [{finding.plugin}]", finding.title, more)
 
 
 def report(
@@ -180,8 +242,8 @@ def report(
         for file in plugin_files:
             arguments += ["--plugin", file]
         arguments += settings(options)
-        # 3: nothing in it can be measured, which the report says.
-        page = ask(arguments, fine=(0, 3))
+        # 1: a section failed, 3: nothing in it can be measured. The report says so.
+        page = ask(arguments, fine=(0, 1, 3))
         data = json.loads((folder / "report.json").read_bytes())
         return Report(data, page.decode(), _charts(folder / "charts", data))
 

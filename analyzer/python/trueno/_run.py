@@ -2,10 +2,14 @@
 
 import json
 import os
+from html import escape
+from pathlib import Path
 
+from ._facts import Info, TableInfo, Tables
 from ._native import Batches
 from ._program import ask, memory_file
 from ._report import report
+from ._show import facts_html
 from ._table import Table
 
 
@@ -25,13 +29,13 @@ class Run:
         self.path = os.fspath(path)
         self._options = [] if cache else ["--no-cache"]
         #: Facts of the run, as `trueno-analyze info --format json` has them.
-        self.info = json.loads(self._ask(["info", self.path, "--format", "json"]))
+        self.info = Info(json.loads(self._ask(["info", self.path, "--format", "json"])))
 
     @property
     def tables(self):
         """Tables of the run by name: rows, and names, types and units of columns."""
         listed = json.loads(self._ask(["tables", self.path, "--format", "json"]))
-        return {table["name"]: table for table in listed}
+        return Tables((table["name"], TableInfo(table)) for table in listed)
 
     def __contains__(self, table):
         return table in self.tables
@@ -75,8 +79,20 @@ class Run:
     def _ask(self, arguments, **how):
         return ask([*self._options, *arguments], **how)
 
+    @property
+    def title(self):
+        """The label, else the name of the file."""
+        return self.info.get("label") or Path(os.path.abspath(self.path)).name
+
     def __repr__(self):
-        return f"trueno.open({self.path!r})"
+        info = self.info
+        return f"<trueno.Run {self.title!r}: {info.completeness}, wall {info.wall()}, {info.rows()}>"
+
+    def _repr_html_(self):
+        facts = [("path", self.path), *(pair for pair in self.info.lines() if pair[0] != "label")]
+        incomplete = "INCOMPLETE: " if self.info.get("complete") is False else ""
+        more = "<p><code>run.report()</code> finds what holds it back; <code>run.tables</code> lists what it recorded.</p>"
+        return f"<h3>{escape(incomplete + self.title)}</h3>{facts_html(facts)}{more}"
 
 
 def settings(options):

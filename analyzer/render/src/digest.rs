@@ -14,6 +14,7 @@ use trueno_plugin::Table;
 
 use super::form::{DEFAULT_ROWS, Layout, ReportForm};
 use super::glossary::explain;
+use super::header_text;
 use super::json::{AsJson, Row};
 use super::top::Top;
 
@@ -41,6 +42,7 @@ impl ReportForm for Digest {
             sections.push(section(of, number, layout.evidence, rows)?);
         }
         let digest = json!({
+            "headline": header_text::headline(report),
             "run": to_value(AsJson(&report.header))?,
             "top": to_value(Top::from_report(report))?,
             "sections": sections,
@@ -107,6 +109,7 @@ fn table(table: &Table, rows: usize, of: usize) -> io::Result<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::commands::Commands;
     use crate::form::Detail;
     use crate::style::Palette;
     use crate::testing;
@@ -120,6 +123,7 @@ mod tests {
             timeline: None,
             stacks: &[],
             evidence,
+            commands: &Commands::default(),
         };
         let mut bytes = Vec::new();
         Digest.write(report, &layout, &mut bytes).unwrap();

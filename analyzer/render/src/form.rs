@@ -7,6 +7,7 @@ use trueno_model::Report;
 use trueno_model::evidence::Evidence;
 use trueno_model::timeline::{StackPicture, Timeline};
 
+use crate::commands::Commands;
 use crate::style::Palette;
 
 /// Rows of each table where no other number is asked for.
@@ -19,6 +20,11 @@ pub trait ReportForm: Debug + Sync {
 
     /// Line of help.
     fn about(&self) -> &'static str;
+
+    /// Earlier names, which `--format` still takes.
+    fn old_names(&self) -> &'static [&'static str] {
+        &[]
+    }
 
     /// Tells whether it shows when things ran, which takes time to read.
     fn shows_timeline(&self) -> bool {
@@ -54,6 +60,8 @@ pub struct Layout<'a> {
     pub stacks: &'a [StackPicture],
     /// Rows and places of findings.
     pub evidence: Option<&'a Evidence>,
+    /// Commands that show what the report leaves out.
+    pub commands: &'a Commands,
 }
 
 /// Level of detail of a page.
@@ -63,6 +71,8 @@ pub enum Detail {
     Head,
     /// The same, and of each section the tables that fit a dozen lines; the others are named.
     Brief,
-    /// All tables, and all that findings say.
+    /// All findings, in full, and no tables.
+    Findings,
+    /// All tables, each cut to a number of rows, and all that findings say.
     Full,
 }

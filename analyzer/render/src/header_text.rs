@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use trueno_format::run_json::Joined;
 use trueno_model::units::{self, Unit};
 use trueno_model::{
-    Cell, Header, HeaderWindow, LIVE_ROWS, Problem, RankFacts, Report, RunState, WallSource,
-    rank_numbers, width,
+    Cell, Header, HeaderWindow, IMPORT_LEFT_OUT, LIVE_ROWS, Problem, RankFacts, Report, RunState,
+    WallSource, rank_numbers, width,
 };
 use trueno_plugin::agreeing;
 
@@ -41,9 +41,14 @@ pub fn header(header: &Header) -> Vec<(&'static str, String)> {
         .collect()
 }
 
-/// A program states a few; an imported trace may bring a hundred, which a reader of the report
+/// A program gives a few; an imported trace may bring a hundred, which a reader of the report
 /// has no use for.
 const MAX_VALUES: usize = 8;
+
+/// Tells whether [`header`] leaves out values.
+pub fn leaves_out_values(header: &Header) -> bool {
+    header.facts.values.len() > MAX_VALUES
+}
 
 fn values(all: &BTreeMap<String, String>) -> String {
     // How ceilings were measured is a matter of its own, and long.
@@ -54,7 +59,7 @@ fn values(all: &BTreeMap<String, String>) -> String {
         .collect();
     let more = all.len() - text.len();
     if more > 0 {
-        text.push(format!("and {more} more (see `trueno-analyze info`)"));
+        text.push(format!("and {more} more"));
     }
     text.join(", ")
 }
@@ -62,10 +67,10 @@ fn values(all: &BTreeMap<String, String>) -> String {
 const UNKNOWN: &str = "not known";
 
 fn run(header: &Header) -> String {
-    let id = header.facts.run_id.as_deref().unwrap_or(UNKNOWN);
-    let name = match &header.facts.label {
-        Some(label) => format!("{label} ({id})"),
-        None => id.to_owned(),
+    let title = header.facts.title();
+    let name = match header.facts.run_id.as_deref() {
+        Some(id) if id != title => format!("{title} ({id})"),
+        _ => title.to_owned(),
     };
     match (header.facts.state, header.facts.wall_ns) {
         (RunState::Recovered, Some(ns)) => {
@@ -253,14 +258,88 @@ pub fn origin(report: &Report) -> Vec<(&'static str, String)> {
         .collect()
 }
 
+/// Sections that failed, for the head of a report: what they would have found stands nowhere.
+pub fn failed(report: &Report) -> Option<String> {
+    let all: Vec<String> = report
+        .failures()
+        .map(|(plugin, why)| format!("{plugin}: {why}"))
+        .collect();
+    let failed = all.len();
+    (failed > 0).then(|| {
+        let text = format!(
+            "{failed} of {} {} failed, and what {} would have found is missing: {}",
+            report.sections.len(),
+            agreeing(report.sections.len(), "section", "sections"),
+            agreeing(failed, "it", "they"),
+            all.join("; ")
+        );
+        width::printable(&text).into_owned()
+    })
+}
+
 /// Trust in the recording, in one sentence.
 pub struct Trust {
     /// True if all that happened was recorded and checks hold; `None`: not known.
     pub is_sound: Option<bool>,
     /// True if nothing is missing of what happened; `None`: not known.
     pub is_complete: Option<bool>,
-    /// The sentence.
+    /// The sentence. What is missing from the run is not in it: see [`warning`].
     pub text: String,
+}
+
+/// Reasons that the first line names.
+const MAX_REASONS: usize = 3;
+
+/// The first line of a report of a run that does not hold all that happened; `None`: nothing is known to be missing.
+pub fn warning(report: &Report) -> Option<String> {
+    let facts = &report.header.facts;
+    if !report.header.holds_events() && facts.import_lost() > 0 {
+        let problems = report.problems.iter();
+        let why = problems.filter(|problem| problem.code == IMPORT_LEFT_OUT);
+        let why: Vec<&str> = why.map(|problem| problem.text.as_str()).collect();
+        return Some(format!("NOTHING TO ANALYSE: {}", listed(&why)));
+    }
+    if let Completeness::Incomplete(reasons) = completeness(report) {
+        let reasons: Vec<&str> = reasons.iter().map(String::as_str).collect();
+        return Some(format!("INCOMPLETE: {}", listed(&reasons)));
+    }
+    (facts.state == RunState::Recovered).then(|| {
+        let reach = facts.wall_ns.map_or_else(String::new, |ns| {
+            format!(
+                "; nothing after {} was recorded",
+                units::duration(ns as f64)
+            )
+        });
+        format!("UNCLEAN END: the program did not end the recording{reach}")
+    })
+}
+
+/// The first few reasons, and the number of the others.
+fn listed(reasons: &[&str]) -> String {
+    let shown = &reasons[..reasons.len().min(MAX_REASONS)];
+    let mut text = shown.join("; ");
+    let more = reasons.len() - shown.len();
+    if more > 0 {
+        text.push_str(&format!("; and {more} more (see the problems below)"));
+    }
+    width::printable(&text).into_owned()
+}
+
+/// The sentence that a report opens with, behind what is missing from the run.
+pub fn headline(report: &Report) -> Option<String> {
+    let sentence = Opening::new(report).and_then(|opening| opening.sentence());
+    match (warning(report), sentence) {
+        (Some(warning), Some(sentence)) => Some(format!("{warning} · {sentence}")),
+        (warning, sentence) => warning.or_else(|| sentence.map(str::to_owned)),
+    }
+}
+
+/// What is missing from the run, a reason each; empty: nothing is known to be missing.
+pub fn missing(report: &Report) -> Vec<String> {
+    match completeness(report) {
+        Completeness::Incomplete(reasons) => reasons,
+        Completeness::Complete | Completeness::NotKnown(_) => Vec::new(),
+    }
 }
 
 /// A cost of recording that is worth a word.
@@ -283,7 +362,12 @@ pub fn trust(report: &Report) -> Trust {
             }],
         ),
         Completeness::NotKnown(reason) => (None, vec![format!("{events} events; {reason}")]),
-        Completeness::Incomplete(reasons) => (Some(false), reasons),
+        Completeness::Incomplete(_) => (
+            Some(false),
+            vec![format!(
+                "in part: {events} events; the first line says what is missing"
+            )],
+        ),
     };
     let cost = facts.cost_ns_per_span.filter(|cost| cost.is_finite());
     if let Some((cost, wall)) = cost.zip(facts.wall_ns.filter(|wall| *wall > 0)) {
@@ -341,11 +425,18 @@ pub enum Completeness {
 
 /// Judges whether the run holds all that happened.
 pub fn completeness(report: &Report) -> Completeness {
+    let mut problems = report.problems.iter();
     match report.header.facts.complete {
-        Some(true) => Completeness::Complete,
         Some(false) => Completeness::Incomplete(incomplete(report)),
+        _ if problems.any(is_import_loss) => Completeness::Incomplete(incomplete(report)),
+        Some(true) => Completeness::Complete,
         None => Completeness::NotKnown(DROPS_NOT_KNOWN.to_owned()),
     }
+}
+
+/// Tells that an import left out so much that the run is no whole picture of the program.
+fn is_import_loss(problem: &Problem) -> bool {
+    problem.code == IMPORT_LEFT_OUT && problem.is_doubt()
 }
 
 const DROPS_NOT_KNOWN: &str = "how many events were dropped is not known";
@@ -370,6 +461,8 @@ fn incomplete(report: &Report) -> Vec<String> {
             count(n),
             agreeing(n, "event was", "events were")
         )),
+        // An import never says so, and is not incomplete for that.
+        None if !facts.imports.is_empty() => {}
         None => reasons.push(DROPS_NOT_KNOWN.into()),
     }
     if facts.open > 0 {
@@ -423,15 +516,9 @@ mod tests {
         assert_eq!(values_of(2), "k000 = 0, k001 = 1");
         assert!(!values_of(8).contains("more"));
         let many = values_of(100);
-        assert!(
-            many.ends_with("and 92 more (see `trueno-analyze info`)"),
-            "{many}"
-        );
+        assert!(many.ends_with("and 92 more"), "{many}");
         let all = [("model", "m"), ("peaks", "46"), ("peaks.notes", "long")];
         let all = all.map(|(key, value)| (key.to_owned(), value.to_owned()));
-        assert_eq!(
-            values(&all.into()),
-            "model = m, peaks = 46, and 1 more (see `trueno-analyze info`)"
-        );
+        assert_eq!(values(&all.into()), "model = m, peaks = 46, and 1 more");
     }
 }

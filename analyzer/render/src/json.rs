@@ -15,12 +15,13 @@ use trueno_model::{Cell, Header, Report, Section};
 use trueno_plugin::{Column, Table};
 
 use super::form::{Layout, ReportForm};
+use super::header_text;
 use super::top::Top;
 
 /// Version of the format.
 pub const MAJOR: u32 = 1;
 /// Minor version; see [`MAJOR`].
-pub const MINOR: u32 = 1;
+pub const MINOR: u32 = 2;
 
 /// The machine form.
 #[derive(Debug)]
@@ -146,6 +147,10 @@ impl Serialize for AsJson<'_, Report> {
                 minor: MINOR,
             },
         )?;
+        let failed: Vec<&str> = self.0.failures().map(|(plugin, _)| plugin).collect();
+        map.serialize_entry("failed", &failed)?;
+        map.serialize_entry("headline", &header_text::headline(self.0))?;
+        map.serialize_entry("incomplete", &header_text::missing(self.0))?;
         map.serialize_entry("run", &AsJson(&self.0.header))?;
         map.serialize_entry("top", &Top::from_report(self.0))?;
         map.serialize_entry(
@@ -164,6 +169,7 @@ impl Serialize for AsJson<'_, Header> {
         let mut map = to.serialize_map(None)?;
         map.serialize_entry("run_id", &facts.run_id)?;
         map.serialize_entry("label", &facts.label)?;
+        map.serialize_entry("title", facts.title())?;
         map.serialize_entry("state", &facts.state)?;
         map.serialize_entry("wall_ns", &facts.wall_ns)?;
         map.serialize_entry("wall_source", &facts.wall_source)?;

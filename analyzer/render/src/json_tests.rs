@@ -32,7 +32,7 @@ fn numbers_are_exact_and_nulls_stay_nulls() {
         "{text}"
     );
     let value: Value = serde_json::from_str(&text).unwrap();
-    assert_eq!(value["format"], json!({"major": 1, "minor": 1}));
+    assert_eq!(value["format"], json!({"major": 1, "minor": 2}));
     assert_eq!(
         value["sections"][0]["tables"][0]["columns"][1],
         json!({"name": "self_ns", "type": "i64", "unit": "ns"})

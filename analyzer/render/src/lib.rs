@@ -5,6 +5,7 @@
 
 pub mod annotations;
 pub mod chart;
+pub mod commands;
 pub mod csv;
 mod digest;
 mod form;
@@ -36,5 +37,6 @@ pub static FORMS: [&dyn ReportForm; 5] = [
 
 /// The form of that name.
 pub fn form(name: &str) -> Option<&'static dyn ReportForm> {
-    FORMS.into_iter().find(|form| form.name() == name)
+    let is_named = |form: &&dyn ReportForm| form.name() == name || form.old_names().contains(&name);
+    FORMS.into_iter().find(is_named)
 }

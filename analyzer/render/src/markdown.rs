@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::io;
 
 use trueno_model::{Finding, Level, Report, Section, SectionStatus, width};
-use trueno_plugin::counted;
 
 use super::form::{DEFAULT_ROWS, Layout, ReportForm};
 use super::top::Top;
@@ -41,40 +40,32 @@ impl ReportForm for Markdown {
 /// unfolds per plugin, `top` rows of each table.
 pub fn render(report: &Report, top: usize) -> String {
     let mut out = String::new();
-    let title = report
-        .header
-        .facts
-        .label
-        .as_deref()
-        .or(report.header.facts.run_id.as_deref())
-        .unwrap_or("run");
+    let title = report.header.facts.title();
     line(&mut out, format_args!("## {}", text(title)));
     line(&mut out, format_args!(""));
+    if let Some(warning) = header_text::warning(report) {
+        line(&mut out, format_args!("> **{}**", text(&warning)));
+        line(&mut out, format_args!(""));
+    }
+    if let Some(failed) = header_text::failed(report) {
+        line(&mut out, format_args!("> **FAILED:** {}", text(&failed)));
+        line(&mut out, format_args!(""));
+    }
     let opening = Opening::new(report);
     if let Some(sentence) = opening.and_then(|opening| opening.sentence()) {
         line(&mut out, format_args!("**{}**", text(sentence)));
         line(&mut out, format_args!(""));
     }
-    match header_text::completeness(report) {
-        Completeness::Complete => {}
-        Completeness::NotKnown(reason) => {
-            let reason = text(&reason);
-            line(&mut out, format_args!("> Completeness not known: {reason}"));
-            line(&mut out, format_args!(""));
-        }
-        Completeness::Incomplete(reasons) => {
-            for reason in reasons {
-                let reason = text(&reason);
-                line(&mut out, format_args!("> **INCOMPLETE:** {reason}"));
-            }
-            line(&mut out, format_args!(""));
-        }
+    if let Completeness::NotKnown(reason) = header_text::completeness(report) {
+        let reason = text(&reason);
+        line(&mut out, format_args!("> Completeness not known: {reason}"));
+        line(&mut out, format_args!(""));
     }
     for (name, value) in header_text::header(&report.header) {
         line(&mut out, format_args!("- {name}: {}", text(&value)));
     }
     for device in opening.map_or_else(Vec::new, |opening| opening.devices()) {
-        let (title, legend) = (text(&device.title), text(&device.legend));
+        let (title, legend) = (text(&device.title), text(&device.legend()));
         line(&mut out, format_args!("- {title}: {legend}"));
     }
     if Top::is_asked(report) {
@@ -91,7 +82,7 @@ pub fn render(report: &Report, top: usize) -> String {
                 &mut out,
                 format_args!(
                     "- **{}** {}",
-                    problem.severity.as_str(),
+                    problem.severity.shown(),
                     text(&header_text::problem(problem))
                 ),
             );
@@ -103,7 +94,10 @@ pub fn render(report: &Report, top: usize) -> String {
 fn holds_back(out: &mut String, top: &Top) {
     line(out, format_args!("\n### What holds it back\n"));
     if top.findings.is_empty() {
-        line(out, format_args!("{}", text(&top.none())));
+        let lacking = top
+            .lacking()
+            .map_or("", |_| " (see table bottleneck.not_measurable)");
+        line(out, format_args!("{}{}", text(&top.none()), text(lacking)));
     }
     for one in &top.findings {
         line(
@@ -118,7 +112,7 @@ fn holds_back(out: &mut String, top: &Top) {
     }
 }
 
-/// Findings that stay in sight when all sections are folded: warnings and errors, three at most.
+/// Findings that stay in sight when all sections are folded: three at most, none that is just good to know.
 fn most_important(out: &mut String, report: &Report) {
     let all = report.findings();
     let bad: Vec<_> = all
@@ -135,7 +129,7 @@ fn most_important(out: &mut String, report: &Report) {
             out,
             format_args!(
                 "- **{}** {} ({})",
-                finding.severity.as_str(),
+                finding.severity.shown(),
                 text(&finding.title),
                 text(plugin)
             ),
@@ -198,18 +192,16 @@ fn told(section: &Section) -> String {
         let of = |finding: &&Finding| finding.severity == level;
         section.findings.iter().filter(of).count()
     };
-    let kinds = [
-        (count(Level::Error), "error", "errors"),
-        (count(Level::Warning), "warning", "warnings"),
-    ];
-    let told: Vec<String> = kinds
+    let told: Vec<String> = [Level::Error, Level::Warning]
         .into_iter()
-        .filter(|(count, ..)| *count > 0)
-        .map(|(count, one, more)| counted(count, one, more))
+        .map(|level| (count(level), level.shown()))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, shown)| format!("{count} {shown}"))
         .collect();
-    match told.is_empty() {
-        true => String::new(),
-        false => format!(": {}", told.join(", ")),
+    if told.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", told.join(", "))
     }
 }
 
@@ -237,7 +229,7 @@ fn finding_text(out: &mut String, finding: &Finding) {
         out,
         format_args!(
             "- **{}** {} (`{}`){colon}{}",
-            severity.as_str(),
+            severity.shown(),
             text(title),
             code.replace('`', "'"),
             more.join("; ")

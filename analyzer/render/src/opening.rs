@@ -68,9 +68,9 @@ impl Kind {
 
 /// Causes of idle time: column of table `devices`, and words.
 const CAUSES: [(&str, &str); 4] = [
-    ("not_asked_ns", "nothing asked for"),
-    ("launching_ns", "in the launching call"),
-    ("asked_before_ns", "asked for, not begun"),
+    ("not_asked_ns", "no work queued"),
+    ("launching_ns", "being launched"),
+    ("asked_before_ns", "queued but not started"),
     ("not_known_ns", "cause not known"),
 ];
 
@@ -86,8 +86,8 @@ pub struct Device {
     pub place: String,
     /// Shares of the run; they add up to 1.
     pub parts: Vec<(Kind, f64)>,
-    /// Parts in words, with the causes of idle time.
-    pub legend: String,
+    /// Parts in words, idle time with its causes; the smallest ones are left out.
+    pub words: Vec<(Kind, String)>,
 }
 
 impl Device {
@@ -95,6 +95,12 @@ impl Device {
     pub fn share(&self, of: Kind) -> f64 {
         let parts = self.parts.iter().filter(|(kind, _)| *kind == of);
         parts.map(|(_, share)| share).sum()
+    }
+
+    /// Its parts in one line.
+    pub fn legend(&self) -> String {
+        let words: Vec<&str> = self.words.iter().map(|(_, words)| words.as_str()).collect();
+        words.join(" · ")
     }
 }
 
@@ -206,15 +212,15 @@ fn device(table: &Table, row: usize) -> Device {
     });
     let causes: Vec<String> = causes.collect();
     let told = parts.iter().filter(|(_, share)| *share >= MIN_TOLD);
-    let legend = told.map(|(kind, share)| {
+    let words = told.map(|(kind, share)| {
         let text = format!("{} {}", kind.name(), units::percent(*share));
         match kind {
-            Kind::Idle if !causes.is_empty() => format!("{text} ({})", causes.join(", ")),
-            _ => text,
+            Kind::Idle if !causes.is_empty() => (*kind, format!("{text} ({})", causes.join(", "))),
+            _ => (*kind, text),
         }
     });
     Device {
-        legend: legend.collect::<Vec<_>>().join(" · "),
+        words: words.collect(),
         title: title.join(" · "),
         place,
         parts,

@@ -11,10 +11,12 @@ use trueno_plugin::Table;
 /// A complete run of one second with the given sections.
 pub fn report(sections: Vec<Section>) -> Report {
     let facts = RunFacts {
+        imports: Vec::new(),
         joined: Vec::new(),
         ranks: Vec::new(),
         run_id: Some("00000000000000aa".into()),
         label: Some("decode".into()),
+        directory: Some("decode.run".into()),
         state: RunState::Finished,
         clean_end: true,
         complete: Some(true),

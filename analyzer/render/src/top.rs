@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use trueno_model::{Cell, Report, Section, SectionStatus};
-use trueno_plugin::{Column, Table};
+use trueno_plugin::{Column, Table, counted};
 
 /// The plugin that says it.
 pub const PLUGIN: &str = "bottleneck";
@@ -136,13 +136,19 @@ impl Top {
         match (self.status, &self.reason) {
             (Judged::NotJudged, Some(reason)) => format!("not judged: {reason}"),
             _ => {
-                let cannot = match self.not_measurable {
-                    Some(0) | None => String::new(),
-                    Some(n) => format!("; {n} things cannot be told (see {PLUGIN}.not_measurable)"),
-                };
-                format!("nothing else was found{cannot}")
+                let lacking = self.lacking().map(|checks| format!("; {checks}"));
+                format!("no other bottleneck found{}", lacking.unwrap_or_default())
             }
         }
+    }
+
+    /// Checks without the data they need, if there are any: table `not_measurable` names them.
+    pub fn lacking(&self) -> Option<String> {
+        let checks = self.not_measurable.filter(|checks| *checks > 0)?;
+        Some(format!(
+            "{} lacked data",
+            counted(checks, "check", "checks")
+        ))
     }
 }
 

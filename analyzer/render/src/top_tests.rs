@@ -1,4 +1,7 @@
+use std::sync::LazyLock;
+
 use super::*;
+use crate::commands::Commands;
 use crate::form::Detail;
 use crate::style::Palette;
 use crate::terminal::{Page, render};
@@ -21,12 +24,14 @@ fn section(rows: usize) -> Section {
     testing::section(PLUGIN, tables)
 }
 
-fn page() -> Page {
+fn page() -> Page<'static> {
+    static COMMANDS: LazyLock<Commands> = LazyLock::new(Commands::default);
     Page {
         width: 100,
         top: 10,
         detail: Detail::Full,
         palette: Palette::new(false),
+        commands: &COMMANDS,
     }
 }
 
@@ -86,7 +91,7 @@ fn what_was_not_judged_is_not_called_fine() {
     assert_eq!(nothing.status, Judged::NothingFound);
     assert_eq!(
         nothing.none(),
-        "nothing else was found; 2 things cannot be told (see bottleneck.not_measurable)"
+        "no other bottleneck found; 2 checks lacked data"
     );
 }
 

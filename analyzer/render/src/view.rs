@@ -165,19 +165,32 @@ fn positions(column: &Column, rows: usize) -> Vec<String> {
         .collect()
 }
 
-/// A column's name for people: the unit is in the cells. `gain_50pct_ns` is `gain 50`, since columns are narrow.
+/// A column's heading: words without the unit, which is in the cells.
 pub fn heading(name: &str) -> String {
     let name = trueno_model::width::printable(name);
+    if let Some(gain) = name.strip_prefix("gain_").and_then(gain_heading) {
+        return gain;
+    }
     let (stem, end) = match (name.strip_suffix("_per_s"), name.strip_suffix("_ns")) {
         (Some(stem), _) => (stem, "/s"),
         (None, Some(stem)) => (stem, ""),
         (None, None) => (&*name, ""),
     };
-    let words = stem.split('_').map(|word| match word.strip_suffix("pct") {
-        Some(number) if number.ends_with(|c: char| c.is_ascii_digit()) => number,
-        _ => word,
-    });
-    format!("{}{end}", words.collect::<Vec<_>>().join(" "))
+    format!("{}{end}", stem.replace('_', " "))
+}
+
+/// `10pct_ns`, the gain if a name took 10 % less time, is `if 10 % faster`.
+fn gain_heading(rest: &str) -> Option<String> {
+    let (percent, kind) = rest.split_once("pct_")?;
+    let condition = match percent {
+        "100" => "if free".to_owned(),
+        _ => format!("if {percent} % faster"),
+    };
+    match kind {
+        "ns" => Some(condition),
+        "share" => Some(format!("{condition}, share")),
+        _ => None,
+    }
 }
 
 #[cfg(test)]
@@ -189,7 +202,8 @@ mod tests {
         for (column, expected) in [
             ("self_ns", "self"),
             ("elements_per_s", "elements/s"),
-            ("gain_100pct_ns", "gain 100"),
+            ("gain_10pct_ns", "if 10 % faster"),
+            ("gain_100pct_share", "if free, share"),
             ("pct_busy", "pct busy"),
         ] {
             assert_eq!(heading(column), expected);

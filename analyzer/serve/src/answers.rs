@@ -46,10 +46,8 @@ pub struct State {
     pub runs: Vec<RunState>,
 }
 
-/// One run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct RunState {
-    /// Path, as typed.
     pub path: String,
     /// A word that stands before its tables in a query of another run.
     pub word: String,
@@ -78,14 +76,12 @@ pub enum RunStatus {
     Waiting,
     /// Rows of tables with intervals.
     Reading {
-        /// Read by now.
         rows: u64,
     },
     /// All of it is here.
     Ready,
     /// It could not be read.
     Failed {
-        /// The reason.
         why: String,
     },
 }
@@ -121,7 +117,6 @@ pub enum PageState {
 pub struct QueryRequest {
     /// Number of the run.
     pub run: usize,
-    /// SQL.
     pub sql: String,
 }
 

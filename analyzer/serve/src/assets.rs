@@ -1,8 +1,6 @@
 //! Files of the page, in the program.
 
-/// The page.
 pub(crate) const PAGE: &str = include_str!("../assets/page.html");
-/// Its looks.
 pub(crate) const STYLE: &str = include_str!("../assets/page.css");
 /// Its scripts, in the order they are read.
 const SCRIPTS: [&str; 7] = [

@@ -32,7 +32,6 @@ impl Cancel {
         inner.is_cancelled
     }
 
-    /// Ends the work.
     pub fn cancel(&self) {
         let ends = {
             let mut inner = self.0.lock().unwrap_or_else(PoisonError::into_inner);

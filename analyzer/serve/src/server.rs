@@ -15,9 +15,7 @@ pub enum ServeError {
     /// The port is taken, or may not be had.
     #[error("port {port} of 127.0.0.1 cannot be had: {source} (hint: --port 0 takes a free one)")]
     Port {
-        /// As asked for.
         port: u16,
-        /// The system's reason.
         source: io::Error,
     },
     /// The system has no randomness, or no threads.

@@ -10,7 +10,7 @@ use trueno_render::annotations::{Weight, github};
 /// Findings of a report: errors are what fails the build, notices what is of low severity.
 pub(super) fn findings(report: &Report, fail_on: Option<Severity>) {
     for rated in report.rated() {
-        let fails = fail_on.is_some_and(|least| rated.severity >= least || rated.is_failure);
+        let fails = rated.is_failure || fail_on.is_some_and(|least| rated.severity >= least);
         let weight = match rated.severity {
             _ if fails => Weight::Error,
             Severity::Info => continue,

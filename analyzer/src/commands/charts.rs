@@ -1,6 +1,6 @@
 //! Charts beside a report: the timeline and evidence of a page, and a folder of charts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use trueno_engine::run::Run;
@@ -113,41 +113,44 @@ impl Charts {
         &self.evidence
     }
 
-    /// Writes `PLUGIN.N-title.svg` and `.png` for each chart, and the stacks of the run.
-    pub(super) fn write(&self, report: &Report, dir: &Path) -> anyhow::Result<()> {
+    /// Writes `PLUGIN.N-title.svg` and `.png` for each chart, and the stacks of the run; also their paths.
+    pub(super) fn write(&self, report: &Report, dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+        let mut files = Vec::new();
         for section in &report.sections {
             for (number, spec) in section.charts.iter().enumerate() {
                 if let Some(scene) = chart::scene(spec, section) {
                     let name = format!("{}.{}-{}", section.plugin, number + 1, plain(&spec.title));
-                    write(&scene, dir, &name)?;
+                    files.extend(write(&scene, dir, &name)?);
                 }
             }
         }
         let frames = self.timeline.as_ref().map(|of| of.frames.as_slice());
         if let Some(scene) = flame::scene("Self time by stack", frames.unwrap_or_default()) {
-            write(&scene, dir, "stacks")?;
+            files.extend(write(&scene, dir, "stacks")?);
         }
         for picture in self.stacks() {
             if let Some(scene) = flame::scene(picture.title, &picture.frames) {
-                write(&scene, dir, picture.name)?;
+                files.extend(write(&scene, dir, picture.name)?);
             }
         }
-        Ok(())
+        Ok(files)
     }
 }
 
-/// Writes `NAME.svg` and `NAME.png`.
-pub(super) fn write(scene: &Scene, dir: &Path, name: &str) -> anyhow::Result<()> {
-    let files = [
+/// Writes `NAME.svg` and `NAME.png`; also their paths.
+pub(super) fn write(scene: &Scene, dir: &Path, name: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let contents = [
         ("svg", scene.svg_file()?.into_bytes()),
         ("png", scene.png()?),
     ];
-    for (kind, bytes) in files {
+    let mut files = Vec::new();
+    for (kind, bytes) in contents {
         let path = dir.join(format!("{name}.{kind}"));
         std::fs::write(&path, bytes)
             .with_context(|| format!("{}: cannot be written", path.display()))?;
+        files.push(path);
     }
-    Ok(())
+    Ok(files)
 }
 
 /// A title as a part of a file's name.

@@ -88,7 +88,9 @@ pub fn check(
     }
     let code = worst(&checked);
     if let Some(to) = junit_to {
-        to.replace(|to| to.write_all(render::junit(&checked).as_bytes()))?;
+        to.replace(stderr, |to| {
+            to.write_all(render::junit(&checked).as_bytes())
+        })?;
     }
     if let Some(to) = result_to {
         let text = match format {
@@ -98,7 +100,7 @@ pub fn check(
             CheckFormat::Json => render::json(&checked),
             CheckFormat::Junit => render::junit(&checked),
         };
-        to.text(&text)?;
+        to.text(&text, stderr)?;
     }
     Ok(code)
 }

@@ -19,7 +19,7 @@ use crate::project::with_project;
 /// Name of the command.
 const CLUSTER: &str = "trueno-cluster";
 /// Arguments of a report that parts do not depend on: the job and the cluster, where the report goes, and its looks.
-const NOT_OF_PARTS: [&str; 18] = [
+const NOT_OF_PARTS: [&str; 19] = [
     "run",
     "parts",
     "engine",
@@ -33,6 +33,7 @@ const NOT_OF_PARTS: [&str; 18] = [
     "charts",
     "output",
     "format",
+    "findings",
     "fail_on",
     "annotations",
     "top",

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use trueno_compare::golden::Opened;
 use trueno_compare::runs::operators::OperatorTree;
-use trueno_compare::runs::{self, Comparison, Member, Options, render};
+use trueno_compare::runs::{self, Change, Comparison, Member, Options, render};
 use trueno_model::categories::CategoryRules;
 use trueno_model::exit;
 use trueno_model::name_groups::NameGroups;
@@ -47,7 +47,7 @@ pub fn compare(
         None if html_to.as_ref().is_some_and(Output::is_stdout) => None,
         None => Some(Output::Stdout),
     };
-    if result_to.is_none() && args.format != CompareFormat::Table {
+    if result_to.is_none() && args.format != CompareFormat::Text {
         anyhow::bail!(
             "--html - and --format both want standard output (hint: give the page a file)"
         );
@@ -102,8 +102,8 @@ pub fn compare(
     let text = match args.format {
         CompareFormat::Json => render::json(&comparison),
         CompareFormat::Markdown => render::markdown(&comparison, args.top),
-        CompareFormat::Table if stderr.is_quiet() => format!("{}\n", render::headline(&comparison)),
-        CompareFormat::Table => {
+        CompareFormat::Text if stderr.is_quiet() => format!("{}\n", render::headline(&comparison)),
+        CompareFormat::Text => {
             let asked = args.width.or((!on_terminal()).then_some(ELSEWHERE));
             let (room, is_full) = (page_width(asked), stderr.is_verbose());
             render::terminal(&comparison, room, args.top, is_full, palette)
@@ -111,17 +111,17 @@ pub fn compare(
     };
     if let Some(dir) = &args.charts {
         match runs::render::forest(&comparison) {
-            Some(scene) => charts::write(&scene, dir, "compare")?,
+            Some(scene) => stderr.wrote_files(dir, &charts::write(&scene, dir, "compare")?),
             None => stderr.warn("--charts: no name has a ratio to draw"),
         }
     }
     if let Some(to) = html_to {
         stderr.step("writing the page");
         let page = render::page(&comparison, args.top);
-        to.replace(|to| to.write_all(page.as_bytes()))?;
+        to.replace(stderr, |to| to.write_all(page.as_bytes()))?;
     }
     if let Some(to) = result_to {
-        to.text(&text)?;
+        to.text(&text, stderr)?;
     }
     Ok(code(&comparison, args, stderr))
 }
@@ -147,6 +147,29 @@ fn has_operators(when: CompareOperators, member: &Member, stderr: &Stderr) -> bo
 /// Runs a side without which a difference may be one of the machine.
 const RUNS_A_SIDE: usize = 3;
 
+/// Names that a warning lists.
+const GONE_LISTED: usize = 3;
+
+/// Names that only the base has can be neither slower nor faster: a renamed or merged kernel is no regression.
+fn warn_of_gone(comparison: &Comparison, stderr: &Stderr) {
+    let gone = comparison.counts.iter();
+    let gone = gone.filter(|row| row.change == Change::Gone);
+    let gone: Vec<String> = gone
+        .map(|row| format!("{} {}", row.name.kind.word(), row.name.name))
+        .collect();
+    if gone.is_empty() {
+        return;
+    }
+    let more = match gone.len().saturating_sub(GONE_LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    stderr.warn(&format!(
+        "only in the base, and not judged: {}{more} (hint: --fail-on changed fails on these)",
+        gone[..gone.len().min(GONE_LISTED)].join(", ")
+    ));
+}
+
 fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
     let fails = match args.fail_on {
         None => false,
@@ -157,7 +180,17 @@ fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
             ));
             return exit::NOT_MEASURABLE;
         }
-        Some(CompareFail::Slower) => comparison.is_slower(),
+        Some(_) if !comparison.incomplete.is_empty() => {
+            stderr.warn(&format!(
+                "--fail-on judges complete runs, and these are not (hint: record them again): {}",
+                comparison.incomplete.join("; ")
+            ));
+            return exit::NOT_MEASURABLE;
+        }
+        Some(CompareFail::Slower) => {
+            warn_of_gone(comparison, stderr);
+            comparison.is_slower()
+        }
         Some(CompareFail::Changed) => {
             comparison.is_slower() || comparison.is_faster() || !comparison.counts.is_empty()
         }

@@ -51,7 +51,7 @@ pub fn dot(args: &DotArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
             filter: filter.as_ref(),
         },
     );
-    to.text(&text(&look, &tree))?;
+    to.text(&text(&look, &tree), stderr)?;
     if look.graph.rows() == 0 {
         stderr.warn("the run holds no row with a time");
         return Ok(exit::NOT_MEASURABLE);

@@ -35,7 +35,8 @@ pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyh
     let run = open(path, runs, stderr)?;
     let compressed = output.extension().is_some_and(|ending| ending == "gz");
     let (mut failed, mut deep) = (None, 0);
-    Files::read([]).write("-o", output)?.replace(|to| {
+    let output = Files::read([]).write("-o", output)?;
+    output.replace(stderr, |to| {
         let result = if compressed {
             gzip(&run, exporter, to)
         } else {

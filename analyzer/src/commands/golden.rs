@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use trueno_compare::golden::{Golden, Listed, SUFFIX, listed};
 use trueno_model::categories::CategoryRules;
-use trueno_model::{exit, units};
+use trueno_model::{Losses, exit};
 
 use super::output::{Files, Output};
 use super::runs::Runs;
@@ -38,29 +38,28 @@ fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
         None => CategoryRules::default(),
     };
     let run = runs.open(&args.run)?;
+    if let Some(losses) = Losses::find(run.facts(), run.problems(), &|_| true) {
+        stderr.warn(&format!(
+            "{}: {}: no golden file was written, as nothing could be held against it (hint: record the run again)",
+            args.run.display(),
+            losses.words("the run")
+        ));
+        return Ok(exit::NOT_MEASURABLE);
+    }
     let golden = Golden::from_run(&run, &args.run.display().to_string(), &rules)?;
     if golden.is_empty() {
         stderr.warn("the run holds nothing to compare with later: no golden file was written");
         return Ok(exit::NOT_MEASURABLE);
     }
-    if golden.source.complete == Some(false) {
-        stderr.warn("rows are missing from the run, or its end: its counts are no good example");
-    }
     let text = golden.text();
     let mut files = Files::read([("--categories", args.categories.as_deref())]);
     let output = files.write("-o", &to)?;
-    let is_stdout = output.is_stdout();
-    output.replace(|to| to.write_all(text.as_bytes()))?;
-    if !is_stdout {
-        let words = format!(
-            "{}: {} names, {} tensors, {}\n",
-            to.display(),
-            golden.names.len(),
-            golden.tensors.len(),
-            units::scaled(text.len() as f64, "B")
-        );
-        to_stdout(words.as_bytes())?;
-    }
+    output.text(&text, stderr)?;
+    stderr.step(&format!(
+        "it holds {} names and {} tensors",
+        golden.names.len(),
+        golden.tensors.len()
+    ));
     Ok(exit::FINE)
 }
 
@@ -92,7 +91,7 @@ fn list(args: &GoldenListArgs, stderr: &Stderr) -> anyhow::Result<u8> {
         true => serde_json::to_string_pretty(&files)? + "\n",
         false => listed(&files),
     };
-    to.text(&text)?;
+    to.text(&text, stderr)?;
     if files.is_empty() {
         stderr.warn(&format!(
             "{}: there is no *{SUFFIX} (hint: trueno-analyze golden save RUN makes one)",

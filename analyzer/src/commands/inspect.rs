@@ -7,11 +7,12 @@ use trueno_render::inspect;
 
 use super::output::Output;
 use super::runs::Runs;
+use super::stderr::Stderr;
 use super::stdout::page_width;
 use crate::cli::{InfoArgs, TablesArgs};
 
 /// Lists the published tables, or the columns of one.
-pub fn tables(args: &TablesArgs, runs: &Runs<'_>) -> anyhow::Result<u8> {
+pub fn tables(args: &TablesArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let run = runs.open(&args.run)?;
     let mut tables = run.tables();
@@ -36,12 +37,12 @@ pub fn tables(args: &TablesArgs, runs: &Runs<'_>) -> anyhow::Result<u8> {
             known.join(", ")
         );
     };
-    to.text(&text)?;
+    to.text(&text, stderr)?;
     Ok(exit::FINE)
 }
 
 /// Says what a run holds and how complete it is.
-pub fn info(args: &InfoArgs, runs: &Runs<'_>) -> anyhow::Result<u8> {
+pub fn info(args: &InfoArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     let to = Output::open(args.result.output.as_deref())?;
     let run = runs.open(&args.run)?;
     let text = if args.result.is_json() {
@@ -49,6 +50,6 @@ pub fn info(args: &InfoArgs, runs: &Runs<'_>) -> anyhow::Result<u8> {
     } else {
         inspect::info(run.facts(), run.problems(), page_width(None))
     };
-    to.text(&text)?;
+    to.text(&text, stderr)?;
     Ok(exit::FINE)
 }

@@ -38,11 +38,11 @@ mod stderr;
 mod stdout;
 mod terminal_modes;
 mod tree;
+mod trust;
 mod tui;
 mod watch;
 
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
 
 use clap::CommandFactory;
 use runs::Runs;
@@ -61,17 +61,14 @@ pub mod fuzzing {
     pub use super::import::nsys_parquet::import as import_nsys_parquet;
 }
 
-/// Runs what was typed, with flags that a project file gave; the exit code.
+/// Runs a command line; the exit code.
 ///
 /// # Errors
 /// Nothing could be analysed (exit code 2), or standard output was closed.
-pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Result<u8> {
+pub fn run(cli: &Cli) -> anyhow::Result<u8> {
     interrupt::file_sizes_are_errors();
     interrupt::cut_files_are_told();
     let stderr = Stderr::new(cli, palette(cli.color, io::stderr().is_terminal()));
-    if let Some((file, flags)) = project {
-        stderr.note(&format!("{}: {}", file.display(), flags.join(" ")));
-    }
     let runs = Runs::new(!cli.no_cache, &stderr);
     let page = palette(cli.color, io::stdout().is_terminal());
     match &cli.command {
@@ -81,6 +78,7 @@ pub fn run(cli: &Cli, project: Option<&(PathBuf, Vec<String>)>) -> anyhow::Resul
             PluginsCommand::New(args) => new_plugin::new(args, page),
             PluginsCommand::Check(args) => check_plugin::check(args, page, &runs, &stderr),
         },
+        Command::Trust(args) => trust::trust(args, &stderr),
         Command::Categories => {
             to_stdout(DEFAULT.as_bytes())?;
             Ok(exit::FINE)

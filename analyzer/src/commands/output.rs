@@ -13,6 +13,7 @@ use trueno_render::style::Palette;
 
 use super::interrupt::RemovedOnInterrupt;
 use super::leftovers;
+use super::stderr::Stderr;
 
 /// The files that a command reads and writes: none of them may be two at once.
 pub struct Files {
@@ -147,8 +148,8 @@ impl Output {
     }
 
     /// Replaces the content by this text.
-    pub fn text(self, text: &str) -> anyhow::Result<()> {
-        self.replace(|to| to.write_all(text.as_bytes()))
+    pub fn text(self, text: &str, stderr: &Stderr) -> anyhow::Result<()> {
+        self.replace(stderr, |to| to.write_all(text.as_bytes()))
     }
 
     /// Tells whether it is standard output.
@@ -156,9 +157,10 @@ impl Output {
         matches!(self, Output::Stdout)
     }
 
-    /// Replaces the content by what `write` writes.
+    /// Replaces the content by what `write` writes, and confirms it on standard error.
     pub fn replace(
         self,
+        stderr: &Stderr,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> anyhow::Result<()> {
         let cannot = |path: &Path| format!("{}: cannot be written", path.display());
@@ -178,11 +180,17 @@ impl Output {
                     write(&mut to)?;
                     to.flush()
                 };
-                done().with_context(|| cannot(&path))
+                done().with_context(|| cannot(&path))?;
+                if file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+                    stderr.wrote(&path);
+                }
+                Ok(())
             }
             Output::Beside(mut beside) => {
                 let done = beside.replace(write);
-                done.with_context(|| cannot(&beside.path))
+                done.with_context(|| cannot(&beside.path))?;
+                stderr.wrote(&beside.path);
+                Ok(())
             }
         }
     }

@@ -58,7 +58,7 @@ fn make(run: &Run, target: Staging, stderr: &Stderr, write: Write<'_>) -> anyhow
     let done = write(run, target.work(), &mut |rows| bar.inc(rows));
     bar.finish_and_clear();
     done?;
-    target.keep()
+    target.keep(stderr)
 }
 
 /// A plain run becomes one folder of tables, ranks a folder `rank=<n>` each.

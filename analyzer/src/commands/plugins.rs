@@ -70,7 +70,7 @@ pub fn list(args: &ListArgs, verbose: u8, palette: Palette, stderr: &Stderr) -> 
             false => text,
         }
     };
-    to.text(&text)?;
+    to.text(&text, stderr)?;
     if registry.plugins.is_empty() {
         anyhow::bail!(registry.nothing_found());
     }

@@ -31,7 +31,7 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
         } else {
             sources.list()
         };
-        to.text(&text)?;
+        to.text(&text, stderr)?;
         return Ok(exit::FINE);
     };
     let hash = match sources.find(which, &launches) {
@@ -49,7 +49,7 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
                 } else {
                     of_name.table("")
                 };
-                to.text(&text)?;
+                to.text(&text, stderr)?;
                 return Ok(exit::FINE);
             }
             stderr.warn(&format!(
@@ -87,7 +87,7 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
             "launches": used.json(),
             "source": source,
         });
-        to.text(&format!("{value:#}\n"))?;
+        to.text(&format!("{value:#}\n"), stderr)?;
         return Ok(exit::FINE);
     }
     let lead = if args.launches { "" } else { "// " };
@@ -100,6 +100,6 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
             text.push('\n');
         }
     }
-    to.text(&text)?;
+    to.text(&text, stderr)?;
     Ok(exit::FINE)
 }

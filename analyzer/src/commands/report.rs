@@ -1,11 +1,11 @@
 //! `trueno-analyze report`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use trueno_host::{KeptParts, build};
 use trueno_model::csv::CsvTexts;
-use trueno_model::{Rated, Report, SectionStatus, Severity, exit};
+use trueno_model::{Rated, Report, Severity, exit};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
@@ -14,6 +14,7 @@ use super::asked::Asked;
 use super::charts::{Beside, Charts};
 use super::cluster;
 use super::output::{self, Files, Output};
+use super::rerun;
 use super::running::Running;
 use super::runs::Runs;
 use super::stderr::Stderr;
@@ -60,10 +61,9 @@ pub fn report(
     }
     let report_to = args.output.as_deref();
     let report_to = report_to.map(|path| files.write("-o", path)).transpose()?;
-    let is_chosen = args.format.name() != FORMS[0].name();
-    match &report_to {
-        Some(Output::Stdout) => on_stdout.push("-o -".to_owned()),
-        None if is_chosen => on_stdout.push(format!("--format {}", args.format.name())),
+    match (&report_to, args.format) {
+        (Some(Output::Stdout), _) => on_stdout.push("-o -".to_owned()),
+        (None, Some(form)) => on_stdout.push(format!("--format {}", form.name())),
         _ => {}
     }
     if let [first, second, ..] = on_stdout.as_slice() {
@@ -96,38 +96,23 @@ pub fn report(
     for text in kept.iter().flat_map(KeptParts::told) {
         stderr.warn(&text);
     }
-    for section in report
-        .sections
-        .iter()
-        .filter(|section| section.status == SectionStatus::Failed)
-    {
-        stderr.warn(&format!(
-            "{}: {}",
-            section.plugin,
-            section.message.as_deref().unwrap_or("failed")
-        ));
+    for (plugin, why) in report.failures() {
+        stderr.warn(&format!("{plugin}: {why}"));
     }
 
     let fail_on = args.fail_on.map(Severity::from);
     let code = report.exit_code(fail_on);
-    if code == exit::CHECK_FAILED {
-        for culprit in report.culprits(fail_on.unwrap_or(Severity::Info)) {
-            let Rated {
-                plugin,
-                severity,
-                title,
-                ..
-            } = culprit;
-            stderr.fail(&format!("{severity}: {title} [{plugin}]"));
-        }
+    if let Some(fail_on) = fail_on {
+        say_why(&report, fail_on, code, stderr);
     }
     if args.annotations.is_some() {
         annotations::findings(&report, fail_on);
     }
-    let last = match report_to {
-        // Another form has standard output.
-        None if !is_chosen && !on_stdout.is_empty() => None,
-        to => Some((args.format, to.unwrap_or(Output::Stdout))),
+    let writes_files = !outputs.is_empty() || args.charts.is_some() || args.csv.is_some();
+    let last = match (args.format, report_to) {
+        // Another form has standard output, or files hold the report.
+        (None, None) if writes_files => None,
+        (form, to) => Some((form.unwrap_or(FORMS[0]), to.unwrap_or(Output::Stdout))),
     };
     let forms = || outputs.iter().chain(&last).map(|(form, _)| form);
     let beside = Beside {
@@ -145,41 +130,74 @@ pub fn report(
         timeline: charts.as_ref().and_then(Charts::timeline),
         stacks: charts.as_ref().map_or(&[], Charts::stacks),
         evidence: charts.as_ref().map(Charts::evidence),
+        commands: &rerun::commands(args),
     };
     let write = |(form, to): (&dyn ReportForm, Output)| {
         if form.shows_timeline() {
             stderr.step("writing the page");
         }
         let palette = to.palette(palette);
-        to.replace(|to| form.write(&report, &Layout { palette, ..layout }, to))
+        to.replace(stderr, |to| {
+            form.write(&report, &Layout { palette, ..layout }, to)
+        })
     };
     outputs.into_iter().try_for_each(write)?;
     if let (Some(dir), Some(charts)) = (&args.charts, &charts) {
         stderr.step("drawing charts");
-        charts.write(&report, dir)?;
+        stderr.wrote_files(dir, &charts.write(&report, dir)?);
     }
     if let Some(dir) = &args.csv {
-        let texts = match args.csv_exact {
-            true => CsvTexts::Exact,
-            false => CsvTexts::Guarded,
+        let texts = if args.csv_exact {
+            CsvTexts::Exact
+        } else {
+            CsvTexts::Guarded
         };
-        csv_files(&report, texts, dir)?;
+        stderr.wrote_files(dir, &csv_files(&report, texts, dir)?);
     }
     last.map_or(Ok(()), write)?;
     Ok(code)
 }
 
-/// All of what was asked for by name, or loudly.
-fn detail(args: &ReportArgs, stderr: &Stderr) -> Detail {
-    let by_name = !args.only.is_empty() || args.compare_backends;
-    match stderr.is_quiet() {
-        true => Detail::Head,
-        false if stderr.is_verbose() || by_name => Detail::Full,
-        false => Detail::Brief,
+/// Says on standard error why a gate does not pass.
+fn say_why(report: &Report, fail_on: Severity, code: u8, stderr: &Stderr) {
+    if code == exit::CHECK_FAILED {
+        for Rated {
+            plugin,
+            severity,
+            title,
+            ..
+        } in report.culprits(fail_on)
+        {
+            stderr.fail(&format!("{severity}: {title} [{plugin}]"));
+        }
+    }
+    if code == exit::NOT_MEASURABLE
+        && let Some(losses) = report.losses()
+    {
+        stderr.warn(&format!(
+            "--fail-on {fail_on} cannot be judged (hint: record the run again): {}",
+            losses.words("the run")
+        ));
     }
 }
 
-fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<()> {
+/// In full with `-v`, and for plugins that were chosen by name.
+fn detail(args: &ReportArgs, stderr: &Stderr) -> Detail {
+    let by_name = !args.only.is_empty() || args.compare_backends;
+    if args.findings {
+        Detail::Findings
+    } else if stderr.is_quiet() {
+        Detail::Head
+    } else if stderr.is_verbose() || by_name {
+        Detail::Full
+    } else {
+        Detail::Brief
+    }
+}
+
+/// Writes a file for each table; also their paths.
+fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
     for section in &report.sections {
         for table in &section.tables {
             let path = dir.join(format!("{}.{}.csv", section.plugin, table.name()));
@@ -187,7 +205,8 @@ fn csv_files(report: &Report, texts: CsvTexts, dir: &Path) -> anyhow::Result<()>
             csv::write(table, texts, &mut bytes)?;
             std::fs::write(&path, bytes)
                 .with_context(|| format!("{}: cannot be written", path.display()))?;
+            files.push(path);
         }
     }
-    Ok(())
+    Ok(files)
 }

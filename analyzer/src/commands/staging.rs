@@ -5,46 +5,34 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use trueno_engine::run::{foreign_in_table_folder, is_run, is_table_folder};
-use trueno_format::edit::exchange;
-use trueno_format::run_directory::check_removable;
-use trueno_format::salvage;
+use trueno_format::edit::{put_in_place, rename_new};
+use trueno_format::folder::Folder;
+use trueno_format::run_directory::Destination;
 
 use super::interrupt::RemovedOnInterrupt;
 use super::leftovers;
+use super::stderr::Stderr;
 
 /// Staging of a run beside its place; removed when it is dropped without [`Staging::keep`].
 pub(super) struct Staging {
     place: PathBuf,
+    target: Target,
     work: PathBuf,
-    is_kept: bool,
     on_interrupt: Option<RemovedOnInterrupt>,
+}
+
+/// The place of what is made.
+enum Target {
+    Run(Destination),
+    /// Tables for databases, and the folder that they replace.
+    Tables(Option<Folder>),
 }
 
 impl Staging {
     /// `doing` is part of the name of the folder beside the place.
     pub(super) fn new(place: &Path, overwrite: bool, doing: &str) -> anyhow::Result<Self> {
-        if is_taken(place) {
-            if !is_run(place) {
-                bail!(
-                    "{}: exists and is not a run directory (hint: choose another path)",
-                    place.display()
-                );
-            }
-            if is_recording(place) {
-                bail!(
-                    "{}: is being recorded now (hint: choose another path, or wait for its end)",
-                    place.display()
-                );
-            }
-            if !overwrite {
-                bail!(
-                    "{}: a run is there already (hint: choose another path, or give --overwrite)",
-                    place.display()
-                );
-            }
-            check_removable(place)?;
-        }
-        Self::beside(place, doing)
+        let target = Target::Run(Destination::check(place, overwrite)?);
+        Self::beside(place, target, doing)
     }
 
     /// The same of a folder of tables for databases.
@@ -69,19 +57,26 @@ impl Staging {
                 );
             }
         }
-        Self::beside(place, doing)
+        let old = match place.symlink_metadata() {
+            Ok(_) => Some(Folder::open_no_link(place).with_context(|| {
+                let place = place.display();
+                format!("{place}: cannot be replaced (hint: a link is not followed)")
+            })?),
+            Err(_) => None,
+        };
+        Self::beside(place, Target::Tables(old), doing)
     }
 
-    fn beside(place: &Path, doing: &str) -> anyhow::Result<Self> {
+    fn beside(place: &Path, target: Target, doing: &str) -> anyhow::Result<Self> {
         if place.file_name().is_none() {
             bail!("{}: no name for a run directory", place.display());
         }
         let work = leftovers::beside(place, doing);
         Ok(Self {
             place: place.to_owned(),
+            target,
             on_interrupt: Some(RemovedOnInterrupt::new(&work)),
             work,
-            is_kept: false,
         })
     }
 
@@ -90,31 +85,30 @@ impl Staging {
         &self.work
     }
 
-    /// Puts the run in its place.
-    pub(super) fn keep(mut self) -> anyhow::Result<()> {
+    /// Puts the run in its place, and confirms it on standard error. Whenever this is stopped, the place holds the old
+    /// run or the new one.
+    pub(super) fn keep(mut self, stderr: &Stderr) -> anyhow::Result<()> {
         // From here on it may be the only run there is.
         self.on_interrupt = None;
-        let is_replaced = self.place.symlink_metadata().is_ok();
-        // Whenever this is stopped, the place holds the old run or the new one.
-        if !is_replaced || exchange(&self.work, &self.place).is_err() {
-            if is_replaced {
-                fs::remove_dir_all(&self.place)
-                    .with_context(|| format!("{}: cannot be replaced", self.place.display()))?;
+        let cannot_put = || format!("{}: cannot be put there", self.place.display());
+        match &self.target {
+            Target::Run(destination) => destination.put(&self.work)?,
+            Target::Tables(Some(old)) => {
+                put_in_place(&self.work, &self.place, old).with_context(cannot_put)?;
             }
-            fs::rename(&self.work, &self.place)
-                .with_context(|| format!("{}: cannot be made", self.place.display()))?;
-            self.is_kept = true;
+            Target::Tables(None) => {
+                rename_new(&self.work, &self.place).with_context(cannot_put)?;
+            }
         }
+        stderr.wrote(&self.place);
         Ok(())
     }
 }
 
 impl Drop for Staging {
     fn drop(&mut self) {
-        if !self.is_kept {
-            // An old run that was replaced, or an unfinished one. What cannot be removed has a name that says what it is.
-            let _ = fs::remove_dir_all(&self.work);
-        }
+        // An old run that was replaced, or an unfinished one. What cannot be removed has a name that says what it is.
+        let _ = fs::remove_dir_all(&self.work);
     }
 }
 
@@ -122,13 +116,4 @@ impl Drop for Staging {
 fn is_taken(place: &Path) -> bool {
     let is_empty = || fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_none());
     place.symlink_metadata().is_ok() && !is_empty()
-}
-
-/// Tells whether a run, or one of its ranks, is being written.
-fn is_recording(place: &Path) -> bool {
-    let ranks = fs::read_dir(place).into_iter().flatten().flatten();
-    salvage::is_recording(place) == Some(true)
-        || ranks
-            .filter(|entry| entry.file_name().to_string_lossy().starts_with("rank="))
-            .any(|entry| salvage::is_recording(&entry.path()) == Some(true))
 }

@@ -1,11 +1,13 @@
 //! Messages on standard error.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use trueno_engine::run::Run;
 use trueno_host::plugin::OwnOutput;
+use trueno_model::units;
 use trueno_model::width::printable;
+use trueno_plugin::counted;
 use trueno_render::style::{Meaning, Palette};
 
 use crate::cli::Cli;
@@ -52,6 +54,31 @@ impl Stderr {
         }
     }
 
+    /// Confirms a file, or a folder with all that it holds.
+    pub fn wrote(&self, path: &Path) {
+        let (files, bytes) = extent(path);
+        let files = if path.is_dir() { Some(files) } else { None };
+        self.confirm(path, files, bytes);
+    }
+
+    /// Confirms files that were written into a folder which may hold others.
+    pub fn wrote_files(&self, folder: &Path, files: &[PathBuf]) {
+        let bytes = files.iter().map(|file| extent(file).1).sum();
+        self.confirm(folder, Some(files.len() as u64), bytes);
+    }
+
+    fn confirm(&self, path: &Path, files: Option<u64>, bytes: u64) {
+        if self.quiet {
+            return;
+        }
+        let files = files.map_or_else(String::new, |files| {
+            format!(", {}", counted(files, "file", "files"))
+        });
+        let size = units::scaled(bytes as f64, "B");
+        let text = format!("{}{files}, {size}", path.display());
+        self.say(Meaning::Faint, "wrote", &text);
+    }
+
     /// Tells whether only errors are wanted.
     pub fn is_quiet(&self) -> bool {
         self.quiet
@@ -75,4 +102,15 @@ impl Stderr {
         let line = format!("{} {text}\n", self.palette.paint(meaning, lead));
         let _ = OwnOutput::Stderr.write_all(line.as_bytes());
     }
+}
+
+/// Number and length of the files at a path: of one file, or of all below a folder.
+fn extent(path: &Path) -> (u64, u64) {
+    if !path.is_dir() {
+        let found = std::fs::metadata(path);
+        return (1, found.map_or(0, |found| found.len()));
+    }
+    let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+    let all = entries.map(|entry| extent(&entry.path()));
+    all.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1))
 }

@@ -3,7 +3,7 @@
 //! The picture itself is [`trueno_watch`]'s; here are the terminal, the stages of a run, and the report's head at its end.
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -23,7 +23,7 @@ use super::report;
 use super::runs::Runs;
 use super::screen::{self, CaughtSignals, Screen};
 use super::stderr::Stderr;
-use super::stdout::{on_terminal, page_width, to_stdout};
+use super::stdout::{on_terminal, page_width, palette, to_stdout};
 use super::terminal_modes;
 use super::tui::keys::{Key, keys};
 use crate::cli::{Cli, Command, PluginArgs, TextFormat, WatchArgs};
@@ -140,9 +140,15 @@ fn head(
         .into();
     typed.extend(cli.no_cache.then(|| "--no-cache".into()));
     typed.extend(cli.no_project.then(|| "--no-project".into()));
+    for project in &cli.project {
+        typed.extend(["--project".into(), project.as_os_str().to_owned()]);
+    }
     typed.extend(["--".into(), run.as_os_str().to_owned()]);
     let folder = std::env::current_dir().unwrap_or_default();
     let typed = with_project(Cli::command(), typed, &folder)?;
+    typed
+        .project
+        .say(palette(cli.color, io::stderr().is_terminal()));
     let mut report = Cli::try_parse_from(typed.all)?;
     let stderr = Stderr::new(&report, page);
     let runs = Runs::new(!report.no_cache, &stderr);

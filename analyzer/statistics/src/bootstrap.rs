@@ -10,11 +10,9 @@ pub const CONFIDENCE: f64 = 0.95;
 /// The ratio of two medians, run over base.
 #[derive(Clone, Copy, Debug, PartialEq, serde::Serialize)]
 pub struct Ratio {
-    /// The measured value.
     pub value: f64,
     /// Lower end of the interval.
     pub low: f64,
-    /// Its upper end.
     pub high: f64,
 }
 

@@ -25,12 +25,10 @@ const MAD_EFFICIENCY: f64 = 0.37;
 pub enum Place {
     /// Threads of the host.
     Host,
-    /// Devices.
     Device,
 }
 
 impl Place {
-    /// All of them.
     pub const ALL: [Self; 2] = [Self::Host, Self::Device];
 
     /// The word for people.
@@ -74,7 +72,6 @@ pub struct Common {
     pub interval: Option<Ratio>,
     /// Standard deviation of the logarithms of names' ratios beside it, by their median absolute deviation.
     pub scatter: f64,
-    /// The verdict on it.
     pub verdict: Verdict,
     /// The reason why it cannot be told.
     pub why: Option<String>,

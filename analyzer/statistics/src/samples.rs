@@ -24,7 +24,6 @@ pub enum Kind {
     Task,
     /// Kernels on the host.
     Kernel,
-    /// Kernels on a device.
     DeviceKernel,
     /// Transfers of one direction.
     Transfer,
@@ -56,7 +55,6 @@ impl Kind {
 pub struct Name {
     /// Kind of thing it names.
     pub kind: Kind,
-    /// Name as recorded.
     pub name: String,
 }
 

@@ -49,7 +49,6 @@ impl Verdict {
 /// One name on both sides.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
-    /// The name.
     #[serde(flatten)]
     pub name: Name,
     /// The verdict; see [`Verdict`].
@@ -58,7 +57,6 @@ pub struct Compared {
     pub why: Option<String>,
     /// Median of the base, nanoseconds.
     pub base_median_ns: Option<f64>,
-    /// Median of the run.
     pub run_median_ns: Option<f64>,
     /// Ratio of the medians, run over base, with its interval.
     pub ratio: Option<Ratio>,
@@ -68,7 +66,6 @@ pub struct Compared {
     /// Ratio of mean durations beside what all names have in common, with runs as the unit; `None` with fewer than
     /// three runs on a side. Single durations beyond eight medians count as that.
     pub mean_ratio: Option<Ratio>,
-    /// Cliff's delta.
     pub delta: Option<f64>,
     /// Probability of the test of levels.
     pub p: Option<f64>,
@@ -78,7 +75,6 @@ pub struct Compared {
     pub rank_p: Option<f64>,
     /// Samples of the base that were looked at.
     pub base_samples: usize,
-    /// Samples of the run.
     pub run_samples: usize,
     /// Rows with a duration in the base, all runs.
     pub base_count: u64,
@@ -99,7 +95,6 @@ impl Compared {
 
 /// One name: its rows in each run of either side, and the largest step of the clocks.
 pub struct Pair<'a> {
-    /// The name.
     pub name: &'a Name,
     /// Its rows in each run of the base; `None`: that run has none.
     pub base: Vec<Option<&'a Sampled>>,

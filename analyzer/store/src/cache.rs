@@ -1,6 +1,7 @@
 //! Folders for mirrors that nobody named a folder for.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -13,7 +14,7 @@ use crate::uri::StoreUri;
 /// The folder of mirrors: the one that was named, or that of the user.
 ///
 /// # Errors
-/// The environment names none.
+/// The environment names none, or one that others can write.
 pub fn folder(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(named) = named {
         return Ok(std::path::absolute(named)?);
@@ -27,7 +28,13 @@ pub fn folder(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let caches = caches.context(
         "neither XDG_CACHE_HOME nor HOME names a folder for mirrors (hint: --fetch-to DIR)",
     )?;
-    Ok(caches.join("trueno-analyze/mirrors"))
+    let folder = caches.join("trueno-analyze/mirrors");
+    let shown = folder.display();
+    fs::create_dir_all(&folder).with_context(|| format!("{shown}: cannot be made"))?;
+    trueno_trust::check_folder(&folder).with_context(|| {
+        format!("{shown}: no mirrors are kept there (hint: --fetch-to DIR names another folder)")
+    })?;
+    Ok(folder)
 }
 
 /// The mirror of an address in a folder of mirrors.

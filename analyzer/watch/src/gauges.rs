@@ -26,7 +26,6 @@ pub struct Gauges {
     pub machine_cpus: Option<u64>,
     /// Memory that is not available any more.
     pub machine_memory_used_bytes: Option<u64>,
-    /// Memory of the machine.
     pub machine_memory_bytes: Option<u64>,
     /// GPUs of the machine.
     pub gpus: Vec<GpuGauge>,

@@ -9,7 +9,6 @@ use trueno_format::observe::{Event, ObservedThread};
 const MIN_ENDS: u64 = 20;
 /// A thread is silent for longer than so many times its longest pause.
 const PAUSES: i64 = 10;
-/// Nobody wonders before.
 const MIN_SILENCE_NS: i64 = 2_000_000_000;
 /// Pauses are those of the last of these stretches, and of the one before.
 const STRETCH_NS: i64 = 30_000_000_000;
@@ -37,7 +36,6 @@ pub struct Silence {
     pub pause_ns: i64,
 }
 
-/// All threads.
 #[derive(Default)]
 pub struct Lanes {
     lanes: FastMap<u32, Lane>,
@@ -45,7 +43,6 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Takes an event.
     pub fn add(&mut self, event: &Event) {
         self.latest_ns = self.latest_ns.max(Some(event.end_ns));
         if !event.kind.is_on_thread() {

@@ -22,7 +22,6 @@ use crate::window::{CounterNames, Window};
 
 /// Slots of a window.
 const SLOTS: usize = 50;
-/// Time between looks.
 const DELAYS: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
 /// Part of a ring that may be written between two looks.
 const BUSY_SHARE: f64 = 0.25;
@@ -99,7 +98,6 @@ impl Session {
         }
     }
 
-    /// The run's folder.
     pub fn run(&self) -> &Path {
         &self.run
     }

@@ -28,7 +28,6 @@ pub struct Snapshot {
     pub label: String,
     /// Different for every run.
     pub run_id: String,
-    /// The recorded process.
     pub pid: Option<u32>,
     /// Time since the recording began.
     pub elapsed_ns: Option<i64>,
@@ -50,7 +49,6 @@ pub struct Snapshot {
     pub written_rows: BTreeMap<&'static str, u64>,
     /// Rows not kept so far, by table.
     pub dropped_rows: BTreeMap<&'static str, u64>,
-    /// True now.
     pub warnings: Vec<Warning>,
 }
 
@@ -59,7 +57,6 @@ pub struct Snapshot {
 pub struct WindowFacts {
     /// Its beginning on the run's timeline.
     pub from_ns: i64,
-    /// Its end.
     pub to_ns: i64,
     /// Time since the newest event; null: there was none.
     pub newest_event_age_ns: Option<i64>,
@@ -69,7 +66,6 @@ pub struct WindowFacts {
     pub overwritten_records: u64,
 }
 
-/// Rates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Iterations {
     /// Iterations that ended in the window.
@@ -78,7 +74,6 @@ pub struct Iterations {
     pub per_s: Option<f64>,
     /// Mean of their durations.
     pub mean_ns: Option<f64>,
-    /// The longest.
     pub longest_ns: Option<u64>,
     /// Declared tokens over the length of the window.
     pub tokens_per_s: Option<f64>,
@@ -108,29 +103,23 @@ pub struct Threads {
 /// A part of the time of threads.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Part {
-    /// Name or category.
     pub name: String,
     /// Category of a brick.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
-    /// Own time.
     pub time_ns: u64,
     /// Of the time of threads.
     pub share: Option<f64>,
-    /// Rows that ended.
     pub ended: u64,
 }
 
-/// One kernel.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Kernel {
-    /// Its name.
     pub name: String,
     /// Its backend; empty: not told.
     pub backend: String,
     /// The device it ran on; null: a thread.
     pub device: Option<u32>,
-    /// Calls that ended.
     pub calls: u64,
     /// Their durations; of a device by its clock, and null where it did not say.
     pub time_ns: Option<u64>,
@@ -143,7 +132,6 @@ pub struct Kernel {
 pub struct Meaning<'a> {
     /// The text of a name.
     pub name: &'a dyn Fn(u32) -> String,
-    /// Categories of names.
     pub rules: &'a CategoryRules,
     /// Ceilings of the run.
     pub ceilings: &'a Ceilings,

@@ -17,7 +17,6 @@ pub enum Stage {
     Recording(Box<RunJson>),
     /// It says that it is recorded, and no process does: the program was killed.
     Killed,
-    /// It has ended.
     Ended(State),
 }
 
@@ -28,7 +27,6 @@ pub enum StageError {
     /// It is something else.
     #[error("{}: {why}", path.display())]
     NotWatchable {
-        /// The path.
         path: PathBuf,
         /// In words, with a hint.
         why: String,

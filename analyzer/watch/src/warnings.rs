@@ -16,12 +16,10 @@ const STANDS_NS: i64 = 2_000_000_000;
 /// No row at all has ended for so long.
 const QUIET_NS: i64 = 5_000_000_000;
 
-/// One warning.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// Stable name of the case.
     pub code: &'static str,
-    /// For people.
     pub text: String,
 }
 

@@ -38,7 +38,6 @@ pub struct KernelLabel {
     pub name: u32,
     /// Number of the backend.
     pub backend: u32,
-    /// The device.
     pub device: Option<u32>,
 }
 
@@ -54,7 +53,6 @@ pub struct RowSum {
 /// Kernels that ended in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelSum {
-    /// Calls.
     pub calls: u64,
     /// Their durations.
     pub time_ns: u64,
@@ -64,7 +62,6 @@ pub struct KernelSum {
     pub stated_ns: u64,
     /// Floating-point operations of those.
     pub flops: u64,
-    /// Bytes of those.
     pub bytes: u64,
     /// Calls that state no floating-point operations.
     pub without_flops: u64,
@@ -75,7 +72,6 @@ pub struct KernelSum {
 /// Iterations that ended in the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IterationSum {
-    /// Their number.
     pub ended: u64,
     /// Their durations.
     pub time_ns: u64,
@@ -92,20 +88,15 @@ pub struct IterationSum {
 pub struct Sums {
     /// Beginning of the window.
     pub from_ns: i64,
-    /// Its end.
     pub to_ns: i64,
-    /// By label.
     pub rows: BTreeMap<Label, RowSum>,
-    /// By kernel.
     pub kernels: BTreeMap<KernelLabel, KernelSum>,
-    /// Of all threads.
     pub iterations: IterationSum,
     /// Rows inside of which others have ended in the window, and which have not ended themselves.
     pub open_rows: u64,
 }
 
 impl Sums {
-    /// Its length.
     pub fn length_ns(&self) -> i64 {
         self.to_ns - self.from_ns
     }
@@ -185,7 +176,6 @@ pub struct CounterNames {
     pub samples: Option<u32>,
 }
 
-/// The last seconds.
 pub struct Window {
     slot_ns: i64,
     /// Slots of a full window.
@@ -195,7 +185,6 @@ pub struct Window {
     slots: VecDeque<Slot>,
     open: FastMap<u64, OpenRow>,
     now_ns: i64,
-    /// Names that tell.
     pub counters: CounterNames,
 }
 

@@ -24,7 +24,6 @@ impl Class {
         self
     }
 
-    /// Text in tables.
     pub fn name(self) -> &'static str {
         self.name
     }

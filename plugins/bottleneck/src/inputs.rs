@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 34] = [
+pub const INPUTS: [Input; 35] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus FROM run",
@@ -34,6 +34,10 @@ pub const INPUTS: [Input; 34] = [
     may(
         "opportunity",
         "SELECT name, path_ns, gain_50pct_ns, gain_100pct_ns FROM critical_path.opportunity",
+    ),
+    may(
+        "path_without",
+        "SELECT category, gain_ns FROM critical_path.without",
     ),
     may(
         "path_alone",

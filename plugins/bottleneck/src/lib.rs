@@ -24,7 +24,6 @@ use trueno_plugin::{Input, Plugin, Result, Run, export};
 
 pub use rules::Options;
 
-/// The plugin.
 pub struct Bottleneck;
 
 impl Plugin for Bottleneck {

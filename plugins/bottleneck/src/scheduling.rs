@@ -17,7 +17,6 @@ pub fn one_after_another(mut pieces: Vec<((i64, i64), i64)>) -> i64 {
 mod tests {
     use super::*;
 
-    /// Against all subsets.
     #[test]
     fn what_overlaps_is_not_added_up() {
         let mut number = 7_u64;

@@ -15,7 +15,6 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Text in tables.
     pub fn name(self) -> &'static str {
         ["low", "medium", "high"][self as usize]
     }
@@ -48,7 +47,6 @@ impl Severity {
         }
     }
 
-    /// Text in tables.
     pub fn name(self) -> &'static str {
         ["low", "medium", "high", "critical"][self as usize]
     }
@@ -57,10 +55,8 @@ impl Severity {
 /// Code of a finding that is a category's part of another one.
 pub const PART: &str = "category_part";
 
-/// A finding.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// Its class.
     pub class: Class,
     /// Stable name of the case, which may say more than the class.
     pub code: &'static str,
@@ -70,7 +66,6 @@ pub struct Bottleneck {
     pub scope: String,
     /// Its place (`host`, `gpu0`, a name): only findings of one place explain each other.
     pub place: String,
-    /// Its severity.
     pub severity: Severity,
     /// By how much the window would be shorter; `None`: not time, or not predicted.
     pub gain_ns: Option<i64>,
@@ -88,7 +83,6 @@ pub struct Bottleneck {
     pub assumption: String,
     /// Other explanations, and why they do not hold.
     pub considered: String,
-    /// Advice.
     pub suggestion: String,
     /// Number of its group, from 1; 0 until groups are made.
     pub group: u64,
@@ -97,9 +91,7 @@ pub struct Bottleneck {
 /// A class that could not be judged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotMeasurable {
-    /// The class.
     pub class: Class,
-    /// Its scope.
     pub scope: String,
     /// The measurement that is not there.
     pub missing: String,

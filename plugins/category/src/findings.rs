@@ -27,12 +27,12 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
         && part > UNCATEGORISED_SHARE
     {
         let title = format!(
-            "{} of the busy time on the host has no category",
+            "{} of the host's busy time has no category",
             percent(part)
         );
         out.push(
             Finding::new("uncategorised", Severity::Info, title)
-                .suggestion("give the bricks known names or a category where the program records them, or their names a rule (report --categories)")
+                .suggestion("give the bricks known names or a category in the program, or add a rule for their names (report --categories)")
                 .evidence(
                     "SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM bricks \
                      WHERE category IS NULL AND kind <> 'run' AND kind <> 'iteration' AND kind <> 'layer' \
@@ -44,11 +44,11 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
         && part > UNACCOUNTED_SHARE
     {
         let title = format!(
-            "over the host's lanes together, {} of the time between first and last row has no row",
+            "nothing was recorded for {} of the time on host threads",
             percent(part)
         );
         let mut detail =
-            "a lane is empty where its thread slept, or ran code that records nothing".to_owned();
+            "a thread has no rows while it sleeps or runs code that records nothing".to_owned();
         if sum.lanes > 1 {
             let wall = if sums.is_part { "window" } else { "wall time" };
             detail.push_str(&format!(
@@ -67,7 +67,7 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
         out.push(
             Finding::new("unaccounted", Severity::Info, title)
                 .detail(detail)
-                .suggestion("record what runs in between, or read the shares of busy time")
+                .suggestion("record what runs in between, or use the shares of busy time")
                 .evidence("SELECT lane, unaccounted_ns, not_alive_ns, wall_ns FROM category.by_lane ORDER BY unaccounted_ns DESC, lane"),
         );
     }
@@ -77,7 +77,7 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
 fn left_out(left: &LeftOut, mut out: Vec<Finding>) -> Vec<Finding> {
     let rows = left.bound + left.invalid + left.impossible;
     if rows > 0 {
-        let title = counted(rows, "row is part of no time", "rows are part of no time");
+        let title = counted(rows, "row is left out of all times", "rows are left out of all times");
         let detail = format!(
             "{}, whose times only contain the work; {} marked not valid; {} with an impossible duration",
             counted(left.bound, "bound row", "bound rows"),

@@ -29,7 +29,6 @@ use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
 
 use crate::sums::Sums;
 
-/// The plugin.
 pub struct Category;
 
 impl Plugin for Category {
@@ -64,7 +63,6 @@ impl Parts for Category {
     }
 }
 
-/// Emits the section.
 fn emit(run: &mut Run, sums: &Sums<Option<Quantiles>>) -> Result<()> {
     let lanes = tables::lane_rows(sums);
     let kinds = tables::kind_totals(&lanes, sums.wall_ns);

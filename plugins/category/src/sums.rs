@@ -11,13 +11,10 @@ use crate::totals::{LabelTotal, LaneTotal, Totals, for_each_label, totals};
 /// A label on a kind of lane; the order is that of rows with equal self time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabelKey {
-    /// Host or device.
     pub lane_kind: LaneKind,
-    /// Name.
     pub name: String,
     /// `layer`, `brick`, `kernel`, …
     pub kind: String,
-    /// Category.
     pub category: String,
     /// Number of its class: a brick of a kind that is called `kernel` is no kernel.
     pub class: u64,
@@ -26,16 +23,13 @@ pub struct LabelKey {
 /// Sum of a label; the durations as [`Quantiles`], or where others can be added as [`ValueCounts`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSum<D> {
-    /// Times and counts.
     pub total: LabelTotal,
     /// Of the whole durations of the intervals.
     pub durations: D,
 }
 
-/// Sum of a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneSum {
-    /// Its identity.
     pub key: LaneKey,
     /// Name in reports; of the first thread of a pool the heading of the pool.
     pub name: String,

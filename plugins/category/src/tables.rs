@@ -27,13 +27,11 @@ pub const NOT_ALIVE: &str = "not alive";
 /// Sums over the lanes of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindTotal {
-    /// Σ busy.
     pub busy_ns: i64,
     /// Σ from the first row to the last, as far as that is in the window.
     pub alive_ns: i64,
     /// Number of lanes; of a pool those that were there at once.
     pub lanes: u64,
-    /// Window × lanes.
     pub wall_ns: i64,
 }
 
@@ -43,13 +41,11 @@ pub type KindTotals = [Option<KindTotal>; 2];
 /// One row of `by_category`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoryRow {
-    /// Host or device.
     pub lane_kind: LaneKind,
     /// Category, `uncategorised`, `outside bricks`, `unaccounted` or `not alive`.
     pub category: String,
     /// Intervals; none for the last two.
     pub calls: Option<u64>,
-    /// Σ self.
     pub self_ns: i64,
     /// Union, lane by lane; none for the last two.
     pub inclusive_ns: Option<i64>,
@@ -62,7 +58,6 @@ pub struct CategoryRow {
 pub struct LaneRow<'a> {
     /// Name of the lane, or heading of the pool.
     pub name: &'a str,
-    /// Host or device.
     pub kind: LaneKind,
     /// Busy and self time, of a pool thread by thread.
     pub total: LaneTotal,
@@ -70,7 +65,6 @@ pub struct LaneRow<'a> {
     pub alive_ns: i64,
     /// One, or as many as were there at once.
     pub lanes: u64,
-    /// Window × lanes.
     pub wall_ns: i64,
 }
 

@@ -11,7 +11,6 @@ use trueno_analysis::unions::{GroupedUnions, UnionLength};
 /// Totals of one label (kind, name, category) on one kind of lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelTotal {
-    /// Intervals.
     pub calls: u64,
     /// Bound rows, which are part of no time.
     pub bound_calls: u64,
@@ -40,7 +39,6 @@ impl LabelTotal {
     }
 }
 
-/// Totals of one lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneTotal {
     /// Union of all its intervals.
@@ -73,7 +71,6 @@ impl Totals {
     }
 }
 
-/// Adds everything up.
 pub fn totals(run: &Lanes) -> Totals {
     let labels = run.labels.all().len();
     let mut out = Totals {

@@ -13,7 +13,6 @@ const KNOWN: u32 = 1 << 31;
 /// Clocks of all events.
 #[derive(Debug)]
 pub struct Clocks {
-    /// By node.
     values: Vec<u32>,
     /// Nodes of each circle, sorted; circles in the order of their first node.
     pub circles: Vec<Vec<u32>>,
@@ -24,7 +23,6 @@ pub struct Clocks {
 }
 
 impl Clocks {
-    /// Computes them.
     pub fn new(graph: &EventGraph) -> Self {
         let mut pass = Pass {
             graph,
@@ -80,7 +78,6 @@ struct Pass<'a> {
     states: Vec<u32>,
     last_index: u32,
     frames: Vec<Frame>,
-    /// Open nodes.
     stack: Vec<u32>,
     circles: Vec<Vec<u32>>,
 }

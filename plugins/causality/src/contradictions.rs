@@ -11,7 +11,6 @@ use crate::events::Events;
 /// An edge that the times contradict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradiction {
-    /// The edge.
     pub edge: Edge,
     /// Time of the event that came first less that of the other; more than 0.
     pub late_ns: u64,
@@ -20,17 +19,14 @@ pub struct Contradiction {
 /// Edges of one kind from one lane to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfLanes {
-    /// Their kind.
     pub kind: EdgeKind,
     /// Index of the lane that they come from.
     pub from: usize,
     /// Index of the lane that they lead to.
     pub to: usize,
-    /// All of them.
     pub edges: u64,
     /// Those that the times contradict.
     pub contradicted: u64,
-    /// The largest difference.
     pub max_late_ns: u64,
 }
 

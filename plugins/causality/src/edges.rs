@@ -25,7 +25,6 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
-    /// All variants.
     pub const ALL: [Self; 5] = [
         Self::DependsOn,
         Self::Joins,
@@ -68,7 +67,6 @@ pub struct Edge {
     pub to: u32,
     /// The row that comes first.
     pub from: u32,
-    /// Its meaning.
     pub kind: EdgeKind,
     /// Follows from a parent or a correlation, and is no row of `edges`.
     pub is_implied: bool,
@@ -87,7 +85,6 @@ impl Edge {
     }
 }
 
-/// Edges as read.
 #[derive(Debug, Default)]
 pub struct Edges {
     /// Those that order events, by target, each once.

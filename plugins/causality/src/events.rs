@@ -13,13 +13,11 @@ pub const NONE: Event = u32::MAX;
 /// More rows have no numbers: those of events and [gates](crate::program_order) leave the top bit free.
 const MAX_ROWS: usize = (1 << 29) - 1;
 
-/// The begin of a row.
 #[inline]
 pub fn begin(row: u32) -> Event {
     2 * row
 }
 
-/// The end of a row.
 #[inline]
 pub fn end(row: u32) -> Event {
     2 * row + 1
@@ -58,7 +56,6 @@ fn waits_inside(spans: &mut [Span], is_wait: &[bool]) {
     }
 }
 
-/// Rows by number.
 pub struct Events<'a> {
     /// The lanes, each with rows.
     pub lanes: &'a Lanes,
@@ -84,7 +81,6 @@ impl<'a> Events<'a> {
         Ok(Self { lanes, firsts })
     }
 
-    /// All rows.
     pub fn rows(&self) -> usize {
         self.firsts.last().map_or(0, |rows| *rows as usize)
     }
@@ -117,7 +113,6 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The name of a row.
     pub fn name(&self, row: u32) -> &'a str {
         let label = self.lanes.labels.get(self.span(row).label);
         self.lanes.texts.text(label.name)

@@ -19,19 +19,14 @@ const MAX_NAMES: usize = 8;
 
 /// Facts that findings are made of.
 pub struct Facts<'a> {
-    /// Rows by number.
     pub events: &'a Events<'a>,
-    /// Edges.
     pub edges: &'a Edges,
-    /// Predecessors of events.
     pub graph: &'a EventGraph,
-    /// Lamport clocks.
     pub clocks: &'a Clocks,
     /// Edges that the times contradict.
     pub contradictions: &'a Contradictions,
 }
 
-/// All findings.
 pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let circles = &facts.clocks.circles;
     let named = circles.iter().take(MAX_CIRCLES);
@@ -58,7 +53,7 @@ fn contradictions(facts: &Facts<'_>) -> Option<Finding> {
     let lane = |lane: usize| facts.events.lanes.lanes[lane].name.as_str();
     let (from, to) = (lane(first.from), lane(first.to));
     let cause = match first.from == first.to {
-        true => "these edges are wrong, or the times of that lane are".to_owned(),
+        true => "these edges or the times of that lane are wrong".to_owned(),
         false => format!(
             "the clock of {from} is ahead of that of {to} by at least that much there, or these edges are wrong"
         ),
@@ -107,7 +102,7 @@ fn of_circle(facts: &Facts<'_>, circle: &[u32]) -> Finding {
     let ids: Vec<u64> = rows.iter().map(|row| id(*row)).collect();
     Finding::new("cycle", Severity::Warning, title)
         .detail("edges and the order of lanes lead from each of these rows to the next; the events of the circle have no Lamport clock, those after it count it as one event")
-        .suggestion("look at where the program records these edges: one of them points the wrong way")
+        .suggestion("check where the program records these edges: one of them points the wrong way")
         .evidence(ids)
 }
 

@@ -3,7 +3,6 @@
 use trueno_analysis::lanes;
 use trueno_plugin::Input;
 
-/// Recorded edges.
 pub const EDGES: Input = Input::sql(
     "edges",
     "SELECT \"from\" AS from_id, \"to\" AS to_id, kind FROM edges",
@@ -29,7 +28,6 @@ pub const TRANSFER_LAUNCHES: Input = Input::sql(
      WHERE t.device IS NOT NULL",
 )
 .optional();
-/// Processes of threads.
 pub const PROCESSES: Input = Input::sql(
     "processes",
     "SELECT thread, process FROM threads WHERE process IS NOT NULL",

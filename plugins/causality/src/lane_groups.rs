@@ -12,7 +12,6 @@ pub struct LaneGroups {
     pub outgoing: Vec<u64>,
     /// By lane: edges from other lanes.
     pub incoming: Vec<u64>,
-    /// Number of groups.
     pub groups: usize,
 }
 

@@ -26,7 +26,6 @@ use crate::event_graph::EventGraph;
 use crate::events::Events;
 use crate::lane_groups::LaneGroups;
 
-/// The plugin.
 pub struct Causality;
 
 /// Options of a user.

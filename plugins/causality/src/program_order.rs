@@ -27,7 +27,6 @@ use crate::events::{Event, Events, NONE, begin, end};
 
 /// Predecessors in program order.
 pub struct ProgramOrder {
-    /// By event.
     predecessors: Vec<Event>,
     /// Of gates, which are numbered behind the events.
     gates: Vec<[Event; 2]>,

@@ -30,12 +30,13 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) ->
     if loaded.around.without_work > 0 {
         let title = counted(
             loaded.around.without_work,
-            "collective has no device work on record",
-            "collectives have no device work on record",
+            "collective has no recorded device work",
+            "collectives have no recorded device work",
         );
         out.push(
-            Finding::new("without_work", Severity::Info, title)
-                .detail("their calls only asked for it; when the rank came is not measurable"),
+            Finding::new("without_work", Severity::Info, title).detail(
+                "only their calls are recorded, so the arrival of the rank is not measurable",
+            ),
         );
     }
     out
@@ -60,7 +61,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
     let mut finding = if is_one {
         let each = share(of.caused_ns / (ranks - 1).max(1), loaded.around.wall_ns)?;
         let title = format!(
-            "rank {worst} comes last: others wait {} for it together, {} of the wall each, {} of all waiting in collectives",
+            "rank {worst} arrives last: the others wait {} for it in total, {} of the wall each, {} of all waiting in collectives",
             time(of.caused_ns),
             percent(each),
             percent(of_all)
@@ -68,7 +69,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
         Finding::new("late_rank", severity, title)
     } else {
         let title = format!(
-            "ranks wait {} together for each other in collectives, {} of the wall on average; no rank is the last all the time",
+            "ranks wait {} in total for each other in collectives, {} of the wall on average; no single rank is always last",
             time(all_ns),
             percent(waiting)
         );
@@ -89,7 +90,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
     }
     let evidence = "SELECT * FROM collectives.by_rank ORDER BY caused_ns DESC, rank";
     finding = finding.detail(detail).evidence(evidence);
-    Some(finding.suggestion("see why it comes late: `lateness`"))
+    Some(finding.suggestion("see the section `lateness` for why it arrives late"))
 }
 
 fn contradicted(job: &Job) -> Option<Finding> {
@@ -112,7 +113,7 @@ fn not_told(job: &Job, totals: &Totals) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "of {} of {} it cannot be told which rank came last",
+        "for {} of {} it is not known which rank arrived last",
         totals.not_told,
         counted(all, "collective", "collectives")
     );

@@ -71,17 +71,23 @@ pub const INPUTS: [Input; OWN.len() + lanes::INPUTS.len()] = {
     all
 };
 
-/// Statements of programs about collectives.
+/// Number of statements of programs about collectives.
+///
+/// An input can be read once: [`stated`] gives this value, and those that need the number take it.
+pub struct StatedCount(pub u64);
+
+/// Counts the statements of programs about collectives.
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
-pub fn stated(run: &mut Run) -> Result<u64> {
+pub fn stated(run: &mut Run) -> Result<StatedCount> {
     let table = run.table(STATED.name())?;
     if table.rows() == 0 {
-        return Ok(0);
+        return Ok(StatedCount(0));
     }
     let rows = table.i64("n")?.iter().flatten().next();
-    Ok(rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(0))
+    let count = rows.and_then(|rows| u64::try_from(rows).ok());
+    Ok(StatedCount(count.unwrap_or(0)))
 }
 
 /// The ranks of the job that were recorded.

@@ -55,12 +55,12 @@ impl Plugin for Collectives {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let job = inputs::recorded(run)?;
-        // One rank that states no collectives: nothing is to be told.
-        if job.ranks.len() < 2 && inputs::stated(run)? == 0 {
+        let (job, stated) = (inputs::recorded(run)?, inputs::stated(run)?);
+        // One rank that states no collectives has nothing to show.
+        if job.ranks.len() < 2 && stated.0 == 0 {
             return Ok(());
         }
-        let rows = Rows::read(run)?;
+        let rows = Rows::read(run, stated)?;
         run.check_cancelled()?;
         emit(run, &Loaded::new(rows, job), &options)
     }
@@ -70,7 +70,8 @@ impl Parts for Collectives {
     const MERGE_INPUTS: &'static [Input] = &over_ranks::MERGE_INPUTS;
 
     fn part(run: &mut Run, _options: Options) -> Result<()> {
-        let rows = Rows::read(run)?;
+        let stated = inputs::stated(run)?;
+        let rows = Rows::read(run, stated)?;
         over_ranks::emit(run, &rows)
     }
 

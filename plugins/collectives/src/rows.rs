@@ -10,7 +10,7 @@ use trueno_analysis::steps::{self, Step};
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run};
 
-use crate::inputs;
+use crate::inputs::StatedCount;
 
 /// Category of kernels that communicate.
 const COMMUNICATION: &str = "communication";
@@ -91,13 +91,13 @@ impl Rows {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn read(run: &mut Run) -> Result<Self> {
+    pub fn read(run: &mut Run, stated: StatedCount) -> Result<Self> {
         let lanes = lanes::load(run)?;
         let mut out = Self {
             around: Around {
                 origin_ns: lanes.origin_ns,
                 wall_ns: lanes.wall_ns,
-                stated: inputs::stated(run)?,
+                stated: stated.0,
                 ..Around::default()
             },
             steps: steps::read(run, None)?,

@@ -13,7 +13,6 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 use crate::sums::Sums;
 
-/// The plugin.
 pub struct Counters;
 
 impl Plugin for Counters {

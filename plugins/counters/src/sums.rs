@@ -7,7 +7,6 @@ use trueno_analysis::exact_sum::ExactSum;
 /// Sums by brick, and by reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// By name.
     pub bricks: BTreeMap<String, BrickSum>,
     /// By name, unit and source.
     pub values: BTreeMap<ValueKey, ValueSum>,
@@ -32,7 +31,6 @@ pub const COUNTED: usize = 8;
 
 /// Place of a count in [`COUNTS`], by its name.
 pub mod at {
-    #![expect(missing_docs, reason = "the names say it")]
     pub const CYCLES: usize = 0;
     pub const INSTRUCTIONS: usize = 1;
     pub const L2_ACCESSES: usize = 2;
@@ -62,9 +60,7 @@ pub type Counts = [Option<u64>; COUNTS.len()];
 /// Dividend and divisor, summed over the calls that have both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
-    /// Dividend.
     pub of: u64,
-    /// Divisor.
     pub by: u64,
 }
 
@@ -95,13 +91,10 @@ pub struct ValueKey {
 /// Readings of one counter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSum {
-    /// All of them.
     pub readings: u64,
     /// Those that are no number: infinite, or not a number.
     pub not_finite: u64,
-    /// The smallest.
     pub min: Option<f64>,
-    /// The largest.
     pub max: Option<f64>,
     /// Time and value of the latest; of several at once the largest.
     pub last: Option<(i64, f64)>,
@@ -135,7 +128,6 @@ impl BrickSum {
         self.rates[at].value()
     }
 
-    /// Adds a call.
     pub fn add(&mut self, counts: Counts, is_estimated: bool) {
         let mut one = Self {
             calls: 1,
@@ -166,7 +158,6 @@ impl BrickSum {
 }
 
 impl ValueSum {
-    /// Adds a reading.
     pub fn add(&mut self, time_ns: i64, value: f64) {
         let is_finite = value.is_finite();
         // One zero: which of two comes first would else decide what is shown.

@@ -1,80 +1,51 @@
 //! The chain of work and waits that explains the wall clock, and slack beside it.
 //!
-//! Lanes are cut into [`segments`], the nodes of a [`graph`]; edges are the
-//! order of a lane and the recorded [`dependencies`]. The path is found by
-//! [walking](walk) back from the last end; its pieces add up to the window, to
-//! the nanosecond. [`slack`] says by how much a row may begin later without
-//! moving the last end.
-//!
-//! Device work is tied to the host by its launches and to other work by the order of streams, by
-//! events, by waits and by copies that block ([`device`]). A wait that nothing recorded explains is a
-//! `sync_wait`.
-//!
-//! [`schedule`] re-times the graph under other durations: what a user assumes ([`what_if`]), and what
-//! less time of each name would buy ([`opportunity`]), also at its roof ([`at_roof`]). Predictions hold as far as the recorded
+//! [`load`] reads rows and dependencies, and adds what the runtime promises. `infer` adds what only the times show. Lanes
+//! are cut into segments, the nodes of the [`graph`]; the path is found by walking back from the last end, and its pieces
+//! add up to the window, to the nanosecond. [`path`] sums them. [`predict`] re-times the graph under other durations: what a
+//! user assumes, what less time of each name would save, also at its roof. Predictions hold as far as the recorded
 //! dependencies do; a dependency that did not bind has no lag, so a gain is rather too large than too small.
 
-pub mod at_roof;
-pub mod background;
-pub mod blocking_calls;
-pub mod chains;
-pub mod clock_skew;
-pub mod condense;
-pub mod cut_off_waits;
-mod cutter;
-pub mod dependencies;
-pub mod device;
-pub mod drained_device;
-pub mod edges;
-pub mod ends;
 pub mod findings;
-pub mod full_queues;
 pub mod graph;
-pub mod held;
-pub mod host_over_device;
-pub mod host_waits;
-pub mod inferred;
-pub mod iterations;
-mod lag_kind;
-pub mod latencies;
-mod least;
+mod infer;
+pub mod load;
 mod only_samples;
-pub mod opportunity;
-pub mod order;
-pub mod ownership;
-pub mod path_sums;
-pub mod path_time_by_name;
-mod predict;
-pub mod rank_bitmap;
-pub mod ranks;
-pub mod row_index;
-pub mod rule;
-pub mod schedule;
-pub mod segments;
-pub mod serial_work;
-pub mod shortcuts;
-pub mod slack;
-pub mod stream_follows;
-pub mod streams;
-pub mod stretches;
-mod suggestions;
-pub mod tables;
-pub mod thread_waits;
-pub mod times;
-pub mod wait_functions;
-pub mod waits;
-pub mod walk;
-pub mod what_if;
-pub mod window;
+pub mod path;
+pub mod predict;
+mod tables;
+
+use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use trueno_analysis::lanes::{self, Lane, LaneKind, Lanes};
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, export};
 
-use crate::clock_skew::Skew;
-use crate::host_over_device::HostOverDevice;
+use crate::graph::chains::Chains;
+use crate::graph::dependency_graph::Graph;
+use crate::graph::ownership::Ownership;
+use crate::graph::segments::segments;
+use crate::graph::walk;
+use crate::infer::clock_skew::{self, Skew};
+use crate::infer::{
+    blocking_calls, cut_off_waits, drained_device, full_queues, host_waits, ranks, stream_follows,
+    thread_waits,
+};
+use crate::load::dependencies::{Dependencies, dependencies};
+use crate::load::window::Cut;
+use crate::load::{device, edges, row_index, streams, waits, window};
+use crate::path::background;
+use crate::path::condense::{Condenser, Row};
+use crate::path::host_over_device::{HostOverDevice, HostTime};
+use crate::path::iterations::{Iteration, Iterations};
+use crate::path::path_sums::PathSums;
+use crate::path::path_time_by_name::{PathTime, PathTimes};
+use crate::path::serial_work::SerialWork;
+use crate::predict::opportunity::{Opportunity, opportunities, without_categories};
+use crate::predict::shortcuts::Shortcuts;
+use crate::predict::what_if_rule::Rule;
+use crate::predict::{at_roof, predictions, slack};
 
-/// The plugin.
 pub struct CriticalPath;
 
 /// Options of a user.
@@ -92,7 +63,7 @@ pub struct Options {
     pub path_by_id: bool,
     /// Gives the slack of every row as well, in a table of ids.
     pub slack_by_id: bool,
-    /// Assumptions, each as `TARGET=VALUE`; see [`rule`].
+    /// Assumptions, each as `TARGET=VALUE`; see [`predict::what_if_rule`].
     pub what_if: Vec<String>,
 }
 
@@ -154,7 +125,7 @@ impl Plugin for CriticalPath {
     type Options = Options;
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
-        let rules = options.what_if.iter().map(|text| rule::Rule::parse(text));
+        let rules = options.what_if.iter().map(|text| Rule::parse(text));
         let rules = rules.collect::<Result<Vec<_>>>()?;
         let mut lanes = lanes::load(run)?;
         let only_samples = only_samples::only_samples(run, &lanes)?;
@@ -162,15 +133,94 @@ impl Plugin for CriticalPath {
         if only_samples {
             return only_samples::not_measurable(run, lanes, cut);
         }
+        let mut loaded = Loaded::new(run, lanes, cut)?;
+        let lanes = &loaded.lanes;
+        let cut_into_segments = segments(lanes, &loaded.dependencies.good);
+        let mut graph = Graph::new(lanes, cut_into_segments, &loaded.dependencies.good);
+        graph.mark_inferred(&loaded.dependencies.good, &loaded.device.inferred);
+        loaded.dependencies.contradict(lanes, graph.let_go());
+        run.check_cancelled()?;
+
+        let ownership = Ownership::new(lanes, &loaded.dependencies.good);
+        loaded.dependencies.good = Vec::new();
+        let named = at_roof::read(run)?;
+        let roofs = at_roof::Roofs::new(&graph, &named);
+        if !rules.is_empty() {
+            predictions::predict(run, &graph, &ownership, &roofs, &rules)?;
+        }
+        let chains = Chains::new(lanes, &ownership);
+        drop(ownership);
+        let mut walked = WalkedPath::new(&graph, &chains, &options);
+        let wall_ns = lanes.wall_ns;
+        run.emit(tables::by_kind("by_kind", &walked.sums, wall_ns))?;
+        run.emit(tables::by_name("by_name", &graph, &walked.sums, wall_ns))?;
+        run.emit(tables::by_category(&graph, &walked.sums, wall_ns))?;
+        let predicted_names = predicted_names(&options, &graph);
+        let shortcuts = Shortcuts::new(&graph, &chains);
+        let by_name = std::mem::take(&mut walked.by_name);
+        let opportunities = opportunities(
+            &graph,
+            &chains,
+            &shortcuts,
+            &walked.sums,
+            by_name,
+            predicted_names,
+        );
+        run.emit(tables::opportunity(&opportunities, wall_ns))?;
+        let without = without_categories(&graph, &chains, &shortcuts);
+        if !without.is_empty() {
+            run.emit(tables::without(&without, wall_ns))?;
+        }
+        if !named.is_empty() {
+            let gains = at_roof::gains(
+                &graph,
+                &chains,
+                &named,
+                &roofs,
+                &opportunities,
+                predicted_names,
+            );
+            run.emit(tables::at_roof(&gains, wall_ns))?;
+        }
+        drop((shortcuts, named));
+        run.check_cancelled()?;
+        walked.emit_details(run, &graph)?;
+        let facts = Predicted {
+            opportunities,
+            predicted_names,
+            background: background::background(&graph),
+            over_device: walked.over_device,
+            inferred_ns: walked.sums.inferred_ns,
+        };
+        let least = slack::least_of_spans(&graph);
+        drop(graph);
+        let with_slack = emit_slack(run, lanes, least, &options)?;
+        emit_findings(run, &loaded, facts, (options.slack_rows, with_slack))?;
+        emit_charts(run, wall_ns)
+    }
+}
+/// Rows on lanes with their dependencies, on one clock.
+struct Loaded {
+    lanes: Lanes,
+    dependencies: Dependencies,
+    device: device::Found,
+    skews: Vec<Skew>,
+    ranks: ranks::Ranks,
+    cut: Cut,
+    unknown_kinds: u64,
+}
+
+impl Loaded {
+    fn new(run: &mut Run, mut lanes: Lanes, cut: Cut) -> Result<Self> {
         window::waits_inside(&mut lanes);
         let mut read = edges::read(run, &lanes)?;
-        let waits = waits::Waits::read(run, &lanes, !read.edges.is_empty())?;
+        let has_edges = !read.edges.is_empty();
         let waits::Waits {
             waits,
             recorded,
             legacy,
             launched,
-        } = waits;
+        } = waits::Waits::read(run, &lanes, has_edges)?;
         let joined = waits::joined(&mut read.edges, &recorded);
         let events = device::Events {
             recorded: &recorded,
@@ -180,42 +230,47 @@ impl Plugin for CriticalPath {
             of_devices(&mut lanes, &read, &launched, &waits, &events, &legacy);
         let ranks = ranks::Collectives::read(run, &lanes)?.connect(&mut lanes, &mut device);
         read.add(&device.edges);
-        let mut dependencies = dependencies::dependencies(&lanes, &read.edges);
-        let unknown_kinds = read.unknown_kinds;
-        drop(read);
-        let segments = segments::segments(&lanes, &dependencies.good);
-        let mut graph = graph::Graph::new(&lanes, segments, &dependencies.good);
-        graph.mark_inferred(&dependencies.good, &device.inferred);
-        let let_go = graph.let_go().to_vec();
-        dependencies.contradict(&lanes, &let_go);
-        run.check_cancelled()?;
+        Ok(Self {
+            dependencies: dependencies(&lanes, &read.edges),
+            unknown_kinds: read.unknown_kinds,
+            lanes,
+            device,
+            skews,
+            ranks,
+            cut,
+        })
+    }
+}
 
-        let wall_ns = lanes.wall_ns;
-        let ownership = ownership::Ownership::new(&lanes, &dependencies.good);
-        dependencies.good = Vec::new();
-        let named = at_roof::read(run)?;
-        let roofs = at_roof::Roofs::new(&graph, &named);
-        if !rules.is_empty() {
-            predict::predict(run, &graph, &ownership, &roofs, &rules)?;
-        }
-        let chains = chains::Chains::new(&lanes, &ownership);
-        drop(ownership);
-        let path = walk::walk(&graph, wall_ns);
-        let mut sums = path_sums::PathSums::new(&graph);
-        let mut times = path_time_by_name::PathTimes::new(&graph, &chains);
-        let mut rows = condense::Condenser::new(options.path_rows);
-        let mut iterations = iterations::Iterations::new(&lanes);
+/// What is summed while the path is walked once.
+struct WalkedPath<'g> {
+    sums: PathSums<'g>,
+    by_name: Vec<PathTime>,
+    rows: Vec<Row>,
+    iterations: Vec<Iteration>,
+    by_id: Option<tables::PathById>,
+    serial: Option<BTreeMap<u32, i64>>,
+    over_device: Option<HostTime>,
+}
+
+impl<'g> WalkedPath<'g> {
+    fn new(graph: &'g Graph<'g>, chains: &'g Chains, options: &Options) -> Self {
+        let lanes = graph.run;
+        let mut sums = PathSums::new(graph);
+        let mut times = PathTimes::new(graph, chains);
+        let mut rows = Condenser::new(options.path_rows);
+        let mut iterations = Iterations::new(lanes);
         let mut by_id = options.path_by_id.then(tables::PathById::default);
         let is_one = lanes.lanes.len() < 2;
-        let mut serial = (!is_one).then(|| serial_work::SerialWork::new(&graph));
-        let mut over_device = HostOverDevice::new(&graph);
-        path.each(|piece| {
+        let mut serial = (!is_one).then(|| SerialWork::new(graph));
+        let mut over_device = HostOverDevice::new(graph);
+        walk::walk(graph, lanes.wall_ns).each(|piece| {
             sums.add(&piece);
             times.add(&piece);
             rows.add(&piece);
             iterations.add(&piece);
             if let Some(by_id) = &mut by_id {
-                by_id.add(&graph, &piece);
+                by_id.add(graph, &piece);
             }
             if let Some(serial) = &mut serial {
                 serial.add(&piece);
@@ -224,93 +279,119 @@ impl Plugin for CriticalPath {
                 over_device.add(&piece);
             }
         });
-        run.emit(tables::by_kind("by_kind", &sums, wall_ns))?;
-        run.emit(tables::by_name("by_name", &graph, &sums, wall_ns))?;
-        run.emit(tables::by_category(&graph, &sums, wall_ns))?;
-        let names = RETIMED_SEGMENTS / graph.segments.len().max(1);
-        let names = options.opportunity_names.min(names.max(MIN_NAMES));
-        let by_name = times.by_name();
-        let shortcuts = shortcuts::Shortcuts::new(&graph, &chains);
-        let opportunities =
-            opportunity::opportunities(&graph, &chains, &shortcuts, &sums, by_name, names);
-        run.emit(tables::opportunity(&opportunities, wall_ns))?;
-        if !named.is_empty() {
-            let gains = at_roof::gains(&graph, &chains, &named, &roofs, &opportunities, names);
-            run.emit(tables::at_roof(&gains, wall_ns))?;
+        Self {
+            sums,
+            by_name: times.by_name(),
+            rows: rows.into_rows(),
+            iterations: iterations.finish(),
+            by_id,
+            serial: serial.map(SerialWork::finish),
+            over_device: over_device.and_then(HostOverDevice::finish),
         }
-        drop((chains, shortcuts));
-        run.check_cancelled()?;
-        let iterations = iterations.finish();
-        if !iterations.is_empty() {
-            run.emit(tables::by_iteration(&graph, &iterations))?;
-        }
-        if let Some(serial) = serial {
-            run.emit(tables::serial_work(&graph, &serial.finish()))?;
-        }
-        let over_device = over_device.and_then(HostOverDevice::finish);
-        let off_path = background::off_path(&graph, &sums.lanes);
-        if !off_path.is_empty() {
-            run.emit(tables::off_path(&graph, &off_path))?;
-        }
-        let path_inferred = sums.inferred_ns;
-        run.emit(tables::path(&graph, &rows.into_rows()))?;
-        if let Some(by_id) = by_id {
-            run.emit(by_id.into_table())?;
-        }
-        drop(path);
-        let background = background::background(&graph);
-        let least = slack::least_of_spans(&graph);
-        drop(graph);
-        let (rows, is_by_id) = (options.slack_rows, options.slack_by_id);
-        let (slack, by_name, by_id, spans) = tables::slack(&lanes, least, rows, is_by_id);
-        run.emit(by_name)?;
-        if let Some(by_id) = by_id {
-            run.emit(by_id)?;
-        }
-        run.emit(slack)?;
-
-        let facts = findings::Facts {
-            dependencies: &dependencies,
-            unknown_kinds,
-            cut,
-            left_out: lanes.left_out,
-            device: &device,
-            skews: &skews,
-            ranks,
-            path: &path_inferred,
-            opportunities: &opportunities,
-            background,
-            over_device,
-            predicted_names: names,
-            slack_rows: (options.slack_rows, spans),
-            is_part: lanes.is_part,
-            wall_ns,
-        };
-        for finding in findings::findings(&facts) {
-            run.finding(finding)?;
-        }
-        if wall_ns > 0 {
-            run.chart(Chart::bar(
-                "Critical path by kind",
-                "by_kind",
-                "kind",
-                "dur_ns",
-            ))?;
-            run.chart(
-                Chart::gantt(
-                    "Critical path over lanes",
-                    "path",
-                    "lane",
-                    "start_ns",
-                    "dur_ns",
-                )
-                .series("kind")
-                .label("name")
-                .axes("time", "lane"),
-            )?;
-        }
-        Ok(())
     }
+
+    fn emit_details(&mut self, run: &mut Run, graph: &Graph<'_>) -> Result<()> {
+        if !self.iterations.is_empty() {
+            run.emit(tables::by_iteration(graph, &self.iterations))?;
+        }
+        if let Some(serial) = &self.serial {
+            run.emit(tables::serial_work(graph, serial))?;
+        }
+        let off_path = background::off_path(graph, &self.sums.lanes);
+        if !off_path.is_empty() {
+            run.emit(tables::off_path(graph, &off_path))?;
+        }
+        run.emit(tables::path(graph, &std::mem::take(&mut self.rows)))?;
+        match self.by_id.take() {
+            Some(by_id) => run.emit(by_id.into_table()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Names that get a prediction.
+fn predicted_names(options: &Options, graph: &Graph<'_>) -> usize {
+    let affordable = RETIMED_SEGMENTS / graph.segments.len().max(1);
+    options.opportunity_names.min(affordable.max(MIN_NAMES))
+}
+
+/// What findings say beside the dependencies.
+struct Predicted {
+    opportunities: Vec<Opportunity>,
+    predicted_names: usize,
+    background: Option<background::Background>,
+    over_device: Option<HostTime>,
+    inferred_ns: [i64; load::inferred::Rule::ALL.len()],
+}
+
+/// Emits the tables of slack; returns the number of rows that have one.
+fn emit_slack(
+    run: &mut Run,
+    lanes: &Lanes,
+    least: Vec<Vec<i64>>,
+    options: &Options,
+) -> Result<usize> {
+    let (slack, by_name, by_id, spans) =
+        tables::slack(lanes, least, options.slack_rows, options.slack_by_id);
+    run.emit(by_name)?;
+    if let Some(by_id) = by_id {
+        run.emit(by_id)?;
+    }
+    run.emit(slack)?;
+    Ok(spans)
+}
+
+fn emit_findings(
+    run: &mut Run,
+    loaded: &Loaded,
+    predicted: Predicted,
+    slack_rows: (usize, usize),
+) -> Result<()> {
+    let facts = findings::Facts {
+        dependencies: &loaded.dependencies,
+        unknown_kinds: loaded.unknown_kinds,
+        cut: loaded.cut,
+        left_out: loaded.lanes.left_out,
+        device: &loaded.device,
+        skews: &loaded.skews,
+        ranks: loaded.ranks,
+        path: &predicted.inferred_ns,
+        opportunities: &predicted.opportunities,
+        background: predicted.background,
+        over_device: predicted.over_device,
+        predicted_names: predicted.predicted_names,
+        slack_rows,
+        is_part: loaded.lanes.is_part,
+        wall_ns: loaded.lanes.wall_ns,
+    };
+    for finding in findings::findings(&facts) {
+        run.finding(finding)?;
+    }
+    Ok(())
+}
+
+fn emit_charts(run: &mut Run, wall_ns: i64) -> Result<()> {
+    if wall_ns <= 0 {
+        return Ok(());
+    }
+    run.chart(Chart::bar(
+        "Critical path by kind",
+        "by_kind",
+        "kind",
+        "dur_ns",
+    ))?;
+    run.chart(
+        Chart::gantt(
+            "Critical path over lanes",
+            "path",
+            "lane",
+            "start_ns",
+            "dur_ns",
+        )
+        .series("kind")
+        .label("name")
+        .axes("time", "lane"),
+    )
 }
 
 /// Dependencies of device work, and the skews of clocks that were corrected for them.

@@ -6,10 +6,11 @@
 use trueno_analysis::lanes::{Class, Lanes};
 use trueno_plugin::{Input, Result, Run};
 
-use crate::graph::Graph;
-use crate::path_sums::PathSums;
-use crate::window::Cut;
-use crate::{findings, segments, tables};
+use crate::graph::dependency_graph::Graph;
+use crate::graph::segments::segments;
+use crate::load::window::Cut;
+use crate::path::path_sums::PathSums;
+use crate::{findings, tables};
 
 /// The number of samples, where there are any.
 pub const SAMPLES: Input =
@@ -38,7 +39,7 @@ pub fn only_samples(run: &mut Run, lanes: &Lanes) -> Result<bool> {
 pub fn not_measurable(run: &mut Run, mut lanes: Lanes, cut: Cut) -> Result<()> {
     let (left_out, is_part) = (lanes.left_out, lanes.is_part);
     lanes.lanes.clear();
-    let graph = Graph::new(&lanes, segments::segments(&lanes, &[]), &[]);
+    let graph = Graph::new(&lanes, segments(&lanes, &[]), &[]);
     run.emit(tables::by_kind(
         "by_kind",
         &PathSums::new(&graph),

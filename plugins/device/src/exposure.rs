@@ -73,7 +73,6 @@ pub struct KindTimes {
 /// Times of all kinds within a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanTimes {
-    /// Its length.
     pub span_ns: i64,
     /// In the order of [`Kind::ALL`].
     pub kinds: [KindTimes; 3],
@@ -162,11 +161,9 @@ impl Exposure {
 /// Devices whose operations are looked at together.
 #[derive(Clone, Debug)]
 pub struct Scope {
-    /// Their rank.
     pub rank: i64,
     /// The device; `None`: all of the rank.
     pub device: Option<i64>,
-    /// Their busy times.
     pub exposure: Exposure,
 }
 
@@ -195,18 +192,14 @@ pub fn scopes(loaded: &Loaded) -> Vec<Scope> {
 pub struct Copies {
     /// Number of copies or fills.
     pub operations: u64,
-    /// Time of all.
     pub dur_ns: i64,
     /// Those that state how many bytes they moved.
     pub stated: u64,
-    /// Bytes of those.
     pub bytes: u64,
-    /// Time of those.
     pub stated_ns: i64,
 }
 
 impl Copies {
-    /// Adds others.
     pub fn merge(&mut self, other: &Self) {
         self.operations = self.operations.saturating_add(other.operations);
         self.dur_ns = self.dur_ns.saturating_add(other.dur_ns);

@@ -20,26 +20,26 @@ pub fn findings(sums: &Sums) -> Vec<Finding> {
         );
         out.push(
             Finding::new("not_linked", Severity::Info, title)
-                .detail("their launches and queues are not measurable, and gaps before them have no known cause"),
+                .detail("their launch latency and queueing are not measurable, and gaps before them have no known cause"),
         );
     }
     if counts.before_call > 0 {
         let title = counted(
             counts.before_call,
-            "operation began before the call for it",
-            "operations began before the call for them",
+            "operation began before its launch call",
+            "operations began before their launch calls",
         );
         out.push(
             Finding::new("before_call", Severity::Warning, title)
-                .detail("clocks of host and device disagree, or a correlation is wrong; no launch is computed for them")
+                .detail("host and device clocks disagree, or a correlation id is wrong; no launch latency is computed for them")
                 .suggestion("see the findings of sanity"),
         );
     }
     if counts.left_out > 0 {
         let title = counted(
             counts.left_out,
-            "row of device work is in no figure",
-            "rows of device work are in no figure",
+            "row of device work is left out of all figures",
+            "rows of device work are left out of all figures",
         );
         out.push(
             Finding::new("left_out", Severity::Info, title)
@@ -84,7 +84,7 @@ fn idle(place: &PlaceTimes) -> Option<Finding> {
                  launched, {before:.0} % it had been asked for before, {not_known:.0} % not known"
             ));
         }
-        _ => finding = finding.detail("why is not known: no calls for its operations are recorded"),
+        _ => finding = finding.detail("the cause is not known: no launch calls are recorded"),
     }
     Some(finding)
 }

@@ -16,7 +16,6 @@ use crate::queue::{Queue, queue};
 /// The parts of a gap, or of all; they add up to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleParts {
-    /// Before the call.
     pub not_asked_ns: i64,
     /// Since the call, in gaps in which it began.
     pub launching_ns: i64,
@@ -56,23 +55,18 @@ impl IdleParts {
     }
 }
 
-/// One gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// Start.
     pub start_ns: i64,
-    /// End.
     pub end_ns: i64,
     /// The operation that had ended last.
     pub after: Operation,
     /// The one that ended it.
     pub next: Operation,
-    /// Its parts.
     pub parts: IdleParts,
 }
 
 impl Gap {
-    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -81,7 +75,6 @@ impl Gap {
 /// Times of a device, or of one of its streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlaceTimes {
-    /// The device.
     pub device: i64,
     /// The stream; `None` for all of the device.
     pub stream: Option<i64>,
@@ -95,7 +88,6 @@ pub struct PlaceTimes {
     pub busy_ns: i64,
     /// Parts of the idle time.
     pub parts: IdleParts,
-    /// Number of gaps.
     pub gaps: u64,
     /// Duration of the longest.
     pub longest_ns: Option<i64>,
@@ -118,7 +110,6 @@ impl PlaceTimes {
 /// A device, or one of its streams, with its gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
-    /// Its times.
     pub times: PlaceTimes,
     /// Gaps in the order of time.
     pub gaps: Vec<Gap>,

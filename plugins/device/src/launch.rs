@@ -50,7 +50,6 @@ pub struct NameTotals {
     pub dur_ns: i64,
     /// Time of the calls; one that asked for several operations counts once, at the first of them.
     pub call_ns: i64,
-    /// Sum.
     pub queued_ns: i64,
     /// Latencies of those with a call.
     pub latencies_ns: ValueCounts,
@@ -80,7 +79,6 @@ impl NameTotals {
     }
 }
 
-/// Totals by name.
 pub fn by_name(loaded: &Loaded) -> BTreeMap<NameKey, NameTotals> {
     // Latencies are counted once all are there: to look up each in turn takes longer.
     let mut totals: BTreeMap<u32, (NameTotals, Vec<i64>)> = BTreeMap::new();

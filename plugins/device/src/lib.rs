@@ -22,7 +22,6 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 use crate::sums::Sums;
 
-/// The plugin.
 pub struct Device;
 
 /// Options of the plugin.

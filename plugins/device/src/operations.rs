@@ -12,17 +12,14 @@ use crate::exposure::Kind;
 /// A kernel or a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Its row.
     pub id: u64,
     /// Its name: a number of [`Loaded::names`].
     pub name: u32,
-    /// The device.
     pub device: i64,
     /// The stream, where that is known.
     pub stream: Option<i64>,
     /// Start on the device.
     pub start_ns: i64,
-    /// End.
     pub end_ns: i64,
     /// From when to when the host called for it; `None` where that is not recorded, or began after the work.
     pub call: Option<(i64, i64)>,
@@ -37,7 +34,6 @@ pub struct Operation {
 /// A name of kernels, or a direction of transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// As recorded.
     pub text: String,
     /// True for a direction.
     pub is_transfer: bool,

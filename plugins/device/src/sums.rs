@@ -18,7 +18,6 @@ use crate::operations::Loaded;
 /// A device and its stream; `None` for all of the device.
 pub type PlaceKey = (i64, Option<i64>);
 
-/// Numbers of rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Operations.
@@ -36,13 +35,9 @@ pub struct Counts {
 /// A gap of a device, with names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongGap {
-    /// The device.
     pub device: i64,
-    /// Start.
     pub start_ns: i64,
-    /// Duration.
     pub dur_ns: i64,
-    /// Its parts.
     pub parts: IdleParts,
     /// Name of the operation that had ended last.
     pub after: String,
@@ -55,7 +50,6 @@ pub struct LongGap {
 /// Times within one iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepTimes {
-    /// The iteration.
     pub step: Step,
     /// Its number among those of its rank, in order of start.
     pub number: u64,
@@ -63,16 +57,13 @@ pub struct StepTimes {
     pub scopes: Vec<(Option<i64>, SpanTimes)>,
 }
 
-/// All figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
-    /// Numbers of rows.
     pub counts: Counts,
     /// Times by kind of work: all devices of each rank together, added up (`None`), then each device.
     pub scopes: BTreeMap<Option<i64>, SpanTimes>,
     /// Times of devices and streams.
     pub places: BTreeMap<PlaceKey, PlaceTimes>,
-    /// Launches by name.
     pub names: BTreeMap<NameKey, NameTotals>,
     /// The longest gaps, longest first.
     pub gaps: Vec<LongGap>,
@@ -138,7 +129,6 @@ impl Sums {
         self.counts.operations == 0 && self.counts.left_out == 0
     }
 
-    /// Adds the times of a scope.
     pub fn add_scope(&mut self, device: Option<i64>, times: &SpanTimes) {
         match self.scopes.get_mut(&device) {
             Some(sum) => sum.add(times),

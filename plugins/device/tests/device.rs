@@ -18,7 +18,6 @@ const NO_STREAM: i64 = -1;
 struct Made {
     kernels: Vec<Row>,
     transfers: Vec<Row>,
-    /// Correlation, start, end.
     calls: Vec<(u64, i64, i64)>,
     bound: Vec<usize>,
     window: Option<(i64, i64)>,
@@ -276,7 +275,7 @@ fn what_cannot_be_or_only_bounds_is_counted_and_in_no_figure() {
             .finding("before_call")
             .unwrap()
             .title
-            .starts_with("1 operation began before the call for it")
+            .starts_with("1 operation began before its launch call")
     );
     assert!(
         output
@@ -330,7 +329,7 @@ fn what_no_call_tells_is_not_zero() {
     let detail = output.finding("idle").unwrap().detail.clone();
     assert_eq!(
         detail.as_deref(),
-        Some("why is not known: no calls for its operations are recorded")
+        Some("the cause is not known: no launch calls are recorded")
     );
     // Without a gap there is nothing that could not be told.
     let made = Made {

@@ -55,7 +55,6 @@ type Step = (u8, Option<u64>, i64, Option<i64>);
 struct Rank {
     kernels: Vec<Work>,
     transfers: Vec<Work>,
-    /// Correlation, start, duration.
     calls: Vec<(u64, i64, i64)>,
     steps: Vec<Step>,
 }

@@ -8,17 +8,16 @@ use crate::reference::Moved;
 use crate::rows::Side;
 use crate::tables::All;
 
-/// All findings.
 pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     let [subject, baseline] = all.sides.map(|side| side.len);
     if subject == 0 && baseline == 0 {
-        let title = "neither run holds checksums: nothing was compared";
+        let title = "neither run has checksums, so nothing was compared";
         let hint = "record tensors with Recorder::checksum";
         return vec![Finding::new("not_comparable", Severity::Error, title).suggestion(hint)];
     }
     if !all.shares_anything() {
         let title = format!(
-            "the runs have no tensor in common ({subject} in the run, {baseline} in the baseline): nothing was compared"
+            "the runs share no tensor ({subject} in the run, {baseline} in the baseline), so nothing was compared"
         );
         let detail =
             "tensors are matched by name, layer, iteration and position; see the table only_in_one";
@@ -172,7 +171,7 @@ fn diverged(all: &All) -> Option<Finding> {
 fn moved(all: &All) -> Option<Finding> {
     let (third, known) = all.third?;
     if known == 0 {
-        let title = "the reference has no tensor in common with the runs: it says nothing";
+        let title = "the reference shares no tensor with the runs, so it was not used";
         return Some(Finding::new("no_reference", Severity::Warning, title));
     }
     let diverged = all.count(Verdict::Diverged);

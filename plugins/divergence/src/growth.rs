@@ -73,7 +73,6 @@ pub fn growth(all: &All) -> Vec<Step> {
     steps
 }
 
-/// The table of steps.
 pub fn table(steps: &[Step]) -> TableBuilder {
     Table::build("growth")
         .text("over", steps.iter().map(|step| step.over))

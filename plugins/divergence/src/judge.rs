@@ -101,7 +101,6 @@ pub struct Judged {
     pub reason: Reason,
     /// Lower bound of the relative error; `None`: not comparable, or not finite.
     pub relative_error: Option<f64>,
-    /// Relative.
     pub tolerance: f64,
     /// Operations an element, along the iteration.
     pub steps: u64,
@@ -112,7 +111,6 @@ pub struct Judged {
     pub order_changed: bool,
 }
 
-/// Judges all items.
 pub fn judge(
     sides: [&Side; 2],
     groups: &Groups,

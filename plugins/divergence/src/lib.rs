@@ -30,7 +30,6 @@ use serde::Deserialize;
 use trueno_analysis::interner::Texts;
 use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
 
-/// The plugin.
 pub struct Divergence;
 
 /// Options of the plugin.

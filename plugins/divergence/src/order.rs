@@ -17,7 +17,6 @@ pub struct Place {
     pub layer: Option<i64>,
 }
 
-/// Rank, iteration, position.
 type Outside = (u16, Option<u64>, Option<u64>);
 
 /// The rows of both runs by place.
@@ -32,7 +31,6 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Finds the places.
     pub fn new(sides: [&Side; 2]) -> Self {
         let mut numbers: FastMap<Place, u32> = FastMap::default();
         let mut places = Vec::new();

@@ -18,7 +18,6 @@ pub enum Origin {
     Local,
     /// The input is alike; state of the layer (a key/value cache) may have carried it here.
     LocalOrState,
-    /// The input diverges.
     Inherited,
     /// The input has no partner or another form.
     Unknown,

@@ -20,7 +20,6 @@ pub enum Moved {
 }
 
 impl Moved {
-    /// All variants.
     pub const ALL: [Self; 4] = [Self::Run, Self::Baseline, Self::Both, Self::Neither];
 
     /// Text in the tables.

@@ -17,11 +17,9 @@ pub type Ran = FastMap<(u32, Option<i64>), Vec<String>>;
 
 /// The rows of one run. Texts are numbers of [`Texts`].
 pub struct Side {
-    /// Number of rows.
     pub len: usize,
     /// True if there is such a run at all.
     pub is_given: bool,
-    /// Tensor.
     pub name: Vec<u32>,
     pub dtype: Vec<u32>,
     pub shape: Vec<u32>,

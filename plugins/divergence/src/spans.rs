@@ -18,7 +18,6 @@ pub struct Spans {
     steps: Vec<u64>,
 }
 
-/// A span.
 #[derive(Clone, Copy)]
 pub struct Span {
     pub name: u32,
@@ -27,7 +26,6 @@ pub struct Span {
     pub steps: u64,
 }
 
-/// No row.
 const NOTHING: Span = Span {
     name: NONE,
     backend: NONE,

@@ -20,7 +20,6 @@ pub struct Statistics {
 
 /// Columns with counts.
 const COUNTS: [&str; 3] = ["nan_count", "inf_count", "zero_count"];
-/// The others.
 const MOMENTS: [&str; 5] = ["min", "max", "absmax", "mean", "l2"];
 
 /// Rows of both sides that need statistics if at most `listed` pairs are listed.
@@ -150,17 +149,14 @@ impl Side {
         self.statistics.count(2, row)
     }
 
-    /// Smallest finite element.
     pub fn min(&self, row: usize) -> Option<f64> {
         self.statistics.moment(0, row)
     }
 
-    /// Largest finite element.
     pub fn max(&self, row: usize) -> Option<f64> {
         self.statistics.moment(1, row)
     }
 
-    /// Largest finite magnitude.
     pub fn absmax(&self, row: usize) -> Option<f64> {
         self.statistics.moment(2, row)
     }

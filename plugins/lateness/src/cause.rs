@@ -17,7 +17,6 @@ const INPUT: &str = "data loading";
 /// Least part of the lateness that a cause must hold.
 const MIN_SHARE: f64 = 0.5;
 
-/// Kind of cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
     /// Its devices computed for longer; without devices its threads did.
@@ -54,7 +53,6 @@ impl Kind {
 /// Reason why one collective's last rank came last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
-    /// The kind.
     pub kind: Kind,
     /// Name with the largest excess; `None`: none has one.
     pub name: Option<String>,
@@ -69,11 +67,9 @@ pub struct Cause {
 pub struct Explained {
     /// Its number in `collectives.instances`.
     pub instance: u64,
-    /// Its last rank.
     pub rank: u32,
     /// Waits of all others for it, together.
     pub caused_ns: i64,
-    /// The cause.
     pub cause: Cause,
 }
 

@@ -12,7 +12,6 @@ pub mod usage;
 use trueno_analysis::lanes;
 use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
-/// The plugin.
 pub struct Lateness;
 
 /// Inputs: those of lanes, and the stretches to look into.

@@ -16,7 +16,6 @@ struct Sums<'a> {
     caused_ns: i64,
     /// Excess over the median of the others.
     excess_ns: i64,
-    /// Excess by name.
     names: BTreeMap<&'a str, i64>,
 }
 
@@ -81,7 +80,7 @@ impl<'a> Causes<'a> {
                 name.unwrap_or_default()
             )
         });
-        let title = format!("rank {rank} comes late because {}", told.next()?);
+        let title = format!("rank {rank} arrives late because {}", told.next()?);
         let mut finding = Finding::new("late_because", Severity::Info, title);
         if let Some(next) = told.next() {
             finding = finding.detail(format!("and because {next}"));
@@ -94,7 +93,7 @@ impl<'a> Causes<'a> {
             Kind::Compute => {
                 "compare its kernels with those of another rank: more work, or a slower device"
             }
-            Kind::Copy => "see what it copies that the others do not",
+            Kind::Copy => "check what it copies that the others do not",
             Kind::Communication => {
                 "see who is last in the collectives before: they hold this one up"
             }

@@ -21,20 +21,16 @@ pub const STRETCHES: Input = Input::sql(
 /// A stretch of time of one rank, before a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
-    /// The collective.
     pub instance: u64,
     /// False of the last rank, which comes first.
     pub is_other: bool,
-    /// The rank.
     pub rank: u32,
-    /// Start, and end.
     pub times_ns: (i64, i64),
     /// Waits of all for the last rank, together.
     pub caused_ns: i64,
 }
 
 impl Stretch {
-    /// Its length.
     pub fn length_ns(&self) -> i64 {
         self.times_ns.1.saturating_sub(self.times_ns.0)
     }
@@ -43,11 +39,8 @@ impl Stretch {
 /// Class, name and category of intervals.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label {
-    /// The class.
     pub class: Class,
-    /// The name.
     pub name: String,
-    /// The category.
     pub category: String,
 }
 
@@ -63,19 +56,16 @@ impl Label {
 pub struct Usage {
     /// The rank has devices.
     pub has_devices: bool,
-    /// Some device computes.
     pub compute_ns: i64,
     /// Some device copies, and none computes.
     pub copy_ns: i64,
     /// Some device communicates, and none computes or copies.
     pub communication_ns: i64,
-    /// The rest.
     pub idle_ns: i64,
     /// Time of device work, self time of host intervals.
     pub by_label: BTreeMap<Label, i64>,
 }
 
-/// Uses of stretches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usages(pub BTreeMap<Stretch, Usage>);
 

@@ -61,7 +61,6 @@ impl Place {
 /// One row that changes something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// Time.
     pub time_ns: i64,
     /// Number in [`Events::tags`].
     pub tag: usize,
@@ -71,7 +70,6 @@ pub struct Event {
     pub bytes: i64,
     /// Blocks it stands for, in parts of [`crate::sample_weight::ONE`].
     pub stands_for: u64,
-    /// Its address.
     pub address: Option<u64>,
 }
 
@@ -92,7 +90,6 @@ pub struct Events {
     pub window: Option<Window>,
 }
 
-/// All rows.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// True if the run holds ranks.

@@ -33,7 +33,6 @@ pub fn nothing_recorded(left_out_rows: u64) -> Finding {
         .evidence("SELECT COUNT(*) AS rows FROM allocations")
 }
 
-/// Findings of a place.
 pub fn of_place(events: &Events, pool: &Pool, churn: &[Churn], options: &Options) -> Vec<Finding> {
     let place = events.places[pool.place].name();
     let mut out = Vec::new();
@@ -57,8 +56,8 @@ pub fn left_out(zero_rows: u64, broken_rows: u64) -> Option<Finding> {
     }
     let title = counted(
         left_out,
-        "row of allocations is part of nothing",
-        "rows of allocations are part of nothing",
+        "row of allocations is left out",
+        "rows of allocations are left out",
     );
     let detail = format!("{zero_rows} of 0 bytes, {broken_rows} without a time or without bytes");
     Some(
@@ -151,7 +150,7 @@ fn growth(events: &Events, pool: &Pool, place: &str, options: &Options) -> Vec<F
             Some(
                 Finding::new("growth", Severity::Warning, title)
                     .detail("live bytes at the ends of iterations: Theil–Sen's slope, Mann–Kendall's test")
-                    .suggestion("look whether it must keep what it takes, as a cache does up to its limit; if not, give it back")
+                    .suggestion("check whether it must keep this memory, as a cache does up to its limit; if not, free it")
                     .evidence(format!(
                         "SELECT * FROM memory.growth WHERE place = {} AND tag = {}",
                         quoted(place),
@@ -180,7 +179,7 @@ fn fragmentation(pool: &Pool, place: &str) -> Option<Finding> {
     Some(
         Finding::new("fragmentation", Severity::Info, title)
             .detail("of the addresses that held a block before; memory returned to the system meanwhile counts as free")
-            .suggestion("take blocks of like size and lifetime from one pool")
+            .suggestion("allocate blocks of similar size and lifetime from one pool")
             .evidence(format!("SELECT * FROM memory.fragmentation WHERE place = {}", quoted(place))),
     )
 }
@@ -209,7 +208,7 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
     let (is_heap, place) = (place.heap.is_some(), place.name());
     if is_heap && why == Suspect::Unmatched {
         let title =
-            format!("{place}: {rows} releases are of memory taken before the recording began");
+            format!("{place}: {rows} releases are of memory allocated before the recording began");
         return Some(
             Finding::new("taken_before", Severity::Info, title)
                 .detail("or by the recorder itself; they change no figure")
@@ -224,7 +223,7 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
         Suspect::Unmatched => (
             "release_without_allocation",
             Severity::Warning,
-            "releases are of addresses that nothing recorded holds",
+            "releases are of addresses with no recorded allocation",
             "they change no figure: the allocation was before the recording, had no address, or its row is lost",
         ),
         Suspect::Doubled => (
@@ -249,13 +248,13 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
             "negative_live",
             Severity::Warning,
             "releases bring live bytes below zero",
-            "more was given back than was recorded as taken; live bytes and the peak are too low by that",
+            "more was freed than recorded as allocated; live bytes and the peak are too low by that much",
         ),
     };
     Some(
         Finding::new(code, severity, format!("{place}: {rows} {what}"))
             .detail(detail)
-            .suggestion("record both sides of every allocation, with its address, from the start of the program on")
+            .suggestion("record every allocation and release, with its address, from the start of the program")
             .evidence(format!(
                 "SELECT * FROM memory.suspects WHERE place = {} AND reason = {}",
                 quoted(&place),
@@ -282,7 +281,7 @@ fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
     );
     Some(
         Finding::new("churn", Severity::Info, title)
-            .suggestion("keep its buffers from call to call")
+            .suggestion("reuse its buffers between calls")
             .evidence(format!(
                 "SELECT * FROM memory.by_brick WHERE place = {} ORDER BY allocations DESC, name",
                 quoted(place)

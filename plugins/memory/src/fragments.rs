@@ -63,7 +63,6 @@ impl Fragments {
         (self.free() > 0).then(|| 1.0 - self.largest_free as f64 / self.free() as f64)
     }
 
-    /// Free / footprint.
     pub fn free_share(&self) -> Option<f64> {
         (self.footprint > 0).then(|| self.free() as f64 / self.footprint as f64)
     }

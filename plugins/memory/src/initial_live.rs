@@ -19,7 +19,6 @@ pub const TAG: &str = "taken before the recording began";
 pub struct InitialLive {
     /// Live bytes before the first row.
     pub bytes: i64,
-    /// Totals after it.
     pub totals: u64,
     /// Of them, those that are not what it and the rows come to.
     pub disagreeing: u64,

@@ -28,7 +28,6 @@ pub enum Suspect {
 }
 
 impl Suspect {
-    /// All variants.
     pub const ALL: [Self; 5] = [
         Self::Unmatched,
         Self::Doubled,
@@ -54,7 +53,6 @@ impl Suspect {
 pub struct Block {
     /// Number in [`Events::tags`].
     pub tag: usize,
-    /// Its address.
     pub address: u64,
     /// Number of bytes.
     pub bytes: i64,

@@ -29,7 +29,6 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 use crate::section::Section;
 
-/// The plugin.
 pub struct Memory;
 
 /// Options of the plugin.

@@ -14,11 +14,8 @@ pub const UNKNOWN: &str = "unknown row";
 pub struct Owner {
     /// Kind of the row; `None` with [`OUTSIDE`] and [`UNKNOWN`].
     pub kind: Option<String>,
-    /// Its name.
     pub name: String,
-    /// Its layer.
     pub layer: Option<i64>,
-    /// Its iteration.
     pub iteration: Option<u64>,
 }
 

@@ -12,7 +12,6 @@ use crate::sample_weight::{blocks, number, variance};
 /// A change of live bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// Time.
     pub time_ns: i64,
     /// Number of the tag.
     pub tag: usize,
@@ -25,7 +24,6 @@ pub struct Step {
 pub struct Peak {
     /// Rows of the place up to it.
     pub rows: usize,
-    /// Time.
     pub time_ns: i64,
     /// Its bytes.
     pub bytes: i128,
@@ -38,7 +36,6 @@ pub struct Peak {
 pub struct Pool {
     /// Number in [`Events::places`].
     pub place: usize,
-    /// Rows.
     pub rows: u64,
     /// Blocks taken (see [`crate::sample_weight`]), and their bytes.
     pub taken: (u128, i128),
@@ -54,7 +51,6 @@ pub struct Pool {
     pub peak: Option<Peak>,
     /// Live blocks after the last row.
     pub end: Ledger,
-    /// Lifetimes of blocks.
     pub lifetimes: Lifetimes,
     /// At the peak and at the end; empty without addresses.
     pub fragments: Vec<(&'static str, Fragments)>,

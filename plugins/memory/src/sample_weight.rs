@@ -20,12 +20,10 @@ pub fn scaled(bytes: i64, weight: f64) -> i64 {
     (bytes as f64 * weight).round() as i64
 }
 
-/// Whole blocks.
 pub fn blocks(count: u128) -> u64 {
     u64::try_from((count + u128::from(ONE / 2)) / u128::from(ONE)).unwrap_or(u64::MAX)
 }
 
-/// Blocks.
 pub fn number(count: u128) -> f64 {
     count as f64 / ONE as f64
 }

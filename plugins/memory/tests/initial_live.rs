@@ -6,7 +6,6 @@ use trueno_plugin_memory::Memory;
 
 /// Time, device, bytes, address.
 type Row = (i64, Option<i64>, i64, Option<u64>);
-/// Time, counter, value.
 type Total = (i64, &'static str, f64);
 
 fn run(rows: &[Row], totals: &[Total], window: Option<(i64, i64)>) -> Output {

@@ -43,9 +43,7 @@ impl Call {
 pub struct Recorded {
     /// Dimensions.
     pub dims: Option<String>,
-    /// Element types.
     pub types: Option<String>,
-    /// Strides.
     pub strides: Option<String>,
     /// Values of other arguments.
     pub concrete: Option<String>,
@@ -58,7 +56,6 @@ pub struct Calls {
     pub rows: Vec<Call>,
     /// Places of rows by id.
     pub places: IdIndex<u32>,
-    /// Names.
     pub names: Texts,
     /// Signatures, each once in a rank.
     pub signatures: Vec<Recorded>,

@@ -153,7 +153,7 @@ pub fn finding(rows: &[Compared<'_>]) -> Option<Finding> {
         there_ns as f64 / 1e6
     );
     let detail = format!(
-        "most of all changed {} {}: {:+.3} ms; one run a side tells no scatter",
+        "the largest change is {} {}: {:+.3} ms (one run each, so this may be noise)",
         first.key[0].unwrap_or_default(),
         first.key[1].unwrap_or_default(),
         first.change_ns() as f64 / 1e6

@@ -13,7 +13,6 @@ use crate::operations::{Operation, Operations};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OfCall {
     union: UnionLength,
-    /// Kernels and copies.
     pub count: u32,
     /// The part that no modelled operator within it began.
     pub counted_ns: i64,
@@ -43,14 +42,12 @@ pub struct Totals {
     pub not_linked_ns: i64,
     /// Of those, time that is taken for that of a shape with a model.
     pub inferred_ns: i64,
-    /// Kernels and copies.
     pub count: u64,
     /// Those that only bound their work, or are not valid.
     pub left_out: u64,
 }
 
 impl Totals {
-    /// Adds others.
     pub fn add(&mut self, other: &Self) {
         let plus = |to: &mut i64, more: i64| *to = to.saturating_add(more);
         plus(&mut self.total_ns, other.total_ns);
@@ -68,7 +65,6 @@ impl Totals {
 pub struct DeviceTime {
     /// By place of the row of bricks.
     pub of_calls: Vec<OfCall>,
-    /// By rank.
     pub totals: BTreeMap<u64, Totals>,
     /// Of those begun in no row that is known, time that is taken for that of a shape with a model.
     pub inferred: BTreeMap<Shape, i64>,

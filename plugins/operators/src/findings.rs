@@ -8,12 +8,11 @@ use crate::nominal::Named;
 use crate::roofs::Roofs;
 use crate::rows::{NO_NETWORK, Row};
 
-/// Nothing to analyse.
 pub fn no_shapes() -> Finding {
     Finding::new(
         "no_shapes",
         Severity::Info,
-        "no operator's shapes are recorded, so neither FLOPs nor bytes are known",
+        "no operator shapes are recorded, so FLOPs and bytes are not known",
     )
     .suggestion("torch.profiler.profile(record_shapes=True) records them")
 }
@@ -35,7 +34,7 @@ fn coverage(rows: &[Row], device: &Totals) -> Option<Finding> {
     }
     let share = |part: i64, of: i64| 100.0 * part as f64 / of as f64;
     let title = format!(
-        "FLOPs and bytes are known of {:.1} % of the device time that recorded operators began",
+        "FLOPs and bytes are known for {:.1} % of the device time launched by recorded operators",
         share(device.modelled_ns, linked_ns)
     );
     let worst = rows.iter().filter(|row| row.work.is_err());
@@ -50,7 +49,7 @@ fn coverage(rows: &[Row], device: &Totals) -> Option<Finding> {
     let without_shapes_ns = linked_ns.saturating_sub(device.with_signature_ns);
     if share(without_shapes_ns, linked_ns) >= 0.1 {
         detail.push(format!(
-            "{:.1} % was begun by operators without recorded shapes (torch.profiler.profile(record_shapes=True) records them)",
+            "{:.1} % was launched by operators without recorded shapes (torch.profiler.profile(record_shapes=True) records them)",
             share(without_shapes_ns, linked_ns)
         ));
     }

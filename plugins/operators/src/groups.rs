@@ -34,10 +34,8 @@ impl TimedOn {
     }
 }
 
-/// Sums over calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// Calls.
     pub calls: u64,
     /// Calls that are computed a second time, for the backward pass.
     pub recomputed_calls: u64,
@@ -61,14 +59,12 @@ pub struct Sums {
     pub not_modelled_ns: i64,
     /// Time of work begun before the recording that is taken for it.
     pub inferred_ns: i64,
-    /// Kernels and copies.
     pub operations: u64,
     /// The first device that their work ran on.
     pub device: u32,
 }
 
 impl Sums {
-    /// Adds others.
     pub fn add(&mut self, other: &Self) {
         let plus = |to: &mut i64, more: i64| *to = to.saturating_add(more);
         plus(&mut self.host_ns, other.host_ns);

@@ -72,14 +72,12 @@ pub const MERGE_INPUTS: [Input; 15] = [
 /// The run that inputs are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// The run itself.
     Run,
     /// The run to compare it with.
     Baseline,
 }
 
 impl Side {
-    /// The name of an input.
     pub fn input(self, name: &str) -> String {
         match self {
             Self::Run => name.to_owned(),

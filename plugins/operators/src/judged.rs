@@ -11,11 +11,9 @@ use crate::run_sums::RunSums;
 /// The operators of a run.
 #[derive(Debug)]
 pub struct Judged {
-    /// Device time.
     pub device: Totals,
     /// The clock of all times; `None`: device work is there, and none of it has times.
     pub on: Option<TimedOn>,
-    /// Ceilings.
     pub roofs: Roofs,
     /// By operator and signature, those first that most of the counted time is of.
     pub rows: Vec<Row>,

@@ -40,7 +40,6 @@ use crate::roofs::Roofs;
 use crate::rows::Row;
 use crate::run_sums::{Facts, RunSums};
 
-/// The plugin.
 pub struct Operators;
 
 /// Options of a user.

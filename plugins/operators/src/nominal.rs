@@ -22,9 +22,7 @@ struct Sheets {
 struct Sheet {
     names: Vec<String>,
     source: String,
-    /// GB/s.
     dram: f64,
-    /// TFLOP/s by precision.
     vector: BTreeMap<String, f64>,
     matrix: BTreeMap<String, f64>,
 }
@@ -36,7 +34,6 @@ pub struct Named {
     pub name: String,
     /// The document that the figures stand in.
     pub source: String,
-    /// Its ceilings.
     pub ceilings: Vec<Ceiling>,
 }
 

@@ -19,9 +19,7 @@ pub struct Operation {
     pub end_ns: i64,
     /// Place of the row of bricks that began it, or [`NONE`].
     pub begun_in: u32,
-    /// Its device.
     pub device: u32,
-    /// Its rank.
     pub rank: u64,
     /// Its stream, or [`NONE`].
     pub stream: u32,
@@ -34,7 +32,6 @@ pub struct Operation {
 pub struct Operations {
     /// In the order of their starts.
     pub rows: Vec<Operation>,
-    /// Names of kernels.
     pub kernel_names: Texts,
     /// By rank, those that only bound their work, or are not valid.
     pub left_out: BTreeMap<u64, u64>,

@@ -230,7 +230,6 @@ pub fn read(run: &mut Run, facts: Facts, classes: &DeviceClasses) -> Result<RunS
     Ok(out)
 }
 
-/// Texts of all parts.
 struct PartTexts {
     texts: Texts,
     /// By part and number there.

@@ -21,7 +21,6 @@ pub struct Recomputed {
 }
 
 impl Recomputed {
-    /// Reads the names.
     pub fn new(calls: &Calls) -> Self {
         let of_names: Vec<Context> = calls.names.all().iter().map(|name| context(name)).collect();
         let is_any = of_names.contains(&Context::Recomputes);

@@ -10,7 +10,6 @@ use crate::nominal::{self, Named};
 /// All ceilings that may be a roof.
 #[derive(Clone, Debug, Default)]
 pub struct Roofs {
-    /// The ceilings.
     pub ceilings: Ceilings,
     /// Devices whose ceilings are those of a data sheet.
     pub sheets: Vec<Named>,

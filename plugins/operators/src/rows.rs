@@ -12,9 +12,7 @@ use crate::work::Work;
 /// An operator with one signature.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// The operator.
     pub name: String,
-    /// Its signature.
     pub recorded: Recorded,
     /// Sums over its calls.
     pub sums: Sums,
@@ -44,21 +42,17 @@ pub struct Place {
 /// Work of all calls that a time is of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Total {
-    /// FLOPs.
     pub flops: f64,
     /// Least bytes moved.
     pub bytes: f64,
-    /// The time.
     pub time_ns: i64,
 }
 
 impl Total {
-    /// A rate.
     pub fn per_s(&self, amount: f64) -> f64 {
         amount / (self.time_ns as f64 / 1e9)
     }
 
-    /// FLOPs a byte.
     pub fn intensity(&self) -> Option<f64> {
         (self.bytes > 0.0).then(|| self.flops / self.bytes)
     }
@@ -87,12 +81,10 @@ impl Row {
         })
     }
 
-    /// Its place.
     pub fn placed(&self) -> Option<&Place> {
         self.place.as_ref()?.as_ref().ok()
     }
 
-    /// Finds its place.
     pub fn judge(&mut self, on: TimedOn, ceilings: &Ceilings) {
         let (Some(total), Ok(work)) = (self.total(on), &self.work) else {
             return;

@@ -18,9 +18,7 @@ use crate::work::{Work, Works};
 /// An operator and its signature, the same in all ranks.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// The operator.
     pub name: String,
-    /// Its signature.
     pub recorded: Recorded,
     /// Work of one call, or the reason why it is not known: kernels and other operators of a rank tell some of it.
     pub work: std::result::Result<Work, String>,
@@ -31,7 +29,6 @@ pub struct Key {
 /// Sums of an operator with one signature.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperatorSums {
-    /// Over its calls.
     pub sums: Sums,
     /// Time of the kernels that it began as the innermost operator with a model, by their names.
     pub kernels: BTreeMap<String, i64>,
@@ -46,7 +43,6 @@ pub struct Facts {
     pub is_pytorch: bool,
     /// True if some signature has a model.
     pub is_any_known: bool,
-    /// Device time.
     pub device: Totals,
 }
 
@@ -63,7 +59,6 @@ impl Facts {
 /// All sums of a run, or of ranks of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunSums {
-    /// Of the whole.
     pub facts: Facts,
     /// The first rank that has signatures.
     pub first_rank: u64,
@@ -129,7 +124,6 @@ impl RunSums {
         Ok(out)
     }
 
-    /// Adds sums of an operator.
     pub fn add(&mut self, key: Key, more: &OperatorSums) {
         let of = self.operators.entry(key).or_default();
         of.sums.add(&more.sums);

@@ -150,9 +150,7 @@ pub fn by_shape(rows: &[Row], on: Option<TimedOn>) -> TableBuilder {
 /// Sums of several shapes.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// Shapes.
     pub shapes: u64,
-    /// Sums over them.
     pub sums: Sums,
     /// Work of those that have a model, and its time.
     pub work: Option<Total>,

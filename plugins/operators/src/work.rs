@@ -15,7 +15,6 @@ use crate::result_dims::ResultDims;
 /// Work of one call.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Work {
-    /// Useful FLOPs.
     pub flops: u64,
     /// Least bytes to and from memory.
     pub moved_bytes: u64,
@@ -27,7 +26,6 @@ pub struct Work {
     pub family: String,
     /// Name of the rule.
     pub rule: String,
-    /// Its assumption.
     pub assumption: String,
     /// True if it only calls operators that have its work.
     pub is_container: bool,

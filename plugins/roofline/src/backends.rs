@@ -22,31 +22,24 @@ const SAME_WORK: f64 = 0.01;
 /// One name under one backend in one run.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its table.
     pub source: Source,
-    /// Its name.
     pub name: String,
-    /// Backend as recorded.
     pub backend: Option<String>,
     /// True if it is the baseline's.
     pub is_baseline: bool,
     /// Device number; `None`: the host.
     pub device: Option<i64>,
-    /// Calls with figures.
     pub calls: u64,
-    /// Their time.
     pub dur_ns: i64,
     /// The lower of the two in the middle when there is an even number.
     pub median_ns: i64,
     /// FLOPs of all calls.
     pub flops: f64,
-    /// FLOP/s.
     pub flops_per_s: Option<f64>,
     /// Against its own ceilings.
     pub efficiency: Option<f64>,
     /// The entry it is compared with: backend, and whether the baseline's.
     pub reference: Option<(Option<String>, bool)>,
-    /// Speed-up over that.
     pub speed_up: Option<f64>,
     /// `time` where a call is the same work, else `flops_per_s`.
     pub compared_by: &'static str,

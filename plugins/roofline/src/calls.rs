@@ -9,16 +9,12 @@ use trueno_analysis::value_counts::ValueCounts;
 use crate::nesting::Standing;
 use crate::rows::{NONE, Rows};
 
-/// A call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Call {
     /// Number of its label.
     pub label: u32,
-    /// FLOPs.
     pub flops: u64,
-    /// Bytes.
     pub bytes: u64,
-    /// Duration.
     pub dur_ns: i64,
 }
 
@@ -34,7 +30,6 @@ pub trait Calls {
 /// Rows of a loaded run.
 #[derive(Clone, Copy)]
 pub struct RowCalls<'a> {
-    /// The rows.
     pub rows: &'a Rows,
     /// Standing of each, lane by lane.
     pub standing: &'a [Vec<Standing>],
@@ -96,7 +91,6 @@ pub struct CallCounts {
 }
 
 impl CallCounts {
-    /// Counts calls.
     pub fn count(calls: &impl Calls) -> Self {
         let mut distinct: Interner<Call> = Interner::default();
         let mut counts: Vec<u64> = Vec::new();
@@ -123,7 +117,6 @@ impl CallCounts {
         Self { all }
     }
 
-    /// All of them.
     pub fn iter(&self) -> impl Iterator<Item = &(Call, u64)> + Clone {
         self.all.iter()
     }

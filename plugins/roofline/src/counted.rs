@@ -17,7 +17,6 @@ pub struct Counted {
     pub flops: Option<f64>,
     /// The precision with FLOPs.
     pub precision: Option<u32>,
-    /// Several have some.
     pub is_mixed: bool,
     /// Bytes of device memory.
     pub bytes: Option<f64>,

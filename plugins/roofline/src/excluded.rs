@@ -10,7 +10,6 @@ use crate::label::Source;
 /// Calls and time of one reason and name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Rows.
     pub calls: u64,
     /// Sum of durations; of rows nested in each other more than the time that passed.
     pub dur_ns: i64,

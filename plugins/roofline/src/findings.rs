@@ -29,8 +29,8 @@ pub fn point_findings(
     let mut out = Vec::new();
     if points.is_empty() && has_rows && operators.total.figures.dur_ns == 0 {
         out.push(
-            Finding::new("no_work", Severity::Info, "no row says both its FLOPs and its bytes, so no roofline")
-                .suggestion("state them where the program records (`flops`, `bytes`), or join what ncu counted (import FILE.csv --into RUN)")
+            Finding::new("no_work", Severity::Info, "no row has both FLOPs and bytes, so there is no roofline")
+                .suggestion("declare both on the same brick or kernel (`flops`, `bytes`), or add ncu's counts (import FILE.csv --into RUN)")
                 .evidence("SELECT source, reason, calls, dur_ns FROM roofline.not_measurable ORDER BY calls DESC, reason"),
         );
     }
@@ -76,7 +76,7 @@ pub fn point_findings(
             "points lie above the roof"
         };
         let title = format!(
-            "{} {what}, which cannot be: {}",
+            "{} {what}, which is impossible: {}",
             above.len(),
             listed(&names)
         );
@@ -119,7 +119,7 @@ pub fn point_findings(
         .reduce(|most, one| if one.0 > most.0 { one } else { most });
     if let Some((_, name, efficiency, bound)) = furthest {
         let title = format!(
-            "{name} has most to gain: {:.1} % of what {bound} allows",
+            "{name} has the most to gain: it reaches {:.1} % of what {bound} allows",
             efficiency * 100.0,
         );
         out.push(Finding::new("most_to_gain", Severity::Info, title).evidence(
@@ -213,7 +213,7 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
             "no name ran under two backends",
         )
         .suggestion(
-            "record the program again with another backend, and give that run as --baseline",
+            "record the program again with another backend, and compare with that run as --baseline",
         );
     }
     let told = entries.iter().filter(|entry| entry.pays.is_some()).count();
@@ -226,7 +226,7 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
         return Finding::new(
             "backends_not_told",
             Severity::Info,
-            "whether SIMD pays cannot be told",
+            "it is not known whether SIMD pays",
         )
         .detail(why);
     }

@@ -63,11 +63,8 @@ impl Provenance {
 /// Rows that become one point; texts by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label {
-    /// Their table.
     pub source: Source,
-    /// Their name.
     pub name: u32,
-    /// Backend as recorded.
     pub backend: Option<u32>,
     /// Device number; `None`: the host.
     pub device: Option<i64>,
@@ -80,11 +77,8 @@ pub struct Label {
 /// Rows with FLOPs or bytes, but no intensity; texts by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct OneFigure {
-    /// Their table.
     pub source: Source,
-    /// Their name.
     pub name: u32,
-    /// Backend as recorded.
     pub backend: Option<u32>,
     /// Device number; `None`: the host.
     pub device: Option<i64>,

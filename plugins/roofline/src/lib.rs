@@ -50,7 +50,6 @@ use crate::calls::{CallCounts, RowCalls};
 use crate::report::Surroundings;
 use crate::sums::Sums;
 
-/// The plugin.
 pub struct Roofline;
 
 /// Options of a user.

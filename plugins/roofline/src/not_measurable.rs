@@ -12,15 +12,11 @@ use crate::sums::Sums;
 /// Row of table `not_measurable`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The table.
     pub source: Source,
-    /// Reason, in words.
     pub reason: String,
-    /// Rows.
     pub calls: u64,
     /// Their durations; `None` where those mean nothing.
     pub dur_ns: Option<i64>,
-    /// Number of names.
     pub names: u64,
     /// The name with the most time.
     pub example: String,

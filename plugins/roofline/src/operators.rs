@@ -36,18 +36,14 @@ pub const ROOFS: Input = Input::sql(
 )
 .optional();
 
-/// A shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Operator {
-    /// The operator.
     pub name: String,
     /// Dimensions, as recorded.
     pub input_dims: Option<String>,
     /// `cpu` or `gpu:<number>`.
     pub device: String,
-    /// Of the ceiling.
     pub precision: Option<String>,
-    /// Calls.
     pub calls: u64,
     /// Time of those that have one, with what nests in them.
     pub dur_ns: i64,
@@ -55,11 +51,8 @@ pub struct Operator {
     pub flops: f64,
     /// Least bytes moved.
     pub bytes: f64,
-    /// FLOPs a byte.
     pub flops_per_byte: Option<f64>,
-    /// FLOP/s.
     pub flops_per_s: Option<f64>,
-    /// Bytes/s.
     pub bytes_per_s: Option<f64>,
     /// Time at the roof over the time it took.
     pub efficiency: Option<f64>,

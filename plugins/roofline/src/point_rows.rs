@@ -11,7 +11,6 @@ use crate::points::{Point, doubt};
 
 /// A row of the table.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[expect(missing_docs, reason = "columns of the table, which says it")]
 pub struct PointRow {
     pub source: &'static str,
     pub name: String,
@@ -82,7 +81,6 @@ pub fn of_points(points: &[&Point], ceilings: &Ceilings, texts: &Texts) -> Vec<P
     points.iter().map(row).collect()
 }
 
-/// Rows of operators.
 pub fn of_operators(shapes: &[Operator]) -> Vec<PointRow> {
     let row = |shape: &Operator| PointRow {
         source: "operator",

@@ -15,7 +15,6 @@ use crate::sums::{Sum, Sums};
 /// A label and its place in the roofline.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// Its label.
     pub label: Label,
     /// `cpu` or `gpu:<number>`.
     pub device: String,

@@ -10,9 +10,7 @@ use crate::sums::{Sum, Sums};
 /// Rows that are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rate {
-    /// Their label.
     pub of: OneFigure,
-    /// Sums over them.
     pub sum: Sum,
 }
 

@@ -35,9 +35,7 @@ const NO_GROUP: u32 = u32::MAX - 1;
 /// A row with work, or one that says something about the work of those around it.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkRow {
-    /// Start.
     pub start_ns: i64,
-    /// End.
     pub end_ns: i64,
     /// Unique in the run.
     pub id: u64,
@@ -50,9 +48,7 @@ pub struct WorkRow {
 /// Declared work, most of it once for all rows that are alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeclaredWork {
-    /// FLOPs.
     pub flops: u64,
-    /// Bytes.
     pub bytes: u64,
     /// Its label; [`NONE`]: nothing usable is declared.
     pub label: u32,
@@ -71,18 +67,14 @@ impl Interval for WorkRow {
 /// Usable counts of one kernel or brick.
 #[derive(Clone, Copy, Debug)]
 pub struct CountedWork {
-    /// FLOPs.
     pub flops: u64,
-    /// Bytes.
     pub bytes: u64,
-    /// Its label.
     pub label: u32,
 }
 
 /// One thread or stream.
 #[derive(Default)]
 pub struct Lane {
-    /// Rows with work.
     pub work: Vec<WorkRow>,
     /// Bricks and kernels; their union is when the lane was busy.
     pub top: IntervalSetBuilder<i64>,
@@ -91,7 +83,6 @@ pub struct Lane {
 /// Device and stream, or `-1` and the thread.
 pub type LaneKey = (i64, i64);
 
-/// A run.
 #[derive(Default)]
 pub struct Rows {
     /// Names, categories, backends, precisions.
@@ -108,7 +99,6 @@ pub struct Rows {
     pub counted: Vec<CountedWork>,
     /// Labels of rows with one figure only, by [`DeclaredWork::group`].
     pub one_figure: Interner<OneFigure>,
-    /// Rows without figures.
     pub excluded: Excluded,
     /// Bricks whose kernels ran on a device.
     pub on_device: FastSet<u64>,

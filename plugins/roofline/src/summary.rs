@@ -13,11 +13,9 @@ use crate::sums::{Sum, Sums};
 /// A sum as a result, of work that was recorded or derived.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// Calls.
     pub calls: u64,
     /// Their durations.
     pub dur_ns: i64,
-    /// Their FLOPs.
     pub flops: f64,
     /// Their bytes.
     pub bytes: f64,
@@ -85,7 +83,6 @@ pub struct LaneTotal {
     pub figures_ns: i64,
     /// Those whose point has a place that can be.
     pub placed_ns: i64,
-    /// Sums.
     pub total: Total,
 }
 
@@ -98,7 +95,6 @@ pub struct Summary {
     pub groups: BTreeMap<Group, Total>,
 }
 
-/// Adds up.
 pub fn summary(sums: &Sums, points: &[Point]) -> Summary {
     let mut out = Summary {
         lanes: sums.busy_ns.map(|busy_ns| {
@@ -165,13 +161,10 @@ fn total(sum: &Sum, point: &Point) -> Total {
 /// All rows of a name, and how long they would take at the roof; rows without a place as measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtRoof {
-    /// Their table.
     pub source: Source,
-    /// Their name.
     pub name: u32,
     /// Calls that have a place.
     pub calls: u64,
-    /// Time of those.
     pub dur_ns: i64,
     /// Time at the roof.
     pub at_roof_ns: i64,

@@ -14,21 +14,17 @@ use crate::label::{Group, Label, OneFigure};
 use crate::nesting::Standing;
 use crate::rows::{NONE, Rows};
 
-/// Sums over calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Calls.
     pub calls: u64,
     /// Their durations.
     pub dur_ns: i64,
-    /// Their FLOPs.
     pub flops: u128,
     /// Their bytes.
     pub bytes: u128,
 }
 
 impl Sum {
-    /// Adds one call.
     #[inline]
     pub fn add(&mut self, dur_ns: i64, flops: u64, bytes: u64) {
         self.calls += 1;
@@ -49,7 +45,6 @@ impl Sum {
         });
     }
 
-    /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.dur_ns = self.dur_ns.saturating_add(other.dur_ns);
@@ -83,18 +78,14 @@ pub struct InnermostKey {
 /// Sums over innermost rows, of what has a label.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Innermost {
-    /// As declared.
     pub declared: Sum,
-    /// As counted.
     pub counted: Sum,
 }
 
-/// Sums over rows.
 #[derive(Debug, Default)]
 pub struct Sums {
     /// Names, categories, backends, precisions.
     pub texts: Texts,
-    /// Labels of work.
     pub labels: Vec<Label>,
     /// Calls of each label, with what is nested.
     pub points: Vec<Sum>,
@@ -102,7 +93,6 @@ pub struct Sums {
     pub innermost: BTreeMap<InnermostKey, Innermost>,
     /// Union of bricks and kernels, lane by lane, of the host and of devices, where there are such lanes.
     pub busy_ns: [Option<i64>; 2],
-    /// Rows without figures.
     pub excluded: BTreeMap<excluded::Key, excluded::Sum>,
     /// Rows with one figure only.
     pub one_figure: BTreeMap<OneFigure, Sum>,

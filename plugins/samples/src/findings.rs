@@ -36,7 +36,7 @@ pub fn findings(sums: &Sums) -> Vec<Finding> {
             count(event.all.samples)
         );
         let few = Finding::new("few_samples", Severity::Info, title)
-            .suggestion("record for longer, or take samples more often")
+            .suggestion("record for longer, or sample more often")
             .evidence(FUNCTIONS);
         out.push(few);
     } else {

@@ -16,7 +16,6 @@ const Z: f64 = 1.959_963_984_540_054;
 /// A share of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
-    /// Estimate.
     pub share: f64,
     /// Lower end of the 95 % interval.
     pub low: f64,

@@ -23,7 +23,6 @@ use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
 
 use crate::sums::Sums;
 
-/// The plugin.
 pub struct Samples;
 
 /// Options of a user.

@@ -13,7 +13,6 @@ use crate::tree::{NONE, Tree};
 #[derive(Debug, Default)]
 pub struct Stacks {
     index: IdIndex<u32>,
-    /// Callers.
     pub tree: Tree,
     /// Number of each node's function.
     function: Vec<u32>,
@@ -97,7 +96,6 @@ impl Stacks {
         }
     }
 
-    /// A function by its number.
     pub fn function(&self, number: u32) -> Function {
         let (name, module) = self.functions[number as usize];
         Function {

@@ -9,7 +9,6 @@ use crate::waits::Waits;
 /// A line of source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
-    /// File.
     pub file: String,
     /// Line in it, from 1.
     pub line: i64,
@@ -27,7 +26,6 @@ pub struct BrickKey {
 /// Samples, and the periods they stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Samples.
     pub samples: u64,
     /// Sum of their periods, as far as it can be counted.
     pub period: u64,
@@ -36,7 +34,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// One sample.
     pub fn one(period: Option<u64>) -> Self {
         Self {
             samples: 1,
@@ -83,11 +80,8 @@ impl FunctionSum {
 /// Samples of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSum {
-    /// All of them.
     pub all: Tally,
-    /// By function.
     pub functions: BTreeMap<Function, FunctionSum>,
-    /// By thread.
     pub threads: BTreeMap<i64, Tally>,
     /// By row that they lie in, and function.
     pub bricks: BTreeMap<BrickKey, BTreeMap<Function, u64>>,
@@ -109,7 +103,6 @@ impl EventSum {
 /// Everything that the output is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// By event.
     pub events: BTreeMap<String, EventSum>,
     /// Names of threads that have samples and a name.
     pub thread_names: BTreeMap<i64, String>,

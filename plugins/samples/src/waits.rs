@@ -17,7 +17,6 @@ use crate::function::Function;
 /// A place where a thread waited.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WaitKey {
-    /// Thread.
     pub thread: i64,
     /// System call; `None`: none, or not known.
     pub call: Option<String>,
@@ -28,7 +27,6 @@ pub struct WaitKey {
 /// Waits of one place that one thread ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WakerKey {
-    /// The place.
     pub wait: WaitKey,
     /// Thread that ended them.
     pub waker: i64,
@@ -39,16 +37,13 @@ pub struct WakerKey {
 /// Waits of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitSum {
-    /// Waits.
     pub waits: u64,
     /// Their time, as far as it can be counted.
     pub time_ns: u64,
-    /// The longest.
     pub longest_ns: u64,
 }
 
 impl WaitSum {
-    /// One wait.
     pub fn one(dur_ns: i64) -> Self {
         let ns = u64::try_from(dur_ns).unwrap_or(0);
         Self {
@@ -66,10 +61,8 @@ impl WaitSum {
     }
 }
 
-/// Times of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTimes {
-    /// Its name.
     pub name: Option<String>,
     /// From its first moment to its last; `None`: not known, or some of its switches were lost.
     pub life_ns: Option<u64>,
@@ -92,7 +85,6 @@ impl ThreadTimes {
 pub struct Waits {
     /// By place. What could have run is in none.
     pub places: BTreeMap<WaitKey, WaitSum>,
-    /// By thread.
     pub threads: BTreeMap<i64, ThreadTimes>,
     /// By place and the thread that ended them, as far as that is known.
     pub wakers: BTreeMap<WakerKey, WaitSum>,

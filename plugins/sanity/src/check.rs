@@ -5,16 +5,13 @@ use trueno_plugin::{Finding, Severity, Table, TableBuilder};
 /// Verdict of a check, in the order of reports: what matters most comes first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// Not as expected.
     Fail,
     /// The run does not hold what would tell.
     NotMeasurable,
-    /// As expected.
     Pass,
 }
 
 impl Verdict {
-    /// Text in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pass => "pass",
@@ -40,9 +37,7 @@ pub struct Spec {
 /// One check of one run.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// Its specification.
     pub spec: Spec,
-    /// Its verdict.
     pub verdict: Verdict,
     /// Value that the run shows; `None` when that is nothing.
     pub found: Option<String>,
@@ -72,7 +67,6 @@ impl Spec {
         }
     }
 
-    /// As expected.
     pub fn pass(self, found: impl Into<String>, detail: impl Into<String>) -> Check {
         self.check(Verdict::Pass, Some(found.into()), Some(0), detail)
     }

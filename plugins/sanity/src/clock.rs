@@ -9,7 +9,6 @@ const MIN_INTERVAL_NS: i64 = 10_000_000;
 /// Readings of the clocks of a run, of one of its ranks, or of some.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clock {
-    /// Readings.
     pub readings: u64,
     /// Largest distance of a rate from the median one of its rank; `None`: too few readings.
     pub deviation: Option<f64>,

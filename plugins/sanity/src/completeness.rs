@@ -37,7 +37,7 @@ const TOGETHER: Spec = Spec {
     name: "one_timeline",
     expected: "holes of at least 10 minutes take less than 99 % of wall",
     severity: Severity::Error,
-    suggestion: "some times are probably of another clock or another recording: shares of the wall mean nothing; look at one group of rows with --from and --to",
+    suggestion: "some times probably come from another clock or recording, so shares of the wall mean nothing; look at one group of rows with --from and --to",
 };
 const COST: Spec = Spec {
     name: "recorder_cost",
@@ -101,7 +101,7 @@ pub fn coverage(facts: &Facts, tallies: &Tallies) -> Check {
         let mean = if ranks > 1 { ", mean of the ranks" } else { "" };
         COVERAGE.pass(
             found,
-            format!("share of wall in which recorded work was running on any lane{mean}"),
+            format!("share of the wall with recorded work running on any lane{mean}"),
         )
     } else {
         COVERAGE.fail(

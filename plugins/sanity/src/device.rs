@@ -42,7 +42,7 @@ const TENSORS: Spec = Spec {
     name: "tensors_without_nan",
     expected: "0 tensors with NaN",
     severity: Severity::Warning,
-    suggestion: "the first of them in time is where to look",
+    suggestion: "start with the first of them in time",
 };
 
 /// All checks of this file.

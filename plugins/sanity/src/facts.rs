@@ -16,13 +16,11 @@ pub struct Facts {
     pub wall_is_recorded: bool,
     /// Cost of one span, measured by the recorder at the start.
     pub cost_ns_per_span: Option<f64>,
-    /// Segment files.
     pub segments: u64,
     /// Segments whose every byte was checked.
     pub verified: u64,
     /// Rows lost in segments; `None`: not known.
     pub rows_lost: Option<u64>,
-    /// Rows read.
     pub rows_read: u64,
     /// Ranks that are here; `None`: the run holds none.
     pub ranks: Option<u64>,

@@ -23,7 +23,6 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 use facts::Facts;
 use tallies::Tallies;
 
-/// The plugin.
 pub struct Sanity;
 
 impl Plugin for Sanity {

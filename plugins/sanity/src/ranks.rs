@@ -9,7 +9,7 @@ const RANKS: Spec = Spec {
     name: "all_ranks",
     expected: "every rank, on one timeline",
     severity: Severity::Warning,
-    suggestion: "what is compared between ranks is open to doubt; the problems of the report say which ranks, and why",
+    suggestion: "comparisons between ranks are not reliable; the problems of the report name the ranks and why",
 };
 
 /// `None`: the run holds no ranks.

@@ -12,9 +12,7 @@ pub type Threads = Interner<Option<i64>>;
 /// A row as nesting looks at it.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Start.
     pub start_ns: i64,
-    /// Duration.
     pub dur_ns: i64,
     parent: u64,
     /// Number among [`Threads`].

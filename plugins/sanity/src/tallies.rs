@@ -15,7 +15,6 @@ use crate::work::Work;
 /// Counts of one table with intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Rows.
     pub rows: u64,
     /// Durations below 0.
     pub negative: u64,
@@ -45,14 +44,12 @@ pub struct FirstOutside {
     pub table: usize,
     /// Rank of the row; 0 where the run holds none.
     pub rank: u64,
-    /// Its id.
     pub id: Option<u64>,
 }
 
 /// Rows that name the row that they lie in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nesting {
-    /// All of them.
     pub linked: u64,
     /// Those whose parent is not in the run.
     pub missing: u64,
@@ -65,7 +62,6 @@ pub struct Nesting {
 }
 
 impl Nesting {
-    /// Adds other ranks.
     fn merge(&mut self, other: &Self) {
         add(&mut self.linked, other.linked);
         add(&mut self.missing, other.missing);
@@ -79,14 +75,12 @@ impl Nesting {
 /// A number of things, and how many of them are marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
-    /// All of them.
     pub all: u64,
     /// Those that are marked.
     pub marked: u64,
 }
 
 impl Marked {
-    /// Adds others.
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.all, other.all);
         add(&mut self.marked, other.marked);
@@ -100,7 +94,6 @@ pub struct Tallies {
     pub tables: [Counts; 6],
     /// Rows whose id another row has that was read before.
     pub twice: u64,
-    /// Links to parents.
     pub nesting: Nesting,
     /// Times in which recorded work was running.
     pub work: Work,
@@ -116,7 +109,6 @@ pub struct Tallies {
     pub decode: Marked,
     /// Kernels that are not valid, by reason.
     pub invalid_kernels: BTreeMap<Option<String>, u64>,
-    /// Rates of clocks.
     pub clock: Clock,
 }
 

@@ -40,7 +40,6 @@ impl Work {
         }
     }
 
-    /// Adds other ranks.
     pub fn merge(&mut self, other: &Self) {
         self.is_told |= other.is_told;
         self.covered_ns = self.covered_ns.saturating_add(other.covered_ns);
@@ -72,7 +71,6 @@ impl Work {
 #[derive(Default)]
 pub struct WorkBuilder {
     is_told: bool,
-    /// Sorted by rank.
     ranks: Vec<(u64, IntervalSetBuilder<i64>)>,
     /// Place of the rank that had the row before.
     last: usize,

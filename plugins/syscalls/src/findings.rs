@@ -53,7 +53,7 @@ pub fn small_transfers(sums: &Sums) -> Option<Finding> {
     Some(
         Finding::new("small_transfers", Severity::Warning, title)
             .detail(detail)
-            .suggestion("buffer them, so that a call moves some kilobytes")
+            .suggestion("buffer them, so that each call moves several kilobytes")
             .evidence(evidence),
     )
 }

@@ -11,9 +11,7 @@ pub struct Arguments {
     pub target: Option<String>,
     /// Name of the error.
     pub errno: Option<String>,
-    /// Result.
     pub status: Option<i64>,
-    /// Bytes moved.
     pub bytes: Option<u64>,
 }
 

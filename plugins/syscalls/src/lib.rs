@@ -16,7 +16,6 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 use crate::sums::Sums;
 
-/// The plugin.
 pub struct Syscalls;
 
 /// Options of a user.

@@ -32,7 +32,6 @@ fn is_error_status(status: i64) -> bool {
     (-4095..0).contains(&status)
 }
 
-/// Sums by number.
 #[derive(Default)]
 struct Read {
     texts: Texts,

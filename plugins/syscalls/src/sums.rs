@@ -14,7 +14,6 @@ impl TimeSum {
         self.merge(Self(u64::try_from(dur_ns).unwrap_or(0)));
     }
 
-    /// Adds another sum.
     pub fn merge(&mut self, other: Self) {
         self.0 = self.0.saturating_add(other.0);
     }
@@ -32,18 +31,15 @@ pub struct CallSum {
     pub durations: ValueCounts,
     /// Calls without a duration.
     pub untimed: u64,
-    /// Calls that failed.
     pub errors: u64,
     /// Calls that did nothing but wait, and their time.
     pub waits: u64,
-    /// Time of those.
     pub wait_time: TimeSum,
     /// Bytes of those that tell some; `None`: none does.
     pub bytes: Option<u64>,
 }
 
 impl CallSum {
-    /// All calls.
     pub fn calls(&self) -> u64 {
         self.durations.len().saturating_add(self.untimed)
     }
@@ -70,22 +66,18 @@ impl CallSum {
 pub struct FileSum {
     /// Calls that have a duration.
     pub timed: u64,
-    /// Their time.
     pub time: TimeSum,
     /// Calls without a duration.
     pub untimed: u64,
     /// Calls that did nothing but wait.
     pub waits: u64,
-    /// Time of those.
     pub wait_time: TimeSum,
-    /// Calls that failed.
     pub errors: u64,
     /// Bytes of those that tell some; `None`: none does.
     pub bytes: Option<u64>,
 }
 
 impl FileSum {
-    /// All calls.
     pub fn calls(&self) -> u64 {
         self.timed.saturating_add(self.untimed)
     }
@@ -104,7 +96,6 @@ impl FileSum {
 /// Name and error of calls that failed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ErrorKey {
-    /// The call.
     pub name: String,
     /// Name of the error; `None`: not told.
     pub errno: Option<String>,
@@ -115,14 +106,12 @@ pub struct ErrorKey {
 pub struct TransferSum {
     /// Bytes that each moved.
     pub sizes: ValueCounts,
-    /// Their time.
     pub time: TimeSum,
 }
 
 /// Everything that the output is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
-    /// By name.
     pub calls: BTreeMap<String, CallSum>,
     /// Calls that failed, by what they were about, as far as that is told.
     pub errors: BTreeMap<ErrorKey, BTreeMap<Option<String>, u64>>,

@@ -10,11 +10,9 @@ use crate::{Options, findings, self_times, tables};
 /// Everything that the output is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Analysis {
-    /// Series by thread.
     pub results: Vec<tables::Result>,
     /// Rows that are in no series.
     pub left_out: LeftOut,
-    /// Counters of work.
     pub declared: Counts,
 }
 

@@ -13,7 +13,6 @@ pub const WORK: [&str; 2] = ["tokens", "samples"];
 pub struct Declared {
     /// By row of the iteration: the value, or `None` where there are several of one name.
     values: [BTreeMap<u64, Option<f64>>; 2],
-    /// Numbers of them.
     pub counts: Counts,
 }
 

@@ -16,7 +16,7 @@ pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
     let rows = left_out.bound + left_out.broken;
     let title = match rows {
         _ if left_out.outside > 0 => format!(
-            "no iteration lies whole in the window: {} of the run {} outside or {} cut by it",
+            "no complete iteration lies in the window: {} of the run {} outside or {} cut by it",
             left_out.outside,
             agreeing(left_out.outside, "lies", "lie"),
             agreeing(left_out.outside, "is", "are")
@@ -28,7 +28,7 @@ pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
         ),
     };
     Finding::new("not_recorded", Severity::Info, title)
-        .suggestion("hold Recorder::iteration(number) around each token, step or batch")
+        .suggestion("wrap each token, step or batch in Recorder::iteration(number)")
         .evidence("SELECT COUNT(*) AS iterations FROM bricks WHERE kind = 'iteration'")
 }
 
@@ -63,7 +63,7 @@ pub fn findings(
             counted(left_out.broken, "has", "have")
         );
         out.push(
-            Finding::new("left_out", Severity::Info, counted(rows, "iteration is in no series", "iterations are in no series"))
+            Finding::new("left_out", Severity::Info, counted(rows, "iteration is left out", "iterations are left out"))
                 .detail(detail)
                 .evidence(
                     "SELECT id, thread, start_ns, dur_ns, timing FROM bricks WHERE kind = 'iteration' ORDER BY thread, start_ns",
@@ -91,7 +91,7 @@ fn state(result: &Result) -> Finding {
             "too_few",
             Severity::Info,
             format!(
-                "{name}: {}, from which no steady state can be told ({MIN_ITERATIONS} are needed)",
+                "{name}: {}, too few to find a steady state ({MIN_ITERATIONS} are needed)",
                 counted(n, "iteration", "iterations")
             ),
         )
@@ -99,10 +99,10 @@ fn state(result: &Result) -> Finding {
         SteadyState::Never => Finding::new(
             "no_steady_state",
             Severity::Warning,
-            format!("{name}: {n} iterations do not come to rest in their first half"),
+            format!("{name}: {n} iterations do not settle in their first half"),
         )
-        .detail("means and rates over iterations that change are no property of the program")
-        .suggestion("record more iterations, or look at what changes from one to the next")
+        .detail("means and rates over changing iterations say little about the program")
+        .suggestion("record more iterations, or check what changes from one to the next")
         .evidence(rows_of(result, "")),
         SteadyState::From(first) => {
             let mut wall: Vec<f64> = result.steady_ns().iter().map(|wall| *wall as f64).collect();
@@ -170,7 +170,7 @@ fn outliers(result: &Result) -> Option<Finding> {
                 "self times on the iteration's own thread; a wait for others shows in what waited",
             )
             .suggestion(
-                "look at these iterations in an export, and at what else ran on the machine",
+                "look at these iterations in a timeline, and check what else ran on the machine",
             )
             .evidence(rows_of(result, "outlier = 'slow'")),
     )

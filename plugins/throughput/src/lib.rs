@@ -22,7 +22,6 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 use crate::analysis::Analysis;
 
-/// The plugin.
 pub struct Throughput;
 
 /// Options of the plugin.

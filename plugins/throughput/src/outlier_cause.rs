@@ -21,14 +21,12 @@ pub struct Names(BTreeMap<(i64, u64), BTreeMap<Name, i64>>);
 /// The name with the largest excess.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutlierCause {
-    /// Kind and name.
     pub name: Name,
     /// Its self time above its median.
     pub excess_ns: f64,
 }
 
 impl Names {
-    /// Adds self time.
     pub fn add(&mut self, thread: i64, number: u64, name: Name, self_ns: i64) {
         let sum = self
             .0

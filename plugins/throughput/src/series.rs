@@ -6,16 +6,13 @@ use trueno_analysis::hash::FastSet;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, rank};
 
-/// One iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iteration {
     /// Its row in bricks.
     pub id: u64,
     /// Its number, as the program gave it.
     pub number: Option<u64>,
-    /// Start.
     pub start_ns: i64,
-    /// Its wall time.
     pub wall_ns: i64,
     /// From the end of the one before; `None` for the first.
     pub gap_ns: Option<i64>,
@@ -24,9 +21,7 @@ pub struct Iteration {
 /// The iterations of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
-    /// Name in tables.
     pub name: String,
-    /// The thread.
     pub thread: i64,
     /// Iterations by time, none inside another.
     pub iterations: Vec<Iteration>,
@@ -35,7 +30,6 @@ pub struct Series {
 /// All series, and the rows that are in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
-    /// Series by thread.
     pub series: Vec<Series>,
     /// Ids of all rows of iterations.
     pub ids: FastSet<u64>,

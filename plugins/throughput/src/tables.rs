@@ -13,7 +13,6 @@ use crate::warm_up::{SteadyState, drift, fence, steady_state};
 /// One iteration with what was found about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
-    /// The iteration.
     pub iteration: Iteration,
     /// warm-up or steady; `None` where that cannot be told.
     pub phase: Option<&'static str>,
@@ -28,18 +27,14 @@ pub struct Judged {
 /// Results of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
-    /// The series' name.
     pub name: String,
-    /// Its thread.
     pub thread: i64,
-    /// Its steady state.
     pub steady_state: SteadyState,
     /// All iterations.
     pub rows: Vec<Judged>,
 }
 
 impl Result {
-    /// Judges one series.
     pub fn judge(series: &Series, declared: &Declared, names: &Names, options: &Options) -> Self {
         let wall = |rows: &[Iteration]| rows.iter().map(|row| row.wall_ns).collect::<Vec<_>>();
         let steady_state = steady_state(&wall(&series.iterations), options);
@@ -88,7 +83,6 @@ impl Result {
         }
     }
 
-    /// Their wall times.
     pub fn steady_ns(&self) -> Vec<i64> {
         self.steady()
             .iter()
@@ -96,7 +90,6 @@ impl Result {
             .collect()
     }
 
-    /// Their sum.
     pub fn busy_ns(&self) -> i128 {
         self.steady_ns().into_iter().map(i128::from).sum()
     }

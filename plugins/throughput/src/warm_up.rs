@@ -26,7 +26,6 @@ pub enum SteadyState {
     Never,
 }
 
-/// The rule above.
 pub fn steady_state(wall_ns: &[i64], options: &Options) -> SteadyState {
     let n = wall_ns.len();
     if n < MIN_ITERATIONS {
@@ -55,7 +54,6 @@ pub fn steady_state(wall_ns: &[i64], options: &Options) -> SteadyState {
 /// Median of steady iterations and the distance from it on which one is an outlier.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fence {
-    /// The median.
     pub median: f64,
     /// The larger of `mads` deviations and [`FLOOR`] of the median.
     pub distance: f64,

@@ -13,7 +13,6 @@ struct Made {
     more: Vec<(usize, &'static str, i64)>,
     /// Iteration, time of it outside its bricks.
     outside: Option<(usize, i64)>,
-    /// Iteration, counter, value.
     declared: Vec<(usize, &'static str, f64)>,
     elsewhere: i64,
     /// The part of the run that the report is about.

@@ -12,7 +12,6 @@ use crate::load::Tile;
 pub struct Cell {
     /// Tiles, those they stand for included.
     pub tiles: u64,
-    /// Their time.
     pub dur_ns: i64,
 }
 

@@ -9,12 +9,9 @@ use crate::load::LevelName;
 use crate::sums::Sums;
 use crate::sweep::Sum;
 
-/// A level.
 #[derive(Clone, Debug, Default)]
 pub struct Level {
-    /// Name as recorded.
     pub name: String,
-    /// Over all threads.
     pub sum: Sum,
     /// Exclusive time of all levels.
     pub all_ns: i64,
@@ -40,9 +37,7 @@ pub struct Level {
     pub memory: Option<String>,
     /// Assumptions made to find its roof.
     pub assumed: Option<String>,
-    /// Rates.
     pub achieved: Option<Achieved>,
-    /// Below its roof.
     pub place: Option<Place>,
     /// The reason for no place, or one that cannot be.
     pub reason: Option<String>,

@@ -22,7 +22,6 @@ use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
 
 use crate::sums::Sums;
 
-/// The plugin.
 pub struct Tiles;
 
 /// Options of a user.

@@ -7,7 +7,6 @@ use trueno_analysis::start_order::Interval;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Error, Input, Result, Run};
 
-/// Cost of recording.
 pub const RECORDER: Input = Input::sql(
     "recorder",
     "SELECT cost_ns_per_span FROM run WHERE cost_ns_per_span IS NOT NULL",
@@ -59,12 +58,9 @@ impl LevelName {
     }
 }
 
-/// One tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile {
-    /// Start.
     pub start_ns: i64,
-    /// End.
     pub end_ns: i64,
     /// Unique in the run.
     pub id: u64,
@@ -72,9 +68,7 @@ pub struct Tile {
     pub flops: Option<u64>,
     /// Declared; `None`: not.
     pub bytes: Option<u64>,
-    /// Tile row.
     pub row: u32,
-    /// Tile column.
     pub col: u32,
     /// Index into [`Loaded::levels`].
     pub level: u32,
@@ -89,18 +83,14 @@ impl Interval for Tile {
 }
 
 impl Tile {
-    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns - self.start_ns
     }
 }
 
-/// A run's tiles.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// Levels, sorted.
     pub levels: Vec<LevelName>,
-    /// Tiles by thread.
     pub threads: BTreeMap<i64, Vec<Tile>>,
     /// Backends of the kernels that tiles belong to.
     pub backends: BTreeSet<String>,

@@ -20,15 +20,10 @@ pub const MIN_TILES: u64 = 8;
 pub struct LongTile {
     /// Unique in the run.
     pub id: u64,
-    /// Tile row.
     pub row: u32,
-    /// Tile column.
     pub col: u32,
-    /// Its thread.
     pub thread: i64,
-    /// Start.
     pub start_ns: i64,
-    /// Its duration.
     pub dur_ns: i64,
 }
 
@@ -72,18 +67,14 @@ impl Longest {
         }
     }
 
-    /// The tiles.
     pub fn tiles(&self) -> &[LongTile] {
         &self.tiles
     }
 }
 
-/// One outlier.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outlier {
-    /// Its level.
     pub level: LevelName,
-    /// The tile.
     pub tile: LongTile,
     /// Of the tiles it is compared with; the lower of the two in the middle.
     pub median_ns: i64,
@@ -96,7 +87,6 @@ pub struct Outlier {
 pub struct Outliers {
     /// The furthest first; not all.
     pub listed: Vec<Outlier>,
-    /// Number of outliers.
     pub count: u64,
     /// Their time beyond the medians.
     pub excess_ns: i64,

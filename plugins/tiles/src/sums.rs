@@ -13,7 +13,6 @@ use crate::sweep::{Sum, sweep};
 /// A level and what a tile of it declares.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Work {
-    /// Level.
     pub level: LevelName,
     /// Declared; `None`: not.
     pub flops: Option<u64>,
@@ -26,7 +25,6 @@ pub struct Work {
 pub struct Group {
     /// Their durations, by the number of tiles that one stands for.
     pub durations: BTreeMap<u32, ValueCounts>,
-    /// The longest ones.
     pub longest: Longest,
 }
 
@@ -55,7 +53,6 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds tiles up.
     pub fn new(loaded: &mut Loaded, options: &Options) -> Self {
         let sums = sweep(loaded);
         let levels = &loaded.levels;

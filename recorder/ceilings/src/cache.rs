@@ -9,11 +9,14 @@ use std::sync::Arc;
 
 use super::{CpuCeilings, Machine};
 use trueno_format::{Error, regular_file};
+use trueno_trust::{Distrust, check_file, check_folder};
 
 /// File that keeps measured ceilings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CeilingCache {
     file: PathBuf,
+    /// In the cache folder, where it was found and not named.
+    is_found: bool,
 }
 
 /// A reason why there are no cached ceilings to use.
@@ -42,6 +45,14 @@ pub enum CacheError {
         /// The finding.
         problem: String,
     },
+    /// Another user could have written it.
+    #[error("{}: the kept ceilings are not used: {distrust} (hint: {}, and run `trueno-record peaks` once more)", .file.display(), .distrust.remedy())]
+    Distrusted {
+        /// The file.
+        file: PathBuf,
+        /// Whose hand is in it.
+        distrust: Distrust,
+    },
     /// There is no folder to keep them in.
     #[error("no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path")]
     NoFolder,
@@ -57,12 +68,18 @@ impl CeilingCache {
         let folder = cache_folder()?;
         let key = serde_json::to_vec(machine).unwrap_or_default();
         let hash = xxhash_rust::xxh3::xxh3_64(&key);
-        Ok(Self::at(folder.join(format!("peaks-{hash:016x}.json"))))
+        Ok(Self {
+            file: folder.join(format!("peaks-{hash:016x}.json")),
+            is_found: true,
+        })
     }
 
     /// A cache in this file.
     pub fn at(file: impl Into<PathBuf>) -> Self {
-        Self { file: file.into() }
+        Self {
+            file: file.into(),
+            is_found: false,
+        }
     }
 
     /// The file.
@@ -76,15 +93,10 @@ impl CeilingCache {
     /// Nothing is, it was measured on another machine or by other code, or it cannot be read.
     pub fn load(&self, machine: &Machine) -> Result<CpuCeilings, CacheError> {
         let file = self.file.clone();
-        let text = match regular_file::read(&self.file) {
-            Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
-                return Err(CacheError::Missing { file });
-            }
-            Err(e) => {
-                let problem = e.to_string();
-                return Err(CacheError::Unreadable { file, problem });
-            }
+        let text = if self.is_found {
+            read_found(&file)?
+        } else {
+            read(&file)?
         };
         let unreadable = |problem: String| CacheError::Unreadable {
             file: file.clone(),
@@ -111,7 +123,11 @@ impl CeilingCache {
     /// # Errors
     /// The file or its folder cannot be made.
     pub fn save(&self, measured: &CpuCeilings) -> Result<(), Error> {
-        replace(&self.file, measured)
+        if self.is_found {
+            replace_found(&self.file, measured)
+        } else {
+            replace(&self.file, measured)
+        }
     }
 
     /// Loads the cached ceilings of `machine`, else those that `measure` gives, which are cached. The second value
@@ -146,8 +162,50 @@ pub(super) fn cache_folder() -> Result<PathBuf, CacheError> {
     Ok(cache.join("trueno-record"))
 }
 
+/// Reads a file that the user named.
+fn read(file: &Path) -> Result<Vec<u8>, CacheError> {
+    regular_file::read(file).map_err(|error| {
+        let file = file.to_owned();
+        if error.kind() == io::ErrorKind::NotFound {
+            return CacheError::Missing { file };
+        }
+        CacheError::Unreadable {
+            file,
+            problem: error.to_string(),
+        }
+    })
+}
+
+/// Reads a file of the cache folder, if nobody but the user and root could have put it there.
+pub(super) fn read_found(file: &Path) -> Result<Vec<u8>, CacheError> {
+    if let Err(error) = fs::symlink_metadata(file)
+        && error.kind() == io::ErrorKind::NotFound
+    {
+        let file = file.to_owned();
+        return Err(CacheError::Missing { file });
+    }
+    check_file(file).map_err(|distrust| CacheError::Distrusted {
+        file: file.to_owned(),
+        distrust,
+    })?;
+    read(file)
+}
+
+/// Writes a file of the cache folder, if nobody but the user and root can write there.
+pub(super) fn replace_found(file: &Path, value: &impl serde::Serialize) -> Result<(), Error> {
+    let folder = file.parent().unwrap_or(Path::new("/"));
+    let checked =
+        fs::create_dir_all(folder).and_then(|()| check_folder(folder).map_err(io::Error::other));
+    checked.map_err(|error| Error::Io {
+        path: file.to_owned(),
+        action: "make the folder",
+        source: Arc::new(error),
+    })?;
+    replace(file, value)
+}
+
 /// Writes a value as JSON, in place of what was in the file; whoever reads at the same time sees one or the other.
-pub(super) fn replace(file: &Path, value: &impl serde::Serialize) -> Result<(), Error> {
+fn replace(file: &Path, value: &impl serde::Serialize) -> Result<(), Error> {
     let fail = |action| {
         move |source: io::Error| Error::Io {
             path: file.to_owned(),
@@ -255,6 +313,40 @@ mod tests {
             assert!(problem.contains("peaks.json: cannot read"), "{problem}");
             let (found, _) = store.load_or(&here, || measured(3.0));
             assert_eq!(found.ceilings[0].value, 3.0);
+        }
+    }
+
+    #[test]
+    fn kept_ceilings_that_others_could_write_are_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let mode = |mode| {
+            fs::set_permissions(folder.path(), fs::Permissions::from_mode(mode)).unwrap();
+        };
+        let store = CeilingCache {
+            file: folder.path().join("peaks.json"),
+            is_found: true,
+        };
+        let here = Machine::here();
+        assert!(matches!(store.load(&here), Err(CacheError::Missing { .. })));
+        store.save(&measured(1.0)).unwrap();
+        assert_eq!(store.load(&here), Ok(measured(1.0)));
+        mode(0o1777);
+        let problem = store.load(&here).unwrap_err().to_string();
+        assert!(problem.contains("can be written by everyone"), "{problem}");
+        let problem = store.save(&measured(2.0)).unwrap_err().to_string();
+        assert!(problem.contains("can be written by everyone"), "{problem}");
+        let (found, _) = store.load_or(&here, || measured(3.0));
+        assert_eq!(found.ceilings[0].value, 3.0);
+        let named = CeilingCache::at(store.file());
+        assert_eq!(named.load(&here), Ok(measured(1.0)), "the user's choice");
+        mode(0o700);
+        if trueno_trust::user() == 0 {
+            std::os::unix::fs::chown(store.file(), Some(65_534), None).unwrap();
+            let problem = store.load(&here).unwrap_err().to_string();
+            assert!(problem.contains("another user (uid 65534)"), "{problem}");
+        } else {
+            eprintln!("skipped: only root can make files of other users");
         }
     }
 

@@ -1,19 +1,17 @@
 //! `trueno-record run --calls`.
 
 use std::ffi::OsString;
-use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
 use trueno_tracer::{Calls, Counts, Error, trace};
 
-use crate::head::{head, not_begun, remove_empty};
+use crate::head::{Output, head, not_begun};
 use crate::{Failure, many, say, signals};
 
 /// Runs a program and records its system calls. Gives the exit code.
 pub fn run(
     command: &[OsString],
     calls: &Calls,
-    output: &Path,
+    output: &Output,
     strict: bool,
 ) -> Result<u8, Failure> {
     signals::prepare();
@@ -21,7 +19,7 @@ pub fn run(
         let mut head = head(command, process);
         head.values
             .insert("calls".to_owned(), calls.text().to_owned());
-        RunWriter::create_surviving(output, head).map_err(Error::Run)
+        output.create(head).map_err(Error::Run)
     };
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
     let traced = match trace(command, calls, create, &mut watch) {
@@ -33,7 +31,7 @@ pub fn run(
     if let Some(failure) = traced.failure {
         say(&format!(
             "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
-            output.display()
+            output.path().display()
         ));
     }
     if strict && traced.status.success() && !is_whole {
@@ -44,14 +42,14 @@ pub fn run(
 }
 
 /// The program did not begin, so there is no run.
-fn not_started(error: Error, output: &Path) -> Failure {
+fn not_started(error: Error, output: &Output) -> Failure {
     match error {
         Error::NotStarted { program, error } => {
-            remove_empty(output);
+            output.remove();
             not_begun(&program, &error)
         }
         Error::NoFilter(_) => {
-            remove_empty(output);
+            output.remove();
             Failure::NotMeasurable(error.to_string())
         }
         Error::Forbidden(_) => Failure::NotMeasurable(error.to_string()),
@@ -59,7 +57,7 @@ fn not_started(error: Error, output: &Path) -> Failure {
     }
 }
 
-fn tell(counts: &Counts, output: &Path) {
+fn tell(counts: &Counts, output: &Output) {
     let Counts {
         calls,
         threads,
@@ -73,7 +71,7 @@ fn tell(counts: &Counts, output: &Path) {
         many(*calls, "call", "calls"),
         many(*threads, "thread", "threads"),
         many(*processes, "process", "processes"),
-        output.display()
+        output.path().display()
     ));
     if *not_ended > 0 {
         say(&format!(

@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use trueno_format::run_directory::check_removable;
+use trueno_format::Error;
+use trueno_format::run_directory::Destination;
 use trueno_format::run_json::RUN_JSON;
 
 use crate::{Failure, say, signals};
@@ -119,8 +120,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
             }
             let path = finished(args, &name, status)?;
             if round < args.warmup {
-                let removed = fs::remove_dir_all(&path);
-                removed.map_err(|e| not_started(&path, "cannot be removed", e))?;
+                Destination::check(&path, true)?.clear()?;
             } else {
                 side.runs.push(path);
             }
@@ -153,14 +153,15 @@ fn make_room(args: &Args) -> Result<(), Failure> {
         .filter(|entry| earlier(&entry.file_name()))
     {
         let path = entry.path();
-        if !args.overwrite || !path.join(RUN_JSON).is_file() {
-            return Err(Failure::NotStarted(format!(
-                "{shown}: has {} already, and nothing was started (hint: give --overwrite, or another folder with -o)",
-                path.display()
-            )));
+        match Destination::check(&path, args.overwrite) {
+            Err(Error::RunExists { .. }) => {
+                return Err(Failure::NotStarted(format!(
+                    "{shown}: has {} already, and nothing was started (hint: give --overwrite, or another folder with -o)",
+                    path.display()
+                )));
+            }
+            found => found?.clear()?,
         }
-        check_removable(&path).map_err(|e| Failure::NotStarted(e.to_string()))?;
-        fs::remove_dir_all(&path).map_err(|e| not_started(&path, "cannot be removed", e))?;
     }
     Ok(())
 }

@@ -1,12 +1,16 @@
 //! A run of a program that is recorded from outside: its head, and its end where the program does not begin.
 
+use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use trueno_format::folder::Folder;
 use trueno_format::host;
-use trueno_format::run_json::{Clock, Producer, Program, RunJson};
+use trueno_format::run_json::{Clock, Producer, Program, RUN_JSON, RunJson};
+use trueno_format::run_writer::RunWriter;
 
 use crate::Failure;
 use crate::run::hint;
@@ -49,10 +53,51 @@ fn run_id(process: i32) -> String {
     )
 }
 
-/// Removes the run of a program that did not begin: made for it a moment ago, and empty.
-pub fn remove_empty(output: &Path) {
-    let _ = trueno_format::run_directory::check_removable(output)
-        .map(|()| std::fs::remove_dir_all(output));
+/// The run of a program. Its folder is held, so that it is still known when somebody has renamed it.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    folder: OnceCell<Arc<Folder>>,
+}
+
+impl Output {
+    /// A run that will be at `path`.
+    pub fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+            folder: OnceCell::new(),
+        }
+    }
+
+    /// Makes the run; rows that wait survive the death of this process.
+    pub fn create(&self, head: RunJson) -> Result<RunWriter, trueno_format::Error> {
+        let run = RunWriter::create_surviving(&self.path, head)?;
+        // Made once.
+        let _ = self.folder.set(run.folder().clone());
+        Ok(run)
+    }
+
+    /// Where the run is now.
+    pub fn path(&self) -> PathBuf {
+        let folder = self.folder.get();
+        folder.map_or_else(|| self.path.clone(), |folder| path_of(folder, &self.path))
+    }
+
+    /// Removes the run, if it was made: its program did not begin.
+    pub fn remove(&self) {
+        if let Some(folder) = self.folder.get() {
+            let _ = folder.remove(Some(RUN_JSON));
+        }
+    }
+}
+
+/// The path of a folder: as it was given, unless somebody has renamed the folder.
+pub fn path_of(folder: &Folder, given: &Path) -> PathBuf {
+    if folder.is_at(given) {
+        given.to_owned()
+    } else {
+        folder.path()
+    }
 }
 
 /// The program did not begin.

@@ -1,13 +1,11 @@
 //! `trueno-record run --libs` and `--alloc`.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::Command;
 
-use trueno_format::run_writer::RunWriter;
 use trueno_interposed::{Counts, Error, Options, record};
 
-use crate::head::{head, not_begun, remove_empty};
+use crate::head::{Output, head, not_begun};
 use crate::{Failure, libraries, say, signals};
 
 /// Runs a program and records calls of BLAS and LAPACK, and one in so many bytes of allocations (0: none). Gives the
@@ -15,7 +13,7 @@ use crate::{Failure, libraries, say, signals};
 pub fn run(
     command: &[OsString],
     (calls, mean_bytes): (bool, u64),
-    output: &Path,
+    output: &Output,
     strict: bool,
 ) -> Result<u8, Failure> {
     let (program, rest) = command
@@ -27,14 +25,14 @@ pub fn run(
         mean_bytes,
     };
     signals::prepare();
-    let create = || RunWriter::create_surviving(output, head(command, -1)).map_err(Error::Run);
+    let create = || output.create(head(command, -1)).map_err(Error::Run);
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
     let mut started = Command::new(program);
     started.args(rest);
     let recorded = match record(started, &options, create, &mut watch) {
         Ok(recorded) => recorded,
         Err(Error::NotStarted { program, error }) => {
-            remove_empty(output);
+            output.remove();
             return Err(not_begun(&program, &error));
         }
         Err(error @ (Error::NotLoadable { .. } | Error::NoMemory(_))) => {
@@ -48,7 +46,7 @@ pub fn run(
     if let Some(failure) = recorded.failure {
         say(&format!(
             "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
-            output.display()
+            output.path().display()
         ));
     }
     if strict && recorded.status.success() && !is_whole {
@@ -58,7 +56,7 @@ pub fn run(
     Ok(signals::end_as(recorded.status))
 }
 
-fn tell(counts: &Counts, options: &Options, output: &Path) {
+fn tell(counts: &Counts, options: &Options, output: &Output) {
     let calls = options
         .calls
         .then(|| format!("{} calls of BLAS and LAPACK", counts.calls));
@@ -73,7 +71,7 @@ fn tell(counts: &Counts, options: &Options, output: &Path) {
         "recorded {} in {} programs -> {}",
         recorded.join(" and "),
         counts.images,
-        output.display()
+        output.path().display()
     ));
     if counts.images == 0 {
         say("warning: nothing was recorded: the library was not loaded into the program");

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use trueno_cupti::library::{Cupti, Places, Usable, candidates, first_usable};
+use trueno_trust::{Distrust, check_file, check_shipped};
 
 /// The library that CUDA and NVTX load.
 pub fn inject(given: Option<&Path>) -> Result<PathBuf, String> {
@@ -40,13 +41,18 @@ fn ours(
     otherwise: &str,
 ) -> Result<PathBuf, String> {
     let file = format!("libtrueno_{name}.so");
-    let chosen = given.map(Path::to_owned).or_else(|| {
-        env::var_os(variable)
-            .filter(|p| !p.is_empty())
-            .map(PathBuf::from)
-    });
-    let tried: Vec<PathBuf> = match chosen {
-        Some(path) => vec![path],
+    let named = env::var_os(variable)
+        .filter(|path| given.is_none() && !path.is_empty())
+        .map(PathBuf::from);
+    if let Some(path) = &named {
+        let distrusted = |distrust: Distrust| {
+            let remedy = distrust.remedy();
+            format!("{variable}: {distrust}, so it is not loaded (hint: {remedy})")
+        };
+        return check_file(path).map_err(distrusted);
+    }
+    let tried: Vec<PathBuf> = match given {
+        Some(path) => vec![path.to_owned()],
         None => {
             let exe = env::current_exe()
                 .map_err(|e| format!("cannot tell where this command lies: {e}"))?;
@@ -66,13 +72,22 @@ fn ours(
     let found = tried
         .iter()
         .find_map(|path| fs::canonicalize(path).ok().filter(|p| p.is_file()));
-    found.ok_or_else(|| {
+    let found = found.ok_or_else(|| {
         let all: Vec<String> = tried.iter().map(|path| path.display().to_string()).collect();
         format!(
             "the library to {name} was not found, tried {} (hint: build it with `cargo build -p trueno-{name}`{otherwise})",
             all.join(", ")
         )
-    })
+    })?;
+    if given.is_none() {
+        check_shipped(&found).map_err(|distrust| {
+            format!(
+                "{distrust}, so it is not loaded (hint: {})",
+                distrust.remedy()
+            )
+        })?;
+    }
+    Ok(found)
 }
 
 /// A CUPTI that can be used.

@@ -12,13 +12,14 @@ use clap::ValueEnum;
 use trueno_ceilings::gpu::GpuCeilings;
 use trueno_cupti::driver::Driver;
 use trueno_cupti::library::CANDIDATES_VARIABLE;
-use trueno_format::run_directory::check_removable;
+use trueno_format::folder::Folder;
+use trueno_format::run_directory::Destination;
 use trueno_format::run_json::RUN_JSON;
 use trueno_import::cuda::spool::{Summary, collect};
 use trueno_sampler::{DEFAULT_STACK_BYTES, MAX_STACK_BYTES, Sampling};
 use trueno_tracer::Calls;
 
-use crate::head::remove_empty;
+use crate::head::{Output, path_of};
 use crate::{Failure, calls, interposed, libraries, samples, say, signals};
 
 /// Arguments of `run`.
@@ -149,17 +150,18 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     }
     if let Some(calls) = &args.calls {
         make_way(args, &output)?;
-        return calls::run(&args.command, calls, &output, args.strict);
+        return calls::run(&args.command, calls, &Output::new(&output), args.strict);
     }
     if let Some(sampling) = sampling {
         make_way(args, &output)?;
         let command = &args.command;
+        let output = Output::new(&output);
         return samples::run(command, command, sampling, &output, args.strict);
     }
     if args.libs || args.alloc.is_some() {
         make_way(args, &output)?;
         let wanted = (args.libs, args.alloc.unwrap_or(0));
-        return interposed::run(&args.command, wanted, &output, args.strict);
+        return interposed::run(&args.command, wanted, &Output::new(&output), args.strict);
     }
     let library = libraries::inject(args.inject.as_deref()).map_err(Failure::NotStarted)?;
     if let Some((name, value)) = INJECTIONS
@@ -177,24 +179,24 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         Some(check_cuda(args)?)
     };
     let folder = make_room(args, &output)?;
-    let status = start(args, &library, cupti.as_deref(), &folder);
+    let status = start(args, &library, cupti.as_deref(), &folder.path());
     let status = match status {
         Ok(status) => status,
         Err(problem) => {
             // Nothing ran: nothing is in it.
-            let _ = fs::remove_dir(&folder);
+            let _ = folder.remove(None);
             return Err(problem);
         }
     };
-    let summary = match collect(&folder, &output, true, &GpuCeilings::cached_as) {
+    let summary = match collect(&folder.path(), &output, true, &GpuCeilings::cached_as) {
         Ok(summary) => {
-            let _ = fs::remove_dir_all(&folder);
+            let _ = folder.remove(None);
             summary
         }
         Err(problem) => {
             say(&format!(
                 "error: {problem}; what was recorded is kept in {} (hint: trueno-record collect)",
-                folder.display()
+                folder.path().display()
             ));
             return Ok(end(args, status, false));
         }
@@ -211,11 +213,14 @@ fn calls_and_samples(
     sampling: Sampling,
     output: &Path,
 ) -> Result<u8, Failure> {
-    make_way(args, output)?;
     let mut beside = output.file_stem().unwrap_or_default().to_owned();
     beside.push(".samples.run");
     let beside = output.with_file_name(beside);
+    // Both are looked at before one is removed.
+    let destination = Destination::check(output, args.overwrite).map_err(not_started)?;
     make_way(args, &beside)?;
+    // Held here, so that it is known afterwards whether the tracer has recorded, wherever its run is by then.
+    let traced = destination.make().map_err(not_started)?.into_folder();
     let own = env::current_exe().map_err(|e| Failure::NotStarted(format!("this program: {e}")))?;
     let mut command: Vec<OsString> = vec![own.into(), "run".into()];
     command.push(format!("--calls={}", calls.text()).into());
@@ -226,22 +231,25 @@ fn calls_and_samples(
         leaves_out_first: true,
         ..sampling
     };
-    let code = samples::run(&command, &args.command, sampling, &beside, args.strict)?;
-    if !output.exists() {
+    let sampled = Output::new(&beside);
+    let exit_code = samples::run(&command, &args.command, sampling, &sampled, args.strict);
+    if traced.has(RUN_JSON) {
+        let (calls, samples) = (path_of(&traced, output), sampled.path());
+        let (calls, samples) = (calls.display(), samples.display());
+        say(&format!(
+            "the tracer stopped the program at its calls: waits in {samples} hold these stops (hint: --sample alone for waits)"
+        ));
+        say(&format!(
+            "as one run: trueno-analyze import {samples} --into {calls} -o both.run"
+        ));
+    } else {
         // The program did not begin.
-        remove_empty(&beside);
-    } else if beside.exists() {
-        say(&format!(
-            "the tracer stopped the program at its calls: waits in {} hold these stops (hint: --sample alone for waits)",
-            beside.display()
-        ));
-        say(&format!(
-            "as one run: trueno-analyze import {} --into {} -o both.run",
-            beside.display(),
-            output.display()
-        ));
+        sampled.remove();
+        if traced.entries().is_ok_and(|entries| entries.is_empty()) {
+            let _ = traced.remove(None);
+        }
     }
-    Ok(code)
+    exit_code
 }
 
 fn end(args: &Args, status: ExitStatus, whole: bool) -> u8 {
@@ -288,33 +296,24 @@ fn check_cuda(args: &Args) -> Result<PathBuf, Failure> {
 
 /// Removes a run that is to be replaced.
 fn make_way(args: &Args, output: &Path) -> Result<(), Failure> {
-    let shown = output.display();
-    let is_ours = output.join(RUN_JSON).is_file() || output.join("rank=0").join(RUN_JSON).is_file();
-    if is_ours && args.overwrite {
-        check_removable(output).map_err(|e| Failure::NotStarted(e.to_string()))?;
-        fs::remove_dir_all(output)
-            .map_err(|e| Failure::NotStarted(format!("{shown}: cannot be removed: {e}")))?;
-    } else if output.symlink_metadata().is_ok() {
-        let hint = if is_ours {
-            "give --overwrite, or another path with -o"
-        } else {
-            "give another path with -o"
-        };
-        return Err(Failure::NotStarted(format!(
-            "{shown}: is there already, and nothing was started (hint: {hint})"
-        )));
-    }
-    Ok(())
+    let done = Destination::check(output, args.overwrite).and_then(Destination::clear);
+    done.map_err(not_started)
+}
+
+fn not_started(problem: trueno_format::Error) -> Failure {
+    Failure::NotStarted(format!("{problem}; nothing was started"))
 }
 
 /// A folder beside the run to be, for the recorded processes to write to.
-fn make_room(args: &Args, output: &Path) -> Result<PathBuf, Failure> {
+fn make_room(args: &Args, output: &Path) -> Result<Folder, Failure> {
     make_way(args, output)?;
     let mut folder = output.as_os_str().to_owned();
     folder.push(format!(".capture-{}", std::process::id()));
     let folder = PathBuf::from(folder);
-    fs::create_dir_all(&folder)
-        .and_then(|()| fs::canonicalize(&folder))
+    let parent = folder.parent().unwrap_or(Path::new(""));
+    // Not one that is there: an earlier process of that number may have left a recording in it.
+    let made = fs::create_dir_all(parent).and_then(|()| fs::create_dir(&folder));
+    made.and_then(|()| Folder::open(&folder))
         .map_err(|e| Failure::NotStarted(format!("{}: cannot be made: {e}", folder.display())))
 }
 

@@ -1,13 +1,11 @@
 //! `trueno-record run --sample`.
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::Command;
 
-use trueno_format::run_writer::RunWriter;
 use trueno_sampler::{Counts, Error, Sampling, sample};
 
-use crate::head::{head, not_begun, remove_empty};
+use crate::head::{Output, head, not_begun};
 use crate::{Failure, many, say, signals};
 
 /// Runs a program and samples it: the run is named for `program`, the command itself or one that it runs. Gives the exit
@@ -16,7 +14,7 @@ pub fn run(
     command: &[OsString],
     program_of_run: &[OsString],
     sampling: Sampling,
-    output: &Path,
+    output: &Output,
     strict: bool,
 ) -> Result<u8, Failure> {
     let (program, rest) = command
@@ -31,7 +29,7 @@ pub fn run(
             // Its number is that of the process that begins it.
             head.program.pid = None;
         }
-        RunWriter::create_surviving(output, head).map_err(Error::Run)
+        output.create(head).map_err(Error::Run)
     };
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
     let mut started = Command::new(program);
@@ -39,7 +37,7 @@ pub fn run(
     let sampled = match sample(started, sampling, create, &mut watch) {
         Ok(sampled) => sampled,
         Err(Error::NotStarted { program, error }) => {
-            remove_empty(output);
+            output.remove();
             return Err(not_begun(&program, &error));
         }
         Err(error @ Error::Forbidden { .. }) => {
@@ -69,7 +67,7 @@ pub fn run(
     if let Some(failure) = sampled.failure {
         say(&format!(
             "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
-            output.display()
+            output.path().display()
         ));
     }
     if strict && sampled.status.success() && !is_whole {
@@ -79,7 +77,7 @@ pub fn run(
     Ok(signals::end_as(sampled.status))
 }
 
-fn tell(counts: &Counts, output: &Path) {
+fn tell(counts: &Counts, output: &Output) {
     let Counts {
         samples,
         threads,
@@ -101,7 +99,7 @@ fn tell(counts: &Counts, output: &Path) {
         many(*waits, "wait", "waits"),
         many(*threads, "thread", "threads"),
         many(*processes, "process", "processes"),
-        output.display()
+        output.path().display()
     ));
     if *wakers > 0 {
         say(&format!(

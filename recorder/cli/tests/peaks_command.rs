@@ -55,7 +55,7 @@ fn without_a_gpu_one_line_and_exit_code_three() {
 fn json_is_whole_and_kept_ceilings_are_shown_again() {
     let cache = tempfile::tempdir().unwrap();
     let file = cache.path().join("my.json");
-    let words = format!("{QUICK} --json -o {}", file.display());
+    let words = format!("{QUICK} --format json -o {}", file.display());
     let first = record(cache.path(), &words);
     assert!(first.status.success(), "{}", text(&first.stderr));
     assert_eq!(text(&first.stderr), "", "no bar outside a terminal");
@@ -89,6 +89,33 @@ fn json_is_whole_and_kept_ceilings_are_shown_again() {
     );
     let peaks: CpuCeilings = serde_json::from_slice(&anew.stdout).unwrap();
     assert_eq!(peaks.machine, Machine::here());
+}
+
+#[test]
+fn kept_ceilings_that_others_could_write_are_neither_used_nor_replaced() {
+    use std::os::unix::fs::{PermissionsExt, chown};
+    let cache = tempfile::tempdir().unwrap();
+    assert!(record(cache.path(), QUICK).status.success());
+    let folder = cache.path().join("trueno-record");
+    let kept = fs::read_dir(&folder).unwrap().next().unwrap();
+    let kept = kept.unwrap().path();
+    let before = fs::read(&kept).unwrap();
+    let refused = |why: &str| {
+        let done = record(cache.path(), &format!("{QUICK} --kept"));
+        assert!(done.status.success(), "they are measured anew");
+        let said = text(&done.stderr);
+        assert!(said.contains(why), "{said}");
+    };
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
+    refused("the kept ceilings are not used: ");
+    refused("the ceilings are not kept: ");
+    assert_eq!(fs::read(&kept).unwrap(), before);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    if chown(&kept, Some(65_534), None).is_ok() {
+        refused("belongs to another user (uid 65534)");
+    } else {
+        println!("left out: only root can make files of other users");
+    }
 }
 
 #[test]

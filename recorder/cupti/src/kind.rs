@@ -3,7 +3,6 @@
 /// A kind that we ask for or can decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// CUPTI's number.
     pub number: u32,
     /// Name for people and for `run.json`.
     pub name: &'static str,
@@ -22,31 +21,23 @@ const fn kind(number: u32, name: &'static str, bytes: usize, least_bytes: usize)
     }
 }
 
-/// Copies of memory.
 pub const MEMCPY: u32 = 1;
-/// Fills of memory.
 pub const MEMSET: u32 = 2;
 /// Calls of the driver.
 pub const DRIVER: u32 = 4;
 /// Calls of the runtime.
 pub const RUNTIME: u32 = 5;
-/// Devices.
 pub const DEVICE: u32 = 8;
-/// Contexts.
 pub const CONTEXT: u32 = 9;
 /// Kernels that may run side by side.
 pub const CONCURRENT_KERNEL: u32 = 10;
-/// CUPTI's own overhead.
 pub const OVERHEAD: u32 = 17;
 /// Clocks, temperature and power of a device.
 pub const ENVIRONMENT: u32 = 20;
-/// Copies between devices.
 pub const MEMCPY_PEER: u32 = 22;
 /// Records of events on streams.
 pub const CUDA_EVENT: u32 = 36;
-/// Streams.
 pub const STREAM: u32 = 37;
-/// Waits.
 pub const SYNCHRONIZATION: u32 = 38;
 /// Ids that other libraries gave to calls.
 pub const EXTERNAL_CORRELATION: u32 = 39;
@@ -59,7 +50,6 @@ pub const MEMORY_POOL: u32 = 50;
 /// Whole launches of graphs.
 pub const GRAPH_TRACE: u32 = 51;
 
-/// All kinds.
 pub const KINDS: &[Kind] = &[
     kind(MEMCPY, "memcpy", 96, 80),
     kind(MEMSET, "memset", 88, 80),
@@ -81,7 +71,6 @@ pub const KINDS: &[Kind] = &[
     kind(GRAPH_TRACE, "graph_trace", 56, 48),
 ];
 
-/// The kind of that number.
 pub fn from_number(number: u32) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.number == number)
 }

@@ -11,7 +11,6 @@
 //! Offsets were compared with NVIDIA's headers of CUPTI 12.9.79 and 13.0.85. Records only ever grew at
 //! their end, so a longer record of a newer library is read by its known beginning.
 
-#![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 pub mod driver;

@@ -16,9 +16,7 @@ layout! {
     Kernel of 176 {
         /// Registers of a thread.
         registers: u16 = 6,
-        /// Start.
         start: u64 = 16,
-        /// End.
         end: u64 = 24,
         /// Device of the process.
         device: u32 = 40,
@@ -26,11 +24,8 @@ layout! {
         context: u32 = 44,
         /// Stream of the context.
         stream: u32 = 48,
-        /// Launch grid.
         grid_x: u32 = 52,
-        /// Launch grid.
         grid_y: u32 = 56,
-        /// Launch grid.
         grid_z: u32 = 60,
         /// Threads of a block.
         block_x: u32 = 64,
@@ -62,9 +57,7 @@ layout! {
     Moved of 44 {
         /// Bytes moved or filled.
         bytes: u64 = 8,
-        /// Start.
         start: u64 = 16,
-        /// End.
         end: u64 = 24,
         /// Device of the process.
         device: u32 = 32,
@@ -140,17 +133,12 @@ layout! {
     Api of 40 {
         /// Number of the function.
         callback: u32 = 4,
-        /// Start.
         start: u64 = 8,
-        /// Return.
         end: u64 = 16,
-        /// Process.
         process: u32 = 24,
-        /// Thread.
         thread: u32 = 28,
         /// Links it to what it began.
         correlation: u32 = 32,
-        /// Return code.
         status: u32 = 36,
     }
 }
@@ -160,9 +148,7 @@ layout! {
     Synchronization of 40 {
         /// `CUpti_ActivitySynchronizationType`.
         what: u32 = 4,
-        /// Start.
         start: u64 = 8,
-        /// End.
         end: u64 = 16,
         /// Correlation id of the call that waited.
         correlation: u32 = 24,
@@ -170,7 +156,6 @@ layout! {
         context: u32 = 28,
         /// Stream of the context.
         stream: u32 = 32,
-        /// Event waited for.
         event: u32 = 36,
     }
     later {
@@ -188,7 +173,6 @@ layout! {
         context: u32 = 8,
         /// Stream of the context.
         stream: u32 = 12,
-        /// The event.
         event: u32 = 16,
     }
     later {
@@ -212,9 +196,7 @@ layout! {
         process: u32 = 12,
         /// Number, of a thread.
         thread: u32 = 16,
-        /// Start.
         start: u64 = 24,
-        /// End.
         end: u64 = 32,
     }
 }
@@ -224,7 +206,6 @@ layout! {
     ExternalCorrelation of 24 {
         /// Number of the library.
         what: u32 = 4,
-        /// Its id.
         external: u64 = 8,
         /// Correlation id of the call.
         correlation: u32 = 16,
@@ -242,7 +223,6 @@ layout! {
         correlation: u32 = 12,
         /// Address of the memory.
         address: u64 = 16,
-        /// Amount.
         bytes: u64 = 24,
         /// Time of the operation.
         time: u64 = 32,
@@ -298,7 +278,6 @@ layout! {
         end: u64 = 16,
         /// Device of the process.
         device: u32 = 24,
-        /// The graph.
         graph: u32 = 28,
         /// Context of the process.
         context: u32 = 32,
@@ -326,7 +305,6 @@ layout! {
 layout! {
     /// A context (`CUpti_ActivityContext` and later).
     Context of 16 {
-        /// Its number.
         context: u32 = 4,
         /// Device of the process.
         device: u32 = 8,
@@ -340,7 +318,6 @@ layout! {
     Stream of 24 {
         /// Context of the process.
         context: u32 = 4,
-        /// Its number.
         stream: u32 = 8,
         /// Lower numbers run first.
         priority: i32 = 12,
@@ -352,15 +329,11 @@ layout! {
 layout! {
     /// A device (`CUpti_ActivityDevice5`).
     Device of 144 {
-        /// Bytes of its memory.
         memory_bytes: u64 = 16,
         /// Bytes of its L2 cache.
         l2_bytes: u32 = 28,
-        /// Multiprocessors.
         multiprocessors: u32 = 44,
-        /// Compute capability.
         compute_major: u32 = 104,
-        /// Compute capability.
         compute_minor: u32 = 108,
         /// Its number in the process.
         device: u32 = 112,
@@ -375,9 +348,7 @@ layout! {
     }
 }
 
-/// A record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the types say it")]
 pub enum Record {
     Kernel(Kernel),
     Memcpy(Memcpy),
@@ -411,11 +382,9 @@ pub enum Unreadable {
     /// Less than the fields need.
     #[error("{} of {bytes} bytes, expected {least} or more", kind::name(*.kind))]
     TooShort {
-        /// Its number.
         kind: u32,
         /// Bytes that are there.
         bytes: usize,
-        /// Expected.
         least: usize,
     },
 }

@@ -40,7 +40,6 @@ pub enum Stop {
     /// Its length is not known, so neither is where the next one begins.
     #[error("a record of kind {kind} at byte {offset}, whose length is not known")]
     UnknownKind {
-        /// Its number.
         kind: u32,
         /// Its offset in the buffer.
         offset: usize,
@@ -48,7 +47,6 @@ pub enum Stop {
     /// The buffer ends inside a record.
     #[error("a record of kind {kind} at byte {offset} is cut")]
     Cut {
-        /// Its number.
         kind: u32,
         /// Its offset in the buffer.
         offset: usize,

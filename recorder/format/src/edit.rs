@@ -11,10 +11,11 @@ mod link_or_copy;
 mod stage;
 mod swap;
 
-pub use file::{FileError, FileLock, remove_run, write_synced};
+pub use crate::file_lock::FileLock;
+pub use file::{FileError, remove_run, write_synced};
 pub use link_or_copy::{link_or_copy, next_segment};
 pub use stage::{Stage, StageError};
-pub use swap::{exchange, rename_new, sync_parent};
+pub use swap::{exchange, put_in_place, rename_new, sync_parent};
 
 use crate::journal::JOURNAL;
 use crate::live::LIVE;

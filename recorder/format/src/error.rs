@@ -9,14 +9,28 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum Error {
     /// There is a run already.
-    #[error("{}: a run directory is there already (hint: choose another path, or allow `overwrite`)", .path.display())]
+    #[error("{}: a run is there already (hint: choose another path, or give --overwrite; in a program `Builder::overwrite(true)`, in Python `overwrite=True`)", .path.display())]
     RunExists {
         /// The run directory.
         path: PathBuf,
     },
     /// Another recorder, of this process or another, is writing that run now.
-    #[error("{}: is being recorded now (hint: choose another path, or wait for its end)", .path.display())]
+    #[error("{}: a run is being recorded there now (hint: choose another path, or wait for its end)", .path.display())]
     RunInUse {
+        /// The run directory.
+        path: PathBuf,
+    },
+    /// A run would be replaced through a link.
+    #[error("{}: is a link to a run, and links are not followed to replace one (hint: give the path of the run, {})", .path.display(), .target.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+        /// Where it leads.
+        target: PathBuf,
+    },
+    /// Something else has come to that path since it was looked at.
+    #[error("{}: has changed since it was looked at, and is left as it is now (hint: try again, or choose another path)", .path.display())]
+    Changed {
         /// The run directory.
         path: PathBuf,
     },

@@ -10,6 +10,7 @@
 //! | [`salvage`] | how that is read when the process is gone |
 //! | [`columns`], [`table_writer`], [`record_rows`] | from records to batches |
 //! | [`regular_file`] | the files of a run, opened only where they are files |
+//! | [`run_directory`], [`folder`] | where a run may be made and what it may replace; its folder, held open |
 //! | [`edit`] | a new run beside an old one, which then takes its place |
 //!
 //! The crate knows how runs look, not how they are recorded: it reads no clock for events and starts no thread.
@@ -31,7 +32,9 @@ pub mod dropped_names;
 pub mod edit;
 pub mod embedded_hashes;
 mod error;
+mod file_lock;
 pub mod file_size_signal;
+pub mod folder;
 pub mod host;
 pub mod journal;
 mod kernel_source;

@@ -13,12 +13,13 @@
 
 mod log;
 
-use std::fs;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use log::{Entry, LOG, Log, LoggedThread, parse as parse_log, read as read_log};
 
+use crate::folder::Folder;
 use crate::mapped_file::HEADER_BYTES;
 use crate::regular_file;
 use crate::row_counters::{FirstCounters, LaterCounters, MappedCounters};
@@ -133,14 +134,22 @@ pub fn rows_name(table: &str) -> String {
 ///
 /// Whoever takes the lock unlocks it before closing the file: a child that is between fork and exec has it open as well.
 pub fn is_recording(run: &Path) -> Option<bool> {
-    let log = regular_file::open(&run.join(LIVE).join(LOG)).ok()?;
+    is_locked(&regular_file::open(&run.join(LIVE).join(LOG)).ok()?)
+}
+
+/// As [`is_recording`], of a run whose folder is held.
+pub(crate) fn is_recording_in(run: &Folder) -> Option<bool> {
+    is_locked(&run.folder(LIVE).ok()?.open_file(LOG).ok()?)
+}
+
+fn is_locked(log: &File) -> Option<bool> {
     match log.try_lock_shared() {
         Ok(()) => {
             // Closing it is not enough: a child that another thread is starting has it open as well for a moment.
             let _ = log.unlock();
             Some(false)
         }
-        Err(fs::TryLockError::WouldBlock) => Some(true),
-        Err(fs::TryLockError::Error(_)) => None,
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
     }
 }

@@ -2,13 +2,14 @@
 
 pub mod cut_pages;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::ptr::NonNull;
 
 use crate::file_size_signal;
+use crate::folder::Folder;
 use crate::regular_file::{self, MAX_TEXT_BYTES};
 
 /// Zeroed memory in whole pages, every one of them mapped before it is used.
@@ -24,24 +25,20 @@ unsafe impl Send for Mapping {}
 unsafe impl Sync for Mapping {}
 
 impl Mapping {
-    /// A new file of that length, mapped and shared: what is stored here is in the file,
+    /// A new file of that length in a folder, mapped and shared: what is stored here is in the file,
     /// whatever becomes of the process.
     ///
     /// # Errors
     /// There is such a file, the disk is full, or its file system cannot share mappings.
-    pub fn create(path: &Path, bytes: usize) -> io::Result<Self> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(path)?;
+    pub fn create(folder: &Folder, name: &str, bytes: usize) -> io::Result<Self> {
+        let file = folder.create_file(name)?;
         let mapping = file_size_signal::without(|| reserve(&file, bytes))
             .and_then(|()| Self::map(bytes, libc::MAP_SHARED, file.as_raw_fd()))
             .and_then(|mapping| mapping.populate().map(|()| mapping))
             .inspect(|mapping| cut_pages::watch(mapping.base.as_ptr() as usize, bytes));
         mapping.inspect_err(|_| {
             // Half a file is of no use to anyone.
-            let _ = std::fs::remove_file(path);
+            let _ = folder.remove_file(name);
         })
     }
 
@@ -157,14 +154,15 @@ mod tests {
     fn what_is_stored_is_in_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a");
-        let mapping = Mapping::create(&path, 8192).unwrap();
+        let held = Folder::open(folder.path()).unwrap();
+        let mapping = Mapping::create(&held, "a", 8192).unwrap();
         assert!(mapping.is_in_file());
         // SAFETY: inside the mapping.
         unsafe { mapping.base().as_ptr().add(5000).write(7) };
         let bytes = std::fs::read(&path).unwrap();
         assert_eq!((bytes.len(), bytes[5000], bytes[4999]), (8192, 7, 0));
         assert!(
-            Mapping::create(&path, 8192).is_err(),
+            Mapping::create(&held, "a", 8192).is_err(),
             "never shares a file that is there"
         );
     }
@@ -172,8 +170,8 @@ mod tests {
     #[test]
     fn a_file_that_cannot_be_had_is_an_error_and_leaves_nothing() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
-        assert!(Mapping::create(&path, 1 << 60).is_err());
-        assert!(!path.exists());
+        let held = Folder::open(folder.path()).unwrap();
+        assert!(Mapping::create(&held, "a", 1 << 60).is_err());
+        assert!(!folder.path().join("a").exists());
     }
 }

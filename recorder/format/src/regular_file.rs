@@ -18,6 +18,11 @@ pub fn open(path: &Path) -> io::Result<File> {
         .read(true)
         .custom_flags(libc::O_NONBLOCK)
         .open(path)?;
+    checked(file)
+}
+
+/// The open file, if it is a regular one.
+pub(crate) fn checked(file: File) -> io::Result<File> {
     let found = file.metadata()?.file_type();
     let what = match () {
         () if found.is_file() => return Ok(file),

@@ -1,42 +1,62 @@
 //! The files of a run directory beside the segments.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use crate::edit::NEW_RUN_JSON;
 use crate::error::Error;
+use crate::file_lock::FileLock;
 use crate::file_size_signal;
+use crate::folder::Folder;
 use crate::journal::{JOURNAL, Line};
+use crate::run_directory::NewRun;
 use crate::run_json::{RUN_JSON, RunJson, sealed};
 
-/// The open journal, and the places of the other files.
+/// Folder of kernel sources.
+const PTX: &str = "ptx";
+
+/// The open journal, and the folder of the other files.
 pub struct RunFiles {
-    path: PathBuf,
+    folder: Arc<Folder>,
+    /// Keeps others from making a run in the folder, or replacing it.
+    lock: Option<FileLock>,
     journal: File,
     journal_bytes: u64,
 }
 
 impl RunFiles {
-    /// Makes the journal in a run directory.
+    /// Makes the journal in the folder of a run.
     ///
     /// # Errors
-    /// It is there already, or cannot be made.
-    pub fn create(path: &Path) -> Result<Self, Error> {
-        let journal = path.join(JOURNAL);
-        let journal = File::create_new(&journal).map_err(|e| {
+    /// It cannot be made.
+    pub fn create(run: NewRun) -> Result<Self, Error> {
+        let journal = run.folder.create_appended(JOURNAL).map_err(|e| {
             let hint = "choose a folder that can be written to";
-            Error::io_with_hint(&journal, "make the journal", e, hint)
+            Error::io_with_hint(
+                &run.folder.path().join(JOURNAL),
+                "make the journal",
+                e,
+                hint,
+            )
         })?;
         Ok(Self {
-            path: path.to_owned(),
+            folder: Arc::new(run.folder),
+            lock: Some(run.lock),
             journal,
             journal_bytes: 0,
         })
     }
 
     /// The run directory.
-    pub fn path(&self) -> &Path {
-        &self.path
+    pub fn folder(&self) -> &Arc<Folder> {
+        &self.folder
+    }
+
+    /// Gives the folder's lock back, once the log in `live/` says that the run is being recorded. (A forked child
+    /// would hold it for longer than the recording goes on.)
+    pub fn unlock(&mut self) {
+        self.lock = None;
     }
 
     /// Appends a line; it has left this process when this returns.
@@ -57,11 +77,7 @@ impl RunFiles {
             Err(error) => {
                 // Readers need not meet half a line.
                 let _ = self.journal.set_len(self.journal_bytes);
-                Err(Error::io(
-                    &self.path.join(JOURNAL),
-                    "append to the journal",
-                    error,
-                ))
+                Err(self.error(JOURNAL, "append to the journal", error))
             }
         }
     }
@@ -71,16 +87,14 @@ impl RunFiles {
     /// # Errors
     /// It cannot be written; the old one stands.
     pub fn run_json(&self, run: &RunJson) -> Result<(), Error> {
-        let path = self.path.join(RUN_JSON);
-        let temporary = self.path.join("run.json.tmp");
         let write = || -> io::Result<()> {
-            write_new(&temporary, &sealed(run)?)?;
-            fs::rename(&temporary, &path)
+            write_new(&self.folder, NEW_RUN_JSON, &sealed(run)?)?;
+            self.folder.rename(NEW_RUN_JSON, RUN_JSON)
         };
         file_size_signal::without(write).map_err(|e| {
             // Nothing is lost by it: the old run.json still stands.
-            let _ = fs::remove_file(&temporary);
-            Error::io(&path, "write it", e)
+            let _ = self.folder.remove_file(NEW_RUN_JSON);
+            self.error(RUN_JSON, "write it", e)
         })
     }
 
@@ -89,28 +103,35 @@ impl RunFiles {
     /// # Errors
     /// It cannot be written.
     pub fn ptx(&self, hash: &str, source: &str) -> Result<(), Error> {
-        let folder = self.path.join("ptx");
-        if !is_folder(&folder) {
-            fs::create_dir(&folder).map_err(|e| Error::io(&folder, "make the folder", e))?;
-        }
-        let path = folder.join(format!("{hash}.ptx"));
-        file_size_signal::without(|| write_new(&path, source.as_bytes()))
-            .map_err(|e| Error::io(&path, "write the source", e))
+        let folder = self.folder_of(PTX)?;
+        let name = format!("{hash}.ptx");
+        file_size_signal::without(|| write_new(&folder, &name, source.as_bytes()))
+            .map_err(|e| self.error(&format!("{PTX}/{name}"), "write the source", e))
     }
-}
 
-/// True of a folder itself: a link leads to what is not the run's.
-pub(crate) fn is_folder(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+    /// A folder in the run, made where it is not there.
+    pub(crate) fn folder_of(&self, name: &str) -> Result<Folder, Error> {
+        let made = self.folder.create_folder(name);
+        let folder = match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => self.folder.folder(name),
+            made => made,
+        };
+        folder.map_err(|e| self.error(name, "make the folder", e))
+    }
+
+    /// Error on a file of the run.
+    pub(crate) fn error(&self, name: &str, action: &'static str, error: io::Error) -> Error {
+        Error::io(&self.folder.path().join(name), action, error)
+    }
 }
 
 /// Writes a new file in the place of what is there: a pipe would be waited for, and a link leads to what is not the
 /// run's.
-fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = match File::create_new(path) {
+fn write_new(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let new = match folder.create_file(name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            fs::remove_file(path)?;
-            File::create_new(path)
+            folder.remove_file(name)?;
+            folder.create_file(name)
         }
         new => new,
     };

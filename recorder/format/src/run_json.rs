@@ -53,7 +53,10 @@ pub struct RunJson {
     /// last event.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub imported: bool,
-    /// Problems, in words.
+    /// What the import of an imported run could not use.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub import: Option<ImportRecord>,
+    /// Problems, in words. Of an imported run: parts of the file that are missing.
     #[serde(default)]
     pub problems: Vec<String>,
     /// Facts that the program gave.
@@ -71,6 +74,20 @@ pub struct RunJson {
     /// Source, of a run exported to Parquet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exported_from: Option<ExportedFrom>,
+}
+
+/// What an import could not use of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ImportRecord {
+    /// Name of the file, without its folder.
+    pub file: String,
+    /// Its format, as `import --format` takes it.
+    pub format: String,
+    /// Records of the program's work that became no row, by reason.
+    pub lost: BTreeMap<String, u64>,
+    /// Warnings, in words.
+    pub warnings: Vec<String>,
 }
 
 /// Completeness of a recording by an injected library.

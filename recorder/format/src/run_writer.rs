@@ -18,9 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 pub use crate::cell::Cell;
 pub use crate::schema::TableId;
@@ -31,11 +31,12 @@ use crate::cell;
 use crate::columns::Columns;
 use crate::devices::device_rows;
 use crate::error::Error;
+use crate::folder::Folder;
 use crate::kernel_source::PtxHash;
-use crate::live::{COUNTS, Entry, LIVE, LOG, LiveCounts, Log, rows_name};
+use crate::live::{COUNTS, Entry, LIVE, LiveCounts, Log, rows_name};
 use crate::mapped_file::HEADER_BYTES;
 use crate::mapping::Mapping;
-use crate::run_directory::make_directory;
+use crate::run_directory::Destination;
 use crate::run_files::RunFiles;
 use crate::run_json::{Format, RunJson, State};
 use crate::schema::{CellSink, FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES, TableRow};
@@ -61,14 +62,14 @@ impl RunWriter {
     /// # Errors
     /// The directory is there already, or cannot be made or written.
     pub fn create(path: &Path, mut run: RunJson) -> Result<Self, Error> {
-        make_directory(path, false)?;
+        let new_run = Destination::check(path, false)?.make()?;
         run.format = Format {
             name: FORMAT_NAME.into(),
             major: FORMAT_MAJOR,
             minor: FORMAT_MINOR,
         };
         run.state = State::Recording;
-        let files = RunFiles::create(path)?;
+        let files = RunFiles::create(new_run)?;
         files.run_json(&run)?;
         Ok(Self {
             files,
@@ -87,14 +88,21 @@ impl RunWriter {
     /// As there.
     pub fn create_surviving(path: &Path, run: RunJson) -> Result<Self, Error> {
         let mut writer = Self::create(path, run)?;
-        let folder = path.join(LIVE);
-        writer.live = Some(Live::create(&folder).map_err(|e| Error::io(&folder, "make it", e))?);
+        let live = Live::create(writer.files.folder());
+        let live = live.map_err(|e| writer.files.error(LIVE, "make it", e))?;
+        writer.live = Some(live);
+        writer.files.unlock();
         Ok(writer)
     }
 
-    /// The run directory.
-    pub fn path(&self) -> &Path {
-        self.files.path()
+    /// The run directory, where it is now.
+    pub fn path(&self) -> PathBuf {
+        self.files.folder().path()
+    }
+
+    /// The run directory, which stays the same when it is renamed.
+    pub fn folder(&self) -> &Arc<Folder> {
+        self.files.folder()
     }
 
     /// The table of that name.
@@ -243,9 +251,9 @@ impl RunWriter {
         self.run.wall_ns = wall_ns;
         self.run.state = state;
         self.files.run_json(&self.run)?;
-        if self.live.take().is_some() {
+        if let Some(live) = self.live.take() {
             // If it stays: run.json says that the run has ended.
-            let _ = fs::remove_dir_all(self.files.path().join(LIVE));
+            let _ = self.files.folder().remove_folder(LIVE, &live.folder);
         }
         Ok(self.run)
     }
@@ -253,7 +261,7 @@ impl RunWriter {
 
 /// The folder of what waits.
 struct Live {
-    folder: PathBuf,
+    folder: Folder,
     log: Log,
     counts: Mapping,
     /// Texts from this number on are not in the log.
@@ -261,12 +269,12 @@ struct Live {
 }
 
 impl Live {
-    fn create(folder: &Path) -> io::Result<Self> {
-        fs::create_dir(folder)?;
+    fn create(run: &Folder) -> io::Result<Self> {
+        let folder = run.create_folder(LIVE)?;
         Ok(Self {
-            folder: folder.to_path_buf(),
-            log: Log::create(&folder.join(LOG))?,
-            counts: Mapping::create(&folder.join(COUNTS), HEADER_BYTES)?,
+            log: Log::create(&folder)?,
+            counts: Mapping::create(&folder, COUNTS, HEADER_BYTES)?,
+            folder,
             next_text: 0,
         })
     }
@@ -283,7 +291,7 @@ impl Live {
     }
 
     fn rows(&self, table: usize, bytes: usize) -> io::Result<Mapping> {
-        let memory = Mapping::create(&self.folder.join(rows_name(TABLES[table].name)), bytes)?;
+        let memory = Mapping::create(&self.folder, &rows_name(TABLES[table].name), bytes)?;
         self.counts().files().add_rows(table);
         Ok(memory)
     }

@@ -236,6 +236,11 @@ impl Table {
         self.time_column() == Some("start_ns") && self.column("dur_ns").is_some()
     }
 
+    /// True if its rows are what the program did at some time; others say what those refer to, or are the recorder's own.
+    pub fn is_event(&self) -> bool {
+        !self.is_own && self.time_column().is_some()
+    }
+
     /// The column that says when a row was, or when it began.
     pub fn time_column(&self) -> Option<&'static str> {
         let mut times = self.columns.iter().filter(|c| c.scope == Scope::Time);

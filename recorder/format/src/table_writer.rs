@@ -1,17 +1,17 @@
 //! The segments of one table: batches to chunks to files.
 
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::Write;
 use std::time::Instant;
 
 use crate::columns::Columns;
 use crate::embedded_hashes::Part;
 use crate::error::Error;
 use crate::file_size_signal;
+use crate::folder::Folder;
 use crate::journal::{Chunk, Line};
 use crate::mapping::Mapping;
-use crate::run_files::{RunFiles, is_folder};
+use crate::run_files::RunFiles;
 use crate::run_json;
 use crate::schema::Table;
 use crate::segment::{self, BATCH_ROWS, BatchEncoder, Block, Dictionary, SEGMENT_ROWS};
@@ -33,15 +33,15 @@ pub struct TableWriter {
     dictionaries: Vec<Dictionary>,
     /// Rows, segments and bytes on disk.
     pub written: run_json::Table,
-    /// Names and rows of the segments that no batch is added to any more.
-    ended: Vec<(String, u64)>,
+    /// Numbers and rows of the segments that no batch is added to any more.
+    ended: Vec<(u32, u64)>,
     /// Time at which the oldest waiting row came, or the last batch went.
     pub waiting_since: Instant,
 }
 
 struct OpenSegment {
     file: File,
-    path: PathBuf,
+    number: u32,
     /// Relative to the run directory.
     name: String,
     bytes: u64,
@@ -158,20 +158,15 @@ impl TableWriter {
     }
 
     fn start(&mut self, files: &mut RunFiles) -> Result<OpenSegment, Error> {
-        let folder = files.path().join(self.table.name);
-        // Not `create_dir_all`: a run directory that vanished must not come back.
-        match fs::create_dir(&folder) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists && is_folder(&folder) => {}
-            Err(e) => return Err(Error::io(&folder, "make the table's folder", e)),
-            Ok(()) => {}
-        }
-        let name = format!("{}/{:06}.arrow", self.table.name, self.next_number);
-        let path = files.path().join(format!("{name}.open"));
-        let file = File::create_new(&path).map_err(|e| Error::io(&path, "make the segment", e))?;
+        let number = self.next_number;
+        let name = format!("{}/{}", self.table.name, sealed_name(number));
+        let folder = files.folder_of(self.table.name)?;
+        let file = folder.create_appended(&open_name(number));
+        let file = file.map_err(|e| files.error(&open(&name), "make the segment", e))?;
         self.next_number += 1;
         let mut segment = OpenSegment {
             file,
-            path,
+            number,
             name,
             bytes: 0,
             rows: 0,
@@ -194,7 +189,7 @@ impl TableWriter {
         let Some(mut segment) = self.open.take() else {
             return Ok(());
         };
-        self.ended.push((segment.name.clone(), segment.rows));
+        self.ended.push((segment.number, segment.rows));
         let values: Vec<Vec<String>> = self
             .dictionaries
             .iter()
@@ -208,7 +203,7 @@ impl TableWriter {
             .collect();
         let OpenSegment { batches, parts, .. } = &segment;
         let tail = segment::tail_bytes(self.table, &values, batches, parts, segment.bytes)
-            .map_err(|e| not_encoded(&segment.path, e))?;
+            .map_err(|e| files.error(&open(&segment.name), "encode a batch", e))?;
         let mut line = Line::new(&segment.name, Chunk::Tail, segment.bytes, &tail);
         line.rows = Some(segment.rows);
         segment.append(files, &line, &tail)?;
@@ -216,22 +211,40 @@ impl TableWriter {
         for dictionary in &mut self.dictionaries {
             dictionary.clear();
         }
-        let sealed = files.path().join(&segment.name);
-        fs::rename(&segment.path, &sealed)
-            .map_err(|e| Error::io(&segment.path, "rename the segment", e))
+        let (from, to) = (open_name(segment.number), sealed_name(segment.number));
+        let folder = files.folder().folder(self.table.name);
+        folder
+            .and_then(|folder| folder.rename(&from, &to))
+            .map_err(|e| files.error(&open(&segment.name), "rename the segment", e))
     }
 
     /// Rows that were written to segments that are not there any more.
-    pub fn rows_gone(&self, run: &Path) -> u64 {
-        let is_gone = |name: &str| {
-            let names = [name.to_owned(), format!("{name}.open")];
-            !names.iter().any(|name| run.join(name).exists())
+    pub fn rows_gone(&self, run: &Folder) -> u64 {
+        let folder = run.folder(self.table.name).ok();
+        let has = |name: &str| folder.as_ref().is_some_and(|folder| folder.has(name));
+        let is_gone = |number: &u32| {
+            ![sealed_name(*number), open_name(*number)]
+                .iter()
+                .any(|name| has(name))
         };
-        let ended = self.ended.iter().map(|(name, rows)| (name, *rows));
-        let open = self.open.iter().map(|open| (&open.name, open.rows));
-        let gone = ended.chain(open).filter(|(name, _)| is_gone(name));
+        let ended = self.ended.iter().copied();
+        let open = self.open.iter().map(|open| (open.number, open.rows));
+        let gone = ended.chain(open).filter(|(number, _)| is_gone(number));
         gone.map(|(_, rows)| rows).sum()
     }
+}
+
+fn sealed_name(number: u32) -> String {
+    format!("{number:06}.arrow")
+}
+
+fn open_name(number: u32) -> String {
+    open(&sealed_name(number))
+}
+
+/// Name of a segment until it is sealed.
+fn open(sealed: &str) -> String {
+    format!("{sealed}.open")
 }
 
 impl OpenSegment {
@@ -241,14 +254,10 @@ impl OpenSegment {
         if let Err(error) = file_size_signal::without(|| self.file.write_all(bytes)) {
             // Half a chunk is of no use, and on a full disk its room is wanted for run.json.
             let _ = self.file.set_len(self.bytes);
-            return Err(Error::io(&self.path, "write a batch", error));
+            return Err(files.error(&open(&self.name), "write a batch", error));
         }
         self.bytes += bytes.len() as u64;
         self.parts.push(Part::from(line));
         Ok(())
     }
-}
-
-fn not_encoded(path: &std::path::Path, error: io::Error) -> Error {
-    Error::io(path, "encode a batch", error)
 }

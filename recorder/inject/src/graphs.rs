@@ -29,7 +29,6 @@ const EXIT: u32 = 1;
 pub struct Graphs {
     /// A clone, and what it was cloned from.
     clones: Mutex<Vec<u8>>,
-    /// Predecessor and successor.
     edges: Mutex<Vec<u8>>,
 }
 
@@ -202,7 +201,6 @@ fn push(to: &Mutex<Vec<u8>>, first: u64, second: u64) {
     bytes.extend_from_slice(&second.to_le_bytes());
 }
 
-/// Writes what waits.
 pub fn write(session: &Session) {
     let graphs = &session.graphs;
     for (waiting, chunk) in [

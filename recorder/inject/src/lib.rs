@@ -12,7 +12,6 @@
 //! them stand for, in chunks with hashes. Decoding, sorting and Arrow come afterwards, in the command. Signals are blocked
 //! on its threads, the program's end waits ten seconds for it at most, and a forked child starts over or records nothing.
 
-#![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 
 mod buffers;

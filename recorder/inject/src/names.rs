@@ -11,7 +11,6 @@ pub struct Names {
 }
 
 impl Names {
-    /// The number of a text.
     pub fn number(&mut self, text: &[u8]) -> u32 {
         if let Some(number) = self.numbers.get(text) {
             return *number;

@@ -22,12 +22,10 @@ use crate::{clock, entry, pump, shutdown, threads};
 /// freed, as threads of the program may be using it.
 static SESSION: AtomicPtr<Session> = AtomicPtr::new(ptr::null_mut());
 
-/// A recording.
 pub struct Session {
     pub pid: u32,
     pub settings: Settings,
     pub facts: Mutex<Facts>,
-    /// Once CUPTI records.
     pub cupti: OnceLock<Cupti>,
     /// Bytes of its records.
     pub sizes: OnceLock<Sizes>,
@@ -65,7 +63,6 @@ pub enum Phase {
     Closed,
 }
 
-/// The file.
 pub struct Spool {
     writer: Writer,
     /// Writing failed: nothing is written any more.
@@ -212,7 +209,6 @@ impl Session {
         }
     }
 
-    /// Appends a chunk.
     pub fn write(&self, kind: Chunk, parts: &[&[u8]]) {
         let mut spool = lock(&self.spool);
         if spool.failed {
@@ -276,12 +272,10 @@ impl Session {
         known.is_some_and(|known| known.contains(&number))
     }
 
-    /// Gives the phase.
     pub fn phase(&self) -> Phase {
         *lock(&self.phase)
     }
 
-    /// Enters a phase.
     pub fn enter(&self, phase: Phase) {
         *lock(&self.phase) = phase;
         self.changed.notify_all();

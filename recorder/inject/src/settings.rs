@@ -8,13 +8,11 @@ use std::time::Duration;
 pub const FOLDER_VARIABLE: &str = "TRUENO_CAPTURE";
 /// Variable of the level: `kernels`, `edges` or `full`.
 pub const LEVEL_VARIABLE: &str = "TRUENO_CAPTURE_LEVEL";
-/// Milliseconds between deliveries.
 pub const FLUSH_VARIABLE: &str = "TRUENO_CAPTURE_FLUSH_MS";
 
 /// `whole`: one record a launch of a graph in place of one a node.
 pub const GRAPHS_VARIABLE: &str = "TRUENO_CAPTURE_GRAPHS";
 
-/// Level of recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
     /// Kernels, transfers and the runtime's calls.

@@ -348,7 +348,6 @@ pub fn stop_calls(session: &Session) {
     disable(session, CALLS);
 }
 
-/// Stops all recording.
 pub fn stop_all(session: &Session) {
     for kinds in [KERNELS, EDGES, FULL, WHOLE_GRAPHS] {
         disable(session, kinds);

@@ -73,7 +73,6 @@ fn wiped_page() -> Option<*mut AtomicU64> {
     }
 }
 
-/// The shared memory.
 #[inline(always)]
 pub fn channel() -> Option<&'static Channel> {
     // SAFETY: null, or mapped for as long as the process runs.

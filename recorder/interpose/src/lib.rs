@@ -8,7 +8,6 @@
 //!
 //! No panic may leave it, so that nothing in it panics: no index, no sum that could overflow.
 
-#![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 #![cfg(all(
     target_os = "linux",

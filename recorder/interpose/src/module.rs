@@ -33,7 +33,6 @@ impl Module {
         Self::find(Wanted::Address(address))
     }
 
-    /// All of them.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..).map_while(|number| Self::find(Wanted::Number(number)))
     }

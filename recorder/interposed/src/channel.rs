@@ -43,7 +43,6 @@ pub struct Header {
     pub calls: AtomicU64,
     /// Distance of sample points; 0: no allocations.
     pub mean_bytes: AtomicU64,
-    /// Process that reads.
     pub reader: AtomicU32,
     /// Namespace of its process numbers.
     pub pid_namespace: AtomicU64,
@@ -130,7 +129,6 @@ impl Lane {
     }
 }
 
-/// The whole memory.
 #[repr(C)]
 pub struct Channel {
     pub header: Header,

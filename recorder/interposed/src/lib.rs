@@ -29,7 +29,6 @@ pub enum Error {
     NotStarted {
         /// Its name, as it was given.
         program: OsString,
-        /// The system's reason.
         error: io::Error,
     },
     /// No library can be loaded into it.

@@ -82,7 +82,6 @@ macro_rules! routines {
         /// A routine, whatever its precision.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
-        #[expect(missing_docs, reason = "the names say it")]
         pub enum Routine {
             $($routine,)*
         }

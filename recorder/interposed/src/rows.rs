@@ -20,7 +20,6 @@ use crate::work::Work;
 /// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Rows of calls.
     pub calls: u64,
     /// Rows of sampled blocks that were taken.
     pub samples: u64,

@@ -22,7 +22,6 @@ type Callers = UnwinderNative<Bytes, MayAllocateDuringUnwind>;
 /// Code of one process.
 #[derive(Clone, Default)]
 struct AddressSpace {
-    /// By their start.
     mappings: BTreeMap<u64, Mapping>,
     /// Made when a sample needs it.
     unwinder: Option<Arc<Callers>>,

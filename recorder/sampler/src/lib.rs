@@ -67,15 +67,12 @@ pub enum Error {
     NotStarted {
         /// Its name, as it was given.
         program: OsString,
-        /// The system's reason.
         error: io::Error,
     },
     /// This system lets nobody sample.
     #[error("programs cannot be sampled here, and nothing was started: {error} (hint: {hint})")]
     Forbidden {
-        /// The system's reason.
         error: io::Error,
-        /// Next step.
         hint: &'static str,
     },
     /// The system refused something while the program ran.

@@ -116,7 +116,6 @@ impl Modules {
         self.all.get(id.0 as usize)?.1.as_ref()
     }
 
-    /// Its path.
     pub fn path(&self, id: ModuleId) -> &OsStr {
         self.all
             .get(id.0 as usize)

@@ -11,14 +11,12 @@ pub(crate) enum Place {
     File(ModuleId, u64),
     /// In memory of a process that no file is mapped to.
     Memory(u32, u64),
-    /// In the kernel.
     Kernel(u64),
 }
 
 /// A sample whose callers are known as far as they can be.
 #[derive(Debug)]
 pub(crate) struct Stack {
-    /// Outermost first.
     pub places: Vec<Place>,
     /// False where the copy of the stack, or what is known of frames, ended before the outermost caller.
     pub is_whole: bool,

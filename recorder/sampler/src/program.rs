@@ -59,7 +59,6 @@ impl Waiting {
         self.end()
     }
 
-    /// Ends it.
     pub fn cancel(mut self) {
         let _ = self.go.write_all(&[0]);
         let _ = self.end();

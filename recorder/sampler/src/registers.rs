@@ -20,7 +20,6 @@ mod numbers {
     pub const MASK: u64 = 1 << FRAME | 1 << STACK | 1 << INSTRUCTION;
 }
 
-/// Number of them.
 pub(crate) const COUNT: usize = MASK.count_ones() as usize;
 
 #[cfg(target_arch = "aarch64")]

@@ -21,11 +21,9 @@ use crate::waits::{Cause, CpuTime, Stretch, Wait};
 /// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Rows of samples.
     pub samples: u64,
     /// Threads, of all processes.
     pub threads: u64,
-    /// Processes.
     pub processes: u64,
     /// Samples that the kernel had no room for.
     pub lost: u64,
@@ -175,7 +173,6 @@ impl Rows {
         })
     }
 
-    /// A thread has ended.
     pub fn thread_ends(&mut self, of: ThreadOf) -> Result<(), Error> {
         if of.process == of.thread {
             self.processes.remove(&of.process);

@@ -137,7 +137,6 @@ pub fn sample(
     })
 }
 
-/// The two threads.
 struct Collector {
     /// Closed, it ends them.
     ends: PipeWriter,
@@ -186,7 +185,6 @@ struct Reader {
     counters: Counters,
     spaces: AddressSpaces,
     waits: Waits,
-    /// The program's own.
     process: u32,
     /// Process of which nothing is told.
     left_out: Option<u32>,

@@ -3,13 +3,15 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::path::PathBuf;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use blazesym::MaybeDefault;
 use blazesym::symbolize::source::{Elf, Kernel, Source};
 use blazesym::symbolize::{CodeInfo, Input, Sym, Symbolized, Symbolizer};
 use syscalls::Sysno;
+use trueno_trust::{open_owned, user};
 
 /// A function at a place, with the caller that it was put into first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -20,7 +22,6 @@ pub(crate) struct Named {
     pub inlined: Option<bool>,
 }
 
-/// Looks names up.
 pub(crate) struct Symbols {
     symbolizer: Symbolizer,
     /// Functions that programs made themselves, by process.
@@ -140,16 +141,24 @@ impl Generated {
             return Some(name);
         }
         let path = format!("/tmp/perf-{process}.map");
-        let length = fs::metadata(&path)
-            .ok()
-            .filter(fs::Metadata::is_file)?
-            .len();
+        let owners: Vec<u32> = user_of(process).into_iter().chain([user()]).collect();
+        self.read(Path::new(&path), &owners)?;
+        self.find(address)
+    }
+
+    /// Reads the map again if it has grown. Everyone can put a file of that name in `/tmp`: it counts only if it is one
+    /// of `owners`'.
+    fn read(&mut self, path: &Path, owners: &[u32]) -> Option<()> {
+        let mut map = open_owned(path, owners).ok()?;
+        let length = map.metadata().ok()?.len();
         if length == self.read_bytes {
             return None;
         }
         self.read_bytes = length;
-        self.functions = functions_of(&fs::read_to_string(&path).ok()?);
-        self.find(address)
+        let mut text = String::new();
+        map.read_to_string(&mut text).ok()?;
+        self.functions = functions_of(&text);
+        Some(())
     }
 
     fn find(&self, address: u64) -> Option<String> {
@@ -159,6 +168,13 @@ impl Generated {
         let (_, end, name) = self.functions.get(behind.checked_sub(1)?)?;
         (address < *end).then(|| name.clone())
     }
+}
+
+/// The effective user of a process that is still there.
+fn user_of(process: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// Lines of start and length in hexadecimal digits, and a name; the later of two is true.
@@ -221,6 +237,40 @@ mod tests {
         assert_eq!(name(0x1017).as_deref(), Some("stub"));
         assert_eq!(name(0x1018), None);
         assert_eq!(name(0xfff), None);
+    }
+
+    #[test]
+    fn a_map_that_another_user_put_there_names_nothing() {
+        use std::os::unix::fs::{PermissionsExt, chown, symlink};
+        const NOBODY: u32 = 65_534;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let map = at("perf-1.map");
+        fs::write(&map, "1000 10 planted\n").unwrap();
+        let name = |path: &Path, owners: &[u32]| {
+            let mut generated = Generated::default();
+            generated.read(path, owners);
+            generated.find(0x1000)
+        };
+        assert_eq!(name(&map, &[user()]).as_deref(), Some("planted"));
+        assert_eq!(name(&map, &[user() + 1]), None);
+        symlink(&map, at("perf-2.map")).unwrap();
+        assert_eq!(name(&at("perf-2.map"), &[user()]), None);
+        if user() == 0 {
+            chown(&map, Some(NOBODY), None).unwrap();
+            assert_eq!(name(&map, &[0]), None);
+            assert_eq!(name(&map, &[NOBODY, 0]).as_deref(), Some("planted"));
+        } else {
+            eprintln!("skipped: only root can make files of other users");
+        }
+        fs::set_permissions(&map, fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(name(&map, &[NOBODY, user()]), None, "everyone can write it");
+    }
+
+    #[test]
+    fn the_user_of_a_process_is_read() {
+        assert_eq!(user_of(std::process::id()), Some(user()));
+        assert_eq!(user_of(u32::MAX), None);
     }
 
     #[test]

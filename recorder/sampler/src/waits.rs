@@ -35,7 +35,6 @@ pub(crate) struct Stretch {
 pub(crate) struct Cause {
     /// Stretch of the thread that woke it.
     pub from: u64,
-    /// The wait.
     pub to: u64,
     /// It was that thread's end: its last stretch was over.
     pub by_end: bool,
@@ -282,7 +281,6 @@ impl Waits {
         self.threads.values_mut().for_each(Thread::forget);
     }
 
-    /// A thread has ended.
     pub fn ends(&mut self, of: ThreadOf, at_ns: u64) -> Vec<Known> {
         self.packets.forget(of.thread);
         let Some(thread) = self.threads.remove(&of.thread) else {
@@ -383,7 +381,6 @@ impl Thread {
         self.cpu_ns = None;
     }
 
-    /// Ends its stretch.
     fn ran_until(&mut self, at_ns: u64) -> Vec<Known> {
         match std::mem::replace(&mut self.state, State::Unknown) {
             State::Running {

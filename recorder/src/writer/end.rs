@@ -77,15 +77,15 @@ impl Writer {
 
     /// Rows of segments that are gone are lost: they were written, so nothing else would say so.
     fn look_for_segments(&mut self) {
-        let path = self.files.path().to_owned();
+        let folder = self.files.folder();
         let tables = self.tables.tables.iter();
-        let gone: u64 = tables.map(|table| table.rows_gone(&path)).sum();
+        let gone: u64 = tables.map(|table| table.rows_gone(folder)).sum();
         self.ending.gone.store(gone, Ordering::Release);
         if gone > 0 {
             let error = std::io::Error::other(format!(
                 "segments with {gone} rows are gone, removed by somebody else"
             ));
-            let error = trueno_format::Error::io(&path, "find what was written", error);
+            let error = trueno_format::Error::io(&folder.path(), "find what was written", error);
             self.tables.fail(error.into());
         }
     }

@@ -1,6 +1,5 @@
 //! Starting the writer, and asking it to end.
 
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
@@ -22,10 +21,11 @@ use crate::perf::PerfShared;
 use crate::reentrancy::ReentrancyGuard;
 use crate::session_state::{HAS_PERF, RingSizes, SessionState};
 use crate::status::{self, Summary};
+use trueno_format::folder::Folder;
 use trueno_format::host;
 use trueno_format::live::Entry;
 use trueno_format::record_rows::Rows;
-use trueno_format::run_directory::new_run_id;
+use trueno_format::run_directory::{NewRun, new_run_id};
 use trueno_format::run_files::RunFiles;
 use trueno_format::run_json::{self, Format, Options, Producer, Program, RunJson};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR, FORMAT_NAME, TABLES};
@@ -37,7 +37,7 @@ const CALIBRATION: Duration = Duration::from_millis(3);
 
 /// The handle's side of a writer.
 pub(crate) struct Session {
-    path: PathBuf,
+    folder: Arc<Folder>,
     /// The process that records; after a fork there are others.
     process: u32,
     shared: Arc<SessionState>,
@@ -50,24 +50,29 @@ enum Running {
     Ended(Result<Summary, Error>),
 }
 
-/// Starts recording into the empty directory of `builder`; `make` makes the recorder of tables that are on, state and
+/// Starts recording into an empty folder; `make` makes the recorder of tables that are on, state and
 /// session, before time 0.
 pub(crate) fn start<T>(
     builder: &Builder,
+    new_run: NewRun,
     baseline: Option<Baseline>,
     make: impl FnOnce(u32, Arc<SessionState>, Session) -> T,
 ) -> Result<T, Error> {
     let clock = Clock::detect();
     let earlier = (Instant::now(), clock.read_pair());
     let mut run = describe(builder, clock);
-    let files = RunFiles::create(&builder.path)?;
+    let mut files = RunFiles::create(new_run)?;
+    let folder = files.folder().clone();
     // Before run.json: a run that is being recorded has its locked log from the beginning.
-    let live = Live::create(&builder.path);
+    let live = Live::create(&folder);
     run.recorder.checksum_baseline = baseline.as_ref().map(|baseline| baseline.tensors);
     run.recorder.crash_safe = Some(live.trouble().is_none());
     let perf = (!builder.perf.is_empty()).then(|| PerfShared::new(&builder.perf));
     run.recorder.perf = perf.as_ref().map(PerfShared::describe);
     files.run_json(&run)?;
+    if live.log_descriptor().is_some() {
+        files.unlock();
+    }
     run.recorder.cost_ns_per_span = overhead::per_span_ns(clock);
     let resolution_ticks = clock.resolution_ticks();
     let shared = SessionState::new(
@@ -135,14 +140,14 @@ pub(crate) fn start<T>(
         })
         .map_err(|e| {
             names::detach(&shared.live);
-            Error::io(&builder.path, "start the writer thread", e)
+            Error::io(&folder.path(), "start the writer thread", e)
         })?;
     // Its first allocations are the recorder's as well, and it cannot say so before.
     let _ = has_started.recv();
     // Cannot be set yet: it is new.
     let _ = shared.writer.set(thread.thread().clone());
     let session = Session {
-        path: builder.path.clone(),
+        folder,
         process: std::process::id(),
         shared: shared.clone(),
         ending,
@@ -225,8 +230,11 @@ impl Writer {
         if result.is_err() {
             let problem = "the writer thread panicked (hint: please report it with its message)";
             let error = std::io::Error::other(problem);
-            self.tables
-                .fail(Error::io(self.files.path(), "go on writing", error));
+            self.tables.fail(Error::io(
+                &self.files.folder().path(),
+                "go on writing",
+                error,
+            ));
             self.shared.stopped.store(true, Ordering::Release);
             self.write_run_json();
         }
@@ -241,7 +249,7 @@ impl Session {
             return Ok(());
         }
         Err(Error::Forked {
-            path: self.path.clone(),
+            path: self.folder.path(),
             recording: self.process,
         })
     }
@@ -272,7 +280,7 @@ impl Session {
         let result = match failure {
             None => Ok(self.summary()),
             Some(error) => Err(Error::Writer {
-                path: self.path.clone(),
+                path: self.folder.path(),
                 lost: self
                     .shared
                     .lost()
@@ -299,7 +307,7 @@ impl Session {
         let (tables, rows, dropped) = status::tables(&self.shared);
         let wall_ns = self.ending.wall_ns.load(Ordering::Acquire);
         Summary {
-            path: self.path.clone(),
+            path: self.folder.path(),
             wall_ns,
             tables,
             rows,

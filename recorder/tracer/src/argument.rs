@@ -5,22 +5,17 @@ use syscalls::Sysno;
 /// Place of the file that a call is about, by the number of the argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
-    /// It does not.
     None,
-    /// A path.
     Path(usize),
-    /// A file descriptor.
     Descriptor(usize),
 }
 
 /// Place of the number of bytes that a call is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bytes {
-    /// It does not.
     None,
     /// In what it returns.
     Result,
-    /// In an argument.
     Argument(usize),
 }
 

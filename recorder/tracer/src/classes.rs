@@ -75,7 +75,6 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// All calls.
     pub fn all() -> Self {
         Self {
             asked: None,

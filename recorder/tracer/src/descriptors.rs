@@ -17,13 +17,11 @@ pub(crate) enum Object {
     Fifo(u64, u64),
     /// A socket: one of two ends.
     Socket(u64),
-    /// An event counter.
     Event(u64),
     /// Signals of the process that reads.
     Signals,
 }
 
-/// An open descriptor.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     name: Text,
@@ -134,7 +132,6 @@ impl Descriptors {
         known.remove(&(process, changed as i32));
     }
 
-    /// Forgets a process.
     pub(crate) fn forget_all(&mut self, process: pid_t) {
         if let Some(known) = &mut self.known {
             known.retain(|(of, _), _| *of != process);

@@ -36,7 +36,6 @@ pub enum Error {
     NotStarted {
         /// Its name, as it was given.
         program: OsString,
-        /// The system's reason.
         error: io::Error,
     },
     /// This system takes no filter of calls.

@@ -51,7 +51,6 @@ pub(crate) enum Place {
     Shared {
         /// Device of the file.
         device: u64,
-        /// Its number there.
         number: u64,
         /// Distance from its begin.
         offset: u64,

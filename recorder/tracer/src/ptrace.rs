@@ -180,7 +180,6 @@ pub(crate) enum Call {
     Entry {
         /// Number of the call.
         number: u64,
-        /// Its arguments.
         arguments: [u64; 6],
         /// False: a call of the 32-bit table.
         is_native: bool,

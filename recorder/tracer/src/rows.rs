@@ -62,7 +62,6 @@ impl Begins {
     }
 }
 
-/// A traced thread.
 pub(crate) struct Thread {
     /// Its row of `threads`.
     pub number: u32,
@@ -76,7 +75,6 @@ pub(crate) struct Thread {
     pub memory: pid_t,
     /// Address that it clears when it ends.
     pub clears: Option<u64>,
-    /// Its last row.
     last: Option<u64>,
 }
 
@@ -114,11 +112,9 @@ pub(crate) struct Rows {
 /// Rows and what is in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Rows of calls.
     pub calls: u64,
     /// Threads, of all processes.
     pub threads: u64,
-    /// Processes.
     pub processes: u64,
     /// Calls that never returned: their thread ended in them.
     pub not_ended: u64,
@@ -344,7 +340,6 @@ impl Rows {
         self.order.signal(thread.caller(), told, last_of);
     }
 
-    /// A thread is gone.
     pub fn thread_is_gone(&mut self, thread: pid_t) {
         self.order.thread_is_gone(thread);
     }
@@ -380,7 +375,6 @@ impl Rows {
         Ok(())
     }
 
-    /// Ends the run.
     pub fn finish(mut self, now_ns: i64) -> Result<Counts, Error> {
         let wall_ns = self.time(now_ns);
         if self.counts.foreign > 0 {

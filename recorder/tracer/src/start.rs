@@ -94,7 +94,6 @@ pub fn check() -> Result<(), Error> {
 
 /// A program that begins when it is let go on.
 pub(crate) struct Started {
-    /// Its number.
     pub process: pid_t,
     /// The reason why it did not begin, once it has ended.
     pub why: Box<dyn FnMut() -> Option<Error>>,

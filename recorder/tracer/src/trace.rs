@@ -295,7 +295,6 @@ impl Trace {
     }
 }
 
-/// The monotonic clock.
 fn now_ns() -> i64 {
     let mut now = libc::timespec {
         tv_sec: 0,

@@ -7,7 +7,7 @@ fn code(line: &str) -> &str {
 
 #[test]
 fn the_page_shows_lines_of_the_documentation_that_runs() {
-    let page = include_str!("../../../docs/recording.md");
+    let page = include_str!("../../../docs/recording-gpu.md");
     let runs: Vec<&str> = include_str!("../src/guide.md").lines().map(code).collect();
     let section = page
         .split("## Record a Rust program around wgpu\n")

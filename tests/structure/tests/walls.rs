@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 33] = [
+const MAY_USE: [(&str, &[&str]); 34] = [
     ("trueno-format", &[]),
     (
         "trueno-recorder",
@@ -13,7 +13,11 @@ const MAY_USE: [(&str, &[&str]); 33] = [
     ),
     ("trueno-recorder-macros", &[]),
     ("trueno-manual", &[]),
-    ("trueno-ceilings", &["trueno-format", "trueno-cupti"]),
+    ("trueno-trust", &[]),
+    (
+        "trueno-ceilings",
+        &["trueno-format", "trueno-cupti", "trueno-trust"],
+    ),
     (
         "trueno-brick-profiler",
         // The model of the roofline; it links no Arrow.
@@ -27,7 +31,7 @@ const MAY_USE: [(&str, &[&str]); 33] = [
         &["trueno-interposed", "trueno-recorder"],
     ),
     ("trueno-interposed", &["trueno-format", "trueno-recorder"]),
-    ("trueno-sampler", &["trueno-format"]),
+    ("trueno-sampler", &["trueno-format", "trueno-trust"]),
     ("trueno-tracer", &["trueno-format"]),
     ("trueno-recorder-cuda", &["trueno-recorder", "trueno-cupti"]),
     (
@@ -42,6 +46,7 @@ const MAY_USE: [(&str, &[&str]); 33] = [
             "trueno-interposed",
             "trueno-sampler",
             "trueno-tracer",
+            "trueno-trust",
         ],
     ),
     (
@@ -84,6 +89,7 @@ const MAY_USE: [(&str, &[&str]); 33] = [
             "trueno-engine",
             // Records the run that `plugins check` tries a plugin on when there is no other.
             "trueno-recorder",
+            "trueno-trust",
         ],
     ),
     (

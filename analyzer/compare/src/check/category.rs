@@ -113,10 +113,21 @@ impl Condition for CategoryShare {
                 }
             },
         };
-        let holds = self.max_share.is_none_or(|max| share <= max)
+        // A limit of zero says that it may be absent.
+        let is_allowed = found.is_some() || [self.max_share, self.min_share].contains(&Some(0.0));
+        let holds = is_allowed
+            && self.max_share.is_none_or(|max| share <= max)
             && self.min_share.is_none_or(|min| share >= min);
         let actual = match found {
-            None => "0 %: no row has this category".to_owned(),
+            None if is_allowed => "0 %: no row has this category".to_owned(),
+            None => {
+                let known = rows.iter().filter_map(|row| categories.get(*row));
+                let known: Vec<&str> = known.collect();
+                format!(
+                    "0 %: no row has this category, those there are: {} (hint: max_share = 0 or min_share = 0 allows it)",
+                    known.join(", ")
+                )
+            }
             Some(_) => units::percent(share),
         };
         Ok(Found::new(holds, expected, actual, place))

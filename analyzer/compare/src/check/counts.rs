@@ -106,19 +106,30 @@ impl Condition for SpanCount {
             let why = "nothing of the kind was recorded";
             return Ok(Found::not_measurable(expected, why, place));
         }
+        let too_many = self.max_spans.is_some_and(|max| count > max);
+        let too_few = self.min_spans.is_some_and(|min| count < min);
+        let has_no_match = count == 0 && pattern.is_some() && !self.allows_none();
         let actual = match most.0 {
+            0 if has_no_match => {
+                "0: no name matches the pattern (hint: max_spans = 0 or min_spans = 0 allows it)"
+                    .to_owned()
+            }
             0 => "0".to_owned(),
             n => format!("{count}, {n} of them {}", most.1),
         };
-        let too_many = self.max_spans.is_some_and(|max| count > max);
-        let too_few = self.min_spans.is_some_and(|min| count < min);
         // Rows that are missing can only make it more.
-        let is_certain = too_many || (!too_few && self.max_spans.is_none());
-        Ok(Found::new(!too_many && !too_few, expected, actual, place).certain(is_certain))
+        let is_certain = too_many || (!too_few && !has_no_match && self.max_spans.is_none());
+        let holds = !too_many && !too_few && !has_no_match;
+        Ok(Found::new(holds, expected, actual, place).certain(is_certain))
     }
 }
 
 impl SpanCount {
+    /// True if the file says that there may be no row at all.
+    fn allows_none(&self) -> bool {
+        self.max_spans == Some(0) || self.min_spans == Some(0)
+    }
+
     /// Tables whose rows count, with the column of their names.
     fn counted(&self) -> impl Iterator<Item = (&'static str, &'static str)> {
         let counts = |table: &&Table| {

@@ -1,6 +1,6 @@
 //! Rows that are missing of the tables that an assertion rests on.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use trueno_engine::query::tables_of;
 use trueno_engine::run::Run;
@@ -8,10 +8,9 @@ use trueno_engine::spans::is_computed;
 use trueno_format::schema;
 use trueno_host::REFERENCE;
 use trueno_host::plugin::Registry;
-use trueno_model::{Level, TableFacts};
+use trueno_model::Losses;
 
-/// Problems that the counts of a table tell as well.
-const COUNTED: [&str; 3] = ["segment_damaged", "rows_lost", "keys_beyond"];
+use crate::golden::Opened;
 
 /// Begins the names of tables of the golden run.
 const BASELINE: &str = "baseline.";
@@ -123,65 +122,54 @@ impl Reached {
     }
 }
 
-/// Losses of some tables of a run, and of the runs it is compared with; `None`: nothing that is known.
+/// Losses of some tables of a run, and of the runs it is compared with.
+pub(super) struct Missing {
+    pub words: String,
+    /// True if all rows are there that ended before the recordings did.
+    pub is_end_only: bool,
+}
+
+/// `None`: nothing is known to be missing.
 pub(super) fn missing(
     tables: &Tables,
     run: &Run,
-    golden: Option<&Run>,
+    golden: Option<&Opened>,
     reference: Option<&Run>,
-) -> Option<String> {
-    let runs = [
-        (Some(run), "", "the run"),
-        (golden, BASELINE, "the golden run"),
-        (reference, REFERENCE, "the reference run"),
+) -> Option<Missing> {
+    let of = |run: &Run, prefix: &str| {
+        let concerns = |name: &str| tables.has(prefix, name);
+        let is_concerned = tables.has_any(prefix);
+        is_concerned
+            .then(|| Losses::find(run.facts(), run.problems(), &concerns))
+            .flatten()
+    };
+    let golden_file = golden.filter(|golden| golden.is_of_incomplete() && tables.has_any(BASELINE));
+    let golden_run = golden.filter(|golden| !golden.is_golden());
+    let all = [
+        (of(run, ""), "the run"),
+        (
+            golden_run.and_then(|golden| of(golden.run(), BASELINE)),
+            "the golden run",
+        ),
+        (
+            reference.and_then(|run| of(run, REFERENCE)),
+            "the reference run",
+        ),
     ];
-    let mut all = Vec::new();
-    for (run, prefix, called) in runs {
-        let Some(run) = run.filter(|_| tables.has_any(prefix)) else {
-            continue;
-        };
-        let mut found = Vec::new();
-        for table in &run.facts().tables {
-            if tables.has(prefix, &table.name) {
-                found.extend(missing_rows(table));
-            }
-        }
-        // Of which tables they would have been is not recorded.
-        if run.facts().open > 0 {
-            found.push(format!("{} still open at the end", run.facts().open));
-        }
-        let mut texts: BTreeMap<&str, &str> = BTreeMap::new();
-        for problem in run.problems() {
-            if problem.severity == Level::Error && !COUNTED.contains(&problem.code.as_ref()) {
-                texts.entry(&problem.code).or_insert(&problem.text);
-            }
-        }
-        found.extend(texts.into_values().map(str::to_owned));
-        if !found.is_empty() {
-            all.push(format!(
-                "rows are missing from {called}: {}",
-                found.join(", ")
-            ));
-        }
-    }
-    (!all.is_empty()).then(|| all.join("; "))
-}
-
-fn missing_rows(table: &TableFacts) -> Vec<String> {
-    let mut found = Vec::new();
-    match (table.rows_lost, table.rows_expected) {
-        (Some(0), _) => {}
-        (Some(lost), Some(all)) => found.push(format!("{} {lost} of {all} lost", table.name)),
-        (Some(lost), None) => found.push(format!("{} {lost} lost", table.name)),
-        (None, _) => found.push(format!(
-            "{} damaged, how many rows it lost is not known",
-            table.name
-        )),
-    }
-    if let Some(dropped) = table.dropped.filter(|rows| *rows > 0) {
-        found.push(format!("{} {dropped} dropped at recording", table.name));
-    }
-    found
+    let found = || {
+        let all = all.iter();
+        all.filter_map(|(losses, called)| Some((losses.as_ref()?, *called)))
+    };
+    let words = found().map(|(losses, called)| losses.words(called));
+    let of_file = golden_file.map(|_| {
+        "the golden file is of a run that was not complete (hint: record it again and save it)"
+            .to_owned()
+    });
+    let words: Vec<String> = words.chain(of_file).collect();
+    (!words.is_empty()).then(|| Missing {
+        words: words.join("; "),
+        is_end_only: golden_file.is_none() && found().all(|(losses, _)| losses.is_end_only()),
+    })
 }
 
 #[cfg(test)]
@@ -203,26 +191,5 @@ mod tests {
             assert_eq!(tables(sql).has("", name), expected, "{name}");
         }
         assert_eq!(tables("SELECT id FROM bricks WHERE ("), Tables::All);
-    }
-
-    #[test]
-    fn losses_are_named_and_counted() {
-        let table = |lost, dropped| TableFacts {
-            name: "bricks".into(),
-            rows_expected: Some(9),
-            rows_lost: lost,
-            dropped,
-            ..TableFacts::default()
-        };
-        assert!(missing_rows(&table(Some(0), Some(0))).is_empty());
-        assert!(missing_rows(&table(Some(0), None)).is_empty());
-        assert_eq!(
-            missing_rows(&table(Some(4), Some(2))),
-            ["bricks 4 of 9 lost", "bricks 2 dropped at recording"]
-        );
-        assert_eq!(
-            missing_rows(&table(None, None)),
-            ["bricks damaged, how many rows it lost is not known"]
-        );
     }
 }

@@ -144,10 +144,15 @@ impl Condition for MemoryUsage {
                 show(used.growth)
             )
         });
-        // A reading is one by itself. What is live is a sum, which a missing release makes too large.
         let above = |used: &Use| self.max_bytes.is_some_and(|max| used.peak > max as f64);
-        let is_certain = self.tracking_mode == Mode::Rss && worst.is_some_and(above);
-        Ok(Found::new(holds, expected, actual, table).certain(is_certain))
+        let is_above = worst.is_some_and(above);
+        let found = Found::new(holds, expected, actual, table);
+        Ok(match self.tracking_mode {
+            // A reading is one by itself.
+            Mode::Rss => found.certain(is_above),
+            // What is live is a sum: a missing release makes it too large, what comes later does not.
+            Mode::Allocations => found.certain_without_end(is_above),
+        })
     }
 }
 

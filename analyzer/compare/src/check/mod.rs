@@ -5,8 +5,9 @@
 //! A type of assertion is a file with a struct of its keys that implements the traits of `types`, named in this file: as a
 //! module and in the list of types.
 //!
-//! An assertion that cannot be measured is not one that holds: exit code 3, unless it was only to warn. A count at
-//! most is not known where rows were dropped; a key that is not known is an error.
+//! An assertion that cannot be measured is not one that holds: exit code 3, unless it was only to warn. What a run lacks
+//! (rows, its end) makes an assertion not measurable, unless the condition marks its outcome as certain. A pattern that
+//! matches nothing and a name that is gone are violations; a key that is not known is an error.
 
 mod anti_pattern;
 mod category;

@@ -4,6 +4,7 @@ use serde::Serialize;
 use trueno_model::Level;
 
 use super::config::Assertion;
+use super::loss::Missing;
 
 /// Finding of a check.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,8 +17,19 @@ pub struct Found {
     pub actual: String,
     /// Place in the run: a table, a name, a time.
     pub place: String,
-    /// True if more rows could not change it.
-    pub is_certain: bool,
+    /// What could be missing from the run and not change it.
+    pub(super) certainty: Certainty,
+}
+
+/// Rows that may be missing without changing an outcome.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Certainty {
+    /// None: any row could change it.
+    Doubtful,
+    /// Those after the last one that was recorded.
+    WithoutEnd,
+    /// Any.
+    Certain,
 }
 
 impl Found {
@@ -28,7 +40,7 @@ impl Found {
             expected,
             actual,
             place: place.into(),
-            is_certain: false,
+            certainty: Certainty::Doubtful,
         }
     }
 
@@ -43,22 +55,40 @@ impl Found {
             expected,
             actual: why.into(),
             place: place.into(),
-            is_certain: false,
+            certainty: Certainty::Doubtful,
         }
     }
 
-    /// Says whether it would be the same with more rows, if some are missing.
-    pub fn certain(self, is_certain: bool) -> Self {
-        Self { is_certain, ..self }
+    /// Marks an outcome that more rows could not change, if it is so.
+    pub(super) fn certain(self, is_certain: bool) -> Self {
+        self.with_certainty(is_certain, Certainty::Certain)
     }
 
-    /// Weakens an outcome for the missing rows that `missing` names: only what is certain stays.
-    pub fn with_missing(self, missing: &str) -> Self {
-        if self.is_certain {
-            let actual = format!("{}; {missing}, which cannot change it", self.actual);
+    /// Marks an outcome that more rows at the end could not change, if it is so.
+    pub(super) fn certain_without_end(self, is_certain: bool) -> Self {
+        self.with_certainty(is_certain, Certainty::WithoutEnd)
+    }
+
+    fn with_certainty(self, is_so: bool, certainty: Certainty) -> Self {
+        if is_so {
+            Self { certainty, ..self }
+        } else {
+            self
+        }
+    }
+
+    /// Weakens an outcome for what is missing: only what is certain stays.
+    pub(super) fn with_missing(self, missing: &Missing) -> Self {
+        let is_certain = match self.certainty {
+            Certainty::Certain => true,
+            Certainty::WithoutEnd => missing.is_end_only,
+            Certainty::Doubtful => false,
+        };
+        if is_certain {
+            let actual = format!("{}; {}, which cannot change it", self.actual, missing.words);
             Self { actual, ..self }
         } else {
-            let actual = format!("{}, and {missing}", self.actual);
+            let actual = format!("{}, and {}", self.actual, missing.words);
             let holds = None;
             Self {
                 holds,

@@ -1,6 +1,10 @@
 //! `roofline_efficiency` and `divergence`: what the plugins of these names say.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
+use trueno_engine::frame::Rows;
+use trueno_engine::query::{Database, QueryError, collect};
 use trueno_model::units;
 use trueno_plugin::Table;
 
@@ -166,17 +170,53 @@ impl Condition for Divergence {
                 subject.table_by("divergence", "pairs", None, self.tolerances().options())?;
             actual.push_str(&format!("; {}", moved(&pairs, diverged).map_err(wrong)?));
         }
-        let holds =
-            diverged <= self.max_diverged && self.max_only_in_one.is_none_or(|max| alone <= max);
+        let gone = self.gone(subject)?;
+        if let [first, others @ ..] = gone.as_slice() {
+            let more = match others.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            actual.push_str(&format!(
+                "; no tensor of the run is named {first}{more} (hint: max_only_in_one = {alone} allows it)"
+            ));
+        }
+        let holds = diverged <= self.max_diverged
+            && gone.is_empty()
+            && self.max_only_in_one.is_none_or(|max| alone <= max);
         if holds && other_form > 0 {
             let why = format!("not all pairs can be compared: {actual}");
             return Ok(Found::not_measurable(expected, why, place));
         }
-        Ok(Found::new(holds, expected, actual, place))
+        // Pairs that diverge stay, whatever either run did later; those without a partner may find one.
+        let is_over = diverged > self.max_diverged;
+        Ok(Found::new(holds, expected, actual, place).certain_without_end(is_over))
     }
 }
 
 impl Divergence {
+    /// Names of tensors that only the golden run has; none where the file says how many there may be.
+    fn gone(&self, subject: &Subject<'_>) -> Result<Vec<String>, String> {
+        let Some((golden, _)) = subject
+            .golden
+            .as_ref()
+            .filter(|_| self.max_only_in_one.is_none())
+        else {
+            return Ok(Vec::new());
+        };
+        let names = |database: &Database| -> Result<BTreeSet<String>, QueryError> {
+            let sql = "SELECT DISTINCT CAST(name AS VARCHAR) AS name FROM checksums";
+            let frame = collect(database, sql)?;
+            let names = Rows::new(&frame).text("name")?;
+            Ok(names.iter().flatten().map(str::to_owned).collect())
+        };
+        let failed = |error: QueryError| error.to_string();
+        let golden = golden.run().sql_context();
+        let golden = golden.map_err(|error| error.to_string())?;
+        let golden = names(&golden).map_err(failed)?;
+        let run = names(&subject.database).map_err(failed)?;
+        Ok(golden.difference(&run).cloned().collect())
+    }
+
     fn tolerances(&self) -> Tolerances {
         Tolerances {
             rtol: self.rtol,

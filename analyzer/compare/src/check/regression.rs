@@ -1,4 +1,4 @@
-//! `regression`: nothing may be slower than in the golden run.
+//! `regression`: nothing may be slower than in the golden run, and no name may be gone.
 
 use serde::Deserialize;
 use trueno_engine::query::QueryError;
@@ -11,7 +11,8 @@ use super::outcome::Found;
 use super::subject::Subject;
 use super::types::share;
 use super::types::{Condition, Declared};
-use crate::runs::{self, Compared, Kind, Options, Verdict};
+use crate::golden::Opened;
+use crate::runs::{self, Compared, Kind, Member, Options, Verdict};
 use trueno_analysis::name_pattern::matches;
 use trueno_format::schema::interval_tables;
 use trueno_host::plugin::Registry;
@@ -57,7 +58,7 @@ impl Condition for Regression {
             .map_or(options.alpha, |confidence| 1.0 - confidence);
         let of = self.name_pattern.as_deref().unwrap_or("*");
         let expected = format!(
-            "{of} not slower by more than {}, at a confidence of {}",
+            "{of} still there, and not slower by more than {}, at a confidence of {}",
             units::percent(options.threshold),
             units::percent(1.0 - options.alpha)
         );
@@ -66,36 +67,21 @@ impl Condition for Regression {
             return Ok(Found::not_measurable(expected, why, "medians of names"));
         };
         let place = format!("medians of names, against {shown}");
-        let groups = || -> Result<NameGroups, QueryError> {
-            let database = subject.run.sql_context();
-            let database = database.map_err(|error| QueryError::Failed(error.to_string()))?;
-            name_tables::learn(&database)
-        };
-        let mut groups = groups().map_err(|error| error.to_string())?;
-        let of_golden = golden.name_groups().map_err(|error| error.to_string())?;
-        groups.merge(&of_golden);
-        let read = |shown: &str, run| {
-            runs::read(shown, run, subject.rules, &groups, None, &options, &|_| {})
-                .map_err(|error| error.to_string())
-        };
-        let (mut base, mut run) = (
-            read(shown, golden.run())?,
-            read(&subject.shown, subject.run)?,
-        );
-        golden.complete(&mut base, &options);
+        let (mut base, mut run, groups) = read_sides(subject, golden, shown, &options)?;
         let is_wanted = |name: &runs::Name| {
-            matches(of, &name.name)
-                && self
-                    .kinds
-                    .as_ref()
-                    .is_none_or(|all| all.contains(&name.kind))
+            let kinds = self.kinds.as_ref();
+            matches(of, &name.name) && kinds.is_none_or(|all| all.contains(&name.kind))
         };
         base.names.retain(|name, _| is_wanted(name));
         run.names.retain(|name, _| is_wanted(name));
+        if self.name_pattern.is_some() && base.names.is_empty() && run.names.is_empty() {
+            let why = "no name of either run matches the pattern".to_owned();
+            return Ok(Found::new(false, expected, why, place));
+        }
+        let gone = self.gone(&base, &run);
         let comparison = runs::compare(&[base], &[run], &groups, &options);
-        let slower: Vec<&Compared> = comparison
-            .names
-            .iter()
+        let slower = comparison.names.iter();
+        let slower: Vec<&Compared> = slower
             .filter(|name| name.verdict == Verdict::Slower)
             .collect();
         let counts = format!(
@@ -105,34 +91,90 @@ impl Condition for Regression {
             comparison.with(Verdict::Same),
             comparison.with(Verdict::CannotTell)
         );
-        if let Some(worst) = slower.first() {
-            let shown: Vec<String> = slower.iter().take(3).map(|name| one(name)).collect();
-            let more = match slower.len() - shown.len() {
-                0 => String::new(),
-                more => format!(" and {more} more"),
-            };
+        let mut violations: Vec<String> = Vec::new();
+        if !slower.is_empty() {
+            violations.push(first_of(slower.iter().map(|name| one(name))));
+        }
+        if !gone.is_empty() {
+            let gone = first_of(
+                gone.iter()
+                    .map(|name| format!("{} is gone", shown_name(name))),
+            );
+            violations.push(gone);
+        }
+        let worst = slower.first().map(|name| &name.name).or(gone.first());
+        if let Some(worst) = worst {
             let place = format!(
-                "{} {}, against {}",
-                worst.name.kind.word(),
-                worst.name.name,
+                "{}, against {}",
+                shown_name(worst),
                 comparison.base.join(", ")
             );
-            return Ok(Found::new(
-                false,
-                expected,
-                format!("{}{more}; {counts}", shown.join("; ")),
-                place,
-            ));
+            let actual = format!("{}; {counts}", violations.join("; "));
+            return Ok(Found::new(false, expected, actual, place));
         }
         if comparison.with(Verdict::Same) + comparison.with(Verdict::Faster) == 0 {
-            return Ok(Found::not_measurable(
-                expected,
-                format!("nothing could be told: {counts}"),
-                place,
-            ));
+            let why = format!("nothing could be told: {counts}");
+            return Ok(Found::not_measurable(expected, why, place));
         }
         Ok(Found::new(true, expected, counts, place))
     }
+}
+
+impl Regression {
+    /// Names that only the golden run has. A category goes with its names: it counts where `kinds` lists it.
+    fn gone(&self, base: &Member, run: &Member) -> Vec<runs::Name> {
+        let counts = |name: &&runs::Name| {
+            let is_category = matches!(name.kind, Kind::Category | Kind::DeviceCategory);
+            self.kinds.is_some() || !is_category
+        };
+        let gone = base
+            .names
+            .keys()
+            .filter(|name| !run.names.contains_key(name));
+        gone.filter(counts).cloned().collect()
+    }
+}
+
+/// The golden run and the run that is checked, with ids in names folded alike.
+fn read_sides(
+    subject: &Subject<'_>,
+    golden: &Opened,
+    shown: &str,
+    options: &Options,
+) -> Result<(Member, Member, NameGroups), String> {
+    let learned = || -> Result<NameGroups, QueryError> {
+        let database = subject.run.sql_context();
+        let database = database.map_err(|error| QueryError::Failed(error.to_string()))?;
+        name_tables::learn(&database)
+    };
+    let mut groups = learned().map_err(|error| error.to_string())?;
+    let of_golden = golden.name_groups().map_err(|error| error.to_string())?;
+    groups.merge(&of_golden);
+    let read = |shown: &str, run| {
+        runs::read(shown, run, subject.rules, &groups, None, options, &|_| {})
+            .map_err(|error| error.to_string())
+    };
+    let mut base = read(shown, golden.run())?;
+    let run = read(&subject.shown, subject.run)?;
+    golden.complete(&mut base, options);
+    Ok((base, run, groups))
+}
+
+/// Names that a message lists.
+const LISTED: usize = 3;
+
+fn first_of(texts: impl ExactSizeIterator<Item = String>) -> String {
+    let more = texts.len().saturating_sub(LISTED);
+    let listed: Vec<String> = texts.take(LISTED).collect();
+    let listed = listed.join("; ");
+    if more == 0 {
+        return listed;
+    }
+    format!("{listed} and {more} more")
+}
+
+fn shown_name(name: &runs::Name) -> String {
+    format!("{} {}", name.kind.word(), name.name)
 }
 
 fn one(name: &Compared) -> String {
@@ -144,9 +186,5 @@ fn one(name: &Compared) -> String {
             (ratio.high - 1.0) * 100.0
         )
     });
-    format!(
-        "{} {} slower{change}",
-        name.name.kind.word(),
-        name.name.name
-    )
+    format!("{} slower{change}", shown_name(&name.name))
 }

@@ -15,7 +15,7 @@ use trueno_model::categories::CategoryRules;
 use trueno_model::{Report, SectionStatus};
 use trueno_plugin::Table;
 
-use super::loss::{Tables, missing};
+use super::loss::{Missing, Tables, missing};
 use crate::golden::Opened;
 
 /// A run to be checked.
@@ -67,9 +67,9 @@ impl<'a> Subject<'a> {
         Self { reference, ..self }
     }
 
-    /// Losses of some tables, in words.
-    pub(super) fn missing(&self, tables: &Tables) -> Option<String> {
-        let golden = self.golden.as_ref().map(|(golden, _)| golden.run());
+    /// Losses of some tables.
+    pub(super) fn missing(&self, tables: &Tables) -> Option<Missing> {
+        let golden = self.golden.as_ref().map(|(golden, _)| *golden);
         missing(tables, self.run, golden, self.reference)
     }
 

@@ -69,6 +69,12 @@ impl Opened {
         self.golden.is_some()
     }
 
+    /// Tells a golden file of a run that lacked rows, or its end.
+    pub fn is_of_incomplete(&self) -> bool {
+        let golden = self.golden.as_ref();
+        golden.is_some_and(|golden| golden.source.complete == Some(false))
+    }
+
     /// Groups of its names that hold ids.
     ///
     /// # Errors
@@ -91,6 +97,9 @@ impl Opened {
             member.backends = golden.backends.iter().cloned().collect();
             member.totals.clear();
             member.spans = 0;
+            member.missing = self
+                .is_of_incomplete()
+                .then(|| "the run that was saved was not complete".to_owned());
         }
     }
 }

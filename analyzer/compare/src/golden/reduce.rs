@@ -6,6 +6,7 @@ use trueno_engine::frame::Rows;
 use trueno_engine::query::{Database, QueryError, collect};
 use trueno_engine::run::{Run, RunError};
 use trueno_host::name_tables;
+use trueno_model::Losses;
 use trueno_model::categories::CategoryRules;
 
 use super::distribution::Distribution;
@@ -76,6 +77,11 @@ impl Golden {
 
 fn source(run: &Run) -> Source {
     let facts = run.facts().clone();
+    let complete = match Losses::find(&facts, run.problems(), &|_| true) {
+        Some(_) => Some(false),
+        // Bytes that no hash vouches for are no loss.
+        None => facts.complete.filter(|is_complete| *is_complete),
+    };
     Source {
         label: facts.label,
         program: facts.program.argv,
@@ -88,7 +94,7 @@ fn source(run: &Run) -> Source {
         clock: facts.clock.source,
         clock_resolution_ns: facts.clock.resolution_ns,
         recorder: facts.producer,
-        complete: facts.complete,
+        complete,
         values: facts
             .values
             .into_iter()

@@ -200,9 +200,10 @@ fn doubt(
 fn completeness(member: &Member) -> (Standing, String) {
     let facts = &member.facts;
     match facts.complete {
-        Some(true) => return (Standing::Same, "complete".to_owned()),
+        // What was recovered has all rows, and no end.
+        Some(true) if facts.clean_end => return (Standing::Same, "complete".to_owned()),
         None => return (Standing::Unknown, "not known".to_owned()),
-        Some(false) => {}
+        Some(_) => {}
     }
     let mut words = member.doubts.clone();
     if let Some(dropped) = facts.dropped.filter(|rows| *rows > 0) {

@@ -24,6 +24,8 @@ pub struct Comparison {
     pub base: Vec<String>,
     /// Runs of the other side.
     pub run: Vec<String>,
+    /// Runs that lack rows or their end, each with what it lacks: what is missing could change any verdict.
+    pub incomplete: Vec<String>,
     /// Aspects in which the sides differ otherwise.
     pub comparability: Vec<Aspect>,
     /// Change that all names have in common, by place; names are judged beside it.
@@ -167,6 +169,7 @@ pub fn compare(
         options: *options,
         base: shown(base),
         run: shown(run),
+        incomplete: incomplete(base.iter().chain(run)),
         comparability: comparability(base, run),
         common,
         names,
@@ -178,6 +181,14 @@ pub fn compare(
         counts: counts(base, run),
         capped,
     }
+}
+
+fn incomplete<'a>(members: impl Iterator<Item = &'a Member>) -> Vec<String> {
+    let words = |member: &Member| {
+        let missing = member.missing.as_ref()?;
+        Some(format!("{}: {missing}", member.shown))
+    };
+    members.filter_map(words).collect()
 }
 
 /// Operators of the first run of each side, of the second, and so on.

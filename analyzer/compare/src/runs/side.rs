@@ -6,9 +6,9 @@ use trueno_engine::frame::Rows;
 use trueno_engine::query::{Database, QueryError, collect};
 use trueno_engine::run::{Run, RunError};
 use trueno_host::plugin::Registry;
-use trueno_model::RunFacts;
 use trueno_model::categories::CategoryRules;
 use trueno_model::name_groups::NameGroups;
+use trueno_model::{Losses, RunFacts};
 
 use super::operators::OperatorTree;
 use super::samples::sampled;
@@ -25,6 +25,8 @@ pub struct Member {
     pub facts: RunFacts,
     /// Reasons why its rows or facts may be others than those that were recorded.
     pub doubts: Vec<String>,
+    /// Rows that it lacks, or its end, in words; `None`: nothing is known to be missing.
+    pub missing: Option<String>,
     /// Intervals recorded.
     pub spans: u64,
     /// Backends that computed its bricks and kernels.
@@ -121,6 +123,8 @@ pub fn read(
             .filter(|problem| problem.is_doubt())
             .map(|problem| problem.text.clone())
             .collect(),
+        missing: Losses::find(&facts, run.problems(), &|_| true)
+            .map(|losses| losses.words("the run")),
         facts,
         names,
         totals,

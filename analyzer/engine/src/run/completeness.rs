@@ -10,7 +10,8 @@ use trueno_format::run_json::{RunJson, State};
 use trueno_format::salvage::{self, Salvaged};
 use trueno_format::schema::{self, FORMAT_MAJOR, FORMAT_MINOR};
 use trueno_model::{
-    LIVE_ROWS, NOT_VERIFIED, Problem, RunFacts, RunState, TableFacts, WallSource, width,
+    IMPORT, IMPORT_CUT, IMPORT_LEFT_OUT, LIVE_ROWS, Level, NOT_VERIFIED, Problem, RECORDER,
+    RunFacts, RunState, TableFacts, WallSource, width,
 };
 use trueno_plugin::{agreeing, counted};
 
@@ -155,6 +156,7 @@ pub(super) fn fill(
         && segments.iter().all(Segment::is_whole);
     // A trace of another tool mostly does not say what it lost.
     facts.complete = match facts.dropped {
+        _ if run.is_some_and(is_cut) => Some(false),
         None if all_there => None,
         _ => Some(all_there),
     };
@@ -162,6 +164,11 @@ pub(super) fn fill(
         facts.wall_ns = last_end_ns;
         facts.wall_source = WallSource::LastEvent;
     }
+}
+
+/// Tells whether parts of an imported file are missing from its run.
+fn is_cut(run: &RunJson) -> bool {
+    run.import.is_some() && !run.problems.is_empty()
 }
 
 fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
@@ -276,7 +283,8 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
                 format!("the recorder stopped early: {text}"),
             ),
             State::Recovered => Problem::error("not_recovered", text.into_owned()),
-            _ => Problem::warning("recorder", format!("the recorder says: {text}")),
+            _ if run.import.is_some() => Problem::error(IMPORT_CUT, text.into_owned()),
+            _ => Problem::warning(RECORDER, format!("the recorder says: {text}")),
         });
     }
     if run.state == State::Failed && run.problems.is_empty() {
@@ -322,6 +330,66 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
         ));
     }
     problems
+}
+
+/// Share of the records from which on those that an import left out are a warning.
+const MANY_LOST: f64 = 0.01;
+/// Share and number from which on the run is no whole picture of the program.
+const MOST_LOST: (f64, u64) = (0.1, 5);
+/// Reasons that a message lists.
+const REASONS: usize = 4;
+
+/// What imports could not use.
+pub(super) fn import_problems(facts: &RunFacts) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for import in &facts.imports {
+        let counts = import.lost.values().copied();
+        let lost = counts.fold(0, u64::saturating_add);
+        if lost > 0 {
+            let events = facts.events();
+            let share = lost as f64 / lost.saturating_add(events) as f64;
+            let is_most = events == 0 || share >= MOST_LOST.0 && lost >= MOST_LOST.1;
+            let severity = match share {
+                _ if is_most => Level::Error,
+                share if share >= MANY_LOST => Level::Warning,
+                _ => Level::Info,
+            };
+            problems.push(Problem {
+                severity,
+                code: IMPORT_LEFT_OUT.into(),
+                text: format!(
+                    "the import of {} left out {} and kept {}: {}",
+                    width::printable(&import.file),
+                    counted(lost, "record", "records"),
+                    match events {
+                        0 => "no row".to_owned(),
+                        rows => counted(rows, "row", "rows"),
+                    },
+                    reasons(&import.lost)
+                ),
+            });
+        }
+        let warnings = import.warnings.iter();
+        problems.extend(warnings.map(|text| Problem::warning(IMPORT, width::printable(text))));
+    }
+    problems
+}
+
+/// The most frequent first.
+fn reasons(lost: &BTreeMap<String, u64>) -> String {
+    let mut reasons: Vec<(&String, u64)> = lost.iter().map(|(why, count)| (why, *count)).collect();
+    reasons.sort_by_key(|(_, count)| Reverse(*count));
+    let others = reasons.split_off(reasons.len().min(REASONS));
+    let named = reasons.iter();
+    let mut parts: Vec<String> = named
+        .map(|(why, count)| format!("{count} × {}", width::printable(why)))
+        .collect();
+    if !others.is_empty() {
+        let count = others.iter().map(|(_, count)| count);
+        let count = count.fold(0_u64, |sum, count| sum.saturating_add(*count));
+        parts.push(format!("{count} × other reasons"));
+    }
+    parts.join(", ")
 }
 
 /// Names of dropped rows that a message lists for each table.

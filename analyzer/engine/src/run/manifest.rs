@@ -104,6 +104,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
     RunFacts {
         run_id: some(run.run_id),
         label: run.label,
+        directory: None,
         state,
         clean_end: false,
         complete: Some(false),
@@ -148,6 +149,7 @@ pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
         cost_ns_per_span: run.recorder.cost_ns_per_span,
         tables: Vec::new(),
         values: run.values,
+        imports: run.import.into_iter().collect(),
         joined: run.joined,
         ranks: Vec::new(),
     }

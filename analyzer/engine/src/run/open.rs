@@ -90,7 +90,8 @@ impl Run {
     }
 
     fn open_ranks(path: &Path, folders: Folders) -> Result<Run, RunError> {
-        let (ranks, facts, problems) = Ranks::open(path, folders)?;
+        let (ranks, mut facts, problems) = Ranks::open(path, folders)?;
+        facts.directory = directory_name(path);
         Ok(Run {
             facts,
             problems,
@@ -129,6 +130,7 @@ impl Run {
         } = gathered;
         let (writer, mut problems) = (*writer, problems.clone());
         let mut facts = manifest::facts(manifest.as_ref());
+        facts.directory = directory_name(path);
         let source = manifest.as_ref().and_then(|run| run.exported_from.as_ref());
         if let Some(source) = source {
             exported::apply(source, &mut facts);
@@ -218,6 +220,7 @@ impl Run {
                 manifest.as_ref(),
                 rest.as_ref(),
             ));
+            problems.extend(completeness::import_problems(&facts));
         }
         problems.extend(completeness::not_verified(&run.segments));
         problems.extend(completeness::segment_problems(&run.segments));
@@ -447,6 +450,12 @@ impl Run {
         let frames = schema::interval_tables().filter_map(|table| self.frame_with_rows(table.name));
         frames.filter_map(extent::last_end_ns).max()
     }
+}
+
+/// The name of the directory, also of `.`.
+fn directory_name(path: &Path) -> Option<String> {
+    let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
+    name(path).or_else(|| name(&path.canonicalize().ok()?))
 }
 
 pub(super) fn table_segments<'a>(segments: &'a [Segment], table: &str) -> Vec<&'a Segment> {

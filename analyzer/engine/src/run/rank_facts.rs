@@ -65,6 +65,7 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
     RunFacts {
         run_id: Some(format!("{:016x}", xxh3_64(ids.join(" ").as_bytes()))),
         label: texts(&|facts| facts.label.clone()),
+        directory: None,
         state: state(&all),
         clean_end: all.iter().all(|facts| facts.clean_end),
         complete: complete(&all, is_whole && lost == 0),
@@ -112,6 +113,7 @@ pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
         cost_ns_per_span: cost(&all),
         tables,
         values: values(&all),
+        imports: all.iter().flat_map(|facts| facts.imports.clone()).collect(),
         joined: all.iter().flat_map(|facts| facts.joined.clone()).collect(),
         ranks: members.iter().map(rank).collect(),
     }

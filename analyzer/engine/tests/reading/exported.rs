@@ -33,6 +33,7 @@ pub fn exported(sample: &Sample, group_rows: usize, part_groups: usize) -> Sampl
 /// Facts without those of files.
 fn facts(run: &Run) -> RunFacts {
     let mut facts = run.facts().clone();
+    facts.directory = None;
     for table in &mut facts.tables {
         (table.segments, table.bytes) = (0, 0);
     }

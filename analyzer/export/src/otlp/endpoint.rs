@@ -28,7 +28,6 @@ pub struct Endpoint {
     pub(super) certificate: Option<Certificate>,
     /// Time for each request with its repetitions.
     pub timeout: Duration,
-    /// Requests are packed.
     pub gzip: bool,
 }
 

@@ -26,7 +26,6 @@ pub struct TableFolder {
     pub tables: BTreeMap<String, StoredTable>,
 }
 
-/// One table.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredTable {
     /// Its columns in order, as they lie in the files; `rank`, which the folders tell, is not among them.
@@ -35,10 +34,8 @@ pub struct StoredTable {
     pub rows_of_rank: BTreeMap<u32, u64>,
 }
 
-/// One column.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredColumn {
-    /// Its name.
     pub name: String,
     /// Its type, as `trueno-analyze tables` says it.
     #[serde(rename = "type")]

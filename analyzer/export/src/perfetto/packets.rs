@@ -30,7 +30,6 @@ pub(super) enum Kind {
     Counter = 4,
 }
 
-/// Writes packets.
 pub(super) struct Packets<'a> {
     to: &'a mut dyn Write,
     numbers: HashMap<(Interned, String), u64>,
@@ -70,7 +69,6 @@ impl<'a> Packets<'a> {
         event
     }
 
-    /// Category and name of an event.
     pub(super) fn title(&mut self, event: &mut Message, category: &str, name: &str) {
         let category = self.intern(Interned::Category, category);
         let name = self.intern(Interned::Name, name);

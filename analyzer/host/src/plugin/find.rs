@@ -196,7 +196,7 @@ pub fn find(search: &Search) -> Result<Found, FindError> {
             )));
         }
         if !search.allow_unsafe {
-            permissions::check_file(&real, search.place_of(&real))
+            permissions::check_file(file, search.place_of(&real))
                 .map_err(|why| FindError::Unsafe { why })?;
         }
         let id = id_of(file);
@@ -344,7 +344,7 @@ fn take(
             .map_err(|error| format!("{}: {error}", file.display()))
             .and_then(|real| {
                 if !search.allow_unsafe {
-                    permissions::check_file(&real, search.place_of(&real))?;
+                    permissions::check_file(&file, search.place_of(&real))?;
                 }
                 Ok(real)
             });

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use trueno_trust::check_file;
+
 /// Source of the crate `trueno-plugin`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sdk {
@@ -85,7 +87,8 @@ impl Sdk {
         })
     }
 
-    /// That of the checkout in which one of these places lies, else the repository.
+    /// That of the checkout in which one of these places lies, else the repository. A checkout that other users can
+    /// write does not count: it was found, not named.
     pub fn around(places: &[PathBuf]) -> Sdk {
         places
             .iter()
@@ -96,6 +99,8 @@ impl Sdk {
                     .map(|dir| dir.join(IN_CHECKOUT))
                     .find(|dir| is_sdk(dir))
             })
+            // What it holds is built into the plugin.
+            .filter(|dir| check_file(&dir.join("Cargo.toml")).is_ok())
             .map_or(Sdk::Repository, Sdk::Folder)
     }
 
@@ -183,6 +188,14 @@ mod tests {
         assert_eq!(Sdk::folder(&checkout), Ok(Sdk::Folder(api.clone())));
         assert_eq!(Sdk::folder(&api), Ok(Sdk::Folder(api)));
         let elsewhere = tempfile::tempdir().unwrap();
+        assert_eq!(Sdk::around(&[elsewhere.path().into()]), Sdk::Repository);
+        let planted = elsewhere.path().canonicalize().unwrap().join(IN_CHECKOUT);
+        fs::create_dir_all(&planted).unwrap();
+        fs::write(planted.join("Cargo.toml"), "name = \"trueno-plugin\"\n").unwrap();
+        let found = Sdk::around(&[elsewhere.path().into()]);
+        assert_eq!(found, Sdk::Folder(planted.clone()));
+        let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        fs::set_permissions(&planted, open).unwrap();
         assert_eq!(Sdk::around(&[elsewhere.path().into()]), Sdk::Repository);
         assert!(
             Sdk::folder(elsewhere.path())

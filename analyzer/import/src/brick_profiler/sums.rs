@@ -117,7 +117,9 @@ impl Sums<'_> {
             )?;
         }
         if document.total_throughput.is_some() {
-            self.leave_out("total_throughput: elements of unlike bricks by summed durations");
+            self.rows
+                .notes
+                .skip("total_throughput: elements of unlike bricks by summed durations");
         }
         Ok(())
     }
@@ -153,9 +155,9 @@ impl Sums<'_> {
             self.sum(name, "compression_ratio", ratio, "ratio", "computed")?;
         }
         if brick.pct.is_some() {
-            self.leave_out(
-                "pct: a share of summed durations, where bricks within others count twice",
-            );
+            self.rows
+                .notes
+                .skip("pct: a share of summed durations, where bricks within others count twice");
         }
         self.label(name, brick.bottleneck.as_deref())
     }
@@ -189,7 +191,9 @@ impl Sums<'_> {
             }
         }
         if tile.arithmetic_intensity.is_some() {
-            self.leave_out("arithmetic_intensity: it takes each element for 4 bytes, moved once");
+            self.rows
+                .notes
+                .skip("arithmetic_intensity: it takes each element for 4 bytes, moved once");
         }
         Ok(())
     }

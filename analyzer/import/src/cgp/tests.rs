@@ -106,13 +106,18 @@ fn damaged_files_are_refused_with_the_place() {
         ),
         ("\"version\": \"2.0\"", "\"version\": 2", "line 2"),
         ("\"kernel\": null", "\"kernel\": {\"name\": 7}", "line "),
-        ("avx2", "av\u{1}x2", "control character"),
         ("\"read\": 9", "\"read\": {\"a\": ", "line "),
     ] {
         let error = read_with(&LIBRARY.replace(from, to), false);
         let error = error.err().unwrap().to_string();
         assert!(error.contains(word), "{error}");
     }
+    let control = read_with(&LIBRARY.replace("avx2", "av\u{1}x2"), false);
+    assert!(
+        control
+            .unwrap()
+            .warns("1 text has backslashes, quotes or control characters")
+    );
     let deep = format!("{}{}", "{\"a\":".repeat(200), "}".repeat(200));
     let error = read_with(
         &LIBRARY.replace("\"read\": 9", &format!("\"a\": {deep}")),

@@ -16,7 +16,7 @@ use trueno_format::schema::{CollectiveRow, TableRow};
 
 use super::category::Categories;
 use super::collectives::Collective;
-use super::decimal::nanoseconds;
+use super::decimal::{float, nanoseconds};
 use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
@@ -79,6 +79,8 @@ pub(super) struct Collector<'a> {
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
+    /// Events at times that no run can hold, and the first of these times.
+    beyond_range: Option<(u64, Vec<u8>)>,
     order: u64,
     path: PathBuf,
 }
@@ -116,6 +118,7 @@ impl<'a> Collector<'a> {
             instant_bytes: 0,
             slices: OpenIntervals::default(),
             asynchronous: OpenIntervals::default(),
+            beyond_range: None,
             order: 0,
             path: path.to_owned(),
         }
@@ -156,6 +159,24 @@ impl<'a> Collector<'a> {
     /// Writes a row.
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
         self.notes.add(self.into, row)
+    }
+
+    /// Refuses a file none of whose events has a time that a run can hold.
+    pub fn check_times(&self) -> Result<(), Error> {
+        let Some((count, time)) = &self.beyond_range else {
+            return Ok(());
+        };
+        if self.reach.is_some() {
+            return Ok(());
+        }
+        let time = String::from_utf8_lossy(time);
+        Err(Error::Format {
+            path: self.path.clone(),
+            problem: format!(
+                "all {count} events with a time are out of range, the first with \"ts\": {time}; expected microseconds, and \
+                 these look like nanoseconds (hint: divide ts and dur by 1000, and import again)"
+            ),
+        })
     }
 
     /// Counts what was begun and never ended.
@@ -214,7 +235,7 @@ impl<'a> Collector<'a> {
         let collective = &self.collective_facts[number as usize];
         if collective.lacks_its_peer() {
             self.notes
-                .leave_out("gloo: sends and receives, which do not say with whom");
+                .skip("gloo: sends and receives, which do not say with whom");
             return Ok(());
         }
         let is_a_call = collective.is_a_call();
@@ -256,10 +277,17 @@ impl<'a> Collector<'a> {
     fn start(&mut self, event: &Event) -> Option<i64> {
         let start = nanoseconds(&event.time);
         if start.is_none() {
+            let is_number = float(&event.time).is_some();
+            if is_number {
+                let first = || (0, event.time.clone());
+                self.beyond_range.get_or_insert_with(first).0 += 1;
+            }
             self.notes.leave_out(if event.time.is_empty() {
                 "without ts"
+            } else if is_number {
+                "ts is out of range; are these nanoseconds?"
             } else {
-                "ts is no number, or out of range"
+                "ts is no number"
             });
         }
         start
@@ -274,7 +302,7 @@ impl<'a> Collector<'a> {
             }
             _ => self
                 .notes
-                .leave_out("metadata without a column, such as sort indices and labels"),
+                .skip("metadata without a column, such as sort indices and labels"),
         }
     }
 }
@@ -297,8 +325,7 @@ impl Sink for Collector<'_> {
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;
         if event.is_raw_cut {
-            self.notes
-                .leave_out("arguments of an event: longer than 1 MiB");
+            self.notes.skip("arguments of an event: longer than 1 MiB");
         }
         if matches!(event.phase, b'X' | b'B' | b'b' | b'S') {
             self.keep_arguments(self.order, event, false)?;
@@ -317,7 +344,7 @@ impl Sink for Collector<'_> {
             }
             b'n' | b'T' | b'p' => {
                 self.notes
-                    .leave_out("asynchronous step: a point inside its interval");
+                    .skip("asynchronous step: a point inside its interval");
                 Ok(())
             }
             0 => {
@@ -326,7 +353,7 @@ impl Sink for Collector<'_> {
             }
             phase => {
                 self.notes
-                    .leave_out(&format!("phase {}: no table for it", phase.escape_ascii()));
+                    .skip(&format!("phase {}: no table for it", phase.escape_ascii()));
                 Ok(())
             }
         }
@@ -356,7 +383,7 @@ impl Sink for Collector<'_> {
             return Err(Failure::Enough);
         }
         if !self.facts.take(key, json) {
-            self.notes.leave_out(&format!(
+            self.notes.skip(&format!(
                 "field {key} beside the events: too long, or lists without names"
             ));
         }
@@ -364,9 +391,7 @@ impl Sink for Collector<'_> {
     }
 
     fn unclosed_array(&mut self) {
-        let path = self.path.display();
-        self.notes.warn(format!(
-            "{path}: its array has no end, as the format allows; was it cut?"
-        ));
+        self.notes
+            .warn("the array of events has no end, as the format allows; was the file cut?");
     }
 }

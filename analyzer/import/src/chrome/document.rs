@@ -3,10 +3,9 @@
 use std::io::Read;
 use std::path::Path;
 
-use trueno_format::run_writer::RunWriter;
-
 use super::scanner::{MAX_TEXT, Scanned, Scanner, Stop};
-use crate::source::Source;
+use crate::mended::Mended;
+use crate::source::{Packing, Source};
 use crate::{Error, Notes, Options};
 
 /// As much of `otherData` is looked at: an export has all facts of its run there.
@@ -57,6 +56,8 @@ pub(super) struct Shape {
     pub has_events: bool,
     /// The first fields of an object without one.
     pub keys: Vec<String>,
+    /// Zeros behind the trace.
+    pub zeros: u64,
 }
 
 /// Reads a file to its end.
@@ -76,6 +77,8 @@ pub(super) fn read<R: Read>(
         Some(b'{') => object(from, shape, sink)?,
         _ => return Ok(from.unexpected("an object or an array of trace events")?),
     }
+    from.space()?;
+    shape.zeros = from.zeros()?;
     match from.space()? {
         None => Ok(()),
         Some(_) => Ok(from.unexpected("nothing behind the trace")?),
@@ -154,9 +157,10 @@ fn elements<R: Read, S: Sink>(
     }
 }
 
-/// Reads on to the end of the file; the hash of all its bytes.
+/// Reads on to the end of the file, and says what was odd about it; the hash of all its bytes.
 pub(super) fn end(
-    scanner: Scanner<Source<'_>>,
+    scanner: Scanner<Mended<Source<'_>>>,
+    shape: &Shape,
     path: &Path,
     notes: &mut Notes,
 ) -> Result<u64, Error> {
@@ -164,14 +168,23 @@ pub(super) fn end(
     if count > 0 {
         notes.warn(format!("{count} very long texts were cut"));
     }
-    let hash = scanner.into_source().hash();
+    if shape.zeros > 0 {
+        let count = shape.zeros;
+        notes.warn(format!("{count} zero bytes behind the trace were ignored"));
+    }
+    let mended = scanner.into_source();
+    if let Some(text) = mended.summary() {
+        notes.warn(text);
+    }
+    let mut source = mended.into_inner();
+    source.end(notes);
+    let hash = source.hash();
     hash.map_err(|e| Error::io(path, "read it to its end", e))
 }
 
-/// Says in the run and to the user what is not there.
-pub(super) fn cut_short(text: String, into: &mut RunWriter, notes: &mut Notes) {
-    into.run().problems.push(text.clone());
-    notes.warn(text);
+fn place(stop: &Stop, packing: Option<Packing>) -> String {
+    let unpacked = packing.map_or("", |_| ", unpacked");
+    format!("byte {}{unpacked}", stop.at)
 }
 
 impl Shape {
@@ -180,29 +193,37 @@ impl Shape {
         &self,
         path: &Path,
         stop: Stop,
-        is_packed: bool,
+        packing: Option<Packing>,
         options: &Options,
     ) -> Result<String, Error> {
-        let Stop { at, problem, io } = stop;
-        if let Some(error) = io.filter(|_| !is_packed) {
-            return Err(Error::io(path, "read it", error));
-        }
-        let place = format!("byte {at}{}", if is_packed { ", unpacked" } else { "" });
-        if !options.partial || !self.has_events {
-            let hint = if self.has_events {
-                "; --partial keeps what stands before"
-            } else {
-                ""
-            };
-            let problem = format!("{problem}{hint}");
-            return Err(Error::Damaged {
-                path: path.to_owned(),
-                place,
-                problem,
-            });
+        let is_of_system = stop.io.is_some() && packing.is_none();
+        if is_of_system || !options.partial || !self.has_events {
+            return Err(self.refusal(path, stop, packing));
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        Ok(format!("{name} was imported up to {place} only: {problem}"))
+        Ok(format!(
+            "{name} was imported up to {} only: {}",
+            place(&stop, packing),
+            stop.problem
+        ))
+    }
+
+    /// The error of a file that cannot be read to its end.
+    pub fn refusal(&self, path: &Path, stop: Stop, packing: Option<Packing>) -> Error {
+        let place = place(&stop, packing);
+        if let Some(error) = stop.io.filter(|_| packing.is_none()) {
+            return Error::io(path, "read it", error);
+        }
+        let hint = if self.has_events {
+            "; --partial keeps what stands before"
+        } else {
+            ""
+        };
+        Error::Damaged {
+            path: path.to_owned(),
+            place,
+            problem: format!("{}{hint}", stop.problem),
+        }
     }
 
     /// The error of a file without events.

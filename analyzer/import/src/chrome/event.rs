@@ -9,6 +9,8 @@ use super::shapes::Shapes;
 use super::unused_arguments::UnusedArguments;
 use crate::signatures::MAX_SHAPE_BYTES;
 
+/// Ids of a file are below this power of two, with room for that many files below the highest bit.
+const PART_SHIFT: u32 = 40;
 /// Series of one counter event that are kept.
 const MAX_SERIES: usize = 64;
 /// Bytes of arguments at most that are read when the rest of their event is known.
@@ -41,6 +43,8 @@ pub(super) struct Event {
     pub others: EventArguments,
     /// Arguments of this event and of those before it that nothing is made of.
     pub unused: UnusedArguments,
+    /// Number of its file, of several that make one trace: their ids are not the same ones.
+    pub part: u64,
     key: Vec<u8>,
     inner_key: Vec<u8>,
     value: Vec<u8>,
@@ -119,7 +123,12 @@ impl Event {
         let done = from.members(&mut key, |key, from| self.field(key, from));
         self.key = key;
         done?;
-        self.read_raw()
+        self.read_raw()?;
+        self.part = from.part;
+        if self.part > 0 {
+            self.arguments.belong_to(self.part);
+        }
+        Ok(())
     }
 
     fn field<R: Read>(&mut self, key: &[u8], from: &mut Scanner<R>) -> Scanned<()> {
@@ -214,6 +223,22 @@ impl Event {
 }
 
 impl Arguments {
+    /// Keeps ids apart from those of other files.
+    fn belong_to(&mut self, part: u64) {
+        let ids = [
+            &mut self.correlation,
+            &mut self.external,
+            &mut self.index,
+            &mut self.sequence,
+        ];
+        for id in ids.into_iter().flatten() {
+            *id = id.wrapping_add(part << PART_SHIFT);
+        }
+        if let Some(id) = self.wait_correlation.as_mut().filter(|id| **id > 0) {
+            *id = id.wrapping_add_unsigned(part << PART_SHIFT);
+        }
+    }
+
     /// Takes a value; false if nothing is made of it.
     fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
         let signed = || integer(value).and_then(|value| i64::try_from(value).ok());

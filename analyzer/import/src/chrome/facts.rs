@@ -17,7 +17,6 @@ pub(super) struct Facts {
     /// To be added to times to have them since the Unix epoch.
     pub base_ns: Option<i64>,
     pub host_name: Option<String>,
-    pub title: Option<String>,
     /// The process group of the job, where it has one and no more.
     pub only_group: Option<ProcessGroup>,
 }
@@ -55,7 +54,6 @@ impl Facts {
         match (key, &value) {
             ("baseTimeNanoseconds", value) => self.base_ns = value.as_i64(),
             ("host_name", Value::String(name)) => self.host_name = Some(name.clone()),
-            ("traceName", Value::String(name)) => self.title = Some(name.clone()),
             ("distributedInfo", of_job) => self.only_group = ProcessGroup::only(of_job),
             _ => {}
         }

@@ -35,12 +35,12 @@ pub(super) fn link(
         }
         if phase > 0 {
             let Some(from) = &mut from else {
-                collector.notes.leave_out("flow end without its start");
+                collector.notes.skip("flow end without its start");
                 continue;
             };
             from.is_used = true;
             let kind = if from.brick == brick {
-                collector.notes.leave_out("flow inside one slice");
+                collector.notes.skip("flow inside one slice");
                 None
             } else if from.end_ns <= start_ns {
                 Some(texts.depends_on)
@@ -49,7 +49,7 @@ pub(super) fn link(
             } else {
                 collector
                     .notes
-                    .leave_out("flow into a slice that had begun before");
+                    .skip("flow into a slice that had begun before");
                 None
             };
             if let Some(kind) = kind {
@@ -77,6 +77,6 @@ pub(super) fn link(
 
 fn forget(collector: &mut Collector<'_>, from: Option<From>) {
     if from.is_some_and(|from| !from.is_used) {
-        collector.notes.leave_out("flow start without its end");
+        collector.notes.skip("flow start without its end");
     }
 }

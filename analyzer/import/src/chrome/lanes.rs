@@ -1,6 +1,6 @@
 //! Processes and threads, which trace events name by numbers or texts.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// A thread of a process; not all of them get rows.
 #[derive(Debug)]
@@ -50,6 +50,13 @@ impl Lanes {
         };
         self.last = (process.to_owned(), thread.to_owned(), number);
         number
+    }
+
+    /// Processes with lanes, as far as they are numbers.
+    pub fn numbered_processes(&self) -> BTreeSet<u64> {
+        let ids = self.all.iter();
+        let ids = ids.map(|lane| &self.process_ids[lane.process as usize]);
+        ids.filter_map(|id| id.parse().ok()).collect()
     }
 
     /// The number of a process.

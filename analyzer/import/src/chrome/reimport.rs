@@ -27,6 +27,7 @@ use trueno_format::run_writer::RunWriter;
 
 use super::document::{self, Failure, Shape};
 use super::scanner::Scanner;
+use crate::mended::Mended;
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 pub(super) use mark::Mark;
@@ -44,8 +45,8 @@ pub(super) fn import(
 ) -> Result<Option<i64>, Error> {
     mark.check(path)?;
     let source = Source::open(path, options, progress)?;
-    let is_packed = source.is_packed();
-    let mut scanner = Scanner::new(source);
+    let packing = source.packing();
+    let mut scanner = Scanner::new(Mended::as_it_stands(source));
     let mut shape = Shape::default();
     let mut rows = Rows::new(into, notes);
     let read = document::read(&mut scanner, &mut shape, &mut rows);
@@ -55,13 +56,13 @@ pub(super) fn import(
         Ok(()) | Err(Failure::Enough) => {}
         Err(Failure::Import(error)) => return Err(error),
         Err(Failure::Stop(stop)) => {
-            let text = shape.stopped(path, stop, is_packed, options)?;
-            document::cut_short(text, into, notes);
+            let text = shape.stopped(path, stop, packing, options)?;
+            notes.cut_short(into, text);
         }
     }
     if !shape.has_events {
         return Err(shape.no_trace(path));
     }
-    let hash = document::end(scanner, path, notes)?;
+    let hash = document::end(scanner, &shape, path, notes)?;
     Ok(mark.describe(hash, into.run(), notes))
 }

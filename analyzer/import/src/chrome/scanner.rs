@@ -20,6 +20,8 @@ pub(super) struct Stop {
     pub problem: String,
     /// From the operating system, or from unpacking.
     pub io: Option<io::Error>,
+    /// The file ended between two texts: it is cut, however its texts are read.
+    pub is_cut: bool,
 }
 
 pub(super) type Scanned<T> = Result<T, Stop>;
@@ -46,6 +48,8 @@ pub(super) struct Scanner<R> {
     most_text: usize,
     /// Texts that were longer than what is kept.
     pub cut_texts: u64,
+    /// Number of the file, of several that make one trace.
+    pub part: u64,
 }
 
 impl Scanner<io::Empty> {
@@ -59,6 +63,7 @@ impl Scanner<io::Empty> {
             before: 0,
             most_text: MAX_TEXT,
             cut_texts: 0,
+            part: 0,
         }
     }
 }
@@ -73,6 +78,7 @@ impl<R: Read> Scanner<R> {
             before: 0,
             most_text: MAX_TEXT,
             cut_texts: 0,
+            part: 0,
         }
     }
 
@@ -95,15 +101,26 @@ impl<R: Read> Scanner<R> {
             at: self.place(),
             problem: problem.into(),
             io: None,
+            is_cut: false,
         })
     }
 
+    /// The file ends in a text.
+    fn unclosed_text<T>(&self) -> Scanned<T> {
+        self.stop("expected the end of a text, found the end of the file; was it cut?")
+    }
+
     pub fn unexpected<T>(&mut self, expected: impl Display) -> Scanned<T> {
-        let found = match self.peek()? {
-            Some(byte) => format!("'{}'", byte.escape_ascii()),
-            None => "the end of the file; was it cut?".to_owned(),
+        let (found, is_cut) = match self.peek()? {
+            Some(byte) => (format!("'{}'", byte.escape_ascii()), false),
+            None => ("the end of the file; was it cut?".to_owned(), true),
         };
-        self.stop(format!("expected {expected}, found {found}"))
+        Err(Stop {
+            at: self.place(),
+            problem: format!("expected {expected}, found {found}"),
+            io: None,
+            is_cut,
+        })
     }
 
     #[cold]
@@ -122,6 +139,7 @@ impl<R: Read> Scanner<R> {
                         at: self.before,
                         problem: format!("cannot read on: {error}"),
                         io: Some(error),
+                        is_cut: false,
                     });
                 }
             }
@@ -152,6 +170,16 @@ impl<R: Read> Scanner<R> {
                 other => return Ok(other),
             }
         }
+    }
+
+    /// Passes over zeros, with which some stores fill files up; their number.
+    pub fn zeros(&mut self) -> Scanned<u64> {
+        let mut count = 0;
+        while self.peek()? == Some(0) {
+            self.take();
+            count += 1;
+        }
+        Ok(count)
     }
 
     pub fn expect(&mut self, byte: u8) -> Scanned<()> {
@@ -229,7 +257,7 @@ impl<R: Read> Scanner<R> {
                     self.escape(into)?;
                 }
                 Some(_) => {}
-                None => return self.unexpected("the end of a text"),
+                None => return self.unclosed_text(),
             }
         }
     }
@@ -434,7 +462,7 @@ impl<R: Read> Scanner<R> {
                     put(&[b'\\', next]);
                 }
                 Some(_) => {}
-                None => return self.unexpected("the end of a text"),
+                None => return self.unclosed_text(),
             }
         }
     }

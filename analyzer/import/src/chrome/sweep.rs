@@ -135,9 +135,7 @@ impl Sweep<'_, '_> {
 
     fn end_lane(&mut self) {
         for _ in self.next.drain(..) {
-            self.collector
-                .notes
-                .leave_out("flow without a slice around it");
+            self.collector.notes.skip("flow without a slice around it");
         }
         self.open.clear();
         self.thread = None;
@@ -419,9 +417,7 @@ impl Sweep<'_, '_> {
                 Ok(())
             }
             _ => {
-                self.collector
-                    .notes
-                    .leave_out("flow without a slice around it");
+                self.collector.notes.skip("flow without a slice around it");
                 Ok(())
             }
         }

@@ -1,13 +1,13 @@
 //! The CSV itself, in both of its forms: a column a metric, or a row a metric.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
 use super::name::{arguments, base};
 use super::number::{Number, number, unit};
-use crate::{Error, Notes};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
 
 /// The properties in which a launch has to agree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,13 +53,13 @@ pub fn is_header(line: &str) -> bool {
 
 /// Reads all launches, by process and then in the order in which they were made.
 pub fn read(path: &Path, notes: &mut Notes) -> Result<Vec<Launch>, Error> {
-    let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
-    let mut lines = BufReader::new(file);
+    let mut nothing = |_| ();
+    let mut lines = BufReader::new(Source::open(path, &Options::default(), &mut nothing)?);
     let head = loop {
         let mut line = Vec::new();
         let read = lines
             .read_until(b'\n', &mut line)
-            .map_err(|e| Error::io(path, "read it", e))?;
+            .map_err(|e| lines.get_ref().refusal(path, "head", e))?;
         if read == 0 {
             return Err(Error::Format {
                 path: path.to_owned(),
@@ -87,13 +87,16 @@ pub fn read(path: &Path, notes: &mut Notes) -> Result<Vec<Launch>, Error> {
             return Err(damaged(path, "head", &problem));
         }
     }
-    Sheet {
+    let sheet = Sheet {
         path,
         columns,
         launches: BTreeMap::new(),
         units: Vec::new(),
-    }
-    .rows(&mut reader, notes)
+    };
+    let launches = sheet.rows(&mut reader, notes)?;
+    let (_, mut lines) = reader.into_inner().into_inner();
+    lines.get_mut().end(notes);
+    Ok(launches)
 }
 
 fn damaged(path: &Path, place: &str, problem: &str) -> Error {

@@ -7,7 +7,7 @@ use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{EdgeRow, TableRow};
 
 use super::payload_schema::Schemas;
-use super::source::{Scan, Source, Value};
+use super::source::{Scan, Source, TEXTS_CUT, Value};
 use super::threads::Threads;
 use crate::cuda::call_kind::without_version;
 use crate::cuda::launches::Launches;
@@ -201,7 +201,10 @@ impl<'a> Context<'a> {
     pub fn damaged(&mut self, damage: Vec<String>) {
         for text in damage {
             self.notes.warn(text.clone());
-            self.damage.push(text);
+            // All rows are there.
+            if !text.ends_with(TEXTS_CUT) {
+                self.damage.push(text);
+            }
         }
     }
 

@@ -147,7 +147,7 @@ impl Place {
             Link::Ambiguous => (None, None),
         };
         if link == Link::Ambiguous {
-            context.notes.leave_out(&format!(
+            context.notes.skip(&format!(
                 "{}: link to a launch, because several calls have its correlation id",
                 record.scan.table
             ));

@@ -234,7 +234,7 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
         &mut |context, values| {
             context.visited("DIAGNOSTIC_EVENT");
             let [time, severity, Value::Text(text)] = values else {
-                context.notes.leave_out("DIAGNOSTIC_EVENT: no text");
+                context.notes.skip("DIAGNOSTIC_EVENT: no text");
                 return Ok(());
             };
             let time_ns = match time {

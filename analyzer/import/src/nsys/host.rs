@@ -91,7 +91,7 @@ impl Host {
                         format!("NVTX: rows of type {} are not known", number.unwrap_or(0))
                     }
                 };
-                context.notes.leave_out(&reason);
+                context.notes.skip(&reason);
                 return Ok(());
             }
         }

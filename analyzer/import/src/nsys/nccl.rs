@@ -150,7 +150,7 @@ impl Nccl {
             .copied()
             .unwrap_or_default();
         if communicator.is_several {
-            notes.leave_out("NCCL: calls of a process that is several ranks of one communicator");
+            notes.skip("NCCL: calls of a process that is several ranks of one communicator");
             return None;
         }
         let is_of_several = |call: &Call| call.communicator != first.communicator;
@@ -159,7 +159,7 @@ impl Nccl {
             false => together(calls, communicator),
         };
         let Some((operation, (given, got))) = together else {
-            notes.leave_out(match is_pair(first.operation) {
+            notes.skip(match is_pair(first.operation) {
                 true => "NCCL: sends and receives, whose peers are numbers in a communicator",
                 false => "NCCL: groups of several collectives",
             });

@@ -120,15 +120,15 @@ impl Schemas {
     pub fn members(&self, data: &[u8], notes: &mut Notes) -> Map<String, Json> {
         let mut found = Map::new();
         let Some((key, payload)) = parts(data) else {
-            notes.leave_out("NVTX: payloads of a length that is not the stated one");
+            notes.skip("NVTX: payloads of a length that is not the stated one");
             return found;
         };
         let Some(layout) = self.layouts.get(&key) else {
-            notes.leave_out("NVTX: payloads whose layout the export does not list");
+            notes.skip("NVTX: payloads whose layout the export does not list");
             return found;
         };
         let Some(layout) = layout else {
-            notes.leave_out("NVTX: payloads that processes laid out differently");
+            notes.skip("NVTX: payloads that processes laid out differently");
             return found;
         };
         for entry in layout.values() {

@@ -60,6 +60,9 @@ pub fn is_timed(start_ns: i64, end_ns: Option<i64>) -> bool {
 /// A function that takes rows: the number of the scan, and its values.
 pub type Visit<'v> = dyn FnMut(usize, &[Value<'_>]) -> Result<(), Error> + 'v;
 
+/// End of the message that texts of a table were cut; no row is lost then.
+pub const TEXTS_CUT: &str = "very long texts were cut";
+
 /// The tables of an export.
 pub trait Source {
     /// Names of all tables, sorted.

@@ -166,7 +166,7 @@ impl Spans {
             for (from, kind) in elsewhere.into_iter().chain(links) {
                 let source = &self.spans[from];
                 if source.start_ns > span.start_ns || from == at {
-                    notes.leave_out("link from a span that began later");
+                    notes.skip("link from a span that began later");
                     continue;
                 }
                 let had_ended = source.end_ns <= span.start_ns;

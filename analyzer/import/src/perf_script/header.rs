@@ -47,7 +47,11 @@ impl<'t> Header<'t> {
                 return None;
             }
             let begin = line[..colon].rfind(' ').map_or(0, |space| space + 1);
-            let time_ns = seconds(&line[begin..colon])?;
+            let time = &line[begin..colon];
+            let time_ns = match seconds(time) {
+                None if rest.starts_with(SIMPLEPERF) => seconds_of_simpleperf(time),
+                time_ns => time_ns,
+            }?;
             let (comm, pid, tid, cpu) = thread(&line[..begin])?;
             let (period, event, text) = description(rest.trim());
             Some(Self {
@@ -98,6 +102,8 @@ impl<'t> Header<'t> {
     }
 }
 
+/// What stands between time and period where simpleperf of Android prints them.
+const SIMPLEPERF: &str = "\t\t";
 /// Names of the kernel's workers are longer than those that a program may give.
 const MAX_COMM_BYTES: usize = 64;
 
@@ -150,6 +156,15 @@ fn description(text: &str) -> (Option<u64>, Option<&str>, &str) {
 
 fn event_word(word: &str) -> Option<&str> {
     word.strip_suffix(':').filter(|event| !event.is_empty())
+}
+
+/// `684943.45` of simpleperf before 2019, which prints microseconds without their leading zeros.
+fn seconds_of_simpleperf(text: &str) -> Option<i64> {
+    let (whole, micros) = text.split_once('.')?;
+    if micros.is_empty() || micros.len() > 6 {
+        return None;
+    }
+    seconds(&format!("{whole}.{micros:0>6}"))
 }
 
 /// `11100.607618` or `11100.607618123` in nanoseconds, digit by digit: as floating point it would be rounded.

@@ -107,7 +107,7 @@ impl Samples {
             Kind::Bookkeeping => "record of perf",
         });
         if kind == Kind::Bookkeeping {
-            notes.leave_out("record of perf that is no sample");
+            notes.skip("record of perf that is no sample");
             return Ok(());
         }
         let time_ns = header
@@ -146,7 +146,7 @@ impl Samples {
         match frame::parse(header.text) {
             Some(frame) => self.function(&frame, true, into, notes),
             None if header.text.is_empty() => (),
-            None => notes.leave_out("text of a sample that is no function"),
+            None => notes.skip("text of a sample that is no function"),
         }
         Ok(())
     }
@@ -182,7 +182,7 @@ impl Samples {
             Open::Tracepoint { has_stack: true } => (),
             Open::Tracepoint { has_stack } => {
                 *has_stack = true;
-                notes.leave_out("stack of a tracepoint");
+                notes.skip("stack of a tracepoint");
             }
             Open::Sample(_) => {
                 let frame = Frame {

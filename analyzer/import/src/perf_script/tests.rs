@@ -285,3 +285,23 @@ fn only_lines_of_perf_are_recognised() {
         assert!(!recognises(text), "{text}");
     }
 }
+
+/// `report_sample.py` of simpleperf before 2019: microseconds without their leading zeros.
+const SIMPLEPERF: &str = "surfaceflinger\t550 [001] 684943.45:\t\t12345 cpu-cycles:\n     \
+    7fb2a0c0d4\tart::Foo(int, char: x) (/system/lib64/libart.so)\n\n\
+    surfaceflinger\t550 [001] 684943.500045:\t\t12346 cpu-cycles:\n     \
+    7fb2a0c0d4\tart::Foo(int, char: x) (/system/lib64/libart.so)\n\n\
+    app\t551 [002] 684944.7:\t\t12347 cpu-cycles:\n     \
+    7fb2a0c0d8\tmain (/data/app)\n\n";
+
+#[test]
+fn samples_of_simpleperf_are_all_read() {
+    let run = read(SIMPLEPERF).unwrap();
+    assert_eq!(
+        run.rows("samples", &["time_ns", "thread", "period", "cpu"]),
+        ["0 0 12345 1", "500000000 0 12346 1", "999962000 1 12347 2"]
+    );
+    assert!(run.notes.left_out.is_empty(), "{:?}", run.notes.left_out);
+    // Elsewhere such a number is no time.
+    assert!(read("a 7 [000] 1.45: 9 cycles: \n\tff f+0x1 (/a)\n").is_err());
+}

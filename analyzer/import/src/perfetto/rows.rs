@@ -262,7 +262,7 @@ impl Rows<'_> {
                 true if had_ended(to.slice.end_ns) => joins,
                 true => {
                     self.notes
-                        .leave_out("flow to the end of a slice, from one that ended later");
+                        .skip("flow to the end of a slice, from one that ended later");
                     continue;
                 }
                 false if had_ended(to.slice.start_ns) => depends_on,

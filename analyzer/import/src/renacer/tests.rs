@@ -40,12 +40,6 @@ fn calls_stand_end_to_end_and_the_run_says_so() {
     assert_eq!(run.wall_ns, None);
     assert!(run.warns("2 calls have no duration"));
     assert!(run.warns("2 lines before the JSON") && run.warns("no times"));
-    assert!(
-        run.run
-            .problems
-            .iter()
-            .any(|problem| problem.contains("no times"))
-    );
 }
 
 #[test]

@@ -69,8 +69,8 @@ impl Reader {
             notes.read("stack frame");
             match (FrameText::parse(text), &mut self.pending) {
                 (Some(frame), Some(pending)) => pending.frames.push(frame.intern(into)),
-                (None, Some(_)) => notes.leave_out("stack frame that names no place"),
-                (_, None) => notes.leave_out("stack frame of no call"),
+                (None, Some(_)) => notes.skip("stack frame that names no place"),
+                (_, None) => notes.skip("stack frame of no call"),
             }
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl Reader {
         if let Some((before, thread)) = attached(text) {
             self.threads.attach(thread);
             self.cut.push_str(before);
-            notes.leave_out(MESSAGE);
+            notes.skip(MESSAGE);
             return Ok(());
         }
         let joined = match self.cut.is_empty() {
@@ -88,7 +88,7 @@ impl Reader {
         let text = joined.as_deref().unwrap_or(text);
         let Some(line) = line::parse(text) else {
             if text.starts_with("strace: ") {
-                notes.leave_out(MESSAGE);
+                notes.skip(MESSAGE);
             } else if !text.trim().is_empty() {
                 notes.leave_out("line that is no call");
             }
@@ -278,7 +278,6 @@ impl Reader {
         }
         if !self.timeline.is_timed() {
             into.run().clock.source = "none".to_owned();
-            into.run().problems.push(NO_TIMES.to_owned());
             notes.warn(NO_TIMES);
             return Ok(None);
         }

@@ -104,7 +104,7 @@ fn describe(device: u32, plane: &XPlane, rows: &mut Rows<'_>) -> Result<(), Erro
 
 fn counter(event: &Event<'_>, rows: &mut Rows<'_>) -> Result<(), Error> {
     let Some(value) = event.stat("counter_value").and_then(Value::number) else {
-        rows.notes.leave_out("counter without a value");
+        rows.notes.skip("counter without a value");
         return Ok(());
     };
     let row = CounterRow {

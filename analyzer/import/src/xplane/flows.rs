@@ -59,7 +59,7 @@ impl Flows {
             let producers = self.producers.get(&key).map_or(&[][..], Vec::as_slice);
             let count = producers.partition_point(|from| from.start_ns <= to.start_ns);
             let Some(from) = count.checked_sub(1).map(|last| producers[last]) else {
-                notes.leave_out("flow whose producer is not in the file");
+                notes.skip("flow whose producer is not in the file");
                 continue;
             };
             if from.thread == to.thread {

@@ -100,8 +100,7 @@ pub fn write(mut events: Vec<Event<'_>>, rows: &mut Rows<'_>) -> Result<(), Erro
         }
     }
     for _ in places.iter().flat_map(|place| &place.marks) {
-        rows.notes
-            .leave_out("flow to a mark behind which nothing ran");
+        rows.notes.skip("flow to a mark behind which nothing ran");
     }
     Ok(())
 }

@@ -151,7 +151,7 @@ fn describe(space: &XSpace, path: &Path, origin_ns: i64, into: &mut RunWriter, n
         let has_program = |stat| name_of(plane, stat) == b"Hlo Proto";
         for metadata in plane.event_metadata.values() {
             if metadata.stats.iter().any(has_program) {
-                notes.leave_out("program of XLA (Hlo Proto)");
+                notes.skip("program of XLA (Hlo Proto)");
             }
         }
         for stat in &plane.stats {
@@ -180,12 +180,6 @@ fn describe(space: &XSpace, path: &Path, origin_ns: i64, into: &mut RunWriter, n
     }
     let run = into.run();
     run.values.extend(values);
-    run.problems.extend(
-        space
-            .errors
-            .iter()
-            .map(|each| format!("the profiler says: {}", text(each))),
-    );
     run.clock.source = "imported: xplane".to_owned();
     run.clock.origin_realtime_ns = match (origin_ns >= EPOCH_NS, begin_ns) {
         (true, _) => origin_ns,

@@ -18,7 +18,6 @@ struct Arguments {
     top: Option<usize>,
 }
 
-/// See the module.
 pub(super) struct Compare;
 
 impl Tool for Compare {

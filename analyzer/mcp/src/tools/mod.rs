@@ -29,7 +29,6 @@ pub(crate) trait Tool: Sync {
     /// Name, as it is called.
     fn name(&self) -> &'static str;
 
-    /// Name for people.
     fn title(&self) -> &'static str;
 
     /// Description for the assistant.
@@ -44,7 +43,6 @@ pub(crate) trait Tool: Sync {
     /// The way to what an answer leaves out.
     fn more(&self) -> &'static str;
 
-    /// Answers.
     fn call<'a>(&'a self, arguments: Object, call: &'a Call) -> Answer<'a>;
 }
 
@@ -176,7 +174,6 @@ fn list(value: &Value) -> &[Value] {
 struct Digested<'a>(&'a Value);
 
 impl<'a> Digested<'a> {
-    /// The one of that name.
     fn find(section: &'a Value, name: &str) -> Option<Self> {
         let tables = list(&section["tables"]).iter();
         tables.map(Digested).find(|table| table.0["name"] == name)

@@ -18,7 +18,6 @@ struct Arguments {
     path: String,
 }
 
-/// See the module.
 pub(super) struct Open;
 
 impl Tool for Open {

@@ -28,7 +28,6 @@ struct Arguments {
     time_limit_s: Option<u64>,
 }
 
-/// See the module.
 pub(super) struct Query;
 
 impl Tool for Query {

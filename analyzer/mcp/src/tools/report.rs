@@ -31,7 +31,6 @@ struct Arguments {
     evidence_rows: Option<usize>,
 }
 
-/// See the module.
 pub(super) struct Report;
 
 impl Tool for Report {

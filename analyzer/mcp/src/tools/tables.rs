@@ -16,7 +16,6 @@ struct Arguments {
     table: Option<String>,
 }
 
-/// See the module.
 pub(super) struct Tables;
 
 impl Tool for Tables {

@@ -21,7 +21,6 @@ struct Arguments {
     window: Option<String>,
 }
 
-/// See the module.
 pub(super) struct WhatIf;
 
 impl Tool for WhatIf {

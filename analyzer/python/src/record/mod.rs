@@ -13,8 +13,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use trueno_recorder::{Name, Overflow, Source};
 
-use span::Kind;
 pub use span::Span;
+use span::{Bytes, Kind};
 
 create_exception!(
     _native,
@@ -108,7 +108,7 @@ impl Recorder {
     }
 
     /// A step of the computation; `with` begins and ends it.
-    #[pyo3(signature = (name, *, elements = None, flops = None, read_bytes = None, written_bytes = None, backend = None, category = None))]
+    #[pyo3(signature = (name, *, elements = None, flops = None, bytes_read = None, bytes_written = None, backend = None, category = None, read_bytes = None, written_bytes = None))]
     #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn brick(
         slf: Py<Self>,
@@ -116,20 +116,23 @@ impl Recorder {
         name: &str,
         elements: Option<u64>,
         flops: Option<u64>,
-        read_bytes: Option<u64>,
-        written_bytes: Option<u64>,
+        bytes_read: Option<u64>,
+        bytes_written: Option<u64>,
         backend: Option<String>,
         category: Option<String>,
-    ) -> Span {
+        read_bytes: Option<u64>,
+        written_bytes: Option<u64>,
+    ) -> PyResult<Span> {
+        let bytes =
+            Bytes::read_and_written([bytes_read, read_bytes], [bytes_written, written_bytes])?;
         let named = slf.get().name(py, name);
         let mut span = Span::new(slf, named, Kind::Brick);
         span.declared.elements = elements;
         span.declared.flops = flops;
-        span.declared.read_bytes = read_bytes;
-        span.declared.written_bytes = written_bytes;
+        span.declared.bytes = bytes;
         span.declared.backend = backend;
         span.declared.category = category;
-        span
+        Ok(span)
     }
 
     /// A function of the program.
@@ -138,8 +141,9 @@ impl Recorder {
         Span::new(slf, named, Kind::Function)
     }
 
-    /// A kernel, as this thread sees it: from its call to its end.
-    #[pyo3(signature = (name, *, elements = None, flops = None, bytes = None, backend = None))]
+    /// A kernel, as this thread sees it: from its call to its end. `bytes`: read and written together.
+    #[pyo3(signature = (name, *, elements = None, flops = None, bytes = None, bytes_read = None, bytes_written = None, backend = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn kernel(
         slf: Py<Self>,
         py: Python<'_>,
@@ -147,15 +151,18 @@ impl Recorder {
         elements: Option<u64>,
         flops: Option<u64>,
         bytes: Option<u64>,
+        bytes_read: Option<u64>,
+        bytes_written: Option<u64>,
         backend: Option<String>,
-    ) -> Span {
+    ) -> PyResult<Span> {
+        let bytes = Bytes::new(bytes, bytes_read, bytes_written)?;
         let named = slf.get().name(py, name);
         let mut span = Span::new(slf, named, Kind::Kernel);
         span.declared.elements = elements;
         span.declared.flops = flops;
-        span.declared.read_bytes = bytes;
+        span.declared.bytes = bytes;
         span.declared.backend = backend;
-        span
+        Ok(span)
     }
 
     /// A layer of a model, by its number.

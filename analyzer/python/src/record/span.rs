@@ -30,11 +30,78 @@ type Place = Option<(String, u32)>;
 pub struct Declared {
     pub elements: Option<u64>,
     pub flops: Option<u64>,
-    /// Of a kernel, all its bytes.
-    pub read_bytes: Option<u64>,
-    pub written_bytes: Option<u64>,
+    pub bytes: Bytes,
     pub backend: Option<String>,
     pub category: Option<String>,
+}
+
+/// Bytes that the program declares: read and written, or for a kernel their sum.
+#[derive(Clone, Copy, Default)]
+pub struct Bytes {
+    total: Option<u64>,
+    read: Option<u64>,
+    written: Option<u64>,
+}
+
+impl Bytes {
+    pub fn new(total: Option<u64>, read: Option<u64>, written: Option<u64>) -> PyResult<Self> {
+        if total.is_some() && (read.is_some() || written.is_some()) {
+            return Err(PyValueError::new_err(
+                "bytes is the sum of bytes_read and bytes_written (hint: give the sum, or the two)",
+            ));
+        }
+        Ok(Self {
+            total,
+            read,
+            written,
+        })
+    }
+
+    /// Read and written, by their names or by `read_bytes` and `written_bytes`, their older ones.
+    pub fn read_and_written(
+        [read, older_read]: [Option<u64>; 2],
+        [written, older_written]: [Option<u64>; 2],
+    ) -> PyResult<Self> {
+        for (name, older, is_twice) in [
+            ("bytes_read", "read_bytes", read.and(older_read).is_some()),
+            (
+                "bytes_written",
+                "written_bytes",
+                written.and(older_written).is_some(),
+            ),
+        ] {
+            if is_twice {
+                return Err(PyValueError::new_err(format!(
+                    "{older} is the older name of {name} (hint: give {name} alone)"
+                )));
+            }
+        }
+        Self::new(None, read.or(older_read), written.or(older_written))
+    }
+
+    /// These, where they are declared, else those declared before.
+    fn or(self, before: Self) -> Self {
+        if self.total.is_some() {
+            return self;
+        }
+        let parts_before = match before.total {
+            Some(_) if self.read.is_some() || self.written.is_some() => Self::default(),
+            _ => before,
+        };
+        Self {
+            total: parts_before.total,
+            read: self.read.or(parts_before.read),
+            written: self.written.or(parts_before.written),
+        }
+    }
+
+    fn sum(self) -> Option<u64> {
+        let parts = match (self.read, self.written) {
+            (None, None) => None,
+            (read, written) => Some(read.unwrap_or(0).saturating_add(written.unwrap_or(0))),
+        };
+        self.total.or(parts)
+    }
 }
 
 enum Guard {
@@ -158,9 +225,9 @@ impl Declared {
                 if let Some(flops) = self.flops {
                     brick.flops(flops);
                 }
-                if self.read_bytes.is_some() || self.written_bytes.is_some() {
-                    let of = |bytes: Option<u64>| bytes.unwrap_or(0);
-                    brick.bytes(of(self.read_bytes), of(self.written_bytes));
+                let Bytes { read, written, .. } = self.bytes;
+                if read.is_some() || written.is_some() {
+                    brick.bytes(read.unwrap_or(0), written.unwrap_or(0));
                 }
                 if let Some(backend) = &self.backend {
                     brick.backend(backend);
@@ -176,7 +243,7 @@ impl Declared {
                 if let Some(flops) = self.flops {
                     kernel.flops(flops);
                 }
-                if let Some(bytes) = self.read_bytes {
+                if let Some(bytes) = self.bytes.sum() {
                     kernel.bytes(bytes);
                 }
                 if let Some(backend) = &self.backend {
@@ -224,20 +291,31 @@ impl Span {
         Ok(slf)
     }
 
-    /// States its work once it is known.
-    #[pyo3(signature = (*, elements = None, flops = None, read_bytes = None, written_bytes = None))]
+    /// Declares its work once it is known. `bytes`, the sum, is for kernels only.
+    #[pyo3(signature = (*, elements = None, flops = None, bytes = None, bytes_read = None, bytes_written = None, read_bytes = None, written_bytes = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords")]
     fn declare(
         mut slf: PyRefMut<'_, Self>,
         elements: Option<u64>,
         flops: Option<u64>,
+        bytes: Option<u64>,
+        bytes_read: Option<u64>,
+        bytes_written: Option<u64>,
         read_bytes: Option<u64>,
         written_bytes: Option<u64>,
     ) -> PyResult<PyRefMut<'_, Self>> {
+        if bytes.is_some() && !matches!(slf.kind, Kind::Kernel) {
+            return Err(PyValueError::new_err(
+                "bytes is for kernels only (hint: a brick takes bytes_read and bytes_written)",
+            ));
+        }
+        let parts =
+            Bytes::read_and_written([bytes_read, read_bytes], [bytes_written, written_bytes])?;
+        let bytes = Bytes::new(bytes, parts.read, parts.written)?;
         let declared = &mut slf.declared;
         declared.elements = elements.or(declared.elements);
         declared.flops = flops.or(declared.flops);
-        declared.read_bytes = read_bytes.or(declared.read_bytes);
-        declared.written_bytes = written_bytes.or(declared.written_bytes);
+        declared.bytes = bytes.or(declared.bytes);
         let declared = declared.clone();
         declared.give(slf.guard()?);
         Ok(slf)
@@ -263,7 +341,7 @@ impl Span {
             Guard::Brick(brick) => drop(brick.shapes(operands.as_slice())),
             Guard::Kernel(_) | Guard::Scope(_) => {
                 return Err(PyValueError::new_err(
-                    "shapes are said of bricks and functions alone",
+                    "shapes are for bricks and functions only",
                 ));
             }
         }

@@ -75,5 +75,5 @@ for (const button of document.querySelectorAll('button.place[data-from]')) {
   else button.hidden = true;
 }
 addEventListener('hashchange', reveal);
-addEventListener('beforeprint', () => document.querySelectorAll('details.table').forEach(table => { table.open = true; }));
+equipPrint();
 if (location.hash && location.hash !== '#selftest') reveal();

@@ -2,8 +2,8 @@
 const KEYS = [
   ['w s or + −', 'zoom in, out (also Ctrl and wheel, double click)'], ['a d or ← →', 'move (also drag)'], ['0', 'show all, choose nothing'],
   ['click', 'choose an interval: what led to it, and what it led to'], [', .', 'the interval before, after on its row'],
-  ['/', 'search'], ['n N', 'next, previous match (Enter, Shift and Enter in the search)'], ['Shift and drag', 'sums of a part of the time'],
-  ['m', 'sums of what is seen'], ['f', 'fold all lanes to a row (click on a name: one lane)'], ['c', 'critical path'], ['Escape', 'choose nothing'], ['?', 'these keys'],
+  ['/', 'search'], ['n N', 'next, previous match (also Enter, Shift and Enter)'], ['Shift and drag', 'sums of a part of the time'],
+  ['m', 'sums of what is seen'], ['f', 'fold all lanes to a row (click on a name: one lane)'], ['c', 'critical path'], ['Escape', 'leave the search field; choose nothing; end the search'], ['?', 'these keys'],
 ];
 // Arrows of matches at most, rows of sums, and neighbours told by name.
 const [MAX_ARROWS, MAX_SUMS, MAX_NEIGHBOURS] = [150, 12, 6];
@@ -116,7 +116,7 @@ class Picked {
     const { row, i } = this.place(this.number);
     const others = (title, numbers) => {
       if (!numbers) return [];
-      const button = number => make('button', { type: 'button', className: 'place', textContent: this.name(number), onclick: () => this.pick(number, true) });
+      const button = number => make('button', { type: 'button', className: 'neighbour', textContent: this.name(number), onclick: () => this.pick(number, true) });
       const more = numbers.length > MAX_NEIGHBOURS ? ` and ${integer(String(numbers.length - MAX_NEIGHBOURS))} more` : '';
       return [make('p', {}, title + ' ', ...numbers.slice(0, MAX_NEIGHBOURS).flatMap(number => [button(number), ' ']), more)];
     };

@@ -109,11 +109,31 @@ async function selftest() {
       const wanted = name.trim().toLowerCase();
       const holding = timeline.rows.reduce((sum, row) => sum + [...row.name].filter(of => timeline.data.names[of].toLowerCase().includes(wanted)).length, 0);
       check(picked.matches.length === holding && holding > 0, `a search finds ${picked.matches.length} of ${holding}`);
-      input.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true }));
+      // A reader types a name, and goes on with n and N from where the focus is.
+      const type = async name => { document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true })); await frame(); };
+      const told = () => document.getElementById('found').textContent;
+      input.focus();
+      await type('Enter');
       const { row, i } = picked.place(picked.number);
       check(timeline.from <= row.start[i] && row.end[i] <= timeline.until, 'the first match is not brought into sight');
       check(document.getElementById('picked').textContent.includes(timeline.data.names[row.name[i]]), 'nothing is told of the chosen interval');
-      check(document.getElementById('found').textContent.startsWith('1 of '), 'the number of the match is not told');
+      check(told().startsWith('1 of '), 'the number of the match is not shown');
+      check(document.activeElement === timeline.box, 'Enter does not leave the search for the lanes');
+      const count = picked.matches.length;
+      await type('n');
+      check(told() === `${integer(String(count > 1 ? 2 : 1))} of ${integer(String(count))}`, `n does not go to the next match: ${told()}`);
+      await type('N');
+      check(told().startsWith('1 of '), `N does not go to the match before: ${told()}`);
+      document.querySelector('.controls [data-do=next]').focus();
+      await type('N');
+      check(told() === `${integer(String(count))} of ${integer(String(count))}`, `N does not work from a button: ${told()}`);
+      document.activeElement.blur();
+      await type('n');
+      check(told().startsWith('1 of '), `n does not work without a focus: ${told()}`);
+      await type('/');
+      check(document.activeElement === input, '/ does not lead to the search');
+      await type('Escape');
+      check(document.activeElement === timeline.box && input.value === name && timeline.lit, 'Escape does not leave the search field, or ends the search');
       await key(',');
       await key('.');
       await key('a');
@@ -127,10 +147,14 @@ async function selftest() {
       await key('Escape');
       check(picked.range === null && document.getElementById('picked').textContent === '', 'a key does not end the choice');
       const tall = timeline.height;
+      await type('Escape');
+      check(timeline.lit === null && input.value === '', 'Escape on the lanes does not end the search');
       await key('f');
       check(timeline.height < tall || timeline.rows.every(row => row.depth === 0), 'lanes do not fold');
       await key('f');
       check(timeline.height === tall, 'lanes do not unfold');
+      timeline.find(name);
+      check(timeline.lit && document.activeElement === timeline.box, 'a name that is searched from a table leaves the keys elsewhere');
       input.value = '';
       input.dispatchEvent(new Event('input', { bubbles: true }));
       check(timeline.lit === null, 'clearing the search leaves it');
@@ -143,6 +167,27 @@ async function selftest() {
     check(words || DATA.timeline.rows.every(row => row.n === 0), 'the timeline tells nothing of what is pointed at');
     timeline.all();
   }
+
+  for (const icon of document.querySelectorAll('td button.place')) {
+    const sign = icon.querySelector('svg')?.getBoundingClientRect();
+    check(sign?.width > 8 && sign.height > 8 && icon.getAttribute('aria-label'), 'a button beside a row shows no sign, or has no name');
+  }
+
+  // On paper: what is folded is open, the timeline a picture, and afterwards all is as it was.
+  const details = document.querySelector('details');
+  if (details) details.open = false;
+  const folded = document.querySelectorAll('details:not([open])').length;
+  dispatchEvent(new Event('beforeprint'));
+  check(document.querySelectorAll('details:not([open])').length === 0, 'what is folded stays so on paper');
+  const picture = document.getElementById('printed');
+  if (timeline) {
+    check(picture.querySelectorAll('svg > svg rect').length > 0 || DATA.timeline.rows.every(row => row.n === 0), 'the timeline is not on paper');
+    check(picture.textContent.includes(timeline.rows[0].lane.slice(0, 3)), 'no lane of the timeline is named on paper');
+    const [low, high] = [timeline.paperWidth, timeline.width];
+    check(low === undefined && high === timeline.canvas.clientWidth, 'the timeline has the width of paper');
+  }
+  dispatchEvent(new Event('afterprint'));
+  check(document.querySelectorAll('details:not([open])').length === folded && !picture?.firstChild, 'the page is not as it was before it was printed');
 
   const charts = [...document.querySelectorAll('svg.chart')];
   for (const chart of charts) {

@@ -82,6 +82,13 @@ function shower(column) {
   };
 }
 
+// An element of a picture.
+function vector(tag, set = {}, ...children) {
+  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  for (const [key, value] of Object.entries(set)) element.setAttribute(key, value);
+  element.append(...children);
+  return element;
+}
 // Elements; text is only ever set as text.
 function make(tag, set = {}, ...children) {
   const element = document.createElement(tag);

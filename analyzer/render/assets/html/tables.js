@@ -4,6 +4,13 @@ const tables = new Map();
 // Cells of the first rows as the program wrote them.
 const asWritten = new Map();
 
+// Drawn: fonts of many systems have no such sign.
+function crosshair() {
+  return vector('svg', { class: 'icon', viewBox: '0 0 16 16', width: 14, height: 14, 'aria-hidden': 'true' },
+    vector('circle', { cx: 8, cy: 8, r: 4.5, fill: 'none', stroke: 'currentColor', 'stroke-width': 1.5 }),
+    vector('path', { d: 'M8 0.5V5M8 11v4.5M0.5 8H5M11 8h4.5', stroke: 'currentColor', 'stroke-width': 1.5 }));
+}
+
 class Shown {
   constructor(data) {
     this.data = data;
@@ -33,7 +40,8 @@ class Shown {
       this.count = make('span', { className: 'faint' });
       this.more = make('button', { type: 'button' });
       this.more.onclick = () => { this.limit += this.limit < MORE ? MORE - this.limit : this.limit * 3; this.render(); };
-      this.table.parentElement.before(make('div', { className: 'tools' }, this.input, this.count, this.more));
+      this.tools = make('div', { className: 'tools' }, this.input, this.count, this.more);
+      this.table.parentElement.before(this.tools);
     }
     // The rows that came with the page stay until something changes, but for their buttons and bars.
     this.render();
@@ -115,7 +123,7 @@ class Shown {
       });
       if (timeline && start >= 0 && length >= 0 && columns[start].c[row] !== null && columns[length].c[row] !== null) {
         const from = Number(columns[start].c[row]);
-        const button = make('button', { type: 'button', className: 'place', title: 'show on the timeline', textContent: '⌖' });
+        const button = make('button', { type: 'button', className: 'place', title: 'show on the timeline', ariaLabel: 'show on the timeline' }, crosshair());
         button.onclick = () => timeline.go(from, from + Number(columns[length].c[row]));
         line.append(make('td', {}, button));
       }
@@ -128,6 +136,9 @@ class Shown {
     const rest = this.box.querySelector('.rest');
     if (rest) rest.hidden = this.limit !== DATA.top || this.needle !== '' || this.sortedBy >= 0;
     if (!this.input) return;
+    // On paper the field is not seen: what it holds stands beside the count.
+    this.count.dataset.filter = this.needle ? `, filter “${this.input.value.trim()}”` : '';
+    this.tools.classList.toggle('changed', rest === null || rest.hidden);
     const of = this.needle ? `${this.order.length} of ${this.data.rows}` : `${this.data.rows}`;
     this.count.textContent = `${shown.length} of ${of} rows`;
     this.more.hidden = shown.length >= this.order.length;

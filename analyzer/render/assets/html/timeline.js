@@ -5,6 +5,7 @@ const AXIS = 22;
 const GAP = 7;
 // Above the first row of a lane: where the critical path runs.
 const STRIP = 5;
+const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
 const WAITS = ['launch_delay', 'queue', 'sync_wait', 'gap'];
 
 function bytes(text) {
@@ -96,7 +97,7 @@ class Timeline {
   // What is drawn of a name; tooltips have it in full.
   label(at) { return this.data.short[at] ?? this.data.names[at]; }
   knows(name) { return this.names.has(name); }
-  get width() { return this.canvas.clientWidth; }
+  get width() { return this.paperWidth ?? this.canvas.clientWidth; }
   get gutter() { return Math.min(150, this.width * 0.26); }
   x(time) { return this.gutter + (time - this.from) / (this.until - this.from) * (this.width - this.gutter); }
   time(x) { return this.from + (x - this.gutter) / (this.width - this.gutter) * (this.until - this.from); }
@@ -141,25 +142,33 @@ class Timeline {
     document.getElementById('timeline').scrollIntoView({ block: 'start' });
     this.box.focus({ preventScroll: true });
   }
+  // Searches a name; the lanes have the keys then, so that n and N go from match to match.
   find(name) {
-    const input = document.getElementById('highlight');
-    input.value = name;
+    document.getElementById('highlight').value = name;
     this.picked.search(name);
     document.getElementById('timeline').scrollIntoView({ block: 'start' });
-    input.focus({ preventScroll: true });
+    this.box.focus({ preventScroll: true });
   }
   draw() {
     const style = getComputedStyle(document.documentElement);
-    const colour = name => style.getPropertyValue(name).trim();
-    const [ink, faint, line, page] = ['--ink', '--faint', '--line', '--page'].map(colour);
     const pen = this.canvas.getContext('2d');
-    const [width, height, gutter] = [this.width, this.seen, this.gutter];
     pen.setTransform(this.density, 0, 0, this.density, 0, 0);
+    this.drawRows(pen, { rows: this.rows, scroll: this.box.scrollTop, height: this.seen, colour: name => style.getPropertyValue(name).trim() });
+    this.range.textContent = this.rangeText();
+    // The lanes moved under the pointer.
+    if (this.pointer) tip(this.at(this.pointer.x, this.pointer.y), this.pointer.clientX, this.pointer.clientY);
+  }
+  rangeText() {
+    const show = this.shower();
+    return `${show(this.from)} to ${show(this.until)} (${duration(this.until - this.from)})`;
+  }
+  drawRows(pen, { rows, scroll, height, colour }) {
+    const [ink, faint, line, page] = ['--ink', '--faint', '--line', '--page'].map(colour);
+    const [width, gutter] = [this.width, this.gutter];
     pen.fillStyle = page;
     pen.fillRect(0, 0, width, height);
-    pen.font = '11px system-ui, "DejaVu Sans", sans-serif';
+    pen.font = FONT;
     pen.textBaseline = 'middle';
-    const scroll = this.box.scrollTop;
     pen.save();
     pen.beginPath();
     pen.rect(gutter, 0, width - gutter, height);
@@ -167,13 +176,13 @@ class Timeline {
     const ticks = this.ticks();
     pen.strokeStyle = line;
     for (const at of ticks) { const x = Math.round(this.x(at)) + 0.5; pen.beginPath(); pen.moveTo(x, AXIS - 4); pen.lineTo(x, height); pen.stroke(); }
-    for (const row of this.rows) {
+    for (const row of rows) {
       const y = row.y - scroll;
       if (!row.shown || y < AXIS - ROW || y > height) continue;
       this.drawSlices(pen, row, y);
       this.drawSpans(pen, row, y);
     }
-    if (this.showsPath) this.drawPath(pen, scroll, height);
+    if (this.showsPath) this.drawPath(pen, { rows, scroll, height, colour });
     this.picked.draw(pen, ink, scroll, height);
     pen.fillStyle = page;
     pen.fillRect(gutter, 0, width - gutter, AXIS - 4);
@@ -190,9 +199,10 @@ class Timeline {
     }
     pen.restore();
     pen.textAlign = 'left';
-    for (const row of this.rows) {
+    for (const row of rows) {
       const y = row.y - scroll;
-      if (!row.first || y > height) continue;
+      // Where a lane begins, or goes on at the top of a printed page.
+      if (!row.first && (row !== rows[0] || rows === this.rows) || y > height) continue;
       const above = this.path.size > 0 ? STRIP + 1 : 0;
       if (y - above > AXIS + 2) { pen.fillStyle = line; pen.fillRect(0, y - 4 - above, width, 1); }
       if (y < AXIS - ROW / 2) continue;
@@ -200,9 +210,6 @@ class Timeline {
       const hides = this.folded.has(row.lane) ? '▸ ' : '';
       pen.fillText(fitted(pen, hides + row.lane, gutter - 10), 5, y + ROW / 2);
     }
-    this.range.textContent = `${show(this.from)} to ${show(this.until)} (${duration(this.until - this.from)})`;
-    // The lanes moved under the pointer.
-    if (this.pointer) tip(this.at(this.pointer.x, this.pointer.y), this.pointer.clientX, this.pointer.clientY);
   }
   // Enough decimals to tell the ends of what is seen apart.
   shower() {
@@ -266,16 +273,15 @@ class Timeline {
   }
   // Where the path of a lane is drawn; what has no lane of its own stands below the axis.
   strip(row) { return row ? row.y - STRIP - 1 : AXIS - STRIP + 1; }
-  strips() {
-    const strips = this.rows.filter(row => row.first && this.path.has(row.lane)).map(row => [row, this.path.get(row.lane)]);
+  strips(rows = this.rows) {
+    const strips = rows.filter(row => row.first && this.path.has(row.lane)).map(row => [row, this.path.get(row.lane)]);
     return this.path.has('') ? [[null, this.path.get('')], ...strips] : strips;
   }
   // Work in the colour of text, waits in that of warnings; thin lines where the path goes to another lane.
-  drawPath(pen, scroll, height) {
-    const style = getComputedStyle(document.documentElement);
-    const [work, wait] = ['--ink', '--warning'].map(name => style.getPropertyValue(name).trim());
+  drawPath(pen, { rows, scroll, height, colour }) {
+    const [work, wait] = ['--ink', '--warning'].map(colour);
     const seen = [];
-    for (const [row, of] of this.strips()) {
+    for (const [row, of] of this.strips(rows)) {
       const y = this.strip(row) - (row ? scroll : 0);
       let drawn = -1;
       for (let i = this.after({ end: of.end }, this.from); i < of.start.length && of.start[i] < this.until; i++) {
@@ -356,7 +362,14 @@ class Timeline {
     const actions = { in: () => this.zoom(0.5), out: () => this.zoom(2), all, next, previous, keys: () => this.picked.keys() };
     for (const button of document.querySelectorAll('.controls [data-do]')) button.onclick = actions[button.dataset.do];
     search.oninput = event => this.picked.search(event.target.value);
-    search.onkeydown = event => { if (event.key === 'Enter') (event.shiftKey ? previous : next)(); };
+    // Both leave the field, and keep the search: the lanes have the keys then.
+    search.onkeydown = event => {
+      if (event.key !== 'Enter' && event.key !== 'Escape') return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.box.focus({ preventScroll: true });
+      if (event.key === 'Enter') (event.shiftKey ? previous : next)();
+    };
     const toggle = document.getElementById('path-toggle');
     if (toggle) {
       if (this.path.size > 0) toggle.onclick = () => this.togglePath();
@@ -364,13 +377,21 @@ class Timeline {
     }
     const keys = {
       w: nearer, '+': nearer, '=': nearer, s: farther, '-': farther, a: left, ArrowLeft: left, d: right, ArrowRight: right, 0: all, Home: all,
-      '/': () => search.focus(), n: next, N: previous, '.': () => this.picked.beside(1), ',': () => this.picked.beside(-1),
-      m: () => this.picked.part(this.from, this.until), f: () => this.foldAll(), c: () => this.togglePath(), Escape: () => this.picked.clear(), '?': actions.keys,
+      '/': () => { search.focus(); search.select(); }, n: next, N: previous, '.': () => this.picked.beside(1), ',': () => this.picked.beside(-1),
+      m: () => this.picked.part(this.from, this.until), f: () => this.foldAll(), c: () => this.togglePath(), Escape: () => this.escape(), '?': actions.keys,
     };
-    this.box.addEventListener('keydown', event => {
-      if (event.ctrlKey || event.metaKey || event.altKey || !keys[event.key]) return;
+    // The lanes take all keys; their buttons, and the page while nothing has the focus, those of the search and the help.
+    const section = document.getElementById('timeline');
+    addEventListener('keydown', event => {
+      const { target } = event;
+      const onLanes = target === this.box;
+      if (!onLanes && !(target === document.body || target.tagName === 'BUTTON' && section.contains(target))) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+      const action = onLanes && event.key === 'Enter' && this.lit ? (event.shiftKey ? previous : next) : keys[event.key];
+      if (!action || !onLanes && !['/', 'n', 'N', '?'].includes(event.key)) return;
       event.preventDefault();
-      keys[event.key]();
+      if (!onLanes) this.box.focus();
+      action();
     });
     this.box.addEventListener('scroll', () => this.ask());
     this.canvas.addEventListener('wheel', event => {
@@ -406,6 +427,12 @@ class Timeline {
     });
     this.canvas.addEventListener('pointerleave', () => { this.pointer = null; tip(null); });
     addEventListener('resize', () => this.size());
+  }
+  // Ends the choice; where there is none, the search.
+  escape() {
+    if (this.picked.number !== null || this.picked.range) { this.picked.clear(); return; }
+    document.getElementById('highlight').value = '';
+    this.picked.search('');
   }
   click(x, y) {
     const row = this.rowAt(y);

@@ -49,12 +49,7 @@ impl ReportForm for Html {
 
 /// Writes the whole page.
 pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Result<()> {
-    let facts = &report.header.facts;
-    let title = facts
-        .label
-        .as_deref()
-        .or(facts.run_id.as_deref())
-        .unwrap_or("run");
+    let title = report.header.facts.title();
     let kept = data::rows_kept(report);
     let mut out = String::new();
     summary::write(&mut out, report, extra);
@@ -69,10 +64,10 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
              <button type=\"button\" data-do=\"previous\" aria-label=\"previous match\">‹</button>\
              <button type=\"button\" data-do=\"next\" aria-label=\"next match\">›</button><output id=\"found\"></output>{}\
              <output id=\"range\"></output><button type=\"button\" data-do=\"keys\" aria-label=\"keys of the timeline\">?</button></div>\n\
-             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: w and s zoom, a and d move, slash searches, question mark tells all keys\">\
-             <div id=\"lanes-height\"></div><canvas id=\"canvas\"></canvas></div>\n\
+             <div id=\"lanes\" tabindex=\"0\" role=\"application\" aria-label=\"Timeline: w and s zoom, a and d move, slash searches, question mark lists all keys\">\
+             <div id=\"lanes-height\"></div><canvas id=\"canvas\"></canvas></div>\n<div id=\"printed\"></div>\n\
              <div id=\"picked\" aria-live=\"polite\"></div><dialog id=\"keys\" aria-label=\"keys of the timeline\"></dialog>\n\
-             <p class=\"note\">{} Click chooses, Shift and drag sums up, ? tells all keys.</p></section>\n",
+             <p class=\"note\">{} <span class=\"screen\">Click an interval to choose it, Shift and drag to sum up a part, ? lists all keys.</span></p></section>\n",
             match path::table(report) {
                 Some(_) => PATH,
                 None => "",

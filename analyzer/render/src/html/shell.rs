@@ -5,13 +5,17 @@ use std::fmt::Write as _;
 use super::text;
 use crate::chart;
 
-const STYLE: &str = include_str!("../../assets/html/report.css");
+const STYLE: &str = concat!(
+    include_str!("../../assets/html/report.css"),
+    include_str!("../../assets/html/print.css")
+);
 /// Scripts in the order they are read.
-const SCRIPTS: [&str; 6] = [
+const SCRIPTS: [&str; 7] = [
     include_str!("../../assets/html/show.js"),
     include_str!("../../assets/html/tables.js"),
     include_str!("../../assets/html/picked.js"),
     include_str!("../../assets/html/timeline.js"),
+    include_str!("../../assets/html/print.js"),
     include_str!("../../assets/html/page.js"),
     include_str!("../../assets/html/selftest.js"),
 ];
@@ -63,10 +67,10 @@ impl Shell<'_> {
     }
 }
 
-/// Colours of charts on a dark page: as the system has it, unless the reader chose otherwise.
+/// Colours of charts on a dark page: as the system has it, unless the reader chose otherwise. Paper is light.
 fn dark() -> String {
     format!(
-        "@media (prefers-color-scheme: dark) {{\n{}}}\n{}",
+        "@media screen and (prefers-color-scheme: dark) {{\n{}}}\n@media screen {{\n{}}}\n",
         chart::dark_rules(":root:not([data-theme=light]) svg.chart"),
         chart::dark_rules(":root[data-theme=dark] svg.chart")
     )

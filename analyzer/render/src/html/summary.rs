@@ -14,7 +14,18 @@ const KERNELS: usize = 8;
 
 pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
     out.push_str("<section id=\"summary\" aria-label=\"Summary\">\n");
+    if let Some(failed) = header_text::failed(report) {
+        let failed = text(&failed);
+        let _ = writeln!(out, "<p class=\"banner error\"><b>Failed:</b> {failed}</p>");
+    }
     let opening = Opening::new(report);
+    if let Some(warning) = header_text::warning(report) {
+        let _ = writeln!(
+            out,
+            "<p class=\"banner error\" role=\"alert\">{}</p>",
+            text(&warning)
+        );
+    }
     if let Some(sentence) = opening.and_then(|opening| opening.sentence()) {
         let _ = writeln!(out, "<h2 class=\"answer\">{}</h2>", text(sentence));
     }
@@ -30,7 +41,8 @@ pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
             let level = problem.severity.as_str();
             let _ = writeln!(
                 out,
-                "<li class=\"{level}\"><span class=\"badge\">{level}</span> {}</li>",
+                "<li class=\"{level}\"><span class=\"badge\">{}</span> {}</li>",
+                problem.severity.shown(),
                 text(&header_text::problem(problem))
             );
         }
@@ -108,7 +120,7 @@ fn trust(out: &mut String, report: &Report) {
     let (class, word) = match trust.is_sound {
         Some(true) => ("good", "Recorded"),
         None => ("faint", "Recorded"),
-        Some(false) => ("error", "Incomplete:"),
+        Some(false) => ("error", "Recorded"),
     };
     let _ = writeln!(
         out,
@@ -136,7 +148,7 @@ fn devices(out: &mut String, opening: &Opening<'_>) {
             out,
             "<p class=\"device\"><b>{}</b></p><div class=\"device-bar\" role=\"img\" aria-label=\"{}\">",
             text(&device.title),
-            text(&device.legend)
+            text(&device.legend())
         );
         for (kind, share) in &device.parts {
             let _ = write!(
@@ -148,7 +160,16 @@ fn devices(out: &mut String, opening: &Opening<'_>) {
                 units::percent(*share)
             );
         }
-        let _ = writeln!(out, "</div><p class=\"note\">{}</p>", text(&device.legend));
+        out.push_str("</div><p class=\"note device-legend\">");
+        for (kind, words) in &device.words {
+            let _ = write!(
+                out,
+                "<span><i class=\"{}\"></i> {}</span> ",
+                kind.class(),
+                text(words)
+            );
+        }
+        out.push_str("</p>\n");
     }
     if let Some(kernels) = opening.kernels() {
         out.push_str("<h3>Kernels by time on devices</h3>\n");
@@ -254,7 +275,8 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
         let (level, plugin) = (finding.severity.as_str(), &report.sections[s].plugin);
         let _ = write!(
             out,
-            "<li class=\"{level}\"><span class=\"badge\">{level}</span> {}",
+            "<li class=\"{level}\"><span class=\"badge\">{}</span> {}",
+            finding.severity.shown(),
             text(&finding.title)
         );
         if let Some(suggestion) = &finding.suggestion {

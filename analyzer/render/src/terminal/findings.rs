@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use trueno_model::{Finding, Level, Report, Section, width};
+use trueno_plugin::counted;
 
 use super::{INDENT, Out};
 use crate::form::Detail;
@@ -17,11 +18,15 @@ const OF_FULL: usize = 3;
 const OF_BRIEF: usize = 6;
 /// Findings of a brief page that warn.
 const MAX_WARNINGS: usize = 8;
+/// Findings of one section of a full page, those that differ in numbers alone counted once.
+const MAX_OF_SECTION: usize = 20;
+/// Bottlenecks of a full page.
+const MAX_BOTTLENECKS: usize = 30;
 /// Columns of a severity; a longer one widens them.
 const MIN_SEVERITY_WIDTH: usize = 6;
 
 /// The first lines of `bottleneck.top`, on a full page all of `bottleneck.bottlenecks`, or why there are none.
-pub fn holds_back(report: &Report, out: &mut Out) {
+pub fn holds_back(report: &Report, out: &mut Out<'_>) {
     if !Top::is_asked(report) {
         return;
     }
@@ -33,26 +38,33 @@ pub fn holds_back(report: &Report, out: &mut Out) {
             Some(bound) => format!("{title}: {bound}; {}", top.none()),
             None => format!("{title}: {}", top.none()),
         };
-        return out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
+        out.hanging(0, ("", Meaning::Faint), &text, Some(Meaning::Faint));
+        if top.lacking().is_some() {
+            out.command("missing data", &out.page.commands.plugin(top::PLUGIN));
+        }
+        return;
     }
     let shown = top.findings.len();
-    let all = match out.page.detail {
-        Detail::Full => Top::all(report),
-        _ => Vec::new(),
+    let mut all = match out.page.detail {
+        Detail::Full | Detail::Findings => Top::all(report),
+        Detail::Head | Detail::Brief => Vec::new(),
     };
+    let hidden = match out.page.detail {
+        Detail::Full => all.len().saturating_sub(MAX_BOTTLENECKS),
+        _ => 0,
+    };
+    all.truncate(all.len() - hidden);
     let has_below = all.iter().any(|(_, is_below)| *is_below);
     let of = match top.more {
         0 => String::new(),
+        _ if hidden > 0 => format!("({MAX_BOTTLENECKS} of {}, most first)", all.len() + hidden),
         _ if has_below => "(all, most first; indented: part or cause of the one above)".to_owned(),
         _ if !all.is_empty() => "(all, most first)".to_owned(),
         more => format!("({shown} of {}, most first)", shown as u64 + more),
     };
     out.titled(title, &of);
     let first = top.findings.into_iter().map(|line| (line, false));
-    let lines = match all.is_empty() {
-        true => first.collect(),
-        false => all,
-    };
+    let lines = if all.is_empty() { first.collect() } else { all };
     let digits = lines.len().to_string().len();
     let severities = lines.iter().map(|(line, _)| width::measure(&line.severity));
     let severity_width = severities.max().unwrap_or(0).max(MIN_SEVERITY_WIDTH);
@@ -73,7 +85,7 @@ pub fn holds_back(report: &Report, out: &mut Out) {
 }
 
 /// The findings a page opens with. On a brief page they stand nowhere else.
-pub fn head(report: &Report, out: &mut Out) {
+pub fn head(report: &Report, out: &mut Out<'_>) {
     let mut findings = report.findings();
     let all = findings.len();
     // Those stand above already.
@@ -90,15 +102,16 @@ pub fn head(report: &Report, out: &mut Out) {
     let count = findings.len();
     let full = out.page.detail == Detail::Full;
     let kinds = kinds(&findings);
-    let chosen = match full {
-        true => kinds.into_iter().take(OF_FULL).collect(),
-        false => chosen(&kinds),
+    let chosen = if full {
+        kinds.into_iter().take(OF_FULL).collect()
+    } else {
+        chosen(&kinds)
     };
     let shown = chosen.len();
     let of = match (shown < count, full) {
         (false, _) => String::new(),
         (true, true) => format!("({shown} of {count}, worst first)"),
-        (true, false) => format!("({shown} of {count}, worst first; all with -v)"),
+        (true, false) => format!("({shown} of {count}, worst first; --findings shows all)"),
     };
     out.titled("findings", &of);
     for Kind {
@@ -125,6 +138,25 @@ pub fn head(report: &Report, out: &mut Out) {
                 suggestion,
                 Some(Meaning::Faint),
             );
+        }
+    }
+}
+
+/// All findings of all sections, in full.
+pub fn all(report: &Report, out: &mut Out<'_>) {
+    let sections = report.sections.iter();
+    let found = sections.filter(|section| !section.findings.is_empty());
+    let count = report.findings().len();
+    if count == 0 {
+        out.blank();
+        return out.titled("", "no findings");
+    }
+    for section in found {
+        out.blank();
+        let of = counted(section.findings.len(), "finding", "findings");
+        out.titled(&width::printable(&section.plugin), &of);
+        for finding in &section.findings {
+            write(finding, 0, out);
         }
     }
 }
@@ -202,22 +234,49 @@ fn turns<K: Eq + Hash>(keys: impl Iterator<Item = K>) -> Vec<usize> {
 /// Padded to one width, so that titles stand under each other.
 pub fn severity(level: Level) -> &'static str {
     match level {
-        Level::Info => "info   ",
-        Level::Warning => "warning",
-        Level::Error => "error  ",
+        Level::Info => "info  ",
+        Level::Warning => "medium",
+        Level::Error => "high  ",
     }
 }
 
-/// All that the findings of a section say.
-pub fn write_section(section: &Section, out: &mut Out) {
-    for finding in &section.findings {
-        let title = format!("{} ({})", finding.title, finding.code);
-        let lead = severity(finding.severity);
-        out.hanging(INDENT, (lead, finding.severity.into()), &title, None);
-        let under = INDENT + lead.len() + 1;
-        for text in finding.detail.iter().chain(&finding.suggestion) {
-            out.hanging(under, ("", Meaning::Faint), text, None);
-        }
+/// What the findings of a section say; of many that differ in numbers alone, the first.
+pub fn write_section(section: &Section, out: &mut Out<'_>) {
+    let findings = section.findings.iter();
+    let findings: Vec<_> = findings
+        .map(|finding| (section.plugin.as_str(), finding))
+        .collect();
+    let kinds = kinds(&findings);
+    for kind in kinds.iter().take(MAX_OF_SECTION) {
+        write(kind.finding, kind.like_it, out);
+    }
+    let left_out = kinds.iter().skip(MAX_OF_SECTION);
+    let left_out: usize = left_out.map(|kind| kind.like_it + 1).sum();
+    let folded = kinds
+        .iter()
+        .take(MAX_OF_SECTION)
+        .any(|kind| kind.like_it > 0);
+    if left_out > 0 || folded {
+        let words = match left_out {
+            0 => "all findings".to_owned(),
+            more => format!("{more} more"),
+        };
+        out.command(&words, &out.page.commands.findings());
+    }
+}
+
+/// All that a finding says.
+fn write(finding: &Finding, like_it: usize, out: &mut Out<'_>) {
+    let more = match like_it {
+        0 => String::new(),
+        more => format!(", and {more} like it"),
+    };
+    let title = format!("{}{more} ({})", finding.title, finding.code);
+    let lead = severity(finding.severity);
+    out.hanging(INDENT, (lead, finding.severity.into()), &title, None);
+    let under = INDENT + lead.len() + 1;
+    for text in finding.detail.iter().chain(&finding.suggestion) {
+        out.hanging(under, ("", Meaning::Faint), text, None);
     }
 }
 

@@ -10,8 +10,9 @@ mod tests;
 
 use std::io::{self, Write};
 
-use trueno_model::{Report, Section, SectionStatus, width};
+use trueno_model::{Problem, Report, Section, SectionStatus, width};
 
+use crate::commands::{self, Commands};
 use crate::form::{Detail, Layout, ReportForm};
 use crate::header_text;
 use crate::header_text::Completeness;
@@ -25,6 +26,11 @@ const MIN_BESIDE: usize = 24;
 
 /// Rows of each table on a page without all of them.
 const BRIEF_ROWS: usize = 7;
+/// Rows of each table on a full page: of a whole report, and of one of a few plugins.
+const FULL_ROWS: usize = 10;
+const FEW_PLUGINS_ROWS: usize = 50;
+/// Sections that are a few.
+const FEW_PLUGINS: usize = 3;
 
 /// The form for a terminal.
 #[derive(Debug)]
@@ -32,7 +38,11 @@ pub(crate) struct Terminal;
 
 impl ReportForm for Terminal {
     fn name(&self) -> &'static str {
-        "terminal"
+        "text"
+    }
+
+    fn old_names(&self) -> &'static [&'static str] {
+        &["terminal"]
     }
 
     fn about(&self) -> &'static str {
@@ -41,14 +51,16 @@ impl ReportForm for Terminal {
 
     fn write(&self, report: &Report, layout: &Layout<'_>, to: &mut dyn Write) -> io::Result<()> {
         let rows = match layout.detail {
-            Detail::Brief | Detail::Head => BRIEF_ROWS,
-            Detail::Full => usize::MAX,
+            Detail::Brief | Detail::Head | Detail::Findings => BRIEF_ROWS,
+            Detail::Full if report.sections.len() <= FEW_PLUGINS => FEW_PLUGINS_ROWS,
+            Detail::Full => FULL_ROWS,
         };
         let page = Page {
             width: layout.width,
             top: layout.top.unwrap_or(rows),
             detail: layout.detail,
             palette: layout.palette,
+            commands: layout.commands,
         };
         to.write_all(render(report, page).as_bytes())
     }
@@ -56,7 +68,7 @@ impl ReportForm for Terminal {
 
 /// Layout of a page.
 #[derive(Clone, Copy, Debug)]
-pub struct Page {
+pub struct Page<'a> {
     /// Columns, brought into [`WIDTHS`].
     pub width: usize,
     /// Rows shown of each table.
@@ -65,10 +77,12 @@ pub struct Page {
     pub detail: Detail,
     /// Colours or none.
     pub palette: Palette,
+    /// Commands that show what the page leaves out.
+    pub commands: &'a Commands,
 }
 
 /// The whole report as text.
-pub fn render(report: &Report, page: Page) -> String {
+pub fn render(report: &Report, page: Page<'_>) -> String {
     let page = Page {
         width: page.width.clamp(*WIDTHS.start(), *WIDTHS.end()),
         ..page
@@ -77,16 +91,22 @@ pub fn render(report: &Report, page: Page) -> String {
         page,
         text: String::new(),
     };
+    opening::failed(report, &mut out);
     opening::sentence(report, &mut out);
     match page.detail {
         Detail::Full => header(report, &mut out),
-        Detail::Brief | Detail::Head => opening::origin(report, &mut out),
+        Detail::Brief | Detail::Head | Detail::Findings => opening::origin(report, &mut out),
     }
-    opening::devices(report, &mut out);
+    if page.detail != Detail::Findings {
+        opening::devices(report, &mut out);
+    }
     findings::holds_back(report, &mut out);
-    findings::head(report, &mut out);
     match page.detail {
-        Detail::Head => failures(report, &mut out),
+        Detail::Findings => findings::all(report, &mut out),
+        Detail::Head | Detail::Brief | Detail::Full => findings::head(report, &mut out),
+    }
+    match page.detail {
+        Detail::Head | Detail::Findings => failures(report, &mut out),
         Detail::Brief | Detail::Full => sections(report, &mut out),
     }
     problems(report, &mut out);
@@ -94,7 +114,7 @@ pub fn render(report: &Report, page: Page) -> String {
 }
 
 /// Of a page without sections: those that there would be if their plugins had not failed.
-fn failures(report: &Report, out: &mut Out) {
+fn failures(report: &Report, out: &mut Out<'_>) {
     let failed = report
         .sections
         .iter()
@@ -110,7 +130,7 @@ fn failures(report: &Report, out: &mut Out) {
 }
 
 /// Those that say what would be gained first; on a brief page those that did not run share a line at its end.
-fn sections(report: &Report, out: &mut Out) {
+fn sections(report: &Report, out: &mut Out<'_>) {
     let brief = out.page.detail == Detail::Brief;
     // A brief page opens with it.
     let shown = |section: &&Section| !(brief && section.plugin == crate::opening::PLUGIN);
@@ -146,17 +166,59 @@ fn sections(report: &Report, out: &mut Out) {
         let lead = format!("{} was skipped:", width::printable(&section.plugin));
         out.hanging(0, (&lead, section.status.into()), why, None);
     }
-    let more = "-v shows all tables, rows, columns and findings, --plugin-id PLUGIN those of one plugin; \
-                exact values: --json FILE, --csv DIR, `trueno-analyze query`";
-    out.hanging(0, ("more:", Meaning::Faint), more, Some(Meaning::Faint));
+    more(report, out);
 }
 
-pub(crate) struct Out {
-    pub(crate) page: Page,
+/// Columns of the words before a command.
+const MORE_WIDTH: usize = 16;
+
+/// Commands that show the rest, each with a plugin and a table of this report.
+fn more(report: &Report, out: &mut Out<'_>) {
+    let page = out.page;
+    let tables = report.sections.iter().flat_map(|section| {
+        let tables = section.tables.iter();
+        tables.map(move |table| (section.plugin.as_str(), table))
+    });
+    let filled = tables.filter(|(_, table)| table.rows() > 0);
+    let largest = filled.max_by_key(|(_, table)| table.rows());
+    out.line(&out.paint(Meaning::Faint, "more:"));
+    out.command("all findings", &page.commands.findings());
+    if let Some((plugin, table)) = largest {
+        out.command("one analysis", &page.commands.plugin(plugin));
+        let rows = page.commands.rows(plugin, table.name(), table.rows());
+        out.command("all rows", &rows);
+    }
+    out.command("all tables", &page.commands.everything());
+    let files = "--html FILE, --json FILE, --csv DIR";
+    let lead = format!("  {}", width::pad("in files", MORE_WIDTH, false));
+    out.line(&out.paint(Meaning::Faint, &format!("{lead}{files}")));
+}
+
+pub(crate) struct Out<'a> {
+    pub(crate) page: Page<'a>,
     text: String,
 }
 
-impl Out {
+impl Out<'_> {
+    /// A command behind a few words. It stands on lines of its own, which a shell reads as one: it can be pasted.
+    pub(crate) fn command(&mut self, words: &str, command: &[String]) {
+        let lead = format!(
+            "{}{}",
+            " ".repeat(INDENT),
+            width::pad(words, MORE_WIDTH, false)
+        );
+        let column = INDENT + MORE_WIDTH;
+        let room = self.page.width.saturating_sub(column);
+        for (at, line) in commands::lines(command, room).iter().enumerate() {
+            let lead = if at == 0 {
+                self.paint(Meaning::Faint, &lead)
+            } else {
+                " ".repeat(column)
+            };
+            self.line(&format!("{lead}{line}"));
+        }
+    }
+
     pub(crate) fn line(&mut self, line: &str) {
         self.text.push_str(line);
         self.text.push('\n');
@@ -204,7 +266,7 @@ impl Out {
 }
 
 /// All that is known of the run.
-fn header(report: &Report, out: &mut Out) {
+fn header(report: &Report, out: &mut Out<'_>) {
     for (name, text) in header_text::header(&report.header) {
         out.hanging(
             0,
@@ -212,6 +274,9 @@ fn header(report: &Report, out: &mut Out) {
             &text,
             None,
         );
+    }
+    if header_text::leaves_out_values(&report.header) {
+        out.command("all values", &out.page.commands.info);
     }
     let name = width::pad("complete", 9, false);
     let complete = (name.as_str(), Meaning::Faint);
@@ -223,25 +288,28 @@ fn header(report: &Report, out: &mut Out) {
         }
         Completeness::Incomplete(reasons) => reasons,
     };
-    out.blank();
-    out.hanging(
-        0,
-        ("INCOMPLETE", Meaning::Error),
-        "this run does not hold all that happened:",
-        None,
-    );
+    out.hanging(0, complete, "no:", Some(Meaning::Error));
     for reason in reasons {
         out.hanging(INDENT, ("-", Meaning::Error), &reason, None);
     }
 }
 
-fn problems(report: &Report, out: &mut Out) {
+/// Problems of a page that is not full, the worst first.
+const MAX_PROBLEMS: usize = 6;
+
+fn problems(report: &Report, out: &mut Out<'_>) {
     if report.problems.is_empty() {
         return;
     }
+    let mut all: Vec<&Problem> = report.problems.iter().collect();
+    let mut most = all.len();
+    if matches!(out.page.detail, Detail::Brief | Detail::Head) {
+        all.sort_by_key(|problem| std::cmp::Reverse(problem.severity));
+        most = MAX_PROBLEMS;
+    }
     out.blank();
     out.titled("problems", "");
-    for problem in &report.problems {
+    for problem in all.iter().take(most) {
         out.hanging(
             INDENT,
             (
@@ -251,5 +319,9 @@ fn problems(report: &Report, out: &mut Out) {
             &header_text::problem(problem),
             None,
         );
+    }
+    if all.len() > most {
+        let words = format!("{} more", all.len() - most);
+        out.command(&words, &out.page.commands.everything());
     }
 }

@@ -6,7 +6,7 @@ use super::table::{self as fitted, Absent};
 use super::{INDENT, Out};
 use crate::form::Detail;
 use crate::header_text::{self, Trust};
-use crate::opening::{Device, Kind, Opening};
+use crate::opening::{Device, Kind, Opening, PLUGIN};
 use crate::style::Meaning;
 use crate::view::View;
 
@@ -16,21 +16,37 @@ const KERNELS: usize = 6;
 const MAX_BAR: usize = 72;
 /// Devices with more than these have a line each, on a brief page.
 const MANY: usize = 4;
-/// Lines of devices on a brief page.
+/// The same on a full page.
+const MAX_BLOCKS: usize = 32;
+/// Lines of devices with a line each.
 const MAX_LINES: usize = 16;
 
-/// The sentence, if there is one.
-pub fn sentence(report: &Report, out: &mut Out) {
-    let Some(opening) = Opening::new(report) else {
-        return;
-    };
-    let text = width::printable(opening.sentence().unwrap_or_default()).into_owned();
-    out.hanging(0, ("", Meaning::Heading), &text, Some(Meaning::Heading));
-    out.blank();
+/// Sections that failed.
+pub fn failed(report: &Report, out: &mut Out<'_>) {
+    if let Some(text) = header_text::failed(report) {
+        out.hanging(0, ("FAILED", Meaning::Error), &text, None);
+        out.blank();
+    }
+}
+
+/// What is missing from the run, then the sentence, as far as there are any.
+pub fn sentence(report: &Report, out: &mut Out<'_>) {
+    let warning = header_text::warning(report);
+    let sentence = Opening::new(report).and_then(|opening| opening.sentence());
+    if let Some(warning) = &warning {
+        out.hanging(0, ("", Meaning::Error), warning, Some(Meaning::Error));
+    }
+    if let Some(sentence) = sentence {
+        let text = width::printable(sentence);
+        out.hanging(0, ("", Meaning::Heading), &text, Some(Meaning::Heading));
+    }
+    if warning.is_some() || sentence.is_some() {
+        out.blank();
+    }
 }
 
 /// Lines on where the run comes from and on how far to trust it.
-pub fn origin(report: &Report, out: &mut Out) {
+pub fn origin(report: &Report, out: &mut Out<'_>) {
     for (name, text) in header_text::origin(report) {
         // Command lines and names of machines may be long; what we say ourselves is not cut.
         let text = match name {
@@ -48,7 +64,7 @@ pub fn origin(report: &Report, out: &mut Out) {
     let (name, meaning) = match (is_sound, is_complete) {
         (Some(true), _) => ("recorded", Meaning::Good),
         (None, _) => ("recorded", Meaning::Faint),
-        (Some(false), Some(false)) => ("INCOMPLETE", Meaning::Error),
+        (Some(false), Some(false)) => ("recorded", Meaning::Error),
         (Some(false), _) => ("DOUBTFUL", Meaning::Error),
     };
     let name = width::pad(name, 9, false);
@@ -60,7 +76,7 @@ pub fn origin(report: &Report, out: &mut Out) {
 }
 
 /// Devices and kernels.
-pub fn devices(report: &Report, out: &mut Out) {
+pub fn devices(report: &Report, out: &mut Out<'_>) {
     let Some(opening) = Opening::new(report) else {
         return;
     };
@@ -70,9 +86,11 @@ pub fn devices(report: &Report, out: &mut Out) {
     }
     out.blank();
     let is_brief = out.page.detail != Detail::Full;
-    let (lines, blocks) = match devices.len() > MANY && is_brief {
-        true => (devices.as_slice(), [].as_slice()),
-        false => ([].as_slice(), devices.as_slice()),
+    let most_blocks = if is_brief { MANY } else { MAX_BLOCKS };
+    let (lines, blocks) = if devices.len() > most_blocks {
+        (devices.as_slice(), [].as_slice())
+    } else {
+        ([].as_slice(), devices.as_slice())
     };
     if !lines.is_empty() {
         one_line_each(lines, out);
@@ -85,7 +103,12 @@ pub fn devices(report: &Report, out: &mut Out) {
         let bar = out.paint(Meaning::Bar, &bar);
         out.line(&format!("{}{bar}", " ".repeat(INDENT)));
         let faint = Some(Meaning::Faint);
-        out.hanging(INDENT, ("", Meaning::Faint), &legend(&device.legend), faint);
+        out.hanging(
+            INDENT,
+            ("", Meaning::Faint),
+            &legend(&device.legend()),
+            faint,
+        );
     }
     let (Some(kernels), true) = (opening.kernels(), out.page.detail == Detail::Brief) else {
         return;
@@ -100,7 +123,7 @@ pub fn devices(report: &Report, out: &mut Out) {
 }
 
 /// A line a device: its bar, and the share of each kind of time.
-fn one_line_each(devices: &[Device], out: &mut Out) {
+fn one_line_each(devices: &[Device], out: &mut Out<'_>) {
     let shown = &devices[..devices.len().min(MAX_LINES)];
     let has = |kind: &Kind| shown.iter().any(|device| device.share(*kind) > 0.0);
     let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(has).collect();
@@ -129,8 +152,10 @@ fn one_line_each(devices: &[Device], out: &mut Out) {
     }
     if devices.len() > shown.len() {
         let more = devices.len() - shown.len();
-        let text = format!("… and {more} more (`summary.devices`)");
+        let text = format!("… and {more} more");
         out.hanging(INDENT, ("", Meaning::Faint), &text, Some(Meaning::Faint));
+        let command = out.page.commands.rows(PLUGIN, "devices", devices.len());
+        out.command("all devices", &command);
     }
 }
 
@@ -187,6 +212,7 @@ mod tests {
     use trueno_plugin::Table;
 
     use super::*;
+    use crate::commands::Commands;
     use crate::style::Palette;
     use crate::terminal::{Page, render};
     use crate::testing;
@@ -210,6 +236,7 @@ mod tests {
             top: 10,
             detail: Detail::Brief,
             palette: Palette::new(false),
+            commands: &Commands::default(),
         };
         let text = render(&report, page);
         let lines: Vec<&str> = text
@@ -225,7 +252,14 @@ mod tests {
             ],
             "{text}"
         );
-        assert_eq!(lines[17], "  … and 4 more (`summary.devices`)");
+        assert_eq!(
+            lines[17..19],
+            [
+                "  … and 4 more",
+                "  all devices     trueno-analyze query RUN 'SELECT * FROM summary.devices' \\",
+            ],
+            "{text}"
+        );
     }
 
     #[test]

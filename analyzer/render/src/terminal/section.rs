@@ -14,7 +14,7 @@ use crate::style::Meaning;
 use crate::view::{Names, View, heading};
 
 /// Its name, its outcome, its tables; on a full page its findings, which a brief one has in its head.
-pub fn lines(section: &Section, out: &mut Out) {
+pub fn lines(section: &Section, out: &mut Out<'_>) {
     let full = out.page.detail == Detail::Full;
     let name = width::printable(&section.plugin).into_owned();
     let name = match full {
@@ -64,17 +64,25 @@ fn names(tables: &[&Table]) -> Vec<String> {
 }
 
 /// Those that the page has room for, and the names of the others.
-fn tables(section: &Section, out: &mut Out) {
+fn tables(section: &Section, out: &mut Out<'_>) {
     let page = out.page;
     let choice = match page.detail {
         Detail::Full => choice::all(&section.tables, page.top),
-        Detail::Brief | Detail::Head => choice::brief(&section.tables, page.top, |table, rows| {
-            table_lines(table, rows, page).len()
-        }),
+        Detail::Brief | Detail::Head | Detail::Findings => {
+            choice::brief(&section.tables, page.top, |table, rows| {
+                table_lines(table, rows, page).len()
+            })
+        }
     };
     for (table, rows) in &choice.shown {
         for line in table_lines(table, *rows, page) {
             out.line(&line);
+        }
+        if page.detail == Detail::Full && *rows < table.rows() {
+            let command = page
+                .commands
+                .rows(&section.plugin, table.name(), table.rows());
+            out.command("all rows", &command);
         }
     }
     for (table, verdicts) in &choice.told {
@@ -84,10 +92,10 @@ fn tables(section: &Section, out: &mut Out) {
     not_shown(&choice, out);
 }
 
-fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
+fn table_lines(table: &Table, rows: usize, page: Page<'_>) -> Vec<String> {
     let names = match page.detail {
         Detail::Full => Names::Recorded,
-        Detail::Brief | Detail::Head => Names::Short,
+        Detail::Brief | Detail::Head | Detail::Findings => Names::Short,
     };
     let view = View::with_names(table, rows, names);
     let room = page.width - 2 * INDENT;
@@ -106,8 +114,8 @@ fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
             let constant = constant.iter().filter(|line| !line.is_empty());
             lines.extend(constant.map(|line| format!("{indent}{}", faint(line))));
         }
-        Detail::Brief | Detail::Head if constant.is_empty() || beside < 12 => {}
-        Detail::Brief | Detail::Head => {
+        _ if constant.is_empty() || beside < 12 => {}
+        Detail::Brief | Detail::Head | Detail::Findings => {
             let text = width::shorten(&constant, beside);
             first.push_str(&format!("  {}", faint(&text)));
         }
@@ -115,7 +123,7 @@ fn table_lines(table: &Table, rows: usize, page: Page) -> Vec<String> {
     lines.insert(0, format!("{}{first}", " ".repeat(INDENT)));
     let absent = match page.detail {
         Detail::Full => Absent::Named,
-        Detail::Brief | Detail::Head => Absent::Unsaid,
+        Detail::Brief | Detail::Head | Detail::Findings => Absent::Unsaid,
     };
     let fitted = fitted::lines(&view, room, absent, page.palette);
     lines.extend(fitted.iter().map(|line| format!("{indent}{line}")));
@@ -145,7 +153,7 @@ fn legend(view: &View) -> String {
     known.join("; ")
 }
 
-fn not_shown(choice: &Choice<'_>, out: &mut Out) {
+fn not_shown(choice: &Choice<'_>, out: &mut Out<'_>) {
     let full = out.page.detail == Detail::Full;
     if !choice.left_out.is_empty() {
         let names = names(&choice.left_out);

@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 use trueno_model::{Level, Problem, Section};
 use trueno_plugin::Table;
@@ -5,12 +7,14 @@ use trueno_plugin::Table;
 use super::*;
 use crate::testing;
 
-fn page(width: usize) -> Page {
+fn page(width: usize) -> Page<'static> {
+    static COMMANDS: LazyLock<Commands> = LazyLock::new(Commands::default);
     Page {
         width,
         top: 10,
         detail: Detail::Full,
         palette: Palette::new(false),
+        commands: &COMMANDS,
     }
 }
 
@@ -44,9 +48,10 @@ fn an_incomplete_run_says_so_loudly_and_why() {
     report.header.facts.cost_ns_per_span = None;
     let text = render(&report, page(80));
     assert!(
-        text.contains("\nINCOMPLETE this run does not hold all that happened:\n"),
+        text.starts_with("INCOMPLETE: the recording did not end"),
         "{text}"
     );
+    assert!(text.contains("\ncomplete  no:\n"), "{text}");
     assert!(
         text.contains("  - 12,000 events were dropped while recording\n"),
         "{text}"
@@ -72,7 +77,7 @@ fn the_three_worst_findings_come_first() {
     let top = text.split("\n\n").nth(1).unwrap();
     assert_eq!(
         top,
-        "findings (3 of 4, worst first)\n  error   third [two]\n  warning second [one]\n  warning fourth [two]"
+        "findings (3 of 4, worst first)\n  high   third [two]\n  medium second [one]\n  medium fourth [two]"
     );
 }
 
@@ -168,10 +173,13 @@ fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
         "\none What it is about.\n",
         "  also: by kind (40), by lane (40), path (900)\n",
         "findings\n",
-        "warning important [one]\n          What to do.\n",
+        "medium important [one]\n         What to do.\n",
         "info    third [one]\n",
         "… and 30 more rows",
-        "more: -v shows all tables",
+        "more:\n  all findings    trueno-analyze report RUN --findings\n",
+        "  one analysis    trueno-analyze report RUN --plugin-id one\n",
+        "  all rows        trueno-analyze query RUN 'SELECT * FROM one.path' --top 900\n",
+        "  all tables      trueno-analyze report RUN -v\n",
     ] {
         assert!(brief.contains(expected), "{expected:?}:\n{brief}");
     }
@@ -193,13 +201,14 @@ fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
         "\n  path\n",
         "third (some_code)",
         "no rows: holes",
+        "… and 890 more rows\n  all rows        trueno-analyze query RUN 'SELECT * FROM one.path' --top 900\n",
     ] {
         assert!(full.contains(expected), "{expected:?}:\n{full}");
     }
     assert!(!full.contains("more:"), "{full}");
     let head = of(Detail::Head);
     assert!(
-        head.contains("warning important [one]") && !head.contains("What it is about"),
+        head.contains("medium important [one]") && !head.contains("What it is about"),
         "{head}"
     );
 }
@@ -217,7 +226,7 @@ fn notes_of_all_plugins_come_before_second_notes_of_one() {
     let text = render(&report, Page { detail, ..page(80) });
     assert!(
         text.contains(
-            "findings (6 of 10, worst first; all with -v)\n  info    note a [one]\n  \
+            "findings (6 of 10, worst first; --findings shows all)\n  info    note a [one]\n  \
              info    of the second [two]\n  info    note b [one]\n"
         ),
         "{text}"
@@ -239,14 +248,14 @@ fn findings_of_several_ranks_are_one_line_with_their_number() {
     assert!(
         text.contains(
             "findings (3 of 10, worst first)\n  \
-             warning rank 0 is 0.5 % slower, and 7 like it [one]\n"
+             medium rank 0 is 0.5 % slower, and 7 like it [one]\n"
         ),
         "{text}"
     );
     assert!(
         others
             .iter()
-            .all(|title| text.contains(&format!("\n  warning {title} [one]\n"))),
+            .all(|title| text.contains(&format!("\n  medium {title} [one]\n"))),
         "{text}"
     );
 }
@@ -320,10 +329,67 @@ proptest! {
         report.header.facts.host.name = Some(name.clone());
         report.header.facts.values.insert(name, words.clone());
         report.problems = vec![Problem { severity: Level::Info, code: "c".into(), text: words }];
-        for detail in [Detail::Head, Detail::Brief, Detail::Full] {
+        for detail in [Detail::Head, Detail::Brief, Detail::Findings, Detail::Full] {
             for line in render(&report, Page { detail, ..page(width) }).lines() {
+                // One word of a command is never broken: a shell would not read it any more.
+                let is_word = line.trim_end_matches(" \\").trim_start().split(' ').count() == 1;
+                if is_word && line.starts_with(&" ".repeat(INDENT + MORE_WIDTH)) {
+                    continue;
+                }
                 prop_assert!(width::measure(line) <= width, "{} > {width}: {line}", width::measure(line));
             }
         }
     }
+}
+
+#[test]
+fn the_page_of_findings_has_each_in_full() {
+    let mut one = testing::section("one", vec![]);
+    one.findings = (0..40)
+        .map(|rank| testing::finding(Level::Info, &format!("rank {rank} waits")))
+        .collect();
+    one.findings
+        .push(testing::finding(Level::Warning, "it is slow"));
+    let report = testing::report(vec![one]);
+    let detail = Detail::Findings;
+    let text = render(&report, Page { detail, ..page(80) });
+    for expected in ["\none 41 findings\n", "info    rank 39 waits (some_code)\n"] {
+        assert!(text.contains(expected), "{expected:?}:\n{text}");
+    }
+    assert_eq!(text.matches("What to do.").count(), 41, "{text}");
+    // A full page has them as well, those that differ in numbers alone once.
+    let full = render(&report, page(80));
+    let line = "info    rank 0 waits, and 39 like it (some_code)\n";
+    assert!(full.contains(line), "{full}");
+    assert!(
+        full.contains("all findings    trueno-analyze report RUN --findings\n"),
+        "{full}"
+    );
+}
+
+#[test]
+fn what_an_import_left_out_comes_first() {
+    let mut report = testing::report(vec![]);
+    report.problems.push(Problem::error(
+        trueno_model::IMPORT_LEFT_OUT,
+        "the import of app.perf left out 59 records and kept 104 rows: 59 × line of no sample",
+    ));
+    report.header.facts.complete = None;
+    report.header.facts.dropped = None;
+    let text = render(&report, page(80));
+    assert!(
+        text.starts_with("INCOMPLETE: the import of app.perf left out 59 records"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_run_without_a_label_is_called_by_its_directory() {
+    let mut report = testing::report(vec![]);
+    report.header.facts.label = None;
+    let text = render(&report, page(80));
+    assert!(
+        text.contains("run       decode.run (00000000000000aa)\n"),
+        "{text}"
+    );
 }

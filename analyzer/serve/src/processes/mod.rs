@@ -21,7 +21,6 @@ pub use runs::Runs;
 /// The program that answers.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The executable.
     pub file: PathBuf,
     /// Flags of all its commands.
     pub flags: Vec<OsString>,
@@ -31,7 +30,6 @@ pub struct Program {
     pub lanes_command: &'static str,
 }
 
-/// Limits of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct QueryLimits {
     /// Rows that are shown.
@@ -45,8 +43,6 @@ pub struct QueryLimits {
 /// A run to serve.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// As typed.
     pub shown: String,
-    /// The run directory.
     pub folder: PathBuf,
 }

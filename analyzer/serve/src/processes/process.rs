@@ -49,7 +49,6 @@ pub(super) struct Process {
     child: Shared,
     live: Live,
     said: Option<JoinHandle<String>>,
-    /// Its standard output.
     pub(super) stdout: ChildStdout,
 }
 

@@ -26,7 +26,6 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Words that stand before tables of the engine's own, and not of a run.
 const TAKEN: &str = "timeline";
 
-/// One run.
 pub(super) struct Served {
     pub(super) place: Place,
     pub(super) word: String,
@@ -113,7 +112,6 @@ impl Runs {
         Ok(())
     }
 
-    /// Ends all processes.
     pub fn stop(&self) {
         self.live.kill_all();
     }

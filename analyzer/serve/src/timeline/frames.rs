@@ -14,7 +14,6 @@ const SPAN_BYTES: usize = 29;
 /// Intervals of a frame.
 const SPANS: usize = 1 << 13;
 
-/// One frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Frame {
     /// Facts of the run.
@@ -33,12 +32,9 @@ pub enum Frame {
     End,
 }
 
-/// An interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// Start.
     pub start_ns: i64,
-    /// Duration.
     pub dur_ns: i64,
     /// That of its row.
     pub id: u64,
@@ -62,7 +58,6 @@ pub enum FrameError {
     Io(#[from] io::Error),
 }
 
-/// Writes frames.
 pub struct FrameWriter<W: Write> {
     to: W,
     spans: Vec<u8>,

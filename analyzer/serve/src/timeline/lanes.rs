@@ -93,7 +93,6 @@ impl Timeline {
         (from, until.max(from.saturating_add(1)))
     }
 
-    /// Number of intervals.
     pub fn spans(&self) -> u64 {
         self.rows.iter().flatten().map(|row| row.len() as u64).sum()
     }

@@ -39,7 +39,6 @@ pub struct Head {
     pub doubts: Vec<String>,
 }
 
-/// One lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaneHead {
     /// A thread, a pool of threads, or a stream of a device.

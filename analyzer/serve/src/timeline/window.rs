@@ -19,22 +19,18 @@ const EXACT: u64 = 1 << 53;
 /// A part of the time, and the lanes that are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WindowRequest {
-    /// Its start.
     pub from_ns: i64,
     /// Its end, which is not part of it.
     pub until_ns: i64,
     /// Width on the screen.
     pub pixels: u32,
-    /// Numbers of lanes.
     pub lanes: Vec<usize>,
 }
 
-/// Intervals in it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct WindowView {
     /// Its start, from which starts are counted.
     pub from: i64,
-    /// Its end.
     pub until: i64,
     /// Intervals that last so long or longer stand by themselves.
     pub pixel_ns: i64,

@@ -70,7 +70,7 @@ pub fn check(
         true => render::json(&plugin.descriptor, &args.file.display().to_string(), &all),
         false => render::text(&plugin.descriptor, &all, to.palette(palette)),
     };
-    to.text(&text)?;
+    to.text(&text, stderr)?;
     Ok(if render::broken(&all) > 0 {
         exit::CHECK_FAILED
     } else {

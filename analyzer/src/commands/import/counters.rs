@@ -61,11 +61,10 @@ pub(super) fn join(
     };
     single::check(file)?;
     if args
-        .format
-        .as_deref()
+        .input_format()
         .is_some_and(|format| format != ncu::NAME)
     {
-        bail!("--into joins the CSV of Nsight Compute only (hint: leave --format out)");
+        bail!("--into joins the CSV of Nsight Compute only (hint: leave --input-format out)");
     }
     if is_same(into, &args.output) {
         bail!(
@@ -96,7 +95,7 @@ pub(super) fn join(
             matched: [("kernels".to_owned(), joined.kernels)].into(),
             left_out: notes.left_out.clone(),
         })?;
-        output.keep()?;
+        output.keep(stderr)?;
     }
     let counts = Counts::from(notes);
     counts.warn(stderr);
@@ -112,7 +111,7 @@ pub(super) fn join(
         unmatched: &joined.unmatched,
         counts,
     };
-    let text = if args.json {
+    let text = if args.is_json() {
         serde_json::to_string_pretty(&summary)? + "\n"
     } else {
         text(&summary)
@@ -208,7 +207,7 @@ fn text(summary: &Summary<'_>) -> String {
     if let Some(more) = summary.unmatched.len().checked_sub(MAX_LISTED)
         && more > 0
     {
-        let _ = writeln!(out, "  and {more} more (hint: --json lists all)");
+        let _ = writeln!(out, "  and {more} more (hint: --format json lists all)");
     }
     out
 }

@@ -114,7 +114,7 @@ pub(super) fn join(
             .collect(),
             left_out: left_out.clone(),
         })?;
-        output.keep()?;
+        output.keep(stderr)?;
     } else {
         stderr.warn("no sample is of this run's program and time: no run was made");
     }
@@ -127,7 +127,7 @@ pub(super) fn join(
         threads_added,
         left_out,
     };
-    let text = match args.json {
+    let text = match args.is_json() {
         true => serde_json::to_string_pretty(&summary)? + "\n",
         false => text(&summary),
     };

@@ -52,11 +52,17 @@ pub(in crate::commands) fn import(
         None => nsys_parquet::import(file, options, &mut into, &mut notes, &mut progress)?,
         Some(importer) => importer.import(file, options, &mut into, &mut notes, &mut progress)?,
     };
+    let format_name = importer.map_or(nsys_parquet::NAME, Importer::name);
+    let stated = into.run();
+    let record = notes.for_run(file, format_name, &stated.problems);
+    // A trace may state a title of its own; a file of a profiler's choosing is none.
+    stated.label.get_or_insert_with(|| record.file.clone());
+    stated.import = Some(record);
     let run = into.finish(wall_ns)?;
     bar.finish_and_clear();
     let summary = Summary {
         file: file.display().to_string(),
-        format: importer.map_or(nsys_parquet::NAME, Importer::name),
+        format: format_name,
         run: shown.display().to_string(),
         wall_ns,
         counts: notes.into(),

@@ -187,7 +187,10 @@ fn history_file() -> Option<PathBuf> {
         path.filter(|path| path.is_absolute())
     };
     let cache = folder("XDG_CACHE_HOME").or_else(|| Some(folder("HOME")?.join(".cache")))?;
-    Some(cache.join("trueno-analyze/query_history"))
+    let folder = cache.join("trueno-analyze");
+    // Another user's lines would be run by somebody who goes back one too far.
+    let is_safe = !folder.exists() || trueno_trust::check_folder(&folder).is_ok();
+    is_safe.then(|| folder.join("query_history"))
 }
 
 fn keep(file: &Path, history: &[String], stderr: &Stderr) {

@@ -11,6 +11,7 @@ use store::Store;
 use trueno_compare::golden::{Opened, is_golden};
 use trueno_engine::run::{Run, RunError, is_run};
 use trueno_import::Options;
+use trueno_model::Problem;
 
 use super::import::{nsys_parquet, single};
 use super::stderr::Stderr;
@@ -75,14 +76,10 @@ impl<'a> Runs<'a> {
         let key_of = |file| key::of(file).with_context(|| format!("{shown}: cannot be read"));
         let key = key_of(file)?;
         let place = store.place(&key);
+        self.remove_foreign(&place)?;
         match Run::open(&place) {
             // Problems that its importer found are the file's own, and would be found again.
-            Ok(run)
-                if run
-                    .problems()
-                    .iter()
-                    .all(|problem| problem.code == "recorder") =>
-            {
+            Ok(run) if run.problems().iter().all(Problem::is_of_source) => {
                 store.touch(&place);
                 let words = format!("{shown}: taken from {}", place.display());
                 self.stderr.note(&words);
@@ -114,6 +111,26 @@ impl<'a> Runs<'a> {
             false => format!("{shown}: imported, and not kept"),
         });
         Ok((Run::open(&place)?, place))
+    }
+
+    /// Removes a run of the cache that another user could have put there.
+    fn remove_foreign(&self, place: &Path) -> anyhow::Result<()> {
+        if std::fs::symlink_metadata(place).is_err() {
+            return Ok(());
+        }
+        let Err(distrust) = trueno_trust::check_tree(place) else {
+            return Ok(());
+        };
+        let shown = place.display();
+        let remedy = distrust.remedy();
+        self.stderr.warn(&format!(
+            "{shown}: not believed, and made anew: {distrust} (hint: {remedy})"
+        ));
+        match std::fs::remove_dir_all(place) {
+            // Another process was faster.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+            removed => removed.with_context(|| format!("{shown}: cannot be removed")),
+        }
     }
 
     fn open_store(&self) -> anyhow::Result<Store> {

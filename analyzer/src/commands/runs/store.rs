@@ -45,6 +45,7 @@ impl Store {
         let shown = folder.display();
         let problem = || format!("{shown}: no runs can be kept there");
         make(&folder).with_context(problem)?;
+        trueno_trust::check_folder(&folder).with_context(problem)?;
         let lock = lock(&folder).with_context(problem)?;
         Ok(Self {
             folder,

@@ -39,9 +39,8 @@ pub(in super::super) fn lane_frames(args: &ServeLanesArgs, runs: &Runs<'_>) -> a
 fn head(run: &Run) -> Head {
     let facts = run.facts();
     let count = |rows: u64| units::show(Cell::U64(rows), Unit::None);
-    let id = facts.run_id.clone();
     let mut shown = vec![("state", facts.state.as_str().to_owned())];
-    shown.extend(id.clone().map(|id| ("id", id)));
+    shown.extend(facts.run_id.clone().map(|id| ("id", id)));
     shown.extend(facts.host.cpu_model.clone().map(|cpu| ("cpu", cpu)));
     shown.extend(facts.producer.clone().map(|by| ("recorder", by)));
     if !facts.ranks.is_empty() {
@@ -56,13 +55,7 @@ fn head(run: &Run) -> Head {
     let plain = |text: &str| printable(text).into_owned();
     let shown = shown.into_iter();
     Head {
-        title: plain(
-            &facts
-                .label
-                .clone()
-                .or(id)
-                .unwrap_or_else(|| "run".to_owned()),
-        ),
+        title: plain(facts.title()),
         wall_ns: facts.wall_ns,
         is_complete: facts.complete,
         rows: facts.intervals(),

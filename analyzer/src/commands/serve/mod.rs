@@ -42,6 +42,11 @@ pub(super) fn serve(
     if cli.no_project {
         flags.push("--no-project".into());
     }
+    if let Some(project) = &cli.project {
+        let mut flag = OsString::from("--project=");
+        flag.push(project);
+        flags.push(flag);
+    }
     let program = Program {
         file: std::env::current_exe().context("this program cannot be found again")?,
         flags,

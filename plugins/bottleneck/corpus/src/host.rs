@@ -8,7 +8,6 @@ use trueno_recorder::Recorder;
 
 use super::steps::steps;
 
-/// A recording.
 pub fn recorder(path: &Path) -> Recorder {
     Recorder::builder(path)
         .overwrite(true)
@@ -112,7 +111,6 @@ pub fn one_size(path: &Path) {
     });
 }
 
-/// One element a call.
 pub fn an_element_a_call(path: &Path) {
     let rec = recorder(path);
     let mut sum = 0.0_f64;

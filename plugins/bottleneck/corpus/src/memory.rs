@@ -101,7 +101,6 @@ pub fn freed_in_one_piece(path: &Path) {
     blocks(path, |n| (200..700).contains(&n));
 }
 
-/// Nothing is left.
 pub fn all_freed(path: &Path) {
     blocks(path, |_| true);
 }

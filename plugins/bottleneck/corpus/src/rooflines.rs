@@ -37,7 +37,6 @@ fn multiply_add(steps: usize) -> f32 {
     sums.iter().sum()
 }
 
-/// One chain.
 #[inline(never)]
 fn chain(steps: usize) -> f32 {
     let mut sum = 1.0_f32;
@@ -148,7 +147,6 @@ pub fn copy(path: &Path) {
     });
 }
 
-/// All in registers.
 pub fn fma(path: &Path) {
     compute_loop(path, "fma", || multiply_add(std::hint::black_box(STEPS)));
 }

@@ -39,15 +39,12 @@ impl Default for Speed {
 /// Direction of a copy.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// To the device.
     Up,
-    /// To the host.
     Down,
 }
 
 /// The machine and what it has done.
 pub struct Machine {
-    /// The host's time.
     pub now_ns: i64,
     /// The device that work is given to.
     pub device: i64,
@@ -106,7 +103,6 @@ impl Machine {
         );
     }
 
-    /// The host works.
     pub fn host(&mut self, name: &str, ns: i64) {
         let from_ns = self.now_ns;
         self.now_ns += self.about(ns);
@@ -194,7 +190,6 @@ impl Machine {
         self.event("cuda_runtime", call, 1, (from_ns, self.now_ns), &args);
     }
 
-    /// The trace.
     pub fn trace(self) -> String {
         format!(
             "{{\"schemaVersion\":1,\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n{}\n]}}\n",

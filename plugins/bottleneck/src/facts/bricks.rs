@@ -12,17 +12,13 @@ use super::{Device, Window};
 /// A row of `category.by_brick`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Name {
-    /// host or device.
     pub lane_kind: String,
     /// brick, function, kernel, call, …
     pub kind: String,
-    /// The name.
     pub name: String,
-    /// Number of calls.
     pub calls: u64,
     /// Time with what is nested.
     pub inclusive_ns: Option<i64>,
-    /// The shortest call.
     pub min_ns: Option<i64>,
     /// The call in the middle.
     pub median_ns: Option<i64>,
@@ -31,30 +27,25 @@ pub struct Name {
 /// Calls of one name that declare the same work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Size {
-    /// Elements of each.
     pub elements: u64,
     /// Floating-point operations of each; `None`: not declared.
     pub flops: Option<u64>,
     /// Bytes that each reads and writes; `None`: not declared.
     pub bytes: Option<u64>,
-    /// Number of calls.
     pub calls: u64,
     /// The one in the middle.
     pub median_ns: i64,
-    /// Duration of all.
     pub dur_ns: i64,
 }
 
 /// A row of a brick that gets input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Its name.
     pub name: String,
     /// Its time inside the window.
     pub range: (i64, i64),
     /// The rank that loads; 0 where there are none.
     pub rank: i64,
-    /// Its thread.
     pub thread: Option<i64>,
 }
 
@@ -75,7 +66,6 @@ pub struct Bricks {
     pub other_starts_ns: Vec<i64>,
     /// Lanes of the host.
     pub threads: usize,
-    /// Sizes by name.
     pub sizes: BTreeMap<String, Vec<Size>>,
     /// Time of names whose last call ended before the first iteration began.
     pub before_steps: BTreeMap<String, i64>,

@@ -9,9 +9,7 @@ use super::Window;
 /// A checksum inside a brick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tensor {
-    /// Its name.
     pub tensor: String,
-    /// Over all bits.
     pub hash: u64,
     /// True if all elements are zero.
     pub is_zero: bool,
@@ -19,7 +17,6 @@ pub struct Tensor {
     pub time_ns: i64,
     /// The row of the brick.
     pub span: u64,
-    /// Its name.
     pub brick: String,
     /// Duration of the brick.
     pub dur_ns: i64,

@@ -11,7 +11,6 @@ use super::Window;
 /// A kernel or a transfer of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Work {
-    /// Its row.
     pub id: u64,
     /// Name of the kernel, or direction of the transfer.
     pub name: u32,
@@ -21,7 +20,6 @@ pub struct Work {
     pub stream: Option<i64>,
     /// Start, inside the window.
     pub start_ns: i64,
-    /// End.
     pub end_ns: i64,
     /// Start and end of the call by which the host asked for it.
     pub launch: Option<(i64, i64)>,
@@ -52,7 +50,6 @@ impl Work {
         self.copy.is_none()
     }
 
-    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -69,13 +66,10 @@ impl Work {
 /// A host wait for a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// Its row.
     pub id: u64,
     /// The thread that waited.
     pub thread: Option<i64>,
-    /// Start.
     pub start_ns: i64,
-    /// End.
     pub end_ns: i64,
     /// True if it waited for tasks of the host and for no device.
     pub is_join: bool,
@@ -88,9 +82,7 @@ pub struct Wait {
 /// Everything devices did in the window.
 #[derive(Clone, Debug, Default)]
 pub struct Device {
-    /// Work by start.
     pub work: Vec<Work>,
-    /// Names by number.
     pub names: Vec<String>,
     /// Waits by start, copies that block not among them.
     pub waits: Vec<Wait>,

@@ -26,7 +26,6 @@ const AT_ONCE_NS: i64 = 20_000;
 
 /// Times and sizes in the table of the module.
 #[derive(Clone, Copy, Debug)]
-#[allow(missing_docs, reason = "the table of the module says it")]
 pub struct Limits {
     pub launch_ns: i64,
     pub prepare_ns: i64,
@@ -35,7 +34,6 @@ pub struct Limits {
 
 /// See the table of the module.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "the table of the module says it")]
 pub enum Cause {
     Device,
     Loader,
@@ -56,16 +54,13 @@ impl Cause {
         Self::Unknown,
     ];
 
-    /// Text in tables.
     pub fn name(self) -> &'static str {
         ["device", "loader", "host", "sync", "launch", "unknown"][self as usize]
     }
 }
 
-/// One gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// The device.
     pub device: i64,
     /// Start of the gap.
     pub start_ns: i64,
@@ -86,7 +81,6 @@ pub struct Gap {
 }
 
 impl Gap {
-    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -102,7 +96,6 @@ pub struct Idle {
 }
 
 impl Idle {
-    /// Finds them.
     pub fn find(device: &Device, bricks: &Bricks, window: &Window, limits: &Limits) -> Self {
         let mut out = Self::default();
         let all_holds = holds(device);
@@ -163,7 +156,6 @@ impl Idle {
             .map_or(0, |span| span.3)
     }
 
-    /// The name of a device.
     pub fn device_name(device: i64) -> String {
         device_name(device)
     }

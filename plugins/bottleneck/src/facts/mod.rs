@@ -38,7 +38,6 @@ pub struct Facts {
     pub window: Window,
     /// The critical path, and what it predicts.
     pub path: Path,
-    /// Work of devices.
     pub device: Device,
     /// Causes of their idle time.
     pub idle: Idle,
@@ -46,7 +45,6 @@ pub struct Facts {
     pub bricks: Bricks,
     /// Tasks on threads, and who waited for them.
     pub tasks: Tasks,
-    /// Places below roofs.
     pub roof: Roof,
     /// Warm-up and slow iterations.
     pub steps: Steps,

@@ -18,7 +18,6 @@ pub struct Opportunity {
 /// A piece of the path, or the sum of short ones that are not listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// Its kind.
     pub kind: String,
     /// Name of what ran or was held up.
     pub name: Option<String>,
@@ -26,7 +25,6 @@ pub struct Piece {
     pub rank: Option<i64>,
     /// Start; of a sum, that of the first of its pieces.
     pub start_ns: i64,
-    /// Its duration.
     pub dur_ns: i64,
 }
 
@@ -43,6 +41,8 @@ pub struct Path {
     pub pieces: Vec<Piece>,
     /// Opportunities by name.
     pub opportunities: BTreeMap<String, Opportunity>,
+    /// By category, how much shorter the window would be if all of it took no time.
+    without: BTreeMap<String, i64>,
     /// Work of the path while every other lane idled: name, category, time.
     pub alone: Vec<(String, String, i64)>,
     /// Gains of names at their roofs, by source and name.
@@ -87,6 +87,13 @@ impl Path {
             let gains_ns = half.get(row).zip(all.get(row));
             let one = Opportunity { path_ns, gains_ns };
             out.opportunities.insert(name.to_owned(), one);
+        }
+        let table = run.table("path_without")?;
+        let (category, gain) = (table.text("category")?, table.i64("gain_ns")?);
+        for row in 0..table.rows() {
+            if let (Some(category), Some(gain)) = (category.get(row), gain.get(row)) {
+                out.without.insert(category.to_owned(), gain);
+            }
         }
         let table = run.table("path_alone")?;
         let (name, category) = (table.text("name")?, table.text("category")?);
@@ -156,6 +163,17 @@ impl Path {
         let rows = rows.filter(|row| row.0 == name && row.1 == "work" && row.3 > 0);
         rows.filter_map(|row| Some((row.2.as_deref()?, row.3)))
             .collect()
+    }
+
+    /// The most that any fix of a category can save: the gain if all of it took no time. Without that prediction no bound.
+    pub fn most_of_category_ns(&self, category: &str) -> i64 {
+        self.without.get(category).copied().unwrap_or(i64::MAX)
+    }
+
+    /// The most that any fix of a name can save; without a prediction no bound.
+    pub fn most_of_name_ns(&self, name: &str) -> i64 {
+        let gains = self.opportunities.get(name).and_then(|one| one.gains_ns);
+        gains.map_or(i64::MAX, |(_, all_ns)| all_ns)
     }
 
     /// Gain end to end from a share less of a name: between the computed gains of nothing, half

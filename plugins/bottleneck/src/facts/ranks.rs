@@ -7,13 +7,9 @@ use trueno_plugin::{Result, Run};
 pub struct Arrival {
     /// Number of the collective.
     pub instance: u64,
-    /// The rank.
     pub rank: u64,
-    /// Its row.
     pub id: u64,
-    /// Its arrival.
     pub arrive_ns: i64,
-    /// Its leaving.
     pub leave_ns: i64,
     /// Its wait for the last; `None`: who was last cannot be told.
     pub waited_ns: Option<i64>,

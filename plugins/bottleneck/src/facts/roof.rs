@@ -10,9 +10,7 @@ use super::bricks::count;
 /// A row of `roofline.points` below its roof.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
-    /// kernel or brick.
     pub source: String,
-    /// The name.
     pub name: String,
     /// `cpu` or `gpu:<number>`.
     pub device: String,
@@ -22,36 +20,27 @@ pub struct Point {
     pub assumed: Option<String>,
     /// Threads of the ceilings.
     pub threads: Option<i64>,
-    /// Number of calls.
     pub calls: u64,
-    /// Their time.
     pub dur_ns: i64,
-    /// FLOP per byte.
     pub intensity: f64,
-    /// FLOP/s.
     pub flops_per_s: f64,
-    /// Bytes/s.
     pub bytes_per_s: f64,
     /// True if the memory's roof is the lower one.
     pub is_memory: bool,
     /// Share of the roof.
     pub efficiency: f64,
-    /// Doubt about that.
     pub doubt: Option<String>,
 }
 
 /// A row of which most calls lie above the roof, which can hold none of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AboveRoof {
-    /// The name.
     pub name: String,
     /// The level of memory, where its roof is the lower one; `None`: that of the arithmetic is.
     pub memory: Option<String>,
-    /// Number of calls.
     pub calls: u64,
     /// Number of calls above it.
     pub above: u64,
-    /// Their time.
     pub dur_ns: i64,
 }
 

@@ -11,7 +11,6 @@ use super::bricks::count;
 /// An iteration that took longer than the others.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SlowIteration {
-    /// Start and end.
     pub range: (i64, i64),
     /// The name that made it so, and by how much; `None`: no name did.
     pub by: Option<(String, f64)>,
@@ -22,7 +21,6 @@ pub struct SlowIteration {
 pub struct Steps {
     /// Start of the first steady state; `None`: there is none, or that cannot be told.
     pub steady_ns: Option<i64>,
-    /// Times of warm-up.
     pub warm_up: IntervalSet<i64>,
     /// Iterations of warm-up.
     pub warming: u64,

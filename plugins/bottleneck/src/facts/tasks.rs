@@ -10,22 +10,16 @@ use super::Window;
 /// A piece of work on a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    /// Its row.
     pub id: u64,
     /// The row that it belongs to.
     pub parent: Option<u64>,
-    /// Its name.
     pub name: String,
-    /// Its thread.
     pub thread: i64,
-    /// Start.
     pub start_ns: i64,
-    /// End.
     pub end_ns: i64,
 }
 
 impl Task {
-    /// Its duration.
     pub fn dur_ns(&self) -> i64 {
         self.end_ns.saturating_sub(self.start_ns)
     }
@@ -34,7 +28,6 @@ impl Task {
 /// All tasks of the window.
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
-    /// Tasks by start.
     pub tasks: Vec<Task>,
     /// Rows of waits of which it is on record what they waited for, in the window or out of it.
     pub explained_waits: BTreeSet<u64>,

@@ -6,11 +6,8 @@ use trueno_plugin::{Result, Run};
 /// Start and end of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {
-    /// Start.
     pub from_ns: i64,
-    /// End.
     pub until_ns: i64,
-    /// Its length.
     pub wall_ns: i64,
     /// True if it is not the whole run.
     pub is_part: bool,

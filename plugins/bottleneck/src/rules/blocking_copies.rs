@@ -75,18 +75,18 @@ fn behind_copies(
         place: name.clone(),
         confidence: gap_confidence(facts, n, options),
         lead: format!(
-            "{name} falls idle behind {} copies that block the host ({} in all), {} of the wall",
+            "{name} is idle for {2} of the wall after {0} copies that block the host ({1} in all)",
             count(n),
             bytes(moved as f64),
             percent(facts.share(ns))
         ),
-        fix: "copying without a wait".into(),
+        fix: "copying asynchronously".into(),
         evidence: format!(
             "SELECT id, direction, bytes, src_kind, dst_kind, is_async, start_ns, dur_ns, correlation FROM transfers \
              WHERE id IN ({}) ORDER BY start_ns",
             ids.join(", ")
         ),
-        assumption: "without the wait the host launches ahead, and the work follows back to back".into(),
+        assumption: "without the wait the host launches ahead, and device work runs back to back".into(),
         considered: format!(
             "{} of the copies are to the host, {} of pageable memory; the copies themselves are no part of the gain; {}",
             count(back),
@@ -94,7 +94,7 @@ fn behind_copies(
             other_causes(facts, device, Cause::Sync)
         ),
         suggestion: match 2 * back > n {
-            true => "keep on the device what only decides or is logged (`item()`, `cpu()`, `tolist()` wait), and read it back seldom, asynchronously and into pinned memory".into(),
+            true => "keep values on the device (`item()`, `cpu()`, `tolist()` all wait); read them back rarely, asynchronously and into pinned memory".into(),
             false => "copy asynchronously from pinned memory (`pin_memory`, `non_blocking`), ahead of the work that uses it".into(),
         },
     }

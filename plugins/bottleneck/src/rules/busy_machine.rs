@@ -43,14 +43,14 @@ impl Rule for BusyMachine {
             scope: "processors".into(),
             place: "waits".into(),
             confidence: (Confidence::High, "the scheduler's own records of when each thread could run and did not".into()),
-            lead: format!("threads could run and no processor was free for {} of the wall", percent(facts.share(ns))),
-            fix: "a processor for each".into(),
+            lead: format!("threads were ready to run but no processor was free for {} of the wall", percent(facts.share(ns))),
+            fix: "a free processor for each thread".into(),
             evidence: format!(
                 "SELECT id, thread, start_ns, dur_ns FROM syncs WHERE kind = 'runnable'{} ORDER BY dur_ns DESC",
                 facts.window.sql(" AND")
             ),
-            assumption: "all that could run does run; what it does takes as long as it did".into(),
-            considered: "waits in which a thread gave its processor up are not among them; whether other programs had the processors or other threads of this one is not recorded".into(),
+            assumption: "every ready thread runs at once, for as long as it ran".into(),
+            considered: "waits in which a thread yielded its processor are not counted; the recording does not say whether other programs or threads of this one had the processors".into(),
             suggestion: "measure again on a quiet machine, or with fewer threads than processors; limits of a container (cgroup) look the same".into(),
         }
         .with_gain(facts, options, facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), verdicts);

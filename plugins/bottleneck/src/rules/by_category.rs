@@ -25,7 +25,6 @@ struct Part<'a> {
     /// Its times; empty: not known.
     times: Vec<(i64, i64)>,
     gaps: Vec<&'a Gap>,
-    /// Rows by time.
     rows: Vec<(i64, u64)>,
     names: Vec<&'a str>,
 }

@@ -62,9 +62,14 @@ impl Rule for Categories {
                 continue;
             }
             let (what, fix) = match class {
-                compute::MEMORY_BOUND => ("at the roof of the memory", "half the bytes"),
-                compute::COMPUTE_BOUND => ("at the roof of the arithmetic", "half the FLOPs"),
-                latency::CLASS => ("waiting for single accesses", "two chains at once"),
+                compute::MEMORY_BOUND => ("at the roof of the memory", "moving half the bytes"),
+                compute::COMPUTE_BOUND => {
+                    ("at the roof of the arithmetic", "computing half the FLOPs")
+                }
+                latency::CLASS => (
+                    "waiting for single accesses",
+                    "running two independent chains at once",
+                ),
                 _ => ("far below their roofs", "reaching them"),
             };
             let doubtful = sum.points.iter().filter(|point| point.doubt.is_some());

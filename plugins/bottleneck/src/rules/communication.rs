@@ -4,7 +4,7 @@
 //! runs, as `device.exposure` has it; at least `exposed_share` of the window, without what `collectives` knows to be waiting for
 //! late ranks. Severity by that share, critical only where the gain is high; by the gain where collectives tell which rank is
 //! late, since it is known then what ranks wait for. Gain: no more than the computing beside which nothing is communicated
-//! could hide, and no more than the path has of communication.
+//! could hide, than the path has of communication, and than the run would save without any communication.
 //!
 //! A collective lasts until the last rank has come: with one rank recorded, waiting for others cannot be told from sending.
 
@@ -25,7 +25,6 @@ use crate::wording::{percent, time};
 pub const CLASS: Class = Class::new("exposed_communication", 4).explaining(&["sync_bound"]);
 
 thresholds! {
-    /// Time that counts.
     pub struct ExposedCommunication {
         /// Exposed communication below this share of the window is not reported.
         exposed_share: f64 = 0.10,
@@ -65,10 +64,11 @@ impl Rule for ExposedCommunication {
                 .busy(device, computing)
                 .difference(&all)
                 .total_ns();
-            let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts));
+            let most_ns = facts.path.most_of_category_ns("communication");
+            let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
             if facts.share(gain_ns) >= options.general.least_share {
-                draft.fix = "communicating beside the computing".into();
+                draft.fix = "overlapping communication with compute".into();
                 let mut found = Verdicts::default();
                 draft.with_gain(facts, options, gain_ns, &mut found);
                 let mut arrivals = facts.ranks.arrivals.iter();
@@ -134,11 +134,11 @@ fn draft(
         (false, _) => (Confidence::Low, NO_PATH.to_owned()),
         (true, true) => (
             Confidence::Medium,
-            "the exposed time follows from rows; with one rank recorded, waiting for late ranks is part of it".to_owned(),
+            "the exposed time is measured; with only one rank recorded it includes waiting for late ranks".to_owned(),
         ),
         (true, false) => (
             Confidence::Medium,
-            "the exposed time follows from rows; that it can hide is assumed".to_owned(),
+            "the exposed time is measured; that it can overlap is assumed".to_owned(),
         ),
     };
     let name = name_of(device);
@@ -155,14 +155,14 @@ fn draft(
         place: name.clone(),
         confidence,
         lead: format!(
-            "{name} communicates and does nothing else {} of the wall ({} of {} of communication)",
+            "exposed communication is {} of the wall on {name} ({} of {} of communication)",
             percent(facts.share(exposed_ns)),
             time(exposed_ns),
             time(all_ns)
         ),
-        fix: "hiding it behind what is computed would save next to nothing".into(),
+        fix: "overlapping it with compute would save next to nothing".into(),
         evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),
-        assumption: "collectives run beside computing that does not need their results, and slow it down by nothing".into(),
+        assumption: "collectives run concurrently with compute that does not need their results, without slowing it down".into(),
         considered: format!(
             "{} of communication runs beside other work and costs nothing{}; {} of computing has no communication beside it",
             time(all_ns.saturating_sub(exposed_ns).saturating_sub(late_ns)),

@@ -107,7 +107,7 @@ fn at_the_roof(
             MEMORY_BOUND,
             "memory_bound",
             format!("moves {:.1} GB/s", point.bytes_per_s / 1e9),
-            "half the bytes",
+            "moving half the bytes",
             "fewer bytes: fuse it with what comes before or after, a narrower type, blocks that stay in cache",
         )
     } else {
@@ -115,7 +115,7 @@ fn at_the_roof(
             COMPUTE_BOUND,
             "compute_bound",
             format!("computes {:.1} GFLOP/s", point.flops_per_s / 1e9),
-            "half the FLOPs",
+            "computing half the FLOPs",
             "fewer operations or a faster kind of them: another algorithm, a lower precision, more threads",
         )
     };
@@ -154,12 +154,12 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
     };
     let (fix, assumption) = if is_far {
         (
-            "at the roof it".to_owned(),
+            "reaching that roof".to_owned(),
             "it reaches the roof; half of that distance is what good kernels reach".to_owned(),
         )
     } else {
         (
-            format!("at {} of it, it", percent(goal)),
+            format!("reaching {} of it", percent(goal)),
             format!(
                 "it reaches {} of the roof, as well-tuned kernels do",
                 percent(goal)
@@ -174,11 +174,11 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
         scope: point.name.clone(),
         place: point.name.clone(),
         confidence: if is_far && may_wait {
-            (Confidence::Low, "whether its accesses wait for one another is not recorded".into())
+            (Confidence::Low, "the recording does not say whether its accesses depend on each other".into())
         } else if is_far {
             roofs::confidence(facts, point)
         } else {
-            (Confidence::Low, "how much of the rest of the roof can be had is not known".into())
+            (Confidence::Low, "how much of the remaining distance to the roof is reachable is not known".into())
         },
         lead: format!(
             "{} reaches {} of its roof{}{}",

@@ -27,7 +27,6 @@ thresholds! {
     pub struct Fragmentation {
         /// 1 − largest free piece / free.
         fragmentation: f64 = 0.5,
-        /// Free / footprint.
         free_share: f64 = 0.3,
         /// Less in pieces is not worth a word.
         least_free_bytes: i64 = 1 << 20,
@@ -103,12 +102,12 @@ impl Rule for Fragmentation {
             place: format!("{name} memory"),
             confidence: (Confidence::Medium, "addresses are on record; blocks that were not recorded would fill gaps".into()),
             lead: format!(
-                "{} of {name} memory's {} footprint lies free in pieces of at most {}",
+                "{} of the {} footprint of {name} memory is free, in pieces of at most {}",
                 percent(of_all),
                 bytes(free.get(row).unwrap_or(0) as f64 / of_all),
                 bytes(largest.get(row).unwrap_or(0) as f64)
             ),
-            fix: "a pool by size".into(),
+            fix: "pooling blocks by size".into(),
             evidence: "SELECT time_ns, bytes, tag, address FROM allocations WHERE address IS NOT NULL ORDER BY address, time_ns".into(),
             assumption: "none: no gain in time is claimed".into(),
             considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),

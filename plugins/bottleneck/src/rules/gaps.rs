@@ -81,7 +81,7 @@ pub fn other_causes(facts: &Facts, device: i64, not: Cause) -> String {
         }
     }
     if out.is_empty() {
-        "no other cause of idle time was found".to_owned()
+        "no other cause of idle time".to_owned()
     } else {
         format!("other idle time: {}", out.join(", "))
     }
@@ -119,12 +119,10 @@ fn patterns(mut recurring: Vec<&Gap>) -> (Vec<&Gap>, Vec<&Gap>) {
     (recurring, single)
 }
 
-/// Time of gaps.
 pub fn total_ns(gaps: &[&Gap]) -> i64 {
     gaps.iter().map(|gap| gap.dur_ns()).saturating_sum()
 }
 
-/// Times of gaps.
 pub fn times(gaps: &[&Gap]) -> IntervalSet<i64> {
     gaps.iter().map(|gap| (gap.start_ns, gap.end_ns)).collect()
 }

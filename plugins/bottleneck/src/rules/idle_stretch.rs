@@ -23,7 +23,6 @@ use crate::wording::{count, percent, short, time};
 pub const CLASS: Class = Class::new("idle_stretch", 17);
 
 thresholds! {
-    /// Time that counts.
     pub struct IdleStretch {
         /// Share of the window from which on a single gap is a finding.
         stretch_share: f64 = 0.10,
@@ -125,7 +124,7 @@ fn loading(
             false => (Confidence::Low, super::gaps::NO_PATH.to_owned()),
         },
         lead: format!(
-            "{name} is idle for {} ({} of the wall) in the first launches of {} kernels",
+            "{name} is idle for {} ({} of the wall) during the first launches of {} kernels",
             time(in_calls_ns),
             percent(facts.share(in_calls_ns)),
             count(firsts.len() as u64)
@@ -154,8 +153,8 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
         ),
         false => (
             "before",
-            "see what the host does there",
-            "see what the host does there: `trueno-analyze report RUN --from --to` looks at that part",
+            "see what the host does in that gap",
+            "see what the host does in that gap: `trueno-analyze report RUN --from START --to END`",
         ),
     };
     let share = facts.share(gap.dur_ns());
@@ -167,16 +166,16 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence: (Confidence::Medium, "the gap is on record, its reason is not".into()),
+        confidence: (Confidence::Medium, "the gap is recorded, its reason is not".into()),
         lead: format!(
-            "{name} is idle once for {} ({} of the wall) {when} {}",
+            "{name} has one idle gap of {} ({} of the wall) {when} {}",
             time(gap.dur_ns()),
             percent(share),
             short(what)
         ),
         fix: fix.into(),
         evidence: gaps_sql(vec![gap]),
-        assumption: "none: what happened once may be needed, so no gain is told".into(),
+        assumption: "none: a single gap may be necessary, so no gain is claimed".into(),
         considered: format!(
             "{} of it in the call for what came next; one gap is no pattern, so it is part of no other finding",
             time(in_call_ns)

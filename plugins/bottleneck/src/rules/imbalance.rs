@@ -108,12 +108,12 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let is_same = times * 2 > n && (n > 1 || slow.len() == 1);
     let whom = if is_same && n > 1 {
         format!(
-            "thread {who} is the last in {} of {} rounds",
+            "thread {who} finishes last in {} of {} rounds",
             count(times),
             count(n)
         )
     } else {
-        format!("{} rounds end with one thread at work", count(n))
+        format!("{} rounds end with only one thread working", count(n))
     };
     let waited = !tasks.joins.is_empty();
     // Ranks work side by side: the one with the most to save.
@@ -213,7 +213,7 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             scope: format!("{name}/stream {who}"),
             place: name.clone(),
             confidence: (Confidence::Medium, "the streams run the same kernels; that their work can be moved is assumed".into()),
-            lead: format!("stream {who} of {name} works {}, the {} streams {} on average", time(longest), sums.len(), time(mean)),
+            lead: format!("stream {who} of {name} is busy for {}, the {} streams {} on average", time(longest), sums.len(), time(mean)),
             fix: "an even split".into(),
             evidence: format!("SELECT stream, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels WHERE device = {device} GROUP BY stream ORDER BY dur_ns DESC"),
             assumption: "the same kernels spread evenly over the same streams, and the device runs them side by side".into(),
@@ -244,7 +244,7 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope: name.clone(),
         place: "devices".into(),
         confidence: (Confidence::Medium, "the devices run the same kernels; that their work can be moved is assumed".into()),
-        lead: format!("{name} works {}, the {} devices {} on average", time(longest), sums.len(), time(mean)),
+        lead: format!("{name} is busy for {}, the {} devices {} on average", time(longest), sums.len(), time(mean)),
         fix: "an even split".into(),
         evidence: "SELECT device, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels GROUP BY device ORDER BY dur_ns DESC".into(),
         assumption: "the same kernels spread evenly over the same devices, which are equally fast".into(),
@@ -289,7 +289,7 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope: format!("rank {who}"),
         place: "ranks".into(),
         confidence: (Confidence::Medium, format!("by the time of {by}; that the other ranks wait for it is assumed")),
-        lead: format!("rank {who} works {}, the {} ranks {} on average", time(longest), sums.len(), time(mean)),
+        lead: format!("rank {who} is busy for {}, the {} ranks {} on average", time(longest), sums.len(), time(mean)),
         fix: "an even split".into(),
         evidence: "SELECT rank, name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM bricks GROUP BY rank, name ORDER BY dur_ns DESC".into(),
         assumption: "the same work spread evenly over the same ranks".into(),

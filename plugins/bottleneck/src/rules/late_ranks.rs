@@ -65,7 +65,7 @@ impl Rule for LateRanks {
             verdicts.not_measurable(
                 imbalance::CLASS,
                 "ranks",
-                "which rank comes late: no collective of two ranks could be matched",
+                "which rank arrives late: no collective of two ranks could be matched",
                 "record all ranks over the same steps; `collectives.unmatched` says why",
             );
         }
@@ -76,7 +76,7 @@ impl Rule for LateRanks {
                 imbalance::CLASS,
                 "ranks",
                 format!(
-                    "which rank comes late: it cannot be told of any of {}",
+                    "which rank arrives late: not known for any of {}",
                     many(n, "collective")
                 ),
                 "record all ranks of the communicators; ranks that come closer together than clocks can be compared are \
@@ -145,17 +145,17 @@ impl Rule for LateRanks {
             place: "ranks".into(),
             confidence: (confidence.0, confidence.1.into()),
             lead: format!(
-                "ranks wait {} together for the last in {}, {} of it for rank {who}",
+                "ranks wait {} in total for the last to arrive in {}, {} of it for rank {who}",
                 time(waited_ns),
                 many(told.len() as u64, "collective"),
                 percent(share)
             ),
-            fix: "coming at once".into(),
+            fix: "arriving together".into(),
             evidence: format!(
                 "SELECT * FROM collectives.arrivals WHERE id IN ({}) ORDER BY instance, rank",
                 ids.join(", ")
             ),
-            assumption: "all ranks come when they come on average: what the last has more is spread over them".into(),
+            assumption: "all ranks arrive at their average time: the extra work of the last is spread over them".into(),
             considered: format!(
                 "rank {who} is the last in {} of {}{why}; the longest wait of all is {} in one collective; time in it after the last \
                  has come is the network's",

@@ -66,16 +66,16 @@ impl Rule for LaunchBound {
             place: name.clone(),
             confidence: gap_confidence(facts, n, options),
             lead: format!(
-                "{name} waits for launches {} of the wall ({} kernels of {})",
+                "{name} waits for kernel launches for {} of the wall ({} kernels of {})",
                 percent(facts.share(ns)),
                 count(kernels),
                 time(mean)
             ),
-            fix: "a graph".into(),
+            fix: "capturing the launches in a graph".into(),
             evidence: gaps_sql(gaps),
-            assumption: "work that is launched together follows back to back, and launching costs the host nothing".into(),
+            assumption: "work launched together runs back to back, and launching costs the host nothing".into(),
             considered: other_causes(facts, *device, Cause::Launch),
-            suggestion: "capture the launches in a graph, fuse small kernels, or give each more work (a larger batch)".into(),
+            suggestion: "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)".into(),
         }
         .during(facts, &during)
         .with_gain(facts, options, ns.min(host_path_ns(facts, *device)), verdicts);

@@ -23,7 +23,6 @@ const POINTS: usize = 48;
 /// Measure that tells sizes apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Elements.
     Elements,
     /// Floating-point operations.
     Flops,
@@ -61,7 +60,6 @@ impl Measure {
 /// Reason that there is no line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// Nothing to compare.
     OneSize,
     /// Another reason, in words.
     Other(String),

@@ -3,7 +3,7 @@
 //! Evidence: bricks that get input (category `data loading`, or a word of `loader_words` in the name) with at least
 //! `least_share` of the window on the critical path; of names inside one another the outer counts, and of ranks each for itself.
 //! Gain: loading beside the work: the loaders' time on the path, but the run cannot
-//! be shorter than its loading; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
+//! be shorter than its loading, and saves no more than it would without any of it; what is loaded once, before the first iteration, is [set-up](super::set_up); where loading already goes on nearly all the time, half of it, for two loaders.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -92,18 +92,19 @@ impl Rule for DataLoad {
             (
                 facts.path.gain_ns(name, 0.5).min(path_ns / 2),
                 "two loaders",
-                "loading in two places at once takes half the time".to_owned(),
+                "two loaders at once take half the time".to_owned(),
             )
         } else {
             (
                 path_ns.min(rest_ns),
-                "loading ahead",
+                "loading the next input ahead",
                 format!(
-                    "the next input is loaded beside the work on this one; the run cannot be shorter than its loading, {}",
+                    "the next input loads while this one is processed; the run cannot be shorter than its loading, {}",
                     time(all_ns)
                 ),
             )
         };
+        let gain_ns = gain_ns.min(most_ns(facts, &names));
         let idle_ns = facts
             .idle
             .gaps
@@ -113,10 +114,13 @@ impl Rule for DataLoad {
             .saturating_sum();
         let on_path = percent(facts.share(path_ns));
         let lead = match idle_ns / facts.idle.spans.len().max(1) as i64 {
-            0 => format!("the work waits for {} {on_path} of the wall", short(name)),
+            0 => format!(
+                "the program waits for {} for {on_path} of the wall",
+                short(name)
+            ),
             // Of the mean device.
             idle_ns => format!(
-                "the GPU waits for {} {} of the wall (it is {on_path} of the critical path)",
+                "the GPU waits for {} for {} of the wall ({on_path} of the critical path)",
                 short(name),
                 percent(facts.share(idle_ns))
             ),
@@ -150,11 +154,22 @@ impl Rule for DataLoad {
             time(path_ns),
             time(idle_ns)
         ),
-        suggestion: "load on other threads, some steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
+        suggestion: "load on other threads, a few steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
     }
     .during(facts, &loading)
     .with_gain(facts, options, gain_ns, verdicts);
     }
+}
+
+/// The most that any fix of loading can save: what the run would save without the outermost of these names.
+fn most_ns(facts: &Facts, names: &[(i64, &String)]) -> i64 {
+    if !facts.path.is_known {
+        return i64::MAX;
+    }
+    let on_path = names.iter().filter(|(path_ns, _)| *path_ns > 0);
+    on_path
+        .map(|(_, name)| facts.path.most_of_name_ns(name))
+        .saturating_sum()
 }
 
 /// The share of the time of each name that is not inside another call that gets input on the same thread: the path counts a name

@@ -57,7 +57,6 @@ macro_rules! registry {
     ($($module:ident::$rule:ident),* $(,)?) => {
         /// All that a user may set, as `--set bottleneck.KEY=VALUE`; a group of thresholds for each rule.
         #[derive(Clone, Debug, Default)]
-        #[allow(missing_docs, reason = "the groups document themselves")]
         pub struct Options {
             pub general: General,
             pub gaps: gaps::Gaps,

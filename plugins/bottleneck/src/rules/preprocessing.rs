@@ -19,7 +19,6 @@ use crate::wording::{percent, short, time};
 pub const CLASS: Class = Class::new("cpu_preprocessing", 6);
 
 thresholds! {
-    /// Time that counts.
     pub struct Preprocessing {
         /// Share of the window from which on it is a finding.
         preprocessing_share: f64 = 0.10,
@@ -74,12 +73,12 @@ impl Rule for Preprocessing {
                 "the work is on the critical path; that the next input can be prepared meanwhile is assumed".into(),
             ),
             lead: format!(
-                "the host works {} of the wall of an iteration before a device does, mostly {} ({})",
+                "the host works for {} of an iteration before the device starts, mostly in {} ({})",
                 percent(facts.share(work_ns)),
                 short(name),
                 time(name_ns)
             ),
-            fix: "preparing ahead".into(),
+            fix: "preparing the next input ahead".into(),
             evidence: format!(
                 "SELECT name, SUM(dur_ns) AS dur_ns FROM critical_path.path WHERE kind = 'work' AND start_ns >= {step_ns} \
                  AND start_ns < {first_ns} GROUP BY name ORDER BY dur_ns DESC"

@@ -27,7 +27,6 @@ struct RepeatedResult {
 /// Tensors by name and hash, sorted.
 type Results<'a> = Vec<(&'a str, u64)>;
 
-/// One run of a brick.
 struct BrickRun<'a> {
     brick: &'a str,
     dur_ns: i64,
@@ -141,13 +140,13 @@ impl Rule for Recomputation {
             place: brick.to_owned(),
             confidence: (Confidence::High, "hashes over all bits of all recorded results are equal".into()),
             lead: format!(
-                "{} computes {} {} times, {} would do",
+                "{} computes {} {} times; {} would be enough",
                 short(brick),
                 if repeated.len() == 1 { "the same result".to_owned() } else { format!("{} results", repeated.len()) },
                 count(runs),
                 count(repeated.len() as u64)
             ),
-            fix: "keeping it".into(),
+            fix: "computing it once".into(),
             evidence: format!(
                 "SELECT hash, COUNT(*) AS times, MIN(span) AS first_span FROM checksums WHERE name = {} GROUP BY hash ORDER BY times DESC",
                 quoted(tensors.first().map_or("", |tensor| tensor.0))

@@ -124,7 +124,7 @@ impl Rule for RedundantTransfers {
                 (Confidence::Low, "the host cannot have rewritten the bytes in time, but may have sent another buffer of that size".into())
             },
             lead: format!("{} round trips of {} between host and {name}", count(n), bytes(size as f64)),
-            fix: "keeping them in one place".into(),
+            fix: "keeping the data in one place".into(),
             evidence: format!(
                 "SELECT id, direction, bytes, start_ns, dur_ns FROM transfers WHERE device = {device} AND bytes = {size}{} ORDER BY start_ns",
                 facts.window.sql(" AND")

@@ -61,11 +61,11 @@ impl Rule for Serialisation {
                 (Confidence::Low, super::gaps::NO_PATH.into())
             },
             lead: format!(
-                "{name} idles {} of the wall while the host prepares ({} gaps)",
+                "{name} is idle for {} of the wall while the host prepares work ({} gaps)",
                 percent(facts.share(ns)),
                 count(n)
             ),
-            fix: "preparing ahead".into(),
+            fix: "preparing the next input ahead".into(),
             evidence: gaps_sql(gaps),
             assumption: "the host prepares the next piece while the device works on this one".into(),
             considered: format!(
@@ -165,22 +165,24 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         place: "host".into(),
         confidence: (
             Confidence::Low,
-            "whether the work depends on itself step by step is not recorded".into(),
+            "the recording does not say whether the work is inherently serial".into(),
         ),
         lead: format!(
-            "one thread works alone {} of the wall, mostly {}",
+            "only one thread works for {} of the wall, mostly in {}",
             percent(facts.share(all_ns)),
             short(&most.0)
         ),
-        fix: format!("over {lanes} it"),
+        fix: format!("spreading it over {lanes} threads"),
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM bricks WHERE {}{} ORDER BY start_ns",
             facts.name_groups.condition(&most.0),
             facts.window.sql(" AND")
         ),
-        assumption: format!("the work splits evenly over the {lanes} lanes that are busy at times"),
+        assumption: format!(
+            "the work splits evenly over the {lanes} threads that are busy at some time"
+        ),
         considered: format!("{} of it is {}", time(most.2), short(&most.0)),
-        suggestion: "split it into tasks, or begin it while the others still work".into(),
+        suggestion: "split it into tasks, or start it while other threads still work".into(),
     }
     .during_calls(facts, &most.0)
     .with_gain(facts, options, all_ns - all_ns / lanes as i64, verdicts);

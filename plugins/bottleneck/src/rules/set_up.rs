@@ -98,9 +98,9 @@ impl Rule for SetUp {
             (Confidence::Medium, "that all work before the first device work is set-up is assumed".into())
         },
         lead: match names.first().filter(|_| single_ns >= before_ns) {
-            Some(first) => format!("one-time set-up is {} of the wall ({first})", percent(facts.share(all_ns))),
+            Some(first) => format!("one-time setup takes {} of the wall ({first})", percent(facts.share(all_ns))),
             None => format!(
-                "a device first works after {} of the wall, {} of it work of the host",
+                "the first device work starts after {} of the wall, {} of it host work",
                 percent(facts.share(until_ns)),
                 time(all_ns)
             ),
@@ -120,7 +120,7 @@ impl Rule for SetUp {
                 first_work.unwrap_or(0)
             )
         },
-        assumption: "a process that is up already does not pay it again".into(),
+        assumption: "a running process does not pay it again".into(),
         considered: {
             let until = first_work.map(|_| {
                 let (until, work) = (time(until_ns), time(before_ns));
@@ -129,7 +129,7 @@ impl Rule for SetUp {
             let single = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("{}single calls: {single}", until.unwrap_or_default())
         },
-        suggestion: "record after a warm-up if the steady state is what matters; else keep the process up, or load less at the start".into(),
+        suggestion: "record after a warm-up if the steady state matters; else keep the process running, or load less at the start".into(),
     }
     .with_gain(facts, options, all_ns, verdicts);
     }

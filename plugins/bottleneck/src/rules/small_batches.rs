@@ -83,7 +83,7 @@ impl Rule for SmallBatches {
             place: "host".into(),
             confidence: fit.confidence(),
             lead: format!("{}: {} of each call is fixed cost ({} calls)", short(name), percent(share), count(fit.calls)),
-            fix: "8 in one".into(),
+            fix: "batching 8 calls into one".into(),
             evidence: format!(
                 "SELECT {} AS {measure}, COUNT(*) AS calls, MEDIAN(dur_ns) AS median_ns FROM bricks WHERE {}{} GROUP BY {measure} ORDER BY {measure}",
                 fit.measure.sql(),
@@ -170,7 +170,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         place: name.clone(),
         confidence: (Confidence::Medium, format!("grids of {} kernels are on record; how many blocks the device holds at once is assumed", count(known))),
         lead: format!("{} of {name}'s time is in grids of under {} blocks", percent(share), options.small_batches.few_blocks),
-        fix: "twice the work in each".into(),
+        fix: "twice the work per launch".into(),
         evidence: format!(
             "SELECT name, grid_x * grid_y * grid_z AS blocks, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels \
              WHERE device = {device} AND grid_x * grid_y * grid_z < {} GROUP BY name, blocks ORDER BY dur_ns DESC",

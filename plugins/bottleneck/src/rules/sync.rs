@@ -64,10 +64,10 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         scope: name.clone(),
         place: name.clone(),
         confidence: gap_confidence(facts, n, options),
-        lead: format!("{name} falls idle after {} waits of the host", count(n)),
+        lead: format!("{name} is idle after {} host synchronisations", count(n)),
         fix: "waiting less often".into(),
         evidence: gaps_sql(gaps),
-        assumption: "without the wait the host launches ahead, and the work follows back to back".into(),
+        assumption: "without the wait the host launches ahead, and device work runs back to back".into(),
         considered: other_causes(facts, device, Cause::Sync),
         suggestion: "wait for an event where the result is used, not after each launch; let streams and events order device work".into(),
     }
@@ -77,7 +77,6 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
 
 /// A wait for tasks.
 pub struct Join<'a> {
-    /// Its row.
     pub id: u64,
     /// Parts of it in which none of its tasks ran.
     pub around: IntervalSet<i64>,
@@ -153,14 +152,14 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope: "joins".into(),
         place: "host".into(),
         confidence: (Confidence::High, format!("{} joins with their tasks on record", count(n))),
-        lead: format!("{} joins cost {} around {} of tasks", count(n), time(around_ns), time(work_ns)),
-        fix: "joining less often".into(),
+        lead: format!("waiting for worker threads costs {1} for {2} of work ({0} joins)", count(n), time(around_ns), time(work_ns)),
+        fix: "giving each task more work".into(),
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM syncs WHERE kind = 'join'{} ORDER BY start_ns",
             facts.window.sql(" AND")
         ),
-        assumption: "the same work in few enough tasks that starting and joining them is no cost".into(),
-        considered: "only the time of waits is counted in which none of their tasks runs; what is uneven among tasks is load imbalance".into(),
+        assumption: "the same work in so few tasks that starting and joining them costs nothing".into(),
+        considered: "only wait time in which no task runs counts; uneven tasks are load imbalance".into(),
         suggestion: "give each task more work, keep threads alive between rounds, or do small rounds on one thread".into(),
     }
     .during(facts, &waits)
@@ -183,8 +182,8 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         verdicts.not_measurable(
             CLASS,
             "waits",
-            "what would end the waits on the critical path earlier: threads did not run, and for what is not recorded",
-            "samples.waits has their calls, functions and who ended them; `trueno-record run --calls` records the files",
+            "what the threads on the critical path waited for",
+            "samples.waits lists their calls, functions and wakers; `trueno-record run --calls` records the files",
         );
         return;
     }
@@ -239,16 +238,16 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope_kind: "run",
         scope: "waits".into(),
         place: "waits".into(),
-        confidence: (Confidence::Low, "what the waits waited for is not recorded".into()),
-        lead: format!("host waits {} of the wall{during}", percent(facts.share(wait_ns))),
-        fix: "having that ready".into(),
+        confidence: (Confidence::Low, "the recording does not say what the host waited for".into()),
+        lead: format!("the host waits for {} of the wall{during}", percent(facts.share(wait_ns))),
+        fix: "not having to wait".into(),
         evidence: format!(
             "SELECT id, kind, name, thread, start_ns, dur_ns FROM syncs WHERE kind <> 'runnable'{} ORDER BY dur_ns DESC",
             facts.window.sql(" AND")
         ),
-        assumption: "what is waited for is ready; other work on the path stays".into(),
+        assumption: "the wait costs nothing; all other work on the path stays".into(),
         considered: format!("waits that device work or tasks explain are counted as that work, not here; so is the time in which a device works, {}", time(for_device_ns.min(all_ns))),
-        suggestion: "record what is waited for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
+        suggestion: "record what the host waits for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
     }
     .during(facts, &waits)
     .with_gain(facts, options, gain_ns, verdicts);
@@ -284,8 +283,8 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
         scope: "joins".into(),
         place: "host".into(),
         confidence: (Confidence::Medium, format!("{} with their tasks on record, none of which runs then; why the wait goes on is not", many(n, "join"))),
-        lead: format!("{} wait {} of the wall while none of their tasks runs", many(n, "join"), percent(facts.share(ns))),
-        fix: "joining without that".into(),
+        lead: format!("{} wait for {} of the wall while none of their tasks runs", many(n, "join"), percent(facts.share(ns))),
+        fix: "removing that wait".into(),
         evidence: format!(
             "SELECT id, name, thread, start_ns, dur_ns FROM syncs WHERE kind = 'join'{} ORDER BY dur_ns DESC",
             facts.window.sql(" AND")

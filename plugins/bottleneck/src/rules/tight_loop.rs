@@ -71,7 +71,7 @@ impl Rule for TightLoop {
             place: "host".into(),
             confidence: (Confidence::Medium, "calls and their times are on record; how much of a call is fixed is only bounded".into()),
             lead: format!("{} is called {} times for {} each", short(&row.name), count(row.calls), time(median_ns)),
-            fix: "doing many in one call".into(),
+            fix: "batching the calls".into(),
             evidence: format!(
                 "SELECT COUNT(*) AS calls, SUM(dur_ns) AS dur_ns, MIN(dur_ns) AS min_ns, MEDIAN(dur_ns) AS median_ns FROM {table} WHERE {}{}",
                 facts.name_groups.condition(&row.name),

@@ -106,11 +106,11 @@ impl Rule for Transfer {
                 .count() as u64;
             let hides = free_ns.saturating_mul(2) >= capped;
             let (gain_ns, fix, assumption) = if hides {
-                (capped.min(free_ns), "copying beside kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
+                (capped.min(free_ns), "overlapping copies with kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
             } else {
                 (
                     capped / 2,
-                    "half the bytes",
+                    "moving half the bytes",
                     format!(
                         "half as many bytes are copied; hiding all copies behind kernels could save no more than {}",
                         time(free_ns)
@@ -138,7 +138,7 @@ impl Rule for Transfer {
             place: name.clone(),
             confidence: certain,
             lead: format!(
-                "copies hold {name} {} of the wall ({} in {} copies)",
+                "copies occupy {name} for {} of the wall ({} in {} copies)",
                 percent(facts.share(capped)),
                 bytes(moved as f64),
                 count(copies.len() as u64)

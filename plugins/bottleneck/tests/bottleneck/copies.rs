@@ -107,7 +107,7 @@ fn copies_that_the_host_waits_in_are_told_from_other_waits() {
     let sentence = &texts(&read_back(20, None), "bottlenecks", "sentence")[0];
     assert_eq!(
         sentence,
-        "gpu0 falls idle behind 19 copies that block the host (19.0 MB in all), 36 % of the wall; \
-         copying without a wait saves up to 722 µs (36 %)"
+        "gpu0 is idle for 36 % of the wall after 19 copies that block the host (19.0 MB in all); \
+         copying asynchronously saves up to 722 µs (36 %)"
     );
 }

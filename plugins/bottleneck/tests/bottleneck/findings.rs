@@ -81,7 +81,7 @@ fn waits_before_launches_are_sync_bound_and_late_launches_are_launch_bound() {
     let sentence = &texts(&waiting, "top", "sentence")[0];
     assert_eq!(
         sentence,
-        "gpu0 falls idle after 99 waits of the host; waiting less often saves up to 1.98 ms (40 %)"
+        "gpu0 is idle after 99 host synchronisations; waiting less often saves up to 1.98 ms (40 %)"
     );
 }
 

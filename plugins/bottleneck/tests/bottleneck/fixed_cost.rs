@@ -52,7 +52,9 @@ fn three_sizes_tell() {
     let output = analyse(sizes(&LINE));
     let sentence = &texts(&output, "top", "sentence")[0];
     assert!(
-        sentence.starts_with("encode: 77 % of each call is fixed cost (600 calls); 8 in one"),
+        sentence.starts_with(
+            "encode: 77 % of each call is fixed cost (600 calls); batching 8 calls into one"
+        ),
         "{sentence}"
     );
     assert_eq!(texts(&output, "top", "confidence"), ["medium"]);

@@ -163,7 +163,6 @@ pub type Piece = (
     i64,
 );
 
-/// Its pieces.
 pub fn pieces(rows: &[Piece]) -> TableBuilder {
     let of = || rows.iter();
     Table::build("path_pieces")

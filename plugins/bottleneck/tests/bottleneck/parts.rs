@@ -52,7 +52,7 @@ fn gaps_belong_to_the_category_whose_launches_leave_the_device_idle() {
     assert!(considered.ends_with(by), "{considered}");
     assert_eq!(
         texts(&output, "bottlenecks", "sentence")[1],
-        "Attention: gpu0 waits 980 µs for its launches (49 gaps); a graph saves up to 980 µs (20 %)"
+        "Attention: gpu0 waits 980 µs for its launches (49 gaps); capturing the launches in a graph saves up to 980 µs (20 %)"
     );
 }
 
@@ -112,14 +112,17 @@ fn what_concerns_only_warm_up_says_so() {
     );
     assert_eq!(
         lead(&all),
-        "in warm-up gpu0 waits for launches 16 % of the wall"
+        "in warm-up gpu0 waits for kernel launches for 16 % of the wall"
     );
     let sentence = &texts(&half, "top", "sentence")[0];
     assert!(
         sentence.contains("), 62 % of it before the steady state; "),
         "{sentence}"
     );
-    assert_eq!(lead(&few), "gpu0 waits for launches 16 % of the wall");
+    assert_eq!(
+        lead(&few),
+        "gpu0 waits for kernel launches for 16 % of the wall"
+    );
     let considered = &texts(&few, "bottlenecks", "considered")[0];
     assert!(
         considered.contains("before the steady state"),
@@ -162,6 +165,6 @@ fn kernels_that_wait_for_launches_have_their_own_mean() {
     // 99 gaps of 10 µs.
     assert_eq!(
         sentence,
-        "gpu0 waits for launches 10 % of the wall (100 kernels of 30.0 µs); a graph saves up to 990 µs (10 %)"
+        "gpu0 waits for kernel launches for 10 % of the wall (100 kernels of 30.0 µs); capturing the launches in a graph saves up to 990 µs (10 %)"
     );
 }

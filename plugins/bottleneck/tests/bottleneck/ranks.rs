@@ -60,7 +60,7 @@ fn who_comes_first_waits_for_the_last() {
     assert_eq!(
         texts(&output, "top", "sentence"),
         [
-            "ranks wait 400 µs together for the last in 10 collectives, 100 % of it for rank 1; coming at once saves up to 200 µs (20 %)"
+            "ranks wait 400 µs in total for the last to arrive in 10 collectives, 100 % of it for rank 1; arriving together saves up to 200 µs (20 %)"
         ]
     );
 }
@@ -76,7 +76,7 @@ fn ranks_whose_order_cannot_be_told_are_not_late() {
     let output = meet(false, "unknown");
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
     let missing = texts(&output, "not_measurable", "missing");
-    let said = "which rank comes late: it cannot be told of any of 10 collectives";
+    let said = "which rank arrives late: not known for any of 10 collectives";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
@@ -127,7 +127,7 @@ fn collectives_that_are_not_matched_are_not_measurable() {
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
     assert!(!texts(&output, "bottlenecks", "code").contains(&"late_ranks".to_owned()));
     let missing = texts(&output, "not_measurable", "missing");
-    let said = "which rank comes late: no collective of two ranks could be matched";
+    let said = "which rank arrives late: no collective of two ranks could be matched";
     assert!(missing.iter().any(|one| one == said), "{missing:?}");
 }
 
@@ -175,7 +175,7 @@ fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
     let text = text.concat().join(" ");
     assert!(!text.contains("record what"), "{text}");
     assert!(
-        text.contains("5 joins wait 20 % of the wall while none of their tasks runs"),
+        text.contains("5 joins wait for 20 % of the wall while none of their tasks runs"),
         "{text}"
     );
     // Without its tasks nobody knows.

@@ -32,7 +32,7 @@ fn time_of_which_nothing_is_on_record_is_not_saved() {
     assert_eq!(gains(&output)[at], Some(350 * US));
     assert_eq!(
         texts(&output, "bottlenecks", "sentence")[at],
-        "a device first works after 50 % of the wall, 350 µs of it work of the host; a warm start saves up to 350 µs (35 %)"
+        "the first device work starts after 50 % of the wall, 350 µs of it host work; a warm start saves up to 350 µs (35 %)"
     );
 }
 

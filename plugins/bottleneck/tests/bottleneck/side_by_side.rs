@@ -266,7 +266,7 @@ fn what_all_ranks_have_takes_one_line() {
     assert_eq!(texts(&output, "top", "scope"), ["gpu0"]);
     let sentence = &texts(&output, "top", "sentence")[0];
     assert!(
-        sentence.starts_with("on both ranks: gpu0 waits for launches "),
+        sentence.starts_with("on both ranks: gpu0 waits for kernel launches "),
         "{sentence}"
     );
     let considered = &texts(&output, "bottlenecks", "considered")[0];

@@ -49,7 +49,7 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     assert_eq!(gains(&output), [None]);
     let sentence = &texts(&output, "bottlenecks", "sentence")[0];
     assert!(
-        sentence.starts_with("gpu0 is idle once for 100 ms (>99 % of the wall) before small"),
+        sentence.starts_with("gpu0 has one idle gap of 100 ms (>99 % of the wall) before small"),
         "{sentence}"
     );
 }
@@ -81,7 +81,7 @@ fn first_launches_that_load_code_are_set_up() {
     let sentence = &texts(&output, "bottlenecks", "sentence")[0];
     assert!(
         sentence.starts_with(
-            "gpu0 is idle for 3.00 ms (73 % of the wall) in the first launches of 3 kernels"
+            "gpu0 is idle for 3.00 ms (73 % of the wall) during the first launches of 3 kernels"
         ),
         "{sentence}"
     );

@@ -59,7 +59,7 @@ fn counted_misses_tell() {
     assert_eq!(class, "latency_bound");
     assert_eq!(
         lead,
-        "walk waits for single accesses (a cache miss each 90 ns)"
+        "walk waits for single memory accesses (a cache miss each 90 ns)"
     );
     let (class, lead, _) = said(3.0, Some(100_000.0));
     assert_eq!(

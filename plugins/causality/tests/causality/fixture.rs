@@ -12,11 +12,9 @@ pub type Edge = (u64, u64, &'static str);
 pub struct Fixture {
     pub run: RunFixture,
     pub edges: Vec<Edge>,
-    /// Parent and task.
     pub tasks: Vec<(u64, u64)>,
     /// Call and kernel of one correlation.
     pub launches: Vec<(u64, u64)>,
-    /// Thread and process.
     pub processes: Vec<(i64, u64)>,
     pub ranks: Vec<u64>,
     pub window: Option<(i64, i64)>,

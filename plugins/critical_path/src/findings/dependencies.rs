@@ -3,7 +3,7 @@
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use super::Facts;
-use crate::edges::Edge;
+use crate::load::edges::Edge;
 
 /// More cycles than this are counted, not named.
 const NAMED_CYCLES: usize = 10;
@@ -22,8 +22,8 @@ pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
         let ids = list(cycle.iter().map(u64::to_string));
         out.push(
             Finding::new("dependency_cycle", Severity::Error, format!("{}: {ids}", counted(cycle.len(), "row waits for itself", "rows wait for each other")))
-                .detail("an edge of the circle that the times contradict is not part of the path")
-                .suggestion("look at where the program records these dependencies: one of them points the wrong way")
+                .detail("an edge of the cycle that contradicts the times is not part of the path")
+                .suggestion("check where the program records these dependencies: one of them points the wrong way")
                 .evidence(cycle.clone()),
         );
     }
@@ -118,7 +118,7 @@ fn edges(code: &str, edges: &[Edge], (one, more): (&str, &str), why: &str) -> Op
     Some(
         Finding::new(code, Severity::Warning, counted(count, one, more))
             .detail(format!("{why}{implied}: {examples}"))
-            .suggestion("run with `sanity` for what else is wrong with the rows")
+            .suggestion("see the section `sanity` for other problems with the rows")
             .evidence(sql),
     )
 }

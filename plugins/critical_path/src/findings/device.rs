@@ -3,8 +3,8 @@
 use trueno_plugin::{Finding, Severity, agreeing, counted};
 
 use super::Facts;
-use crate::device::Found;
-use crate::inferred::Rule;
+use crate::load::device::Found;
+use crate::load::inferred::Rule;
 
 /// Host time on the path while a device is busy is worth a word from so much of the window on.
 const MIN_OVER_DEVICE: f64 = 0.03;
@@ -15,8 +15,8 @@ pub fn device(found: &Found) -> Vec<Finding> {
     if found.unclear_waits > 0 {
         let title = counted(
             found.unclear_waits,
-            "wait does not say for what, and stands as sync_wait",
-            "waits do not say for what, and stand as sync_wait",
+            "wait does not say what it waits for, and is listed as sync_wait",
+            "waits do not say what they wait for, and are listed as sync_wait",
         );
         out.push(
             Finding::new("wait_unexplained", Severity::Info, title)
@@ -32,7 +32,7 @@ pub fn device(found: &Found) -> Vec<Finding> {
         );
         out.push(
             Finding::new("launch_not_recorded", Severity::Info, title)
-                .detail("only the order of their stream holds them; the call came before the recording, or was not recorded"),
+                .detail("they are ordered by their stream alone; the call came before the recording, or was not recorded"),
         );
     }
     out
@@ -67,7 +67,7 @@ pub fn inferred(facts: &Facts<'_>) -> Option<Finding> {
         );
         Finding::new("dependencies_inferred", Severity::Info, title)
             .detail(rules.join("; "))
-            .suggestion("pieces of the path that rest on one have the rule in column `inferred`")
+            .suggestion("column `inferred` names the rule for each such piece of the path")
             .evidence("SELECT inferred, COUNT(*) AS pieces, SUM(dur_ns) AS dur_ns FROM critical_path.path GROUP BY inferred")
     })
 }
@@ -80,7 +80,7 @@ pub fn over_device(facts: &Facts<'_>) -> Option<Finding> {
     }
     let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
     let title = format!(
-        "the path lies on the host for {:.1} % of the {} while a device is busy",
+        "the path is on the host for {:.1} % of the {} while a device is busy",
         percent(of.all_ns),
         facts.window()
     );
@@ -98,7 +98,7 @@ pub fn over_device(facts: &Facts<'_>) -> Option<Finding> {
     Some(
         Finding::new("host_over_device", Severity::Info, title)
             .detail(detail)
-            .suggestion("the column `slack_ns` says how near the device's work comes")
+            .suggestion("column `slack_ns` shows how close the device's work comes to the path")
             .evidence("SELECT * FROM critical_path.slack"),
     )
 }

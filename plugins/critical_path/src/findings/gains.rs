@@ -3,7 +3,7 @@
 use trueno_plugin::{Finding, Severity, counted};
 
 use super::Facts;
-use crate::opportunity::Opportunity;
+use crate::predict::opportunity::Opportunity;
 
 /// A name that holds more of the window than this is a frame around the program's work.
 const FRAME: f64 = 0.9;
@@ -25,14 +25,14 @@ pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
     let own = match best.path_ns - best.own_ns {
         0 => String::new(),
         others_ns => format!(
-            "; of its {:.1} % of the path {:.1} % are its own, {:.1} % what is nested in it, or what it launched or spawned",
+            "; it holds {:.1} % of the path: {:.1} % its own, {:.1} % nested in it, launched or spawned by it",
             percent(best.path_ns),
             percent(best.own_ns),
             percent(others_ns)
         ),
     };
     let title = format!(
-        "half the time of `{}` would make the {} {:.1} % shorter, none of it {:.1} %",
+        "if `{0}` took half the time, the {1} would be {2:.1} % shorter; if it took none, {3:.1} %",
         best.name,
         facts.window(),
         percent(half_ns),
@@ -40,7 +40,7 @@ pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
     );
     Some(
         Finding::new("largest_opportunity", Severity::Info, title)
-            .detail(format!("predicted by re-timing the graph with all that belongs to it{own}; gains of several names do not add up"))
+            .detail(format!("predicted by re-timing the graph, including what it contains and launches{own}; gains of several names do not add up"))
             .suggestion(format!("try other figures with --what-if '{}=0.8'", best.name))
             .evidence("SELECT * FROM critical_path.opportunity"),
     )
@@ -56,14 +56,14 @@ pub fn bounded(facts: &Facts<'_>) -> Option<Finding> {
     }
     let percent = |ns: i64| 100.0 * ns as f64 / facts.wall_ns as f64;
     let title = format!(
-        "what less time would buy cannot be told for {}: `{}` is busy for {:.1} % of the {}, and nothing recorded connects it with the path",
+        "no gain can be predicted for {}: `{}` is busy for {:.1} % of the {}, and no recorded dependency connects it with the path",
         counted(count, "name or kind", "names and kinds"),
         background.lane,
         percent(background.busy_ns),
         facts.window(),
     );
     let detail = format!(
-        "most of it, {:.1} % of the {}, is `{}` itself (id {}); whether that works or waits for others is not recorded, so no prediction is shorter",
+        "most of it, {:.1} % of the {}, is `{}` itself (id {}); the recording does not say whether it works or waits, so predictions keep its length",
         percent(background.self_ns),
         facts.window(),
         background.name,
@@ -91,7 +91,7 @@ pub fn cut(opportunities: &[Opportunity]) -> Option<Finding> {
             opportunities.len()
         );
         Finding::new("opportunity_cut", Severity::Info, title).suggestion(
-                "ask for one with --what-if, or set the option opportunity_names of critical_path",
+                "predict another with --what-if, or raise the option opportunity_names of critical_path",
             )
     })
 }

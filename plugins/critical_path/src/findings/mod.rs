@@ -8,14 +8,14 @@ mod rows;
 use trueno_analysis::lanes::LeftOut;
 use trueno_plugin::{Finding, Severity, counted};
 
-use crate::background::Background;
-use crate::clock_skew::Skew;
-use crate::dependencies::Dependencies;
-use crate::device::Found;
-use crate::host_over_device::HostTime;
-use crate::opportunity::Opportunity;
-use crate::ranks::Ranks;
-use crate::window::Cut;
+use crate::infer::clock_skew::Skew;
+use crate::infer::ranks::Ranks;
+use crate::load::dependencies::Dependencies;
+use crate::load::device::Found;
+use crate::load::window::Cut;
+use crate::path::background::Background;
+use crate::path::host_over_device::HostTime;
+use crate::predict::opportunity::Opportunity;
 
 /// Facts that findings are made of.
 pub struct Facts<'a> {
@@ -102,6 +102,6 @@ fn slack_cut((listed, all): (usize, usize)) -> Option<Finding> {
             counted(listed, "row", "rows")
         );
         Finding::new("slack_cut", Severity::Info, title)
-            .suggestion("set the option slack_rows of critical_path to see more")
+            .suggestion("raise the option slack_rows of critical_path to see more")
     })
 }

@@ -5,9 +5,9 @@ use trueno_analysis::wording::time;
 use trueno_plugin::rank::of_place;
 use trueno_plugin::{Finding, Severity, counted};
 
-use crate::clock_skew::Skew;
-use crate::ranks::Ranks;
-use crate::window::Cut;
+use crate::infer::clock_skew::Skew;
+use crate::infer::ranks::Ranks;
+use crate::load::window::Cut;
 
 /// Rows that reach beyond the recording; and what an asked-for window leaves out, which is as it should be.
 pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
@@ -29,7 +29,7 @@ pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
         out.push(
             Finding::new("outside_recording", Severity::Warning, title)
                 .detail("they begin before the recording did, or end after it; of such a row the path takes what lies between")
-                .suggestion("run with `sanity` for what else is wrong with the times"),
+                .suggestion("see the section `sanity` for other problems with the times"),
         );
     }
     if is_part && cut.outside + cut.shortened > 0 {

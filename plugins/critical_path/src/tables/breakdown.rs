@@ -7,10 +7,10 @@ use trueno_analysis::pools::Pools;
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::background::OffPath;
-use crate::graph::Graph;
-use crate::iterations::Iteration;
-use crate::walk::PieceKind;
+use crate::graph::dependency_graph::Graph;
+use crate::graph::walk::PieceKind;
+use crate::path::background::OffPath;
+use crate::path::iterations::Iteration;
 
 /// Table `by_iteration`: what the path of the run did during each iteration: `name`, `dur_ns`, and the
 /// time by kind, which adds up to `dur_ns`; `start_ns`, `lane` and `id` of its row.

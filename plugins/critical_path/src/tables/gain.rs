@@ -3,8 +3,8 @@
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::at_roof::Gain;
-use crate::opportunity::Opportunity;
+use crate::predict::at_roof::Gain;
+use crate::predict::opportunity::Opportunity;
 
 /// Table `opportunity`: what less time would buy end to end, most first.
 ///
@@ -30,6 +30,20 @@ pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
         )
 }
 
+/// Table `without`: how much shorter the window would be if all rows of a category took no time.
+///
+/// `category`; `gain_ns`, null where a lane that nothing connects with the path leaves it open; `gain_share` of the window.
+pub fn without(rows: &[(&str, Option<i64>)], wall_ns: i64) -> TableBuilder {
+    Table::build("without")
+        .text("category", rows.iter().map(|row| row.0))
+        .i64("gain_ns", rows.iter().map(|row| row.1))
+        .f64(
+            "gain_share",
+            rows.iter()
+                .map(|row| row.1.and_then(|gain| share(gain, wall_ns))),
+        )
+}
+
 /// Table `at_roof`: what it would buy end to end if names reached their roofs (plugin `roofline`), most first.
 ///
 /// `source`, `name`: as `roofline.at_roof` has them, and `everything` at once; `path_ns`: time on the path
@@ -48,7 +62,6 @@ pub fn at_roof(rows: &[Gain], wall_ns: i64) -> TableBuilder {
         )
 }
 
-/// A prediction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prediction {
     /// The rule, or all of them.

@@ -7,13 +7,13 @@ use trueno_analysis::lanes::Label;
 use trueno_analysis::share;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::condense::{Of, Row};
-use crate::graph::Graph;
-use crate::host_waits::is_inferred;
-use crate::inferred::Rule;
-use crate::path_sums::{PathSums, Sum};
-use crate::segments::NONE;
-use crate::walk::{Piece, PieceKind};
+use crate::graph::dependency_graph::Graph;
+use crate::graph::segments::NONE;
+use crate::graph::walk::{Piece, PieceKind};
+use crate::infer::host_waits::is_inferred;
+use crate::load::inferred::Rule;
+use crate::path::condense::{Of, Row};
+use crate::path::path_sums::{PathSums, Sum};
 
 /// Table `path`: the pieces in the order of time; `dur_ns` adds up to the window.
 ///
@@ -80,7 +80,6 @@ impl PathById {
         }
     }
 
-    /// The table.
     pub fn into_table(self) -> TableBuilder {
         Table::build("path_by_id")
             .u64("id", self.rows.iter().map(|row| row.0))

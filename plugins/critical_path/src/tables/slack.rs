@@ -7,9 +7,9 @@ use trueno_analysis::lanes::Lanes;
 use trueno_analysis::quantiles::lower_median;
 use trueno_plugin::{Table, TableBuilder};
 
-use crate::host_waits::is_inferred;
-use crate::least::Least;
-use crate::slack::settle_covered;
+use crate::infer::host_waits::is_inferred;
+use crate::path::smallest_rows::Least;
+use crate::predict::slack::settle_covered;
 
 /// Table `slack`: `id`, `name` and `lane` of an interval, and by how much it may
 /// begin later without moving the last end. Least first, of equals the longer.
@@ -20,7 +20,7 @@ use crate::slack::settle_covered;
 /// Table `slack_by_name`: for each name and kind of row how many there are, and their least and
 /// median slack (the lower of two in the middle); names with the least median first.
 ///
-/// `least` is the least slack of the segments of every interval, lane by lane ([`least_of_spans`](crate::slack::least_of_spans)).
+/// `least` is the least slack of the segments of every interval, lane by lane ([`least_of_spans`](crate::predict::slack::least_of_spans)).
 pub fn slack(
     run: &Lanes,
     least: Vec<Vec<i64>>,

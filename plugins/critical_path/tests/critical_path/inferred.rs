@@ -9,7 +9,6 @@ const fn us(us: i64) -> i64 {
     1_000 * us
 }
 
-/// Times in microseconds.
 fn row(id: u64, kind: &'static str, name: &'static str, from_us: i64, to_us: i64) -> Row {
     interval(id, kind, name, us(from_us), us(to_us))
 }

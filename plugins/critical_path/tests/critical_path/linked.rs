@@ -10,11 +10,8 @@ use trueno_plugin_critical_path::CriticalPath;
 pub struct Linked {
     pub fixture: RunFixture,
     pub edges: Vec<(u64, u64, &'static str)>,
-    /// Parent and task.
     pub tasks: Vec<(u64, u64)>,
-    /// Call and kernel.
     pub launches: Vec<(u64, u64)>,
-    /// Call and transfer.
     pub copies: Vec<(u64, u64)>,
     /// Transfer and the call that did not return before it ended.
     pub blocking: Vec<(u64, u64)>,
@@ -23,7 +20,6 @@ pub struct Linked {
     pub waits: Vec<Waiting>,
     /// Event, device, stream, time of the call; ids count from 900.
     pub recorded: Vec<(u64, i64, i64, i64)>,
-    /// Device, stream, kind.
     pub streams: Vec<(i64, i64, &'static str)>,
     pub window: Option<(i64, i64)>,
     /// Id and correlation of work whose launch is not recorded.
@@ -177,7 +173,6 @@ pub fn path_with_rules(out: &Output) -> Vec<String> {
     ruled.collect()
 }
 
-/// Slack by id.
 pub fn slack(out: &Output) -> Vec<String> {
     let mut rows = lines(out.table("slack"), &["id", "slack_ns"]);
     rows.sort();

@@ -7,17 +7,17 @@ use trueno_analysis::lanes::{
     Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span,
 };
 use trueno_analysis::start_order::sort_by_start;
-use trueno_plugin_critical_path::dependencies::{dependencies, span};
-use trueno_plugin_critical_path::edges::{DependencyKind, Edge};
-use trueno_plugin_critical_path::graph::{Binding, Graph, Link, Predecessor};
-use trueno_plugin_critical_path::ownership::Ownership;
-use trueno_plugin_critical_path::rule::{Change, Rule, Target};
-use trueno_plugin_critical_path::schedule::{self, Scenario};
-use trueno_plugin_critical_path::segments::{NONE, segments};
-use trueno_plugin_critical_path::slack::{last_end_ns, retime, slack};
-use trueno_plugin_critical_path::walk::{Path, PieceKind, walk};
-use trueno_plugin_critical_path::what_if::{Assumption, Predicted};
-use trueno_plugin_critical_path::window::cut;
+use trueno_plugin_critical_path::graph::dependency_graph::{Binding, Graph, Link, Predecessor};
+use trueno_plugin_critical_path::graph::ownership::Ownership;
+use trueno_plugin_critical_path::graph::segments::{NONE, segments};
+use trueno_plugin_critical_path::graph::walk::{Path, PieceKind, walk};
+use trueno_plugin_critical_path::load::dependencies::{dependencies, span};
+use trueno_plugin_critical_path::load::edges::{DependencyKind, Edge};
+use trueno_plugin_critical_path::load::window::cut;
+use trueno_plugin_critical_path::predict::schedule::{self, Scenario};
+use trueno_plugin_critical_path::predict::slack::{last_end_ns, retime, slack};
+use trueno_plugin_critical_path::predict::what_if::{Assumption, Predicted};
+use trueno_plugin_critical_path::predict::what_if_rule::{Change, Rule, Target};
 
 const WALL_NS: i64 = 40;
 const CLASSES: [Class; 4] = [Class::Brick, Class::Task, Class::Wait, Class::Wait];
@@ -476,7 +476,7 @@ proptest! {
         let around = Ownership::new(&run, &good);
         let scale = f64::from(scale) / 2.0;
         let rules = [Rule { text: String::new(), target: Target::Id(which), change: Change::Scale(scale) }];
-        let assumption = Assumption::new(&graph, &around, &trueno_plugin_critical_path::at_roof::Roofs::default(), &rules);
+        let assumption = Assumption::new(&graph, &around, &trueno_plugin_critical_path::predict::at_roof::Roofs::default(), &rules);
         let free_ns = schedule::retime(&graph, &assumption);
         let [wall_ns] = schedule::wall_ns(&graph, &assumption, &free_ns);
         let timing = Predicted { graph: &graph, scenario: &assumption, free_ns: &free_ns };

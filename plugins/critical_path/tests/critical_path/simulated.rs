@@ -12,7 +12,6 @@ const WAKE_NS: i64 = 1_000;
 /// A step of the host.
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// Works itself.
     Work(i64),
     /// Launches a kernel on a stream.
     Launch(usize, i64),

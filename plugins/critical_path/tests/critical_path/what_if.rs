@@ -64,6 +64,40 @@ fn a_brick_takes_what_is_nested_in_it_and_what_it_spawned_along() {
     assert_eq!(predicted(&run, "id:4=0"), "70");
 }
 
+/// Other analyses promise no more than this, so it must be what a user would be told.
+#[test]
+fn a_run_without_a_category_is_the_run_that_a_rule_predicts() {
+    assert!(
+        threaded()
+            .analyse()
+            .tables
+            .iter()
+            .all(|table| table.name() != "without")
+    );
+    for (category, gain_ns) in [("communication", 68), ("data loading", 68)] {
+        let mut run = threaded();
+        for row in &mut run.fixture.bricks {
+            if row.category == Some("Attention") {
+                row.category = Some(category);
+            }
+        }
+        let out = run.analyse();
+        let rows = lines(out.table("without"), &["category", "gain_ns"]);
+        assert_eq!(rows, [format!("{category} | {gain_ns}")]);
+        let rule = format!("category:{category}=0");
+        assert_eq!(predicted(&run, &rule), (100 - gain_ns).to_string());
+    }
+}
+
+#[test]
+fn a_queue_is_no_opportunity_before_others() {
+    let out = threaded().analyse();
+    let rows = lines(out.table("opportunity"), &["name", "gain_100pct_ns"]);
+    assert_eq!(rows.last().unwrap(), "kind:queue | 1", "{rows:?}");
+    // As much is to be had from a wait, which a program can do something about.
+    assert!(rows.contains(&"kind:sync_wait | 1".to_owned()), "{rows:?}");
+}
+
 #[test]
 fn absolute_times_are_for_each_row() {
     let run = threaded();
@@ -138,7 +172,10 @@ fn what_is_about_nothing_predicts_nothing_and_says_what_there_is() {
     let (rows, out) = what_if(&threaded(), &["QKV=0.5"]);
     assert_eq!(rows, ["QKV=0.5 | 0 | -"]);
     let finding = out.finding("what_if_about_nothing").unwrap();
-    assert_eq!(finding.title, "`QKV=0.5` is about nothing in this run");
+    assert_eq!(
+        finding.title,
+        "`--what-if QKV=0.5` matches nothing in this run"
+    );
     assert_eq!(finding.suggestion.as_deref(), Some("there are: qkv"));
     for (rule, instead) in [
         ("hraeds=0.5", "there are: heads"),
@@ -219,12 +256,12 @@ fn opportunities_are_ranked_and_add_nothing_up() {
     let finding = out.finding("largest_opportunity").unwrap();
     assert_eq!(
         finding.title,
-        "half the time of `heads` would make the run 24.0 % shorter, none of it 48.0 %"
+        "if `heads` took half the time, the run would be 24.0 % shorter; if it took none, 48.0 %"
     );
     // Of 48 on the path the 40 of the task are not its own.
     let detail = finding.detail.as_deref().unwrap();
     assert!(
-        detail.contains("of its 48.0 % of the path 8.0 % are its own, 40.0 % what is nested"),
+        detail.contains("it holds 48.0 % of the path: 8.0 % its own, 40.0 % nested"),
         "{detail}"
     );
     let out = threaded().analyse_with(r#"{"opportunity_names": 1}"#);
@@ -378,8 +415,8 @@ fn a_lane_that_leaves_no_telling_is_named() {
     let finding = out.finding("prediction_bounded").unwrap();
     assert_eq!(
         finding.title,
-        "what less time would buy cannot be told for 1 name or kind: `thread 1` is busy for \
-         100.0 % of the run, and nothing recorded connects it with the path"
+        "no gain can be predicted for 1 name or kind: `thread 1` is busy for \
+         100.0 % of the run, and no recorded dependency connects it with the path"
     );
     let detail = finding.detail.as_deref().unwrap();
     assert!(
@@ -423,7 +460,7 @@ fn a_call_is_no_part_of_what_it_launched_but_of_what_it_blocked_for() {
     let out = launched.analyse();
     let finding = out.finding("largest_opportunity").unwrap();
     assert!(
-        finding.title.starts_with("half the time of `gemm`"),
+        finding.title.starts_with("if `gemm` took half the time"),
         "{}",
         finding.title
     );

@@ -4,7 +4,6 @@ use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_divergence::Divergence;
 
-/// One checksum.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sum {
     pub name: &'static str,

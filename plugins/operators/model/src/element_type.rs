@@ -234,15 +234,11 @@ impl ElementType {
 /// Arithmetic whose ceiling bounds an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Precision {
-    /// Double.
     Fp64,
-    /// Single.
     Fp32,
     /// Single whose products may be rounded to 10 bits of mantissa, where the operator states that it may.
     Tf32,
-    /// Brain float.
     Bf16,
-    /// Half.
     Fp16,
     /// 8-bit floats.
     Fp8,

@@ -19,7 +19,6 @@ pub struct RuleError {
     pub fault: String,
 }
 
-/// One rule.
 #[derive(Clone, Debug)]
 pub(crate) struct Rule {
     pub(crate) name: String,
@@ -77,7 +76,6 @@ struct Text {
     source: String,
 }
 
-/// The rules of a file's text.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<Rule>, RuleError> {
     let line = |at: usize| {
         let before = &text.as_bytes()[..at.min(text.len())];

@@ -43,7 +43,6 @@ pub struct RecordedTexts<'a> {
 /// One operand of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
-    /// A tensor.
     Tensor(Tensor),
     /// A list of tensors with the dims of each.
     List(Vec<Tensor>),
@@ -71,24 +70,19 @@ pub struct Tensor {
 /// Value of an operand that is no tensor.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Concrete {
-    /// Not recorded.
     Unknown,
     /// `True` or `False`.
     Bool(bool),
-    /// A whole number.
     Integer(i64),
-    /// A decimal.
     Real(f64),
     /// A list, as in `[1, 1]`.
     List(Vec<Concrete>),
-    /// Anything else.
     Text(String),
 }
 
 /// Reason why texts are no signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SignatureError {
-    /// Nothing was recorded.
     #[error("the trace records no input dims")]
     NoDims,
     /// A text that is no JSON, or not of the expected form.
@@ -96,7 +90,6 @@ pub enum SignatureError {
     Malformed {
         /// Argument of the event.
         field: &'static str,
-        /// Fault in it.
         reason: String,
     },
     /// Fault of one operand.
@@ -104,7 +97,6 @@ pub enum SignatureError {
     Operand {
         /// Position, from 0.
         operand: usize,
-        /// Fault in it.
         reason: String,
     },
 }

@@ -20,7 +20,6 @@ pub struct Call {
     pub signature: Option<usize>,
 }
 
-/// A kernel.
 #[derive(Clone, Copy, Debug)]
 pub struct Kernel {
     pub name: &'static str,

@@ -24,7 +24,7 @@ pub fn findings(waits: &Waits) -> Vec<Finding> {
 
 /// Samples alone tell nothing of the time in which threads did not run.
 pub fn not_measured() -> Finding {
-    let title = "how long threads ran, could have run and waited is not measured: the run holds no switches of processors";
+    let title = "how long threads ran, were ready and waited was not measured: no context switches are recorded";
     Finding::new("no_switches", Severity::Info, title)
         .suggestion("`trueno-record run --sample` records them")
 }
@@ -44,14 +44,14 @@ fn no_processor(waits: &Waits) -> Option<Finding> {
     let share = runnable_ns as f64 / could_ns.max(1) as f64;
     (share >= RUNNABLE_SHARE).then(|| {
         let title = format!(
-            "no processor was free for {} of the time that threads could have run ({} of {})",
+            "no processor was free for {} of the time threads were ready to run ({} of {})",
             percent(share),
             time(ns(runnable_ns)),
             time(ns(could_ns))
         );
         Finding::new("runnable", Severity::Warning, title)
             .detail(format!("{} ran; other programs take processors too", many(threads, "thread")))
-            .suggestion("no more busy threads than processors, and nothing else on the machine")
+            .suggestion("use no more busy threads than processors, on an otherwise idle machine")
             .evidence("SELECT thread, name, on_cpu_ns, runnable_ns, off_cpu_ns FROM samples.scheduling ORDER BY runnable_ns DESC")
     })
 }
@@ -65,7 +65,7 @@ fn first_thread(waits: &Waits) -> Option<Finding> {
     let (key, sum) = places.max_by_key(|(_, sum)| sum.time_ns)?;
     (share >= WAITING_SHARE).then(|| {
         let title = format!(
-            "{} did not run for {} of its life: it waited, most {}",
+            "{} was waiting for {} of its life, most {}",
             thread_text(*thread, times.name.as_deref()),
             percent(share),
             place_text(key, sum)

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::GpuCeilings;
 use crate::CacheError;
-use crate::cache::{cache_folder, replace};
-use trueno_format::{Error, regular_file};
+use crate::cache::{cache_folder, read_found, replace_found};
+use trueno_format::Error;
 
 /// Raised when the kernels or what is made of their times change.
 pub(super) const CODE_VERSION: u32 = 1;
@@ -27,19 +27,14 @@ impl GpuCeilings {
         Self::read(&Self::file(uuid)?, uuid)
     }
 
+    /// `file` is one of the cache folder.
     fn read(file: &Path, uuid: &str) -> Result<Self, CacheError> {
         let file = file.to_owned();
         let unreadable = |problem: String| CacheError::Unreadable {
             file: file.clone(),
             problem,
         };
-        let text = match regular_file::read(&file) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(CacheError::Missing { file });
-            }
-            Err(error) => return Err(unreadable(error.to_string())),
-        };
+        let text = read_found(&file)?;
         let measured: Self =
             serde_json::from_slice(&text).map_err(|error| unreadable(error.to_string()))?;
         let is_rate = |value: f64| value.is_finite() && value > 0.0;
@@ -69,7 +64,7 @@ impl GpuCeilings {
     }
 
     fn write(&self, file: &Path) -> Result<(), Error> {
-        replace(file, self)
+        replace_found(file, self)
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod exact;
 mod kills;
+mod moved;
 mod order;
 mod program;
 mod turns;

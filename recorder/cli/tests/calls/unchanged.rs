@@ -77,7 +77,11 @@ fn what_cannot_be_recorded_is_said_and_leaves_nothing() {
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     let done = of(&["--calls"], &["true"]);
     assert_eq!(done.status.code(), Some(2));
-    assert!(text(&done.stderr).contains("is there already, and nothing was started"));
+    let said = text(&done.stderr);
+    assert!(
+        said.contains("a run is there already (hint: ") && said.contains("; nothing was started"),
+        "{said}"
+    );
     let done = of(&["--calls", "--overwrite"], &["true"]);
     assert_eq!(done.status.code(), Some(0));
 }

@@ -290,3 +290,34 @@ fn what_a_killed_command_left_behind_can_be_collected() {
     assert_eq!(trueno_testing::table(&output, "kernels").rows, 30);
     assert_eq!(collect().status.code(), Some(2), "it is there already");
 }
+
+/// The folder in which the program's records are collected goes elsewhere, and another one comes to its path.
+#[test]
+fn a_capture_that_was_moved_is_collected_where_it_is() {
+    let Some(mut run) = command(Cupti::New) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let script = "\"$0\" init launch:k:7:1:30 sync && set -- it.run.capture-* && mv $1 moved && mkdir $1 && touch $1/theirs";
+    let done = run
+        .args(["run", "-o", "it.run", "--", "sh", "-c", script])
+        .arg(fakes().unwrap().join("program"))
+        .current_dir(folder.path())
+        .output()
+        .unwrap();
+    assert_eq!(
+        done.status.code(),
+        Some(0),
+        "{}",
+        String::from_utf8_lossy(&done.stderr)
+    );
+    let run = folder.path().join("it.run");
+    assert_eq!(trueno_testing::table(&run, "kernels").rows, 30);
+    let mut left: Vec<_> = fs::read_dir(folder.path())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    left.sort();
+    assert_eq!(left.len(), 2, "{left:?}");
+    assert!(left[1].join("theirs").is_file(), "{left:?}");
+}

@@ -14,6 +14,7 @@ use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use trueno_format::run_json::State;
 use trueno_format::salvage;
 use trueno_testing::{Table, run_json, table};
 
@@ -391,4 +392,27 @@ fn a_traced_program_that_does_not_begin_leaves_no_run() {
         .unwrap();
     assert_ne!(done.status.code(), Some(0));
     assert!(!place.run().exists() && !place.0.path().join("it.samples.run").exists());
+}
+
+/// The traced run is not where it was begun, and the program fails: both runs are kept.
+#[test]
+fn a_traced_run_that_was_moved_costs_its_samples_nothing() {
+    let traces = Place::new().command(&["--calls"], &["true"]).output();
+    if !can_sample() || !traces.is_ok_and(|done| done.status.success()) {
+        return;
+    }
+    let place = Place::new();
+    let script = "mv it.run moved.run; exit 2";
+    let done = place
+        .command(&["--sample", "--calls"], &["sh", "-c", script])
+        .output()
+        .unwrap();
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{said}");
+    for name in ["moved.run", "it.samples.run"] {
+        let run = run_json(&place.0.path().join(name));
+        assert_eq!(run.state, State::Finished, "{name}");
+    }
+    assert!(!place.run().exists());
+    assert!(said.contains("moved.run -o both.run"), "{said}");
 }

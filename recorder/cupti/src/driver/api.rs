@@ -9,7 +9,6 @@ macro_rules! functions {
     ($($name:ident $symbol:literal ($($argument:ty),*);)*) => {
         /// The functions. All return 0 when they did what they are for.
         #[derive(Clone, Copy, Debug)]
-        #[allow(missing_docs, reason = "named as in NVIDIA's documentation of the driver API")]
         #[allow(non_snake_case, reason = "as above")]
         pub struct Api {
             $(pub $name: unsafe extern "C" fn($($argument),*) -> c_int,)*

@@ -8,13 +8,11 @@ use super::api::Api;
 use super::error::DriverError;
 use super::stream::StreamHandle;
 
-/// Numbers of attributes.
 pub mod attribute {
     /// Clock of the memory, in kHz.
     pub const MEMORY_CLOCK_KHZ: i32 = 36;
     /// Highest clock of the processors, in kHz.
     pub const CLOCK_KHZ: i32 = 13;
-    /// Multiprocessors.
     pub const MULTIPROCESSORS: i32 = 16;
     /// Bytes of the L2 cache.
     pub const L2_BYTES: i32 = 38;
@@ -246,7 +244,6 @@ impl Module {
     }
 }
 
-/// A kernel.
 #[derive(Clone)]
 pub struct Function {
     module: Arc<Loaded>,
@@ -261,11 +258,8 @@ unsafe impl Sync for Function {}
 /// Launch shape: blocks, threads a block, bytes of dynamic shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Blocks.
     pub blocks: u32,
-    /// Threads of each.
     pub threads: u32,
-    /// Dynamic shared memory.
     pub shared_bytes: u32,
 }
 
@@ -274,9 +268,7 @@ pub struct Launch {
 pub enum Argument<'a> {
     /// An address or a number.
     Word(u64),
-    /// A number.
     Half(u32),
-    /// A structure.
     Bytes(&'a [u64]),
 }
 

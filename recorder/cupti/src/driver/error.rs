@@ -5,7 +5,6 @@ use std::ffi::{CStr, c_char, c_int};
 /// `cuGetErrorString`.
 pub(super) type ErrorText = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
 
-/// Errors of the driver.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
@@ -20,7 +19,6 @@ pub enum DriverError {
     NoFunction {
         /// File it was loaded from.
         path: String,
-        /// The missing function.
         function: String,
     },
     /// A driver, and nothing to drive.
@@ -33,17 +31,13 @@ pub enum DriverError {
     NoSuchDevice {
         /// The number asked for.
         asked: usize,
-        /// Their number.
         found: u32,
     },
-    /// A function failed.
     #[error("{function}: {words} (error {code})")]
     Failed {
         /// The function that was called.
         function: &'static str,
-        /// The driver's code.
         code: i32,
-        /// The driver's words.
         words: String,
     },
     /// A text that cannot be given to the driver.

@@ -15,7 +15,6 @@ pub struct Listed {
     pub name: String,
     /// Compute capability, such as `9.0`.
     pub compute_capability: Option<String>,
-    /// Bytes of memory.
     pub memory_bytes: Option<u64>,
 }
 

@@ -102,7 +102,6 @@ impl Pinned {
         })
     }
 
-    /// Counts its words.
     pub fn words(&self) -> usize {
         self.count
     }

@@ -16,7 +16,6 @@ pub type CallbackFunction = unsafe extern "C" fn(*mut c_void, u32, u32, *const c
 /// `CUpti_SubscriberParams`.
 #[repr(C)]
 #[derive(Debug)]
-#[expect(missing_docs, reason = "as CUPTI documents them")]
 pub struct SubscriberParams {
     pub struct_size: usize,
     pub subscriber_name: *const c_char,

@@ -23,7 +23,6 @@ pub struct Candidate {
     pub only_if_loaded: bool,
 }
 
-/// Places to search.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     /// The user's choice; nothing else is tried then.

@@ -4,19 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Who records.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
-    /// The recorded process.
     pub pid: u32,
-    /// Its parent.
     pub ppid: u32,
-    /// Its command line.
     pub argv: Vec<String>,
     /// `RANK` of its environment, which launchers of distributed programs set.
     pub rank: Option<u32>,
-    /// Version of the recorder.
     pub recorder_version: String,
     /// Time 0 of the run, `CLOCK_REALTIME`.
     pub start_realtime_ns: i64,
@@ -56,12 +51,10 @@ pub struct CuptiFacts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Good to know.
     #[default]
     Info,
     /// Something is missing or doubtful.
     Warning,
-    /// Recording failed.
     Error,
 }
 
@@ -82,11 +75,9 @@ impl Severity {
 pub struct Note {
     /// Time of the remark, `CLOCK_REALTIME`.
     pub realtime_ns: i64,
-    /// Its severity.
     pub severity: Severity,
     /// Stable name of the case.
     pub code: String,
-    /// Message for people.
     pub text: String,
 }
 

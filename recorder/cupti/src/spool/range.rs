@@ -14,7 +14,6 @@ pub enum RangeKind {
     Start = 3,
     /// Such a range ends.
     End = 4,
-    /// A moment.
     Mark = 5,
     /// `message` names category `category` of the domain.
     NameCategory = 6,
@@ -35,10 +34,8 @@ impl RangeKind {
     }
 }
 
-/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeEvent {
-    /// Its kind.
     pub kind: RangeKind,
     /// Thread, by the operating system's number.
     pub thread: u32,
@@ -55,10 +52,8 @@ pub struct RangeEvent {
 }
 
 impl RangeEvent {
-    /// Bytes of one.
     pub const BYTES: usize = 40;
 
-    /// Appends it.
     pub fn write(&self, to: &mut Vec<u8>) {
         to.extend_from_slice(&(self.kind as u32).to_le_bytes());
         to.extend_from_slice(&self.thread.to_le_bytes());
@@ -98,7 +93,6 @@ pub struct ClockReading {
 }
 
 impl ClockReading {
-    /// Bytes of one.
     pub const BYTES: usize = 32;
 
     /// The bytes of the reading.

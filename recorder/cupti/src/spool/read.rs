@@ -20,11 +20,9 @@ pub enum Item<'s> {
     Record(&'s [u8]),
     /// An event of NVTX.
     Range(RangeEvent),
-    /// A reading of the clocks.
     Clock(ClockReading),
     /// Number of records that were dropped.
     Dropped(u64),
-    /// Something went wrong.
     Note(Note),
     /// A thread, by the operating system's number, and its name.
     Thread(u32, &'s [u8]),

@@ -8,10 +8,8 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{HEADER_BYTES, MAGIC};
 
-/// Kinds of chunks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-#[expect(missing_docs, reason = "the table of the module says it")]
 pub enum Chunk {
     Facts = 1,
     Names = 2,

@@ -5,8 +5,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::file::{FileError, FileLock, empty_run, write_synced};
-use super::{NEW_RUN_JSON, exchange, sync_parent};
+use super::file::{FileError, empty_run, write_synced};
+use super::{NEW_RUN_JSON, put_in_place, sync_parent};
+use crate::file_lock::FileLock;
+use crate::folder::Folder;
 use crate::regular_file;
 use crate::run_json::{RUN_JSON, RunJson};
 
@@ -14,6 +16,8 @@ use crate::run_json::{RUN_JSON, RunJson};
 #[derive(Debug)]
 pub struct Stage {
     folder: PathBuf,
+    /// The run as it was found.
+    old: Folder,
     /// Held until the end.
     _lock: FileLock,
 }
@@ -50,6 +54,7 @@ impl Stage {
         hidden.push(".");
         hidden.push(purpose);
         let folder = run.with_file_name(hidden);
+        let old = Folder::open_no_link(run).map_err(FileError::on(run, "open it"))?;
         match fs::create_dir(&folder) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
                 clear(&folder, run_id, run_json)?;
@@ -65,6 +70,7 @@ impl Stage {
         // From here on it goes whatever fails.
         let stage = Self {
             folder,
+            old,
             _lock: lock,
         };
         let folder = &stage.folder;
@@ -95,10 +101,11 @@ impl Stage {
     /// The new run takes the place of the old one, which is removed when this is dropped.
     ///
     /// # Errors
-    /// It cannot; the old one is there then.
+    /// It cannot, or another run has come to its path; what is there stays there.
     pub fn publish(&self, run: &Path, run_json: &[u8]) -> Result<(), FileError> {
         self.write_run_json(run_json)?;
-        exchange(&self.folder, run).map_err(FileError::on(run, "put the run there"))?;
+        put_in_place(&self.folder, run, &self.old)
+            .map_err(FileError::on(run, "put the run there"))?;
         let parent = run.parent().unwrap_or(Path::new("/"));
         sync_parent(run).map_err(FileError::on(parent, "write it to disk"))
     }
@@ -164,6 +171,20 @@ mod tests {
         drop(stage);
         assert_eq!(fs::read(run.join(RUN_JSON)).unwrap(), b"{}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_run_that_took_its_place_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let old = run(folder.path());
+        let stage = Stage::beside(&old, "edit", "a", RUN).unwrap();
+        fs::rename(&old, folder.path().join("moved.run")).unwrap();
+        let other = run(folder.path());
+        fs::write(other.join("theirs"), b"rows").unwrap();
+        assert!(stage.publish(&other, b"{}").is_err());
+        drop(stage);
+        assert!(other.join("theirs").exists());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }
 
     #[test]

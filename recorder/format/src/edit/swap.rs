@@ -4,7 +4,9 @@ use std::ffi::CString;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use crate::folder::{Folder, moved};
 
 /// Two folders change places in one step.
 ///
@@ -24,6 +26,45 @@ pub fn rename_new(from: &Path, to: &Path) -> io::Result<()> {
         Err(error) if error.raw_os_error() == Some(libc::EINVAL) => fs::rename(from, to),
         done => done,
     }
+}
+
+/// Puts folder `new` at path `place` in the stead of `old`, which then is at `new`.
+///
+/// # Errors
+/// Another folder than `old` is at `place`, or the operating system refuses; `place` then is as it was.
+pub fn put_in_place(new: &Path, place: &Path, old: &Folder) -> io::Result<()> {
+    if !old.is_at(place) {
+        return Err(moved());
+    }
+    match exchange(new, place) {
+        Ok(()) if old.is_at(new) => Ok(()),
+        Ok(()) => {
+            // It came in that very moment.
+            exchange(new, place)?;
+            Err(moved())
+        }
+        // A file system that cannot do it in one step.
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
+            let aside = beside(new);
+            rename_new(place, &aside)?;
+            if !old.is_at(&aside) {
+                rename_new(&aside, place)?;
+                return Err(moved());
+            }
+            if let Err(error) = rename_new(new, place) {
+                rename_new(&aside, place)?;
+                return Err(error);
+            }
+            rename_new(&aside, new)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".old");
+    path.with_file_name(name)
 }
 
 /// Makes sure that an entry of a folder is there also after a loss of power.

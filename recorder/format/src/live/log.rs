@@ -2,7 +2,7 @@
 //! of `live/log.jsonl` each, handed to the operating system before anything refers to it.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::Path;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ceiling::Ceiling;
 use crate::collective::Collective;
+use crate::folder::Folder;
 use crate::journal;
 use crate::text::Site;
 use crate::timeline::{ClockReading, Knot};
@@ -18,6 +19,8 @@ use crate::{file_size_signal, regular_file};
 
 /// Name of the log in `live/`. Its writer holds a lock on it for as long as it lives.
 pub const LOG: &str = "log.jsonl";
+/// Its name until it is locked.
+const UNLOCKED: &str = "log.new";
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -131,17 +134,16 @@ pub struct Log {
 }
 
 impl Log {
-    /// Makes the log and locks it.
-    pub fn create(path: &Path) -> io::Result<Self> {
+    /// Makes the log in the folder `live/` of a run, and locks it.
+    ///
+    /// # Errors
+    /// There is one, or the operating system refuses.
+    pub fn create(live: &Folder) -> io::Result<Self> {
         // It gets its name with the lock on it: a log without a lock has lost its writer.
-        let unnamed = path.with_extension("new");
-        let file = OpenOptions::new()
-            .append(true)
-            .create_new(true)
-            .open(&unnamed)?;
+        let file = live.create_appended(UNLOCKED)?;
         // Where locks are not known, readers go by the process number in run.json.
         let _ = file.try_lock();
-        fs::rename(&unnamed, path)?;
+        live.rename(UNLOCKED, LOG)?;
         Ok(Self {
             file,
             broken: false,
@@ -196,6 +198,7 @@ mod tests {
     fn entries_come_back_and_a_cut_end_is_no_damage() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(LOG);
+        let live = Folder::open(folder.path()).unwrap();
         let entries = [
             Entry::Name(7, "q\"\n\u{e9}".into()),
             Entry::Value("a".into(), "b".into()),
@@ -206,7 +209,7 @@ mod tests {
                 names: vec![("bricks".into(), 7, 3)],
             },
         ];
-        Log::create(&path).unwrap().append(&entries).unwrap();
+        Log::create(&live).unwrap().append(&entries).unwrap();
         assert_eq!(read(&path).unwrap(), (entries.to_vec(), 0));
 
         let whole = std::fs::read(&path).unwrap();
@@ -222,7 +225,7 @@ mod tests {
     #[test]
     fn a_full_disk_ends_the_log_and_leaves_it_open() {
         let mut log = Log {
-            file: OpenOptions::new().write(true).open("/dev/full").unwrap(),
+            file: File::options().write(true).open("/dev/full").unwrap(),
             broken: false,
         };
         let entry = [Entry::Name(7, "q".into())];

@@ -1,15 +1,13 @@
 //! Entries of a run directory that are ours, and those of somebody else.
 
-use std::ffi::CString;
-use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use serde::Deserialize;
 
 use crate::edit::NEW_RUN_JSON;
 use crate::error::Error;
+use crate::folder::{EntryKind, Folder};
 use crate::journal::JOURNAL;
 use crate::live::{COUNTS, LIVE, LOG};
 use crate::run_json::RUN_JSON;
@@ -29,14 +27,14 @@ const MAX_RUN_JSON_BYTES: u64 = 256 << 20;
 ///
 /// # Errors
 /// It holds something else, which is named; it is no run; the operating system refuses.
-pub fn check_removable(path: &Path) -> Result<(), Error> {
+pub(super) fn check_removable(given: &Path, run: &Folder) -> Result<(), Error> {
     let mut foreign = Vec::new();
-    let failed = |e| Error::io(path, "look at what is there", e);
-    if !look_at_run(path, "", &mut foreign).map_err(failed)? {
-        return Err(Error::NotARun { path: path.into() });
+    let failed = |e| Error::io(given, "look at what is there", e);
+    if !look_at_run(run, "", &mut foreign).map_err(failed)? {
+        return Err(Error::NotARun { path: given.into() });
     }
     if foreign.is_empty() {
-        return check_writable(path);
+        return check_writable(given, run);
     }
     foreign.sort_unstable();
     let more = foreign.len().saturating_sub(MAX_NAMED);
@@ -46,42 +44,51 @@ pub fn check_removable(path: &Path) -> Result<(), Error> {
         named.push_str(&format!(" and {more} more"));
     }
     Err(Error::Foreign {
-        path: path.into(),
+        path: given.into(),
         entries: named,
     })
 }
 
+/// True of a run, and of a folder of ranks, whatever else it holds.
+pub(super) fn is_run(folder: &Folder) -> io::Result<bool> {
+    if is_run_json(folder) {
+        return Ok(true);
+    }
+    let is_ranks_run = |name: &std::ffi::OsStr| {
+        name.to_str().is_some_and(is_rank)
+            && folder.folder(name).is_ok_and(|rank| is_run_json(&rank))
+    };
+    let entries = folder.entries()?;
+    Ok(entries.iter().any(|entry| is_ranks_run(&entry.name)))
+}
+
 /// False where it is neither a run nor a folder of ranks.
-fn look_at_run(run: &Path, prefix: &str, foreign: &mut Vec<String>) -> io::Result<bool> {
-    let has_run_json = is_run_json(&run.join(RUN_JSON));
+fn look_at_run(run: &Folder, prefix: &str, foreign: &mut Vec<String>) -> io::Result<bool> {
+    let has_run_json = is_run_json(run);
     let (mut has_rank, mut others) = (false, Vec::new());
-    for entry in fs::read_dir(run)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let shown = format!("{prefix}{}", name.to_string_lossy());
-        let Some(name) = name.to_str() else {
+    for entry in run.entries()? {
+        let shown = format!("{prefix}{}", entry.name.to_string_lossy());
+        let Some(name) = entry.name.to_str() else {
             others.push(shown);
             continue;
         };
-        let kind = entry.file_type()?;
-        let path = entry.path();
-        if kind.is_file() && matches!(name, RUN_JSON | NEW_RUN_JSON | JOURNAL) {
+        if entry.kind == EntryKind::File && matches!(name, RUN_JSON | NEW_RUN_JSON | JOURNAL) {
             continue;
         }
         let below = format!("{shown}/");
-        if kind.is_dir() && is_rank(name) && prefix.is_empty() {
-            if look_at_run(&path, &below, &mut others)? {
+        if entry.kind == EntryKind::Folder && is_rank(name) && prefix.is_empty() {
+            if look_at_run(&run.folder(name)?, &below, &mut others)? {
                 has_rank = true;
                 continue;
             }
-        } else if kind.is_dir() && has_run_json && is_folder_name(name) {
+        } else if entry.kind == EntryKind::Folder && has_run_json && is_folder_name(name) {
             let is_ours: fn(&str) -> bool = match name {
                 LIVE => is_of_live,
                 // The table of that name lies beside them.
                 PTX => |name| is_source(name) || is_segment(name),
                 _ => is_segment,
             };
-            look_at_files(&path, &below, is_ours, &mut others)?;
+            look_at_files(&run.folder(name)?, &below, is_ours, &mut others)?;
             continue;
         }
         others.push(shown);
@@ -91,41 +98,34 @@ fn look_at_run(run: &Path, prefix: &str, foreign: &mut Vec<String>) -> io::Resul
 }
 
 fn look_at_files(
-    folder: &Path,
+    folder: &Folder,
     prefix: &str,
     is_ours: fn(&str) -> bool,
     foreign: &mut Vec<String>,
 ) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        if !(entry.file_type()?.is_file() && name.to_str().is_some_and(is_ours)) {
-            foreign.push(format!("{prefix}{}", name.to_string_lossy()));
+    for entry in folder.entries()? {
+        if !(entry.kind == EntryKind::File && entry.name.to_str().is_some_and(is_ours)) {
+            foreign.push(format!("{prefix}{}", entry.name.to_string_lossy()));
         }
     }
     Ok(())
 }
 
 /// Refuses a folder of whose files, or of whose folders' files, none may be removed.
-fn check_writable(folder: &Path) -> Result<(), Error> {
+fn check_writable(shown: &Path, folder: &Folder) -> Result<(), Error> {
     let hint = "permit it, or choose another path";
-    let failed = |e| Error::io_with_hint(folder, "remove what is in it", e, hint);
-    let name = CString::new(folder.as_os_str().as_bytes()).map_err(|e| failed(e.into()))?;
-    let asked = libc::W_OK | libc::X_OK;
-    // SAFETY: the text ends with a zero and outlives the call.
-    if unsafe { libc::faccessat(libc::AT_FDCWD, name.as_ptr(), asked, libc::AT_EACCESS) } != 0 {
-        return Err(failed(io::Error::last_os_error()));
-    }
-    for entry in fs::read_dir(folder).map_err(failed)? {
-        let entry = entry.map_err(failed)?;
-        if entry.file_type().map_err(failed)?.is_dir() {
-            check_writable(&entry.path())?;
+    let failed = |e| Error::io_with_hint(shown, "remove what is in it", e, hint);
+    folder.check_writable().map_err(failed)?;
+    for entry in folder.entries().map_err(failed)? {
+        if entry.kind == EntryKind::Folder {
+            let below = folder.folder(&entry.name).map_err(failed)?;
+            check_writable(&shown.join(&entry.name), &below)?;
         }
     }
     Ok(())
 }
 
-fn is_run_json(path: &Path) -> bool {
+fn is_run_json(run: &Folder) -> bool {
     #[derive(Deserialize)]
     struct Named {
         format: Format,
@@ -134,15 +134,11 @@ fn is_run_json(path: &Path) -> bool {
     struct Format {
         name: String,
     }
-    let is_file = |found: fs::Metadata| found.is_file() && found.len() <= MAX_RUN_JSON_BYTES;
-    if !path.symlink_metadata().is_ok_and(is_file) {
-        return false;
-    }
-    let text = fs::read(path).unwrap_or_default();
+    let text = run.read(RUN_JSON, MAX_RUN_JSON_BYTES).unwrap_or_default();
     serde_json::from_slice::<Named>(&text).is_ok_and(|found| found.format.name == FORMAT_NAME)
 }
 
-fn is_rank(name: &str) -> bool {
+pub(super) fn is_rank(name: &str) -> bool {
     name.strip_prefix(RANK).is_some_and(is_number)
 }
 
@@ -178,6 +174,8 @@ fn is_of_live(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const RUN: &str = r#"{"format":{"name":"trueno-run","major":1,"minor":9},"state":"finished"}"#;
@@ -190,7 +188,7 @@ mod tests {
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        check_removable(folder.path())
+        check_removable(folder.path(), &Folder::open(folder.path()).unwrap())
     }
 
     #[test]
@@ -250,13 +248,12 @@ mod tests {
         assert!(matches!(found, Err(Error::NotARun { .. })));
     }
 
-    #[cfg(unix)]
     #[test]
     fn links_are_foreign() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(RUN_JSON), RUN).unwrap();
         std::os::unix::fs::symlink("/", folder.path().join("bricks")).unwrap();
-        let found = check_removable(folder.path());
+        let found = check_removable(folder.path(), &Folder::open(folder.path()).unwrap());
         assert!(matches!(found, Err(Error::Foreign { entries, .. }) if entries == "bricks"));
     }
 }

@@ -296,6 +296,7 @@ fn has_rings(live: &Path) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folder::Folder;
     use crate::live::Log;
     use crate::run_json::RunJson;
     use crate::run_writer::RunWriter;
@@ -305,7 +306,7 @@ mod tests {
     fn a_name_of_a_number_beyond_the_log_is_left_out_and_told() {
         let folder = tempfile::tempdir().unwrap();
         let names = [1000, 1 << 23].map(|number| Entry::Name(number, format!("name {number}")));
-        Log::create(&folder.path().join(LOG))
+        Log::create(&Folder::open(folder.path()).unwrap())
             .unwrap()
             .append(&names)
             .unwrap();

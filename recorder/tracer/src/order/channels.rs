@@ -26,7 +26,6 @@ pub(crate) enum Channel {
     Of(Object),
     /// To the socket of this number.
     To(u64),
-    /// Of a connection of TCP.
     Tcp(Connection),
 }
 
@@ -118,7 +117,6 @@ struct State {
 /// All channels that are in use.
 pub(crate) struct Channels {
     states: HashMap<Channel, State>,
-    /// Ends of sockets.
     sockets: HashMap<u64, Ends>,
     inherited: HashSet<Object>,
     /// Calls are made that nobody sees.

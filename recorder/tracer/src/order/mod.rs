@@ -418,7 +418,6 @@ impl Order {
         }
     }
 
-    /// A thread is gone.
     pub fn thread_is_gone(&mut self, thread: pid_t) {
         self.now += 1;
         if let Some(word) = self.ending.remove(&thread) {

@@ -30,7 +30,6 @@ pub(crate) struct Connection {
 type Address = (u128, u16);
 
 impl Connection {
-    /// The other way.
     pub fn reversed(self) -> Self {
         Self {
             from: self.to,

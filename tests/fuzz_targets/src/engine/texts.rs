@@ -57,7 +57,7 @@ pub fn project(bytes: &[u8]) -> bool {
         let typed = ["trueno-analyze", command, "x.run"].map(OsString::from);
         let arguments = with_project(Cli::command(), typed.to_vec(), folder.path());
         if let Ok(arguments) = arguments {
-            let given = arguments.given.map_or(0, |(_, flags)| flags.len());
+            let given = arguments.project.flags.len();
             assert!(
                 arguments.all.len() == typed.len() + given,
                 "flags that nobody gave"

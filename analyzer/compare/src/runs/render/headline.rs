@@ -12,21 +12,32 @@ use crate::runs::{Comparison, PathRow, TotalRow};
 /// Share of the difference from which on a part of the path is told.
 const MIN_PART: f64 = 0.1;
 
-/// The end-to-end difference first, then its uncertainty, then its largest part on the critical path.
+/// What makes it doubtful before all, then the end-to-end difference, then its uncertainty, then its largest part on the critical path.
 pub fn headline(comparison: &Comparison) -> String {
     let wall = comparison
         .totals
         .iter()
         .find(|row| row.total == Total::Wall);
     let wall = wall.and_then(|row| Some((row, row.base?, row.run?)));
-    let mut parts = match wall {
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(first) = comparison.incomplete.first() {
+        let others = match comparison.incomplete.len() - 1 {
+            0 => String::new(),
+            others => format!(
+                ", and {}",
+                counted(others as u64, "other run", "other runs")
+            ),
+        };
+        parts.push(format!("INCOMPLETE {first}{others}"));
+    }
+    parts.extend(match wall {
         Some((row, base, run)) => {
             let mut parts = vec![of_wall(comparison, row, base, run)];
             parts.extend(largest_part(comparison, run - base));
             parts
         }
         None => vec!["wall time not measured on both sides".to_owned()],
-    };
+    });
     parts.extend(iterations(comparison));
     parts.extend(names(comparison));
     parts.join("; ")

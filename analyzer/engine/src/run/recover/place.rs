@@ -5,7 +5,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use trueno_format::edit::{FileLock, exchange, remove_run, rename_new, sync_parent};
+use trueno_format::edit::{FileLock, put_in_place, remove_run, rename_new, sync_parent};
+use trueno_format::folder::Folder;
 use trueno_format::regular_file;
 use trueno_format::run_json::{RUN_JSON, RunJson};
 
@@ -14,6 +15,8 @@ use super::RecoverError;
 /// The paths of one recovery.
 pub(super) struct Place {
     old: PathBuf,
+    /// The folder of the old run, if it can be opened.
+    held: Option<Folder>,
     /// A hidden folder beside the target.
     stage: PathBuf,
     target: PathBuf,
@@ -36,6 +39,7 @@ impl Place {
         hidden.push(".recover");
         Ok(Place {
             stage: target.with_file_name(hidden),
+            held: Folder::open(&old).ok(),
             old,
             target,
         })
@@ -96,9 +100,9 @@ impl Place {
 
     /// The recovered run gets its name. In place, the old one gets that of the stage.
     pub(super) fn publish(&self) -> Result<(), RecoverError> {
-        let done = match self.is_in_place() {
-            true => exchange(&self.stage, &self.target),
-            false => rename_new(&self.stage, &self.target),
+        let done = match &self.held {
+            Some(old) if self.is_in_place() => put_in_place(&self.stage, &self.target, old),
+            _ => rename_new(&self.stage, &self.target),
         };
         done.map_err(RecoverError::io(
             &self.target,

@@ -16,6 +16,9 @@ impl Collector<'_> {
             return Ok(());
         };
         let mut key = event.category.clone();
+        if event.part > 0 {
+            key.extend_from_slice(&event.part.to_le_bytes());
+        }
         for text in [
             &event.id,
             if event.phase.is_ascii_uppercase() {

@@ -50,6 +50,9 @@ impl Collector<'_> {
             _ => What::FlowEndNext,
         };
         let mut key = event.category.clone();
+        if event.part > 0 {
+            key.extend_from_slice(&event.part.to_le_bytes());
+        }
         for text in [&event.name, &event.id] {
             key.push(0);
             key.extend_from_slice(text);
@@ -100,10 +103,10 @@ impl Collector<'_> {
             let Some(value) = value else { continue };
             if device == NONE {
                 self.notes
-                    .leave_out("total of the host's memory: counted from when the profiler began");
+                    .skip("total of the host's memory: counted from when the profiler began");
             } else if !is_good {
                 self.notes
-                    .leave_out("total of a device's memory: less than what it must hold");
+                    .skip("total of a device's memory: less than what it must hold");
             } else {
                 let name = format!("gpu{device} {field}");
                 self.value(event, What::Total, name.as_bytes(), value as f64)?;
@@ -169,7 +172,7 @@ impl Collector<'_> {
         let has_room = self.instant_bytes + event.raw.len() <= MAX_INSTANT_BYTES;
         if event.raw.len() > MAX_SHAPE_BYTES || !has_room {
             self.notes
-                .leave_out("arguments of an instant: longer than 64 KiB, or 64 MiB are kept");
+                .skip("arguments of an instant: longer than 64 KiB, or 64 MiB are kept");
             return None;
         }
         let mut text = Vec::with_capacity(event.raw.len());

@@ -51,7 +51,7 @@ impl Collector<'_> {
             }
             Class::Overhead => {
                 self.notes
-                    .leave_out("overhead: the profiler's own work, on no thread");
+                    .skip("overhead: the profiler's own work, on no thread");
                 Ok(())
             }
             _ => {

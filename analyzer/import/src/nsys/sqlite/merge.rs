@@ -6,7 +6,7 @@ use rusqlite::{Row, Rows};
 
 use super::Database;
 use crate::Error;
-use crate::nsys::source::{MAX_TEXT, Scan, Value, Visit};
+use crate::nsys::source::{MAX_TEXT, Scan, TEXTS_CUT, Value, Visit};
 
 /// Sorting reads a table to its end before its first row comes, so that damage shows before
 /// anything is visited, and there is time to find out what is good.
@@ -61,7 +61,7 @@ fn attempt(
             let cut = scans.iter().zip(cut_texts).filter(|(_, count)| *count > 0);
             damage.extend(cut.map(|(scan, count)| {
                 let table = &scan.table;
-                format!("table {table}: {count} very long texts were cut")
+                format!("table {table}: {count} {TEXTS_CUT}")
             }));
             return Ok(None);
         };

@@ -63,7 +63,7 @@ fn very_long_texts_are_cut_between_characters_and_counted() {
     assert_eq!(names[1], "short");
     let said = "table StringIds: 1 very long texts were cut";
     assert!(run.warns(said));
-    assert!(run.run.problems.iter().any(|problem| problem == said));
+    assert!(run.run.problems.is_empty(), "no row is lost");
 }
 
 #[test]

@@ -7,7 +7,6 @@ mod host;
 use super::validation::ANY;
 use super::{Case, Make::Recorded, Make::Simulated, cases, is, near};
 
-/// All cases.
 pub const CASES: &[Case] = cases! {
     is("transfer_bound", "u_results_down", Simulated(devices::results_down)),
     is("transfer_bound", "u_two_fed", Simulated(devices::two_fed)),

@@ -52,7 +52,6 @@ pub fn copy_engine_busy() -> String {
     })
 }
 
-/// The weights, once.
 pub fn one_big_upload() -> String {
     let mut m = Machine::new(NEW);
     m.copy(Way::Up, 13, 160 * MB, true);
@@ -240,7 +239,6 @@ pub fn heavy_device() -> String {
     })
 }
 
-/// A third each.
 pub fn three_even_streams() -> String {
     device_steps(OLD, 90, |m, n| {
         _ = m.launch("shard", 20 + (n % 3) as i64, 1_100 * US, 1_200);

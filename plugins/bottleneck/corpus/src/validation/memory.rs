@@ -139,7 +139,6 @@ pub fn tail_freed(path: &Path) {
     blocks(path, 2_000, 18, |n| n >= 800);
 }
 
-/// One of fifty.
 pub fn few_holes(path: &Path) {
     blocks(path, 3_000, 19, |n| n % 50 == 3);
 }

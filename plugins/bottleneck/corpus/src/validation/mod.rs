@@ -16,7 +16,6 @@ use super::{Case, Make::Recorded, Make::Simulated, cases, is, near};
 /// Value of `Case::not` for a program of which nothing is to be found.
 pub const ANY: &str = "any";
 
-/// All cases.
 pub const CASES: &[Case] = cases! {
     is("transfer_bound", "upload_dominates", Simulated(devices::upload_dominates)),
     is("transfer_bound", "gradients_down", Simulated(devices::gradients_down)),

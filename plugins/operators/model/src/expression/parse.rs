@@ -6,7 +6,6 @@ use super::tokens::{Placed, Token, tokens};
 /// Parentheses, lists and calls within one another.
 const MAX_DEPTH: usize = 40;
 
-/// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Expression {
     Integer(i128),

@@ -1,0 +1,181 @@
+//! Files that are known by sight and not read: what they seem to be, and the command that makes a file of them that is
+//! read.
+
+use std::path::Path;
+
+use crate::importer::Head;
+use crate::source::Packing;
+
+/// First bytes of archives and packed files, their names, and the command that unpacks one.
+const PACKED: [(&[u8], &str, &str); 9] = [
+    (b"\xfd7zXZ\0", "packed with xz", "xz -dk FILE"),
+    (b"BZh", "packed with bzip2", "bunzip2 -k FILE"),
+    (b"PK\x03\x04", "a zip archive", "unzip FILE -d FOLDER"),
+    (b"PK\x05\x06", "an empty zip archive", "unzip -l FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x FILE"),
+    (b"Rar!\x1a\x07", "a rar archive", "unrar x FILE"),
+    (b"\x04\x22\x4d\x18", "packed with lz4", "lz4 -dk FILE"),
+    (b"\x1f\x9d", "packed with compress", "uncompress -k FILE"),
+    (b"\x5d\0\0", "packed with lzma", "xz --format=lzma -dk FILE"),
+];
+
+/// Where a tar archive says that it is one.
+const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
+
+/// First bytes of other files, what they are, and the next step.
+const BYTES: [(&[u8], &str, &str); 4] = [
+    (
+        b"PAR1",
+        "a Parquet file",
+        "give the folder it lies in: an exported run, or what `nsys export --type parquetdir` made",
+    ),
+    (
+        b"ARROW1",
+        "an Arrow file, such as a segment of a run",
+        "give the run directory it lies in",
+    ),
+    (
+        b"\x80\x04\x95",
+        "a Python pickle, such as a memory snapshot of PyTorch",
+        "export a trace: `prof.export_chrome_trace(\"trace.json\")`",
+    ),
+    (
+        b"\x7fELF",
+        "a program or library",
+        "record it: `trueno-record run PROGRAM`",
+    ),
+];
+
+/// Beginnings of texts, what they are, and the next step.
+const TEXTS: [(&str, &str, &str); 4] = [
+    (
+        "version https://git-lfs.github.com/spec/",
+        "a pointer of Git LFS, not the file itself",
+        "fetch it: `git lfs pull`",
+    ),
+    ("<!DOCTYPE", "a web page", "download the file itself"),
+    ("<html", "a web page", "download the file itself"),
+    ("\"Kind\",\"Agent_Id\"", ROCPROF_CSV, ROCPROF_NEXT),
+];
+
+const ROCPROF_CSV: &str = "a CSV file of rocprofv3, which is not read yet";
+const ROCPROF_NEXT: &str = "record with `rocprofv3 --output-format pftrace`, whose files are read";
+
+/// First keys of JSON documents, what they are, and the next step.
+const KEYS: [(&str, &str, &str); 2] = [
+    (
+        "\"rocprofiler-sdk-tool\"",
+        "JSON of rocprofv3, which is not read yet",
+        ROCPROF_NEXT,
+    ),
+    (
+        "\"$schema\"",
+        "a document with a schema of another tool, such as speedscope",
+        "give the trace it was made from",
+    ),
+];
+
+/// Expected, found and next step of a file that is known and not read.
+pub(crate) fn known_by_sight(
+    path: &Path,
+    head: &Head<'_>,
+    packing: Option<Packing>,
+) -> Option<String> {
+    let bytes = head.bytes();
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let unpack = |what: &str, command: &str| {
+        let command = command.replace("FILE", &quoted(&name));
+        format!("is {what}; unpack it first: `{command}`, and give what comes out")
+    };
+    let (at, mark) = TAR_MARK;
+    if bytes.get(at..).is_some_and(|rest| rest.starts_with(mark)) {
+        let command = match packing {
+            None => "tar -xf FILE",
+            Some(Packing::Gzip) => "tar -xzf FILE",
+            Some(Packing::Zstd) => "tar --zstd -xf FILE",
+        };
+        return Some(unpack("a tar archive", command));
+    }
+    let found = PACKED.iter().find(|(first, ..)| bytes.starts_with(first));
+    if let Some((_, what, command)) = found {
+        return Some(unpack(what, command));
+    }
+    let of_bytes = BYTES.iter().find(|(first, ..)| bytes.starts_with(first));
+    if let Some((_, what, next)) = of_bytes {
+        return Some(format!("is {what} (hint: {next})"));
+    }
+    let of_text = TEXTS.iter().find(|(first, ..)| {
+        let text = head.text().get(..first.len());
+        text.is_some_and(|text| text.eq_ignore_ascii_case(first))
+    });
+    let of_key = KEYS
+        .iter()
+        .find(|(key, ..)| head.behind(&["{", key]).is_some());
+    let (_, what, next) = of_text.or(of_key)?;
+    Some(format!("is {what} (hint: {next})"))
+}
+
+/// A name as a shell takes it.
+fn quoted(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+=/:@%".contains(c);
+    if name.chars().all(is_plain) {
+        name.to_owned()
+    } else {
+        format!("'{}'", name.replace('\'', "'\\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seen(bytes: &[u8], packing: Option<Packing>) -> Option<String> {
+        known_by_sight(Path::new("some/my trace.x"), &Head::new(bytes), packing)
+    }
+
+    #[test]
+    fn archives_are_named_with_the_command_that_unpacks_them() {
+        for (bytes, words) in [
+            (&b"\xfd7zXZ\0\0\x04"[..], "`xz -dk 'my trace.x'`"),
+            (b"BZh91AY&SY", "`bunzip2 -k 'my trace.x'`"),
+            (b"PK\x03\x04\x14\0", "`unzip 'my trace.x' -d FOLDER`"),
+            (b"7z\xbc\xaf\x27\x1c\0", "`7z x 'my trace.x'`"),
+        ] {
+            let problem = seen(bytes, None).unwrap();
+            assert!(problem.contains(words), "{problem}");
+        }
+        let mut tar = b"rank0.json".to_vec();
+        tar.resize(257, 0);
+        tar.extend_from_slice(b"ustar\x0000{\"traceEvents\": []}");
+        for (packing, words) in [
+            (None, "`tar -xf 'my trace.x'`"),
+            (Some(Packing::Gzip), "`tar -xzf 'my trace.x'`"),
+            (Some(Packing::Zstd), "`tar --zstd -xf 'my trace.x'`"),
+        ] {
+            let problem = seen(&tar, packing).unwrap();
+            assert!(problem.contains(words), "{problem}");
+        }
+    }
+
+    #[test]
+    fn formats_of_others_are_named_and_traces_are_not_taken_for_them() {
+        for (text, words) in [
+            (
+                "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\"\n",
+                "CSV file of rocprofv3",
+            ),
+            ("{\n\"rocprofiler-sdk-tool\": [", "JSON of rocprofv3"),
+            ("<!doctype html>", "web page"),
+            (
+                "version https://git-lfs.github.com/spec/v1\n",
+                "git lfs pull",
+            ),
+        ] {
+            let problem = seen(text.as_bytes(), None).unwrap();
+            assert!(problem.contains(words), "{problem}");
+        }
+        for text in ["{\"traceEvents\": []}", "[{\"ph\": \"X\"}]", "BZ", "é"] {
+            assert_eq!(seen(text.as_bytes(), None), None, "{text}");
+        }
+    }
+}

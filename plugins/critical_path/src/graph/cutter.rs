@@ -1,0 +1,195 @@
+//! Cuts one lane into segments while the sweep walks it.
+
+use trueno_analysis::lanes::{Class, Lanes, Span};
+use trueno_analysis::sweep::{Open, OpenIntervals};
+
+use crate::graph::segments::{Cut, Ends, Mark, NONE, Segments, Want, waits_since};
+use crate::load::dependencies::Dependency;
+
+/// The lane in the making.
+pub(crate) struct Cutter<'a> {
+    run: &'a Lanes,
+    dependencies: &'a [Dependency],
+    out: &'a mut Segments,
+    ends: &'a mut Ends,
+    /// First segment of the lane.
+    first: u32,
+    /// Instants still to come.
+    cuts: &'a [Cut],
+    /// Intervals still to come.
+    marks: &'a [Mark],
+    /// For every entry of the sweep's stack: how many segments there were when it began.
+    begun: Vec<u32>,
+    /// Waits whose next segment a dependency leads to: index, end, dependency.
+    resuming: Vec<(u32, i64, u32)>,
+}
+
+impl<'a> Cutter<'a> {
+    /// For one lane: its cuts in the order of time, its marks in that of intervals.
+    pub fn new(
+        run: &'a Lanes,
+        dependencies: &'a [Dependency],
+        (out, ends): (&'a mut Segments, &'a mut Ends),
+        (cuts, marks): (&'a [Cut], &'a [Mark]),
+    ) -> Self {
+        let first = out.len() as u32;
+        Self {
+            run,
+            dependencies,
+            out,
+            ends,
+            first,
+            cuts,
+            marks,
+            begun: Vec::new(),
+            resuming: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, span: u32, start_ns: i64, end_ns: i64) {
+        let segment = self.out.len() as u32;
+        self.out.starts.push(start_ns);
+        self.ends.push(segment, start_ns, end_ns);
+        self.out.span.push(span);
+        self.out.elastic.push(false);
+        if self.resuming.is_empty() {
+            return;
+        }
+        let ends = &mut self.out.ends;
+        self.resuming.retain(|&(wait, wait_end_ns, dependency)| {
+            let resumed = span == wait || start_ns >= wait_end_ns;
+            if resumed {
+                ends[dependency as usize].1 = segment;
+            }
+            !resumed
+        });
+    }
+
+    /// Answers all cuts up to an instant; what ended by then is pushed already.
+    fn answer(&mut self, spans: &[Span], stack: &[Open<u32>], until_ns: i64) {
+        while let Some(cut) = self.cuts.first().filter(|cut| cut.time_ns <= until_ns) {
+            self.cuts = &self.cuts[1..];
+            let (wanted, index) = (cut.dependency as usize, cut.span.index);
+            match cut.want {
+                Want::Apart => {}
+                Want::Ended => self.out.ends[wanted].0 = self.before(self.out.len() as u32),
+                Want::Running => {
+                    self.out.ends[wanted].0 = self.running(spans, stack, index, cut.time_ns)
+                }
+                Want::After => {
+                    let end_ns = spans[index as usize].end_ns;
+                    self.resuming.push((NONE, end_ns, cut.dependency));
+                }
+                Want::Resumed => {
+                    let since_ns = waits_since(self.run, &self.dependencies[wanted]);
+                    self.make_elastic(index, since_ns.unwrap_or(cut.time_ns));
+                    self.resuming
+                        .push((index, spans[index as usize].end_ns, cut.dependency));
+                }
+            }
+        }
+    }
+
+    /// The segment of this lane before another, if there is one.
+    fn before(&self, segment: u32) -> u32 {
+        if segment > self.first {
+            segment - 1
+        } else {
+            NONE
+        }
+    }
+
+    /// The segment that `from` ran at an instant. In a wait or in another task it
+    /// begins nothing; then it is what it did before that.
+    fn running(&self, spans: &[Span], stack: &[Open<u32>], from: u32, time_ns: i64) -> u32 {
+        let busy_elsewhere = |index: u32| {
+            let span = &spans[index as usize];
+            matches!(
+                self.run.labels.get(span.label).class,
+                Class::Wait | Class::Task
+            ) && span.end_ns > time_ns
+        };
+        let depth = stack
+            .iter()
+            .rposition(|open| open.item == from)
+            .map_or(stack.len(), |at| at + 1);
+        match (depth..stack.len()).find(|at| busy_elsewhere(stack[*at].item)) {
+            Some(at) => self.before(self.begun[at]),
+            None => self.before(self.out.len() as u32),
+        }
+    }
+
+    /// Marks the segments of a wait that are there so far, from a time on.
+    fn make_elastic(&mut self, wait: u32, since_ns: i64) {
+        let mut segment = self.out.len();
+        while segment > self.first as usize {
+            segment -= 1;
+            let of_wait = self.out.span[segment] == wait;
+            let before = self.out.start_ns(segment) < since_ns;
+            if before || self.out.span[segment] < wait || (of_wait && self.out.elastic[segment]) {
+                break; // nothing of the wait lies before that, or it is marked
+            }
+            self.out.elastic[segment] |= of_wait;
+        }
+    }
+
+    pub fn cut(&mut self, spans: &[Span]) {
+        let mut open: OpenIntervals<u32> = OpenIntervals::default();
+        for (index, span) in (0..).zip(spans) {
+            open.advance(span.start_ns, |stack, start_ns, end_ns| {
+                self.ran(spans, stack, start_ns, end_ns);
+            });
+            self.begin(spans, open.stack(), index);
+            open.open(span.end_ns, index);
+        }
+        open.advance(i64::MAX, |stack, start_ns, end_ns| {
+            self.ran(spans, stack, start_ns, end_ns);
+        });
+    }
+
+    /// An interval begins within those of the stack.
+    fn begin(&mut self, spans: &[Span], stack: &[Open<u32>], index: u32) {
+        let span = &spans[index as usize];
+        self.answer(spans, stack, span.start_ns);
+        self.begun.truncate(stack.len());
+        self.begun.push(self.out.len() as u32);
+        let segment = self.out.len() as u32;
+        while let Some(mark) = self.marks.first().filter(|mark| mark.span.index == index) {
+            self.marks = &self.marks[1..];
+            let ends = &mut self.out.ends[mark.dependency as usize];
+            *(if mark.is_source {
+                &mut ends.0
+            } else {
+                &mut ends.1
+            }) = segment;
+        }
+        if span.dur_ns() == 0 {
+            self.push(index, span.start_ns, span.start_ns);
+        }
+    }
+
+    /// The innermost interval ran.
+    fn ran(&mut self, spans: &[Span], stack: &[Open<u32>], start_ns: i64, end_ns: i64) {
+        let Some(&Open {
+            item: innermost, ..
+        }) = stack.last()
+        else {
+            return;
+        };
+        let mut from_ns = start_ns;
+        while let Some(time_ns) = self
+            .cuts
+            .first()
+            .map(|cut| cut.time_ns)
+            .filter(|time_ns| *time_ns < end_ns)
+        {
+            if from_ns < time_ns {
+                self.push(innermost, from_ns, time_ns);
+                from_ns = time_ns;
+            }
+            self.answer(spans, stack, time_ns);
+        }
+        self.push(innermost, from_ns, end_ns);
+        self.answer(spans, stack, end_ns);
+    }
+}

@@ -1,0 +1,188 @@
+//! Calls of the host that did not return before work of a device had ended.
+//!
+//! A copy that blocks is queued behind what its stream still has to do, runs, and only then its call returns. A call
+//! that found its stream busy did nothing but wait from its start on; one that found it idle worked until its copy
+//! began. Which copies block is stated: those that are synchronous, or of pageable memory (CUDA Runtime API, "API
+//! synchronization behavior"). Where a recording does not say it, a call that returned right after its copy blocked:
+//! that is inferred. So it is for calls that may wait for the device, such as `cudaFree`.
+
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
+use trueno_plugin::rank::{of_key, of_place};
+
+use crate::load::dependencies::{SpanAt, span};
+use crate::load::device::{Found, implied};
+use crate::load::device_waits::{Held, MIN_HELD_NS};
+use crate::load::edges::{Blocking, DependencyKind};
+use crate::load::inferred::Rule;
+use crate::load::row_index::RowIndex;
+use crate::load::streams::Streams;
+
+/// Work begins within this time after what was before it on its stream, if it only waited for that.
+const NEXT_NS: i64 = 10_000;
+
+/// Functions that wait for the device where they have to, without their `cuda`, `cu` or `hip`.
+const MAY_WAIT: [&str; 11] = [
+    "CtxDestroy",
+    "DeviceReset",
+    "Free",
+    "FreeArray",
+    "FreeHost",
+    "HostFree",
+    "HostUnregister",
+    "MemFree",
+    "MemFreeHost",
+    "MemHostUnregister",
+    "ModuleUnload",
+];
+
+/// True if a call of that name may wait for the device.
+fn may_wait(name: &str) -> bool {
+    let plain = ["cuda", "cu", "hip"]
+        .iter()
+        .find_map(|api| name.strip_prefix(api));
+    let plain = plain.map(|name| name.split_once("_v").map_or(name, |(name, _)| name));
+    plain.is_some_and(|name| MAY_WAIT.contains(&name))
+}
+
+/// A copy from pageable memory is staged: its call returns when the last of it is on its way, so much before its end,
+/// or a tenth of the copy.
+const STAGED_NS: i64 = 50_000;
+
+/// Adds the dependencies of calls that blocked.
+pub fn blocking_calls(
+    run: &Lanes,
+    rows: &RowIndex,
+    streams: &Streams,
+    copies: &[Blocking],
+    found: &mut Found,
+) {
+    for pair in copies {
+        let (Some(work), Some(call)) = (rows.get(pair.copy), rows.get(pair.call)) else {
+            continue;
+        };
+        let (copy, row) = (span(run, work), span(run, call));
+        let staged_ns = match pair.is_stated {
+            true => STAGED_NS.max(copy.dur_ns() / 10),
+            false => 0,
+        };
+        let is_inside = row.start_ns <= copy.start_ns
+            && copy.start_ns < row.end_ns
+            && copy.end_ns - row.end_ns <= staged_ns;
+        if !is_inside {
+            continue; // a call that returned before did not block, whatever it might have done
+        }
+        let queued = queued_behind(run, streams, work, row);
+        let kind = match queued {
+            Queued::Nothing => DependencyKind::Blocks,
+            Queued::OwnStream | Queued::Other(_) => DependencyKind::Awaits,
+        };
+        if pair.is_stated {
+            found.edges.push(implied(pair.copy, pair.call, kind));
+        } else {
+            let held = Held {
+                lane: call.lane,
+                called_ns: row.start_ns,
+                start_ns: row.start_ns,
+                end_ns: row.end_ns,
+            };
+            let waited_ns = copy.end_ns - row.start_ns;
+            if !held.is_explained_by(copy.end_ns) || waited_ns < row.end_ns - copy.end_ns {
+                continue;
+            }
+            found.infer(pair.copy, pair.call, kind, Rule::BlockingCall);
+        }
+        if let Queued::Other(before) = queued {
+            found.infer(before, pair.copy, DependencyKind::Follows, Rule::Streams);
+        }
+    }
+    calls_that_may_wait(run, streams, found);
+}
+
+/// The work that a copy was queued behind while its call waited.
+enum Queued {
+    /// None: its stream was idle.
+    Nothing,
+    /// Earlier work of its stream.
+    OwnStream,
+    /// That of another stream, by its id, which is inferred.
+    Other(u64),
+}
+
+fn queued_behind(run: &Lanes, streams: &Streams, work: SpanAt, call: &Span) -> Queued {
+    let copy = span(run, work);
+    let Some(stream) = streams.of_lane(work.lane) else {
+        return Queued::Nothing;
+    };
+    let waited_for = |until_ns: i64, at_most_ns: i64| {
+        let queued_ns = until_ns - call.start_ns;
+        queued_ns > 0 && copy.start_ns - until_ns <= at_most_ns.max(NEXT_NS)
+    };
+    let own = stream.ended_before(work.index as usize);
+    if own.is_some_and(|until_ns| waited_for(until_ns, until_ns - call.start_ns)) {
+        return Queued::OwnStream;
+    }
+    if copy.start_ns - call.start_ns <= STAGED_NS {
+        return Queued::Nothing;
+    }
+    let held = Held {
+        lane: work.lane,
+        called_ns: call.start_ns,
+        start_ns: call.start_ns,
+        end_ns: copy.start_ns,
+    };
+    let rank = of_place(stream.device).0;
+    let others = streams.all.iter();
+    let others =
+        others.filter(|other| other.lane != stream.lane && of_place(other.device).0 == rank);
+    match held.last_work(run, others) {
+        Some((before, until_ns)) if waited_for(until_ns, 0) => Queued::Other(before),
+        _ => Queued::Nothing,
+    }
+}
+
+fn calls_that_may_wait(run: &Lanes, streams: &Streams, found: &mut Found) {
+    let mut known: FastMap<u32, bool> = FastMap::default();
+    for (lane, of_lane) in run.lanes.iter().enumerate() {
+        if of_lane.kind != LaneKind::Host {
+            continue;
+        }
+        for call in &of_lane.spans {
+            let label = call.label;
+            let may_wait = *known.entry(label).or_insert_with(|| {
+                let label = run.labels.get(label);
+                label.class == Class::Call && may_wait(run.texts.text(label.name))
+            });
+            if !may_wait || call.dur_ns() <= MIN_HELD_NS {
+                continue;
+            }
+            let held = Held {
+                lane: lane as u32,
+                called_ns: call.start_ns,
+                start_ns: call.start_ns,
+                end_ns: call.end_ns,
+            };
+            let rank = of_key(call.id) as i64;
+            let own = streams.all.iter();
+            let own = own.filter(|stream| of_place(stream.device).0 == rank);
+            for work in held.last_works(run, own) {
+                found.infer(work, call.id, DependencyKind::Awaits, Rule::BlockingCall);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_that_may_wait_are_known_in_all_spellings() {
+        for name in ["cudaFree", "cuMemFree_v2", "hipFree", "cudaFreeHost_v3020"] {
+            assert!(may_wait(name), "{name}");
+        }
+        for name in ["free", "cudaFreeAsync", "cudaLaunchKernel", "Free"] {
+            assert!(!may_wait(name), "{name}");
+        }
+    }
+}

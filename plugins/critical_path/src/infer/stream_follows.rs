@@ -1,0 +1,67 @@
+//! Streams that went on when work of another stream had ended, where nothing records why.
+//!
+//! A stream waits for another by an event, and many recordings hold neither its record nor the wait. Work that was
+//! launched long before, found its own stream idle, and began right after work of another stream of its device had
+//! ended, waited for that, or for the multiprocessors that it held. It is inferred. So it is where it began within a
+//! tenth of the time that it had to wait by then: nothing else recorded can have held it.
+
+use trueno_analysis::hash::FastSet;
+use trueno_analysis::lanes::Lanes;
+
+use crate::load::dependencies::SpanAt;
+use crate::load::device::Found;
+use crate::load::edges::DependencyKind;
+use crate::load::inferred::Rule;
+use crate::load::streams::Streams;
+
+/// Shorter times between launch and start, or on an idle stream, need no explanation.
+const MIN_IDLE_NS: i64 = 20_000;
+/// Work begins within this time after what it waited for.
+const NEXT_NS: i64 = 10_000;
+/// Or, if it is known that it was launched before, within one part in so many of the time that it waited.
+const AFTER_PART: i64 = 10;
+
+/// Adds them. What a record orders already is left alone.
+pub fn stream_follows(run: &Lanes, streams: &Streams, found: &mut Found) {
+    let stated = found.edges.iter();
+    let stated: FastSet<u64> = stated
+        .filter(|edge| edge.kind == DependencyKind::Follows)
+        .map(|edge| edge.to)
+        .collect();
+    for stream in &streams.all {
+        for (index, work) in run.lanes[stream.lane].spans.iter().enumerate() {
+            let ready_ns = stream.ended_before(index).unwrap_or(i64::MIN);
+            let at = SpanAt {
+                lane: stream.lane as u32,
+                index: index as u32,
+            };
+            let launched_ns = stream.launched[index];
+            // Of other work nothing says that it came late.
+            let was_launched =
+                streams.launches.contains_key(&at) || launched_ns < work.start_ns - MIN_IDLE_NS;
+            let ready_ns = match was_launched {
+                true => ready_ns.max(launched_ns),
+                false => ready_ns,
+            };
+            if work.start_ns.saturating_sub(ready_ns) < MIN_IDLE_NS || stated.contains(&work.id) {
+                continue;
+            }
+            let after_ns = match was_launched {
+                true => NEXT_NS.max((work.start_ns - ready_ns) / AFTER_PART),
+                false => NEXT_NS,
+            };
+            let others = streams.all.iter();
+            let others = others.filter(|s| s.device == stream.device && s.lane != stream.lane);
+            let ends = others.filter_map(|other| {
+                let (last, ended_ns) = other.last_ended(work.start_ns)?;
+                let was_launched = other.launched[last] < work.start_ns;
+                let is_next = ready_ns < ended_ns && work.start_ns - ended_ns <= after_ns;
+                let id = run.lanes[other.lane].spans[last].id;
+                (was_launched && is_next).then_some((ended_ns, id))
+            });
+            if let Some((_, from)) = ends.max() {
+                found.infer(from, work.id, DependencyKind::Follows, Rule::Streams);
+            }
+        }
+    }
+}

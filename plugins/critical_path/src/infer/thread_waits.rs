@@ -1,0 +1,253 @@
+//! Threads that wait for other threads, told by how their times nest.
+//!
+//! The main thread of a training step lies in a frame `## backward ##` and does nothing of its own while the thread of
+//! the autograd engine works: it waits for that thread. So does one that hands work to a pool. Where a stretch without
+//! work of its own begins right before other threads begin, ends right after they have ended, and they were busy
+//! meanwhile, it is a wait for them, and they were begun by it. A frame may do a little itself meanwhile, such as start
+//! a collective operation from a hook. Nothing records this: it is inferred.
+//!
+//! How soon the others begin and how soon the stretch ends after them is evidence of its own only where it is short.
+//! Where two threads take turns all along, one working while the other does not, time and again, it may be longer.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
+use trueno_plugin::rank::of_key;
+
+use crate::infer::host_waits::HostWait;
+use crate::infer::idle_intervals::{Stretch, stretches};
+use crate::load::inferred::Rule;
+use crate::load::streams::Streams;
+use crate::load::wait_functions::only_waits;
+
+/// Shorter stretches are no waits for other threads: waking one takes about as long.
+const MIN_NS: i64 = 20_000;
+/// Shorter ones are not looked at in a long run.
+const MIN_PART: i64 = 100_000;
+/// The others begin so soon after the stretch does, and it ends so soon after they have: queues, locks, and waking.
+const AROUND_NS: i64 = 300_000;
+/// The same where no frame is around it: a thread that looks at something now and then has gaps, too.
+const AROUND_GAP_NS: i64 = 50_000;
+/// Or one part of the stretch in so many.
+const AROUND_PART: i64 = 50;
+/// All that is around them is no more than one part of it in so many.
+const BOTH_PART: i64 = 3;
+/// Two threads take turns if the one works in no fewer stretches of the other,
+const MIN_TURNS: usize = 3;
+/// and all but so much of its work, one part in so many, lies in these,
+const OUT_OF_TURN_PART: i64 = 20;
+/// though the other is at work for one part in so many, or more, of the time between its first and last row.
+const AT_WORK_PART: i64 = 5;
+/// One part of a frame in so many it may do itself meanwhile.
+const OWN_PART: i64 = 5;
+
+/// Outermost rows of a lane that are no mere waits.
+struct Outermost {
+    lane: u32,
+    rank: u64,
+    rows: Vec<Span>,
+}
+
+pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
+    let hosts: Vec<Outermost> = (0..run.lanes.len())
+        .filter_map(|lane| outermost(run, lane))
+        .collect();
+    if hosts.len() < 2 {
+        return Vec::new();
+    }
+    let min_ns = MIN_NS.max(run.wall_ns / MIN_PART);
+    let mut out = Vec::new();
+    for own in &hosts {
+        let others: Vec<&Outermost> = hosts
+            .iter()
+            .filter(|other| {
+                other.lane != own.lane
+                    && works(run, streams, other)
+                    && other.rank == own.rank
+                    && may_share_work(streams, own.lane, other.lane)
+            })
+            .collect();
+        if others.is_empty() {
+            continue;
+        }
+        let stretches = stretches(run, &run.lanes[own.lane as usize], min_ns);
+        let others: Vec<Other<'_>> = others
+            .into_iter()
+            .map(|other| Other {
+                rows: &other.rows,
+                takes_turns: takes_turns(&stretches, &other.rows),
+            })
+            .collect();
+        let mut of_row: BTreeMap<u64, Vec<Stretch>> = BTreeMap::new();
+        for stretch in stretches {
+            of_row.entry(stretch.row).or_default().push(stretch);
+        }
+        for stretches in of_row.values() {
+            let whole = waits(own.lane, stretches, &others);
+            if whole.is_empty() && stretches.len() > 1 {
+                let each = stretches.chunks(1);
+                out.extend(each.flat_map(|stretch| waits(own.lane, stretch, &others)));
+            } else {
+                out.extend(whole);
+            }
+        }
+    }
+    out.sort_unstable_by_key(|wait| (wait.lane, wait.start_ns, wait.end_ns));
+    out
+}
+
+/// False of a thread that does nothing but ask devices now and then, such as a watchdog: all its rows are calls, and none
+/// launches work. Nobody waits for it.
+fn works(run: &Lanes, streams: &Streams, of: &Outermost) -> bool {
+    let only_calls = |row: &Span| run.labels.get(row.label).class == Class::Call;
+    let launches = streams.all.iter().any(|s| s.launchers.contains(&of.lane));
+    launches || !of.rows.iter().all(only_calls)
+}
+
+/// False if both launch work of devices, and never on one stream: they are other programs then.
+fn may_share_work(streams: &Streams, lane: u32, other: u32) -> bool {
+    let of = |lane: u32| streams.all.iter().any(|s| s.launchers.contains(&lane));
+    let on_one = streams
+        .all
+        .iter()
+        .any(|s| s.launchers.contains(&lane) && s.launchers.contains(&other));
+    on_one || !of(lane) || !of(other)
+}
+
+fn outermost(run: &Lanes, lane: usize) -> Option<Outermost> {
+    let of_lane = &run.lanes[lane];
+    if of_lane.kind != LaneKind::Host {
+        return None;
+    }
+    let mut rows: Vec<Span> = Vec::new();
+    let mut until_ns = i64::MIN;
+    for row in &of_lane.spans {
+        let label = run.labels.get(row.label);
+        if label.class == Class::Wait || row.dur_ns() == 0 || only_waits(label, &run.texts) {
+            continue;
+        }
+        if row.start_ns >= until_ns {
+            rows.push(*row);
+            until_ns = row.end_ns;
+        }
+    }
+    let rank = of_key(rows.first()?.id);
+    Some(Outermost {
+        lane: lane as u32,
+        rank,
+        rows,
+    })
+}
+
+/// Another lane, as one sees it.
+struct Other<'r> {
+    rows: &'r [Span],
+    /// True if the two work by turns.
+    takes_turns: bool,
+}
+
+/// True if a lane works in stretches of another, and hardly ever while that works itself.
+fn takes_turns(stretches: &[Stretch], rows: &[Span]) -> bool {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else {
+        return false;
+    };
+    let all_ns: i64 = rows.iter().map(Span::dur_ns).fold(0, i64::saturating_add);
+    let (mut turns, mut inside_ns, mut idle_ns) = (0, 0, 0);
+    let mut rows = rows.iter().peekable();
+    for stretch in stretches {
+        let (from_ns, to_ns) = (
+            stretch.start_ns.max(first.start_ns),
+            stretch.end_ns.min(last.end_ns),
+        );
+        idle_ns += (to_ns - from_ns).max(0);
+        while rows.next_if(|row| row.end_ns <= stretch.start_ns).is_some() {}
+        let before_ns = inside_ns;
+        while let Some(row) = rows.peek().filter(|row| row.start_ns < stretch.end_ns) {
+            inside_ns += row.end_ns.min(stretch.end_ns) - row.start_ns.max(stretch.start_ns);
+            if row.end_ns > stretch.end_ns {
+                break;
+            }
+            rows.next();
+        }
+        turns += usize::from(inside_ns > before_ns);
+    }
+    let life_ns = last.end_ns - first.start_ns;
+    turns >= MIN_TURNS
+        && all_ns - inside_ns <= all_ns / OUT_OF_TURN_PART
+        && life_ns - idle_ns >= life_ns / AT_WORK_PART
+}
+
+/// The waits that the stretches of one row are, if other lanes explain them all together.
+fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait> {
+    let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else {
+        return Vec::new();
+    };
+    let own_ns: i64 = stretches
+        .iter()
+        .map(|s| s.end_ns - s.start_ns)
+        .fold(0, i64::saturating_add);
+    let length_ns = last.end_ns - first.start_ns;
+    if own_ns < length_ns - length_ns / OWN_PART {
+        return Vec::new();
+    }
+    let mut take_turns = true;
+    let inside = others.iter().filter_map(|other| {
+        let rows = nested(other.rows, first.start_ns, last.end_ns)?;
+        // One that did next to nothing, such as look at the device once, was not begun for that.
+        let busy_ns = rows.iter().map(Span::dur_ns);
+        let is_busy = busy_ns.fold(0, i64::saturating_add) >= length_ns / OWN_PART;
+        take_turns &= other.takes_turns || !is_busy;
+        is_busy.then_some(rows)
+    });
+    let nested: Vec<&[Span]> = inside.collect();
+    let starts = nested.iter().map(|rows| rows[0].start_ns);
+    let ends = nested.iter().map(|rows| rows[rows.len() - 1].end_ns);
+    let (Some(start_ns), Some(end_ns)) = (starts.min(), ends.max()) else {
+        return Vec::new();
+    };
+    let busy = nested
+        .iter()
+        .map(|rows| rows.iter().map(Span::dur_ns).fold(0, i64::saturating_add));
+    let busy_ns: i64 = busy.max().unwrap_or(0);
+    let around_ns = match stretches.iter().any(|stretch| stretch.is_gap) {
+        true => AROUND_GAP_NS,
+        false => AROUND_NS,
+    };
+    let around_ns = around_ns.max(length_ns / AROUND_PART);
+    let is_soon = start_ns - first.start_ns <= around_ns && last.end_ns - end_ns <= around_ns;
+    let is_tight =
+        (is_soon || take_turns) && length_ns - (end_ns - start_ns) <= length_ns / BOTH_PART;
+    if !is_tight || 2 * busy_ns < end_ns - start_ns {
+        return Vec::new();
+    }
+    let waits = stretches.iter().filter_map(|stretch| {
+        let ended = nested.iter().filter_map(|rows| {
+            let count = rows.partition_point(|row| row.end_ns <= stretch.end_ns);
+            let row = &rows[count.checked_sub(1)?];
+            (stretch.start_ns < row.end_ns).then_some(row)
+        });
+        let ended: Vec<&Span> = ended.collect();
+        let end_ns = ended.iter().map(|row| row.end_ns).max()?;
+        let begun = nested.iter().map(|rows| &rows[0]);
+        let begun = begun.filter(|row| (stretch.start_ns..stretch.end_ns).contains(&row.start_ns));
+        Some(HostWait {
+            lane,
+            start_ns: stretch.start_ns.max(start_ns),
+            end_ns,
+            waited_for: ended.iter().map(|row| row.id).collect(),
+            began: begun.map(|row| (stretch.row, row.id)).collect(),
+            rule: Rule::Threads,
+        })
+    });
+    waits.filter(|wait| wait.start_ns < wait.end_ns).collect()
+}
+
+/// The rows of a lane within a stretch of time; `None` if there are none, or if it works beyond: then it works on its
+/// own.
+fn nested(rows: &[Span], start_ns: i64, end_ns: i64) -> Option<&[Span]> {
+    let first = rows.partition_point(|row| row.end_ns <= start_ns);
+    let last = rows.partition_point(|row| row.start_ns < end_ns);
+    let inside = rows.get(first..last).filter(|rows| !rows.is_empty())?;
+    let is_inside = start_ns <= inside[0].start_ns && inside[inside.len() - 1].end_ns <= end_ns;
+    is_inside.then_some(inside)
+}

@@ -1,0 +1,100 @@
+//! The work of a device that held up the host for a stretch of time, told by the times alone.
+//!
+//! A wait that names no stream, a call that frees memory, a copy whose kinds of memory are not recorded: each may
+//! have waited for a device, and nothing says for what. Of the work that was launched before and ended meanwhile, the
+//! one that ended last explains the stretch if the host went on right after it. Work on streams to which the waiting
+//! thread itself launched comes first. Such a dependency is inferred, never measured.
+
+use trueno_analysis::lanes::Lanes;
+
+use crate::load::streams::Stream;
+
+/// The host goes on within this time after the work has ended, or within a tenth of the stretch: it has to be woken,
+/// and clocks agree within microseconds.
+const WAKE_UP_NS: i64 = 50_000;
+
+/// Ends of work on several streams that are no further apart are not told apart: clocks and time stamps step by as much.
+const AGREEMENT_NS: i64 = 1_000;
+
+/// Nothing is inferred for a stretch this short that may have an explanation of its own: it may be chance that work
+/// ended meanwhile.
+pub const MIN_HELD_NS: i64 = 10_000;
+
+/// A stretch of a lane of the host.
+#[derive(Clone, Copy, Debug)]
+pub struct Held {
+    pub lane: u32,
+    /// Work that was launched from then on did not hold it up.
+    pub called_ns: i64,
+    /// Start of the stretch.
+    pub start_ns: i64,
+    /// End of the stretch: the host went on.
+    pub end_ns: i64,
+}
+
+impl Held {
+    /// True if work that ended then explains why the host went on when it did.
+    pub fn is_explained_by(&self, work_end_ns: i64) -> bool {
+        let tolerance_ns = WAKE_UP_NS.max((self.end_ns - self.start_ns) / 10);
+        self.start_ns < work_end_ns
+            && work_end_ns <= self.end_ns
+            && self.end_ns - work_end_ns <= tolerance_ns
+    }
+
+    /// Ids of the work that explains it: what ended last, and what ended so little before that clocks do not tell.
+    pub fn last_works<'s>(
+        &self,
+        run: &Lanes,
+        streams: impl Iterator<Item = &'s Stream> + Clone,
+    ) -> Vec<u64> {
+        let own = streams.clone();
+        let own = own.filter(|stream| stream.launchers.contains(&self.lane));
+        let mut ends = self.ends(run, own);
+        if ends.is_empty() {
+            ends = self.ends(run, streams);
+        }
+        let last_ns = ends.iter().map(|end| end.0).max();
+        let is_last = |end: &&(i64, u64)| last_ns.is_some_and(|ns| ns - end.0 <= AGREEMENT_NS);
+        ends.iter().filter(is_last).map(|end| end.1).collect()
+    }
+
+    /// Id and end of the work that explains it, of several the last to end.
+    pub fn last_work<'s>(
+        &self,
+        run: &Lanes,
+        streams: impl Iterator<Item = &'s Stream> + Clone,
+    ) -> Option<(u64, i64)> {
+        let own = streams.clone();
+        let own = own.filter(|stream| stream.launchers.contains(&self.lane));
+        let last = self.last_of(run, own);
+        last.or_else(|| self.last_of(run, streams))
+    }
+
+    fn last_of<'s>(
+        &self,
+        run: &Lanes,
+        streams: impl Iterator<Item = &'s Stream>,
+    ) -> Option<(u64, i64)> {
+        let last = self.ends(run, streams).into_iter().max();
+        last.map(|(end_ns, id)| (id, end_ns))
+    }
+
+    /// End and id of the work of each stream that explains it.
+    fn ends<'s>(&self, run: &Lanes, streams: impl Iterator<Item = &'s Stream>) -> Vec<(i64, u64)> {
+        let ends = streams.filter_map(|stream| {
+            let (mut at, _) = stream.last_ended(self.end_ns)?;
+            let spans = &run.lanes[stream.lane].spans;
+            loop {
+                let work = &spans[at];
+                if !self.is_explained_by(work.end_ns) {
+                    return None;
+                }
+                if stream.launched[at] < self.called_ns {
+                    return Some((work.end_ns, work.id));
+                }
+                at = at.checked_sub(1)?;
+            }
+        });
+        ends.collect()
+    }
+}

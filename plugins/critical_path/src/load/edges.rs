@@ -1,0 +1,201 @@
+//! Dependencies as recorded: pairs of ids, from several inputs.
+
+use trueno_analysis::lanes::{Class, LaneKind, Lanes};
+use trueno_plugin::{Input, Result, Run};
+
+/// The meaning of a dependency for the times of its two ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DependencyKind {
+    /// `to` began after `from` had ended.
+    DependsOn,
+    /// The wait `to` could not end before `from` had ended.
+    Joins,
+    /// `from` is the host call that put `to` on its stream.
+    Launches,
+    /// `to` was begun by `from`, while `from` was open or after it.
+    Spawns,
+    /// Device work `to` was held back until `from`, on another stream, had ended: by a wait for an
+    /// event recorded after `from`, or by the order of the legacy default stream.
+    Follows,
+    /// The host call `to` did not return before `from`, which it had launched, had ended, or all but the last of it,
+    /// which was staged by then.
+    Blocks,
+    /// The host call `to` did nothing but wait until `from` had ended, or all but the last of it. Where it launched that itself, it had done so
+    /// when it began to wait for what was before it on its stream.
+    Awaits,
+    /// `from` did something, while it was open, that ended the wait `to`: it may have returned only after that.
+    Wakes,
+}
+
+impl DependencyKind {
+    /// The kind of a row of `edges`; `None` when it means nothing here.
+    pub fn parse(kind: &str) -> Option<Self> {
+        match kind {
+            "depends_on" => Some(Self::DependsOn),
+            "joins" => Some(Self::Joins),
+            "launches" => Some(Self::Launches),
+            "spawns" => Some(Self::Spawns),
+            "wakes" => Some(Self::Wakes),
+            _ => None,
+        }
+    }
+}
+
+/// One dependency by ids.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    /// Id of the row that comes first.
+    pub from: u64,
+    /// Id of the row that comes after.
+    pub to: u64,
+    pub kind: DependencyKind,
+    /// Not a row of `edges`, but concluded: from a parent, a correlation, or a wait.
+    pub implied: bool,
+}
+
+pub const EDGES: Input = Input::sql(
+    "edges",
+    "SELECT \"from\" AS from_id, \"to\" AS to_id, kind FROM edges",
+);
+/// The parent of a task spawned it, when it lies on another thread.
+pub const TASKS: Input = Input::sql(
+    "tasks",
+    "SELECT parent AS from_id, id AS to_id FROM bricks WHERE kind = 'task' AND parent IS NOT NULL",
+);
+/// A call and a kernel of one correlation.
+pub const KERNEL_LAUNCHES: Input = Input::sql(
+    "kernel_launches",
+    "SELECT c.id AS from_id, k.id AS to_id FROM calls AS c JOIN kernels AS k ON c.correlation = k.correlation \
+     WHERE k.device IS NOT NULL",
+);
+/// A call and a transfer of one correlation.
+pub const TRANSFER_LAUNCHES: Input = Input::sql(
+    "transfer_launches",
+    "SELECT c.id AS from_id, t.id AS to_id FROM calls AS c JOIN transfers AS t ON c.correlation = t.correlation \
+     WHERE t.device IS NOT NULL",
+);
+
+/// A copy and its call, and whether the copy is stated to block: one that is synchronous, or of pageable memory (CUDA
+/// Runtime API, "API synchronization behavior").
+pub const BLOCKING: Input = Input::sql(
+    "blocking",
+    "SELECT t.id AS from_id, c.id AS to_id, \
+     COALESCE(NOT t.is_async, false) OR COALESCE(t.src_kind = 'pageable', false) OR COALESCE(t.dst_kind = 'pageable', false) AS is_stated \
+     FROM calls AS c JOIN transfers AS t ON c.correlation = t.correlation WHERE t.device IS NOT NULL \
+     AND t.direction <> 'memset'",
+)
+.optional();
+
+/// A copy, and the call that may not have returned before it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Blocking {
+    /// Id of the copy.
+    pub copy: u64,
+    /// Id of the call.
+    pub call: u64,
+    /// True if the recording states that it blocks.
+    pub is_stated: bool,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Read {
+    pub edges: Vec<Edge>,
+    /// Rows with a kind that means nothing here.
+    pub unknown_kinds: u64,
+    /// Copies and their calls.
+    pub blocking: Vec<Blocking>,
+}
+
+impl Read {
+    /// The edges from calls to the device work they launched.
+    pub fn launches(&self) -> Vec<Edge> {
+        let launches = |edge: &&Edge| edge.kind == DependencyKind::Launches;
+        self.edges.iter().filter(launches).copied().collect()
+    }
+
+    pub fn add(&mut self, edges: &[Edge]) {
+        self.edges.extend_from_slice(edges);
+        self.edges.sort_unstable();
+        // Recorded comes before concluded.
+        self.edges
+            .dedup_by_key(|edge| (edge.from, edge.to, edge.kind));
+    }
+}
+
+/// True if rows of the run, of its window or not, lie on a device.
+pub fn has_device(run: &Lanes) -> bool {
+    run.lanes.iter().any(|lane| lane.kind == LaneKind::Device)
+}
+
+/// All dependencies that are recorded, or follow from parents and correlations alone.
+///
+/// # Errors
+/// An input lacks a column or has it in another type.
+pub fn read(run: &mut Run, run_lanes: &Lanes) -> Result<Read> {
+    let mut read = Read::default();
+    let mut out = Vec::new();
+    let table = run.table(EDGES.name())?;
+    let (from, to, kind) = (
+        table.u64("from_id")?,
+        table.u64("to_id")?,
+        table.text("kind")?,
+    );
+    for row in 0..table.rows() {
+        match DependencyKind::parse(kind.value(row)) {
+            Some(kind) => out.push(Edge {
+                from: from.value(row),
+                to: to.value(row),
+                kind,
+                implied: false,
+            }),
+            None => read.unknown_kinds += 1,
+        }
+    }
+    // What no row can belong to is not asked for: a query reads whole tables to find nothing.
+    let has_class = |class: Class| {
+        run_lanes
+            .labels
+            .all()
+            .iter()
+            .any(|label| label.class == class)
+    };
+    let launches = has_class(Class::Call) && has_device(run_lanes);
+    for (input, kind, is_there) in [
+        (TASKS, DependencyKind::Spawns, has_class(Class::Task)),
+        (
+            KERNEL_LAUNCHES,
+            DependencyKind::Launches,
+            launches && has_class(Class::Kernel),
+        ),
+        (
+            TRANSFER_LAUNCHES,
+            DependencyKind::Launches,
+            launches && has_class(Class::Transfer),
+        ),
+    ] {
+        if !is_there {
+            continue;
+        }
+        let table = run.table(input.name())?;
+        let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
+        out.extend((0..table.rows()).map(|row| Edge {
+            from: from.value(row),
+            to: to.value(row),
+            kind,
+            implied: true,
+        }));
+    }
+    if launches && has_class(Class::Transfer) {
+        let table = run.table(BLOCKING.name())?;
+        let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
+        let is_stated = table.bool("is_stated")?;
+        let blocking = (0..table.rows()).map(|row| Blocking {
+            copy: from.value(row),
+            call: to.value(row),
+            is_stated: is_stated.value(row),
+        });
+        read.blocking = blocking.collect();
+    }
+    read.add(&out);
+    Ok(read)
+}

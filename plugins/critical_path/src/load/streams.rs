@@ -1,0 +1,151 @@
+//! Work of devices by stream, and when the host launched it.
+
+use std::collections::BTreeSet;
+
+use trueno_analysis::hash::FastMap;
+use trueno_analysis::lanes::{LaneKey, Lanes};
+
+use crate::load::dependencies::{SpanAt, span};
+use crate::load::edges::Edge;
+use crate::load::row_index::RowIndex;
+use crate::load::waits::Launched;
+
+/// Work of one stream in the order of its starts.
+pub struct Stream {
+    pub lane: usize,
+    pub device: i64,
+    /// Its number; `None`: not recorded.
+    pub stream: Option<i64>,
+    /// Launch time of each.
+    pub launched: Vec<i64>,
+    /// Lanes of the host that launched work there.
+    pub launchers: BTreeSet<u32>,
+    /// Of the work from here on, the earliest launch.
+    earliest_from: Vec<i64>,
+    /// Of the work up to here, the latest launch.
+    latest_to: Vec<i64>,
+    /// Of the work up to here, the latest end.
+    ended_to: Vec<i64>,
+}
+
+impl Stream {
+    /// The last work of the stream that was launched before.
+    pub fn last_before(&self, time_ns: i64) -> Option<usize> {
+        let count = self
+            .earliest_from
+            .partition_point(|launched| *launched < time_ns);
+        count.checked_sub(1)
+    }
+
+    /// The first work of the stream that was launched after.
+    pub fn first_after(&self, time_ns: i64) -> Option<usize> {
+        let at = self
+            .latest_to
+            .partition_point(|launched| *launched <= time_ns);
+        (at < self.latest_to.len()).then_some(at)
+    }
+
+    /// The last work of the stream that had ended by then, with all before it; and when.
+    pub fn last_ended(&self, time_ns: i64) -> Option<(usize, i64)> {
+        let count = self
+            .ended_to
+            .partition_point(|ended_ns| *ended_ns <= time_ns);
+        let last = count.checked_sub(1)?;
+        Some((last, self.ended_to[last]))
+    }
+
+    /// Latest end of what came before a piece of work; `None`: nothing did.
+    pub fn ended_before(&self, index: usize) -> Option<i64> {
+        Some(self.ended_to[index.checked_sub(1)?])
+    }
+
+    /// Reads the ends again, after times were moved.
+    pub fn measure_ends(&mut self, run: &Lanes) {
+        self.ended_to.clear();
+        let mut latest_ns = i64::MIN;
+        for span in &run.lanes[self.lane].spans {
+            latest_ns = latest_ns.max(span.end_ns);
+            self.ended_to.push(latest_ns);
+        }
+    }
+}
+
+/// All streams of a run.
+#[derive(Default)]
+pub struct Streams {
+    /// Streams in the order of lanes.
+    pub all: Vec<Stream>,
+    /// Rows on streams whose launch is not recorded, and rows on streams.
+    pub unlaunched: (u64, u64),
+    /// By work, the call that launched it; the earliest of several.
+    pub launches: FastMap<SpanAt, SpanAt>,
+}
+
+impl Streams {
+    /// Of a run; `launches` are the dependencies of that kind.
+    ///
+    /// Work whose launch was not recorded counts as launched when it began, or before the first wait or record with a
+    /// higher correlation: by then it was.
+    pub fn new(run: &Lanes, rows: &RowIndex, launches: &[Edge], before: &Launched) -> Self {
+        let mut out = Self::default();
+        for edge in launches {
+            if let (Some(from), Some(to)) = (rows.get(edge.from), rows.get(edge.to)) {
+                let first = out.launches.entry(to).or_insert(from);
+                if span(run, from).start_ns < span(run, *first).start_ns {
+                    *first = from;
+                }
+            }
+        }
+        for (number, lane) in run.lanes.iter().enumerate() {
+            let LaneKey::Stream(device, stream) = lane.key else {
+                continue;
+            };
+            let at = |index: usize| SpanAt {
+                lane: number as u32,
+                index: index as u32,
+            };
+            let mut launchers = BTreeSet::new();
+            let mut times: Vec<i64> = Vec::with_capacity(lane.spans.len());
+            for (index, work) in lane.spans.iter().enumerate() {
+                out.unlaunched.1 += 1;
+                let call = out.launches.get(&at(index));
+                launchers.extend(call.map(|call| call.lane));
+                times.push(match call {
+                    Some(call) => span(run, *call).start_ns,
+                    None => {
+                        out.unlaunched.0 += 1;
+                        let before_ns = before.before_ns(work.id);
+                        before_ns.map_or(work.start_ns, |ns| work.start_ns.min(ns - 1))
+                    }
+                });
+            }
+            let (launched, mut latest_to) = (times.clone(), times.clone());
+            for i in 1..latest_to.len() {
+                latest_to[i] = latest_to[i].max(latest_to[i - 1]);
+            }
+            for i in (1..times.len()).rev() {
+                times[i - 1] = times[i - 1].min(times[i]);
+            }
+            let mut stream = Stream {
+                lane: number,
+                device,
+                stream,
+                launched,
+                launchers,
+                earliest_from: times,
+                latest_to,
+                ended_to: Vec::with_capacity(lane.spans.len()),
+            };
+            stream.measure_ends(run);
+            out.all.push(stream);
+        }
+        out
+    }
+
+    pub fn of_lane(&self, lane: u32) -> Option<&Stream> {
+        let at = self
+            .all
+            .binary_search_by_key(&(lane as usize), |stream| stream.lane);
+        Some(&self.all[at.ok()?])
+    }
+}

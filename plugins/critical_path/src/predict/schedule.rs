@@ -1,0 +1,295 @@
+//! The graph re-timed: release times of all segments under other durations or lags.
+
+use crate::graph::dependency_graph::{Graph, Link};
+use crate::graph::lag_kind;
+use crate::graph::walk::PieceKind;
+use crate::predict::shortcuts::{Shortcut, Shortcuts};
+
+/// `K` assumptions about durations and lags, computed side by side.
+pub trait Scenario<const K: usize> {
+    /// Duration that the segment would need by itself. Not asked for elastic segments: they need nothing.
+    fn dur_ns(&self, segment: u32, lane: usize) -> [i64; K];
+
+    /// Length that a measured lag of that kind would have.
+    fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
+
+    /// Stretches of which [`total_ns`](Self::total_ns) is known.
+    fn shortcuts(&self) -> Option<&Shortcuts> {
+        None
+    }
+
+    /// Time that all segments of a stretch would take, with the lags before them.
+    fn total_ns(&self, _shortcut: &Shortcut) -> [i64; K] {
+        [0; K]
+    }
+}
+
+/// Predicted release time of every segment: the time from which its successors may run.
+///
+/// Segments begin as soon as all their predecessors are released, later by the lag of
+/// the binding one; those without a predecessor begin as measured.
+pub fn retime<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> Vec<[i64; K]> {
+    // Each segment comes after those it looks at.
+    let mut free_ns = vec![[0; K]; graph.segments.len()];
+    for stretch in graph.order() {
+        let lane = graph.segments.lane(stretch.start);
+        for segment in stretch.clone() {
+            let of = |source: u32, _: Link| free_ns[source as usize];
+            let start_ns = begin(graph, scenario, of, segment, lane);
+            free_ns[segment as usize] = add(start_ns, needed(graph, scenario, segment, lane));
+        }
+    }
+    free_ns
+}
+
+/// As [`retime`], of which only the times of the segments in [`Graph::kept`] are left: of a large run all are
+/// hundreds of megabytes. `kept_ns` may have been used before.
+pub fn retime_kept<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    kept_ns: &mut Vec<[i64; K]>,
+) {
+    let (kept, segments) = (graph.kept(), &graph.segments);
+    kept_ns.resize(kept.len(), [0; K]);
+    for stretch in graph.order() {
+        let lane = segments.lane(stretch.start);
+        let before = graph.lane_before(stretch.start, lane);
+        let mut before_ns =
+            before.map_or([0; K], |segment| kept_release_ns(graph, kept_ns, segment));
+        let shortcuts = scenario.shortcuts();
+        let mut shortcuts = shortcuts.map_or(&[][..], |all| all.from(stretch.start));
+        let mut next = stretch.start;
+        while next < stretch.end {
+            if let [shortcut, rest @ ..] = shortcuts
+                && shortcut.segments.start == next
+            {
+                before_ns = add(before_ns, scenario.total_ns(shortcut));
+                (next, shortcuts) = (shortcut.segments.end, rest);
+                continue;
+            }
+            let segment = next;
+            next += 1;
+            let start_ns = if graph.targets().contains(segment) {
+                let of = |source: u32, link: Link| match link {
+                    Link::Lane => before_ns,
+                    Link::Dependency(_) => kept_release_ns(graph, kept_ns, source),
+                };
+                begin(graph, scenario, of, segment, lane)
+            } else {
+                begin_after(graph, scenario, before_ns, segment, lane)
+            };
+            before_ns = add(start_ns, needed(graph, scenario, segment, lane));
+            if kept.contains(segment)
+                && let Some(place) = kept.rank(segment)
+            {
+                kept_ns[place] = before_ns;
+            }
+        }
+    }
+}
+
+/// Start of a segment that nothing but the one before on its lane has to let go.
+#[inline]
+fn begin_after<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    before_ns: [i64; K],
+    segment: u32,
+    lane: usize,
+) -> [i64; K] {
+    let start_ns = graph.segments.start_ns(segment as usize);
+    let Some(source) = graph.lane_before(segment, lane) else {
+        return [start_ns; K];
+    };
+    match start_ns - graph.segments.free_ns(source as usize) {
+        0 => before_ns,
+        lag_ns => {
+            let kind = lag_kind::lag_kind(graph, source, Link::Lane, segment, lane);
+            add(before_ns, scenario.lag_ns(kind, lag_ns))
+        }
+    }
+}
+
+/// Release time of a segment in [`Graph::kept`]; 0 of any other.
+#[inline]
+fn kept_release_ns<const K: usize>(
+    graph: &Graph<'_>,
+    kept_ns: &[[i64; K]],
+    segment: u32,
+) -> [i64; K] {
+    let place = graph.kept().rank(segment);
+    place.map_or([0; K], |place| kept_ns[place])
+}
+
+#[inline]
+fn begin<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: impl Fn(u32, Link) -> [i64; K],
+    segment: u32,
+    lane: usize,
+) -> [i64; K] {
+    let Some(binding) = graph.binding(segment, lane) else {
+        return [graph.segments.start_ns(segment as usize); K];
+    };
+    let mut out = [i64::MIN; K];
+    for of in graph.predecessors(segment, lane) {
+        let free = free_ns(of.source, of.link);
+        // Without a lag there is nothing to look up.
+        let lag_ns = match (binding.lag_ns, of.least_ns) {
+            (0, 0) => 0,
+            _ => graph.lag_ns(segment, &of, &binding),
+        };
+        let at = match lag_ns {
+            0 => free,
+            lag_ns => {
+                let kind = lag_kind::lag_kind(graph, of.source, of.link, segment, lane);
+                add(free, scenario.lag_ns(kind, lag_ns))
+            }
+        };
+        out = std::array::from_fn(|k| out[k].max(at[k]));
+    }
+    out
+}
+
+/// Time from a segment's start to its release.
+#[inline]
+pub fn needed<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    segment: u32,
+    lane: usize,
+) -> [i64; K] {
+    if graph.segments.elastic[segment as usize] {
+        [0; K]
+    } else {
+        scenario.dur_ns(segment, lane)
+    }
+}
+
+#[inline]
+fn add<const K: usize>(a: [i64; K], b: [i64; K]) -> [i64; K] {
+    std::array::from_fn(|k| a[k].saturating_add(b[k]))
+}
+
+/// Time from the release of the last segment to the end of the window: the part that an elastic segment still
+/// waited, for nothing that is recorded; and the part after its end.
+pub fn tail<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    last: u32,
+) -> [[i64; K]; 2] {
+    let (free_ns, end_ns) = (
+        graph.segments.free_ns(last as usize),
+        graph.segments.end_ns(last as usize),
+    );
+    let after_ns = (graph.run.wall_ns - end_ns).max(0);
+    [
+        scenario.lag_ns(PieceKind::SyncWait, end_ns - free_ns),
+        scenario.lag_ns(PieceKind::Gap, after_ns),
+    ]
+}
+
+/// Predicted length of the window: up to the release of the last segment of the path and of all lanes connected
+/// with it, and as long after the former as measured.
+///
+/// No shorter than [`background_ns`].
+pub fn wall_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: &[[i64; K]],
+) -> [i64; K] {
+    let connected = connected_ns(graph, scenario, |segment| free_ns[segment as usize]);
+    later(connected, background_ns(graph, scenario))
+}
+
+/// Length the window would have if there were no other lanes than those that are connected with the path; and
+/// [`background_ns`]. The window would be as long as the longer of the two.
+pub fn walls_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    kept_ns: &mut Vec<[i64; K]>,
+) -> [[i64; K]; 2] {
+    retime_kept(graph, scenario, kept_ns);
+    let connected = connected_ns(graph, scenario, |segment| {
+        kept_release_ns(graph, kept_ns, segment)
+    });
+    [connected, background_ns(graph, scenario)]
+}
+
+fn connected_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: impl Fn(u32) -> [i64; K],
+) -> [i64; K] {
+    let Some(last) = graph.last() else {
+        return scenario.lag_ns(PieceKind::Gap, graph.run.wall_ns);
+    };
+    let own = graph.segments.lane(last);
+    let [waited, after] = tail(graph, scenario, last);
+    let mut out = add(add(free_ns(last), waited), after);
+    for lane in (0..graph.run.lanes.len()).filter(|lane| graph.are_connected(*lane, own)) {
+        if graph.only_follows(lane) {
+            out = later(out, follower_ns(graph, scenario, &free_ns, lane));
+            continue;
+        }
+        // Segments of a lane are released in their order, so its last is its latest.
+        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        let bound = of_lane.last().map_or([0; K], &free_ns);
+        out = later(out, bound);
+    }
+    out
+}
+
+/// End of a lane that [only follows](Graph::only_follows): its segments come after what they depend on, and one after
+/// the other. What its gaps wait for is not recorded, so they count as nothing, as does what
+/// [only waits](crate::load::wait_functions).
+fn follower_ns<const K: usize>(
+    graph: &Graph<'_>,
+    scenario: &impl Scenario<K>,
+    free_ns: impl Fn(u32) -> [i64; K],
+    lane: usize,
+) -> [i64; K] {
+    let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+    let mut now_ns = [0; K];
+    for segment in of_lane {
+        if let Some(binding) = graph.binding(segment, lane) {
+            for of in graph.dependencies(segment) {
+                if graph.segments.lane(of.source) != lane {
+                    let kind = lag_kind::lag_kind(graph, of.source, of.link, segment, lane);
+                    let lag_ns = scenario.lag_ns(kind, graph.lag_ns(segment, &of, &binding));
+                    now_ns = later(now_ns, add(free_ns(of.source), lag_ns));
+                }
+            }
+        }
+        if !graph.only_waits(segment, lane) {
+            now_ns = add(now_ns, needed(graph, scenario, segment, lane));
+        }
+    }
+    now_ns
+}
+
+/// Time that the busiest of the lanes that nothing connects with the path would need.
+///
+/// Of such a lane it is not known what it would wait for: it needs the time of its own work. Its gaps count as
+/// nothing, nor do its waits and what [only waits](crate::load::wait_functions).
+pub fn background_ns<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> [i64; K] {
+    let Some(last) = graph.last() else {
+        return [0; K];
+    };
+    let own = graph.segments.lane(last);
+    let lanes = 0..graph.run.lanes.len();
+    let others = lanes.filter(|lane| !graph.are_connected(*lane, own));
+    let needed = others.map(|lane| {
+        let of_lane = graph.segments.lane_first[lane]..graph.segments.lane_first[lane + 1];
+        let works = of_lane.filter(|segment| !graph.only_waits(*segment, lane));
+        let needed = works.map(|segment| needed(graph, scenario, segment, lane));
+        needed.fold([0; K], add)
+    });
+    needed.fold([0; K], later)
+}
+
+#[inline]
+fn later<const K: usize>(a: [i64; K], b: [i64; K]) -> [i64; K] {
+    std::array::from_fn(|k| a[k].max(b[k]))
+}
