@@ -33,7 +33,16 @@ impl Random {
     }
 }
 
-const TEXTS: [&str; 8] = ["gemm", "softmax", "Attention", "", "a_b%c", "ä \"ö\"", "norm", "copy"];
+const TEXTS: [&str; 8] = [
+    "gemm",
+    "softmax",
+    "Attention",
+    "",
+    "a_b%c",
+    "ä \"ö\"",
+    "norm",
+    "copy",
+];
 
 /// A run with rows in every table: small numbers that meet each other in joins, and NULL where a column may have it.
 pub fn make_run(path: &Path) {
@@ -129,7 +138,10 @@ impl Generator {
     }
 
     fn table_of(&mut self, name: &str) -> (String, Source) {
-        let table = TABLES.iter().find(|table| table.name == name).expect("a table");
+        let table = TABLES
+            .iter()
+            .find(|table| table.name == name)
+            .expect("a table");
         let columns = table.columns.iter().map(|column| {
             let ty = match column.ty {
                 ColumnType::I64 | ColumnType::U32 => Ty::Int,
@@ -193,7 +205,15 @@ impl Generator {
     }
 
     fn ty(&mut self) -> Ty {
-        [Ty::Int, Ty::Int, Ty::UInt, Ty::Float, Ty::Text, Ty::Text, Ty::Bool][self.random.below(7)]
+        [
+            Ty::Int,
+            Ty::Int,
+            Ty::UInt,
+            Ty::Float,
+            Ty::Text,
+            Ty::Text,
+            Ty::Bool,
+        ][self.random.below(7)]
     }
 
     fn expr(&mut self, sources: &[Source], ty: Ty, depth: usize) -> String {
@@ -295,7 +315,10 @@ impl Generator {
             (_, 0) => format!("({a}) IS {not}NULL"),
             (Ty::Text, 1 | 2) => {
                 let pattern = ["%m%", "g%", "%x", "_orm", "a\\_b%", "%"];
-                format!("{a} {not}LIKE '{}'", pattern[self.random.below(pattern.len())])
+                format!(
+                    "{a} {not}LIKE '{}'",
+                    pattern[self.random.below(pattern.len())]
+                )
             }
             (Ty::Int | Ty::UInt | Ty::Text, 3) => {
                 let list: Vec<String> = (0..3).map(|_| self.literal(ty)).collect();
@@ -364,7 +387,9 @@ impl Generator {
         let from = self.random.below(columns);
         keys.rotate_left(from);
         for key in &mut keys {
-            key.push_str(["", " ASC", " DESC", " DESC NULLS LAST", " NULLS FIRST"][self.random.below(5)]);
+            key.push_str(
+                ["", " ASC", " DESC", " DESC NULLS LAST", " NULLS FIRST"][self.random.below(5)],
+            );
         }
         let mut order = format!(" ORDER BY {}", keys.join(", "));
         if self.random.chance(50) {
@@ -382,8 +407,17 @@ impl Generator {
         let types = self.types();
         let columns = self.projections(&sources, &types);
         let filter = self.filter(&sources);
+        // Rows of a table come in its order.
+        let limit = if self.random.chance(50) {
+            format!(" LIMIT {}", self.random.below(9))
+        } else {
+            String::new()
+        };
         if self.random.chance(10) {
-            return format!("SELECT * FROM {sql}{filter}");
+            return format!("SELECT * FROM {sql}{filter}{limit}");
+        }
+        if self.random.chance(20) {
+            return format!("SELECT {} FROM {sql}{filter}{limit}", columns.join(", "));
         }
         let order = self.order(columns.len());
         format!("SELECT {} FROM {sql}{filter}{order}", columns.join(", "))
@@ -398,15 +432,31 @@ impl Generator {
                 continue;
             }
             let kind = self.random.pick(&[
-                "JOIN", "INNER JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT OUTER JOIN",
-                "CROSS JOIN", ",", "SEMI JOIN", "ANTI JOIN",
+                "JOIN",
+                "INNER JOIN",
+                "LEFT JOIN",
+                "RIGHT JOIN",
+                "FULL JOIN",
+                "LEFT OUTER JOIN",
+                "CROSS JOIN",
+                ",",
+                "SEMI JOIN",
+                "ANTI JOIN",
             ]);
             let a = self.column(&sources, Ty::Int).map(|own| {
-                if own.contains('.') { own } else { format!("{}.{own}", sources[0].name) }
+                if own.contains('.') {
+                    own
+                } else {
+                    format!("{}.{own}", sources[0].name)
+                }
             });
             let b = self.column(std::slice::from_ref(&source), Ty::Int);
             let b = b.map(|own| {
-                if own.contains('.') { own } else { format!("{}.{own}", source.name) }
+                if own.contains('.') {
+                    own
+                } else {
+                    format!("{}.{own}", source.name)
+                }
             });
             let (Some(a), Some(b)) = (a, b) else {
                 continue;
@@ -446,9 +496,13 @@ impl Generator {
     /// A comparison without subqueries.
     fn comparison(&mut self, sources: &[Source]) -> String {
         let op = self.random.pick(&["=", "<", ">=", "<>"]);
-        let a = self.column(sources, Ty::Int).unwrap_or_else(|| "1".to_owned());
+        let a = self
+            .column(sources, Ty::Int)
+            .unwrap_or_else(|| "1".to_owned());
         let b = self.column(sources, Ty::Int);
-        let b = b.filter(|_| self.random.chance(60)).unwrap_or_else(|| self.literal(Ty::Int));
+        let b = b
+            .filter(|_| self.random.chance(60))
+            .unwrap_or_else(|| self.literal(Ty::Int));
         format!("{a} {op} {b}")
     }
 
@@ -479,7 +533,10 @@ impl Generator {
             7 => format!("MIN({}){filter}", self.expr(sources, any, 1)),
             8 => format!("MAX({}){filter}", self.expr(sources, any, 1)),
             9 => format!("MEDIAN({value}){filter}"),
-            10 => format!("QUANTILE_CONT({value}, 0.{}){filter}", 1 + self.random.below(9)),
+            10 => format!(
+                "QUANTILE_CONT({value}, 0.{}){filter}",
+                1 + self.random.below(9)
+            ),
             11 => format!("STDDEV({value}){filter}"),
             _ => format!("SUM({value}) / COUNT(*)"),
         }
@@ -527,8 +584,15 @@ impl Generator {
         } else {
             String::new()
         };
-        let order = if is_ordered { self.order(columns.len()) } else { String::new() };
-        format!("SELECT {} FROM {sql}{filter}{groups}{having}{order}", columns.join(", "))
+        let order = if is_ordered {
+            self.order(columns.len())
+        } else {
+            String::new()
+        };
+        format!(
+            "SELECT {} FROM {sql}{filter}{groups}{having}{order}",
+            columns.join(", ")
+        )
     }
 
     fn windows(&mut self) -> String {
@@ -542,13 +606,19 @@ impl Generator {
         }
         let filter = self.filter(&sources);
         let qualify = if self.random.chance(20) {
-            let window = format!("ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {name}.id)", self.expr(&sources, Ty::Text, 0));
+            let window = format!(
+                "ROW_NUMBER() OVER (PARTITION BY {} ORDER BY {name}.id)",
+                self.expr(&sources, Ty::Text, 0)
+            );
             format!(" QUALIFY {window} <= {}", 1 + self.random.below(2))
         } else {
             String::new()
         };
         let order = self.order(columns.len());
-        format!("SELECT {} FROM {sql}{filter}{qualify}{order}", columns.join(", "))
+        format!(
+            "SELECT {} FROM {sql}{filter}{qualify}{order}",
+            columns.join(", ")
+        )
     }
 
     fn window(&mut self, sources: &[Source], name: &str) -> String {
@@ -562,30 +632,43 @@ impl Generator {
         };
         let direction = ["", " DESC", " NULLS FIRST", " DESC NULLS LAST"][self.random.below(4)];
         let key = self.ty();
-        let by = self.column(sources, key).unwrap_or_else(|| format!("{name}.id"));
+        let by = self
+            .column(sources, key)
+            .unwrap_or_else(|| format!("{name}.id"));
         let total = format!("ORDER BY {by}{direction}, {name}.id");
         let open = format!("ORDER BY {by}{direction}");
         let value = self.expr(sources, ty, 1);
         let other = self.expr(sources, any, 0);
         let frame = [
-            "", " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+            "",
+            " ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
             " ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING",
             " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING",
-            " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW", " ROWS 3 PRECEDING",
+            " RANGE BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW",
+            " ROWS 3 PRECEDING",
         ][self.random.below(6)];
         match self.random.below(14) {
             0 => format!("ROW_NUMBER() OVER ({partition}{total})"),
             1 => format!("RANK() OVER ({partition}{open})"),
             2 => format!("DENSE_RANK() OVER ({partition}{open})"),
-            3 => format!("NTILE({}) OVER ({partition}{total})", 1 + self.random.below(5)),
+            3 => format!(
+                "NTILE({}) OVER ({partition}{total})",
+                1 + self.random.below(5)
+            ),
             4 => format!("LAG({other}) OVER ({partition}{total})"),
-            5 => format!("LEAD({value}, 2, {}) OVER ({partition}{total})", if ty == Ty::Int { "0" } else { "0.5e0" }),
+            5 => format!(
+                "LEAD({value}, 2, {}) OVER ({partition}{total})",
+                if ty == Ty::Int { "0" } else { "0.5e0" }
+            ),
             6 => format!("FIRST_VALUE({other}) OVER ({partition}{total}{frame})"),
             7 => format!("LAST_VALUE({other}) OVER ({partition}{total}{frame})"),
             8 => format!("SUM({value}) OVER ({partition}{total}{frame})"),
             9 => format!("AVG({value}) OVER ({partition}{open})"),
             10 => format!("COUNT({other}) OVER ({partition}{total}{frame})"),
-            11 => format!("{}({value}) OVER ({partition}{total}{frame})", self.random.pick(&["MIN", "MAX"])),
+            11 => format!(
+                "{}({value}) OVER ({partition}{total}{frame})",
+                self.random.pick(&["MIN", "MAX"])
+            ),
             12 => format!("PERCENT_RANK() OVER ({partition}{open})"),
             _ => format!("{value} - AVG({value}) OVER ({partition})"),
         }
@@ -602,7 +685,12 @@ impl Generator {
         };
         let (a, b) = (part(), part());
         let op = self.random.pick(&[
-            "UNION", "UNION ALL", "INTERSECT", "EXCEPT", "INTERSECT ALL", "EXCEPT ALL",
+            "UNION",
+            "UNION ALL",
+            "INTERSECT",
+            "EXCEPT",
+            "INTERSECT ALL",
+            "EXCEPT ALL",
         ]);
         let order = self.order(types.len());
         format!("{a} {op} {b}{order}")
@@ -627,15 +715,24 @@ impl Generator {
             names.push((format!("x{at}"), ty));
         }
         let filter = self.filter(&sources);
-        (format!("SELECT {} FROM {sql}{filter}", columns.join(", ")), names)
+        (
+            format!("SELECT {} FROM {sql}{filter}", columns.join(", ")),
+            names,
+        )
     }
 
     fn with(&mut self) -> String {
         let (query, columns) = self.named();
-        let source = Source { name: "c".to_owned(), columns };
+        let source = Source {
+            name: "c".to_owned(),
+            columns,
+        };
         let twice = self.random.chance(40);
         if twice {
-            let other = Source { name: "d".to_owned(), ..source.clone() };
+            let other = Source {
+                name: "d".to_owned(),
+                ..source.clone()
+            };
             let sources = [source, other];
             let types = self.types();
             let columns = self.projections(&sources, &types);
@@ -657,12 +754,18 @@ impl Generator {
         let columns = self.projections(&sources, &types);
         let filter = self.filter(&sources);
         let order = self.order(columns.len());
-        format!("WITH c AS ({query}) SELECT {} FROM c{filter}{order}", columns.join(", "))
+        format!(
+            "WITH c AS ({query}) SELECT {} FROM c{filter}{order}",
+            columns.join(", ")
+        )
     }
 
     fn derived(&mut self) -> String {
         let (query, columns) = self.named();
-        let mut sources = vec![Source { name: "s".to_owned(), columns }];
+        let mut sources = vec![Source {
+            name: "s".to_owned(),
+            columns,
+        }];
         let mut from = format!("({query}) AS s");
         if self.random.chance(50) {
             let (sql, source) = self.table();
@@ -690,7 +793,11 @@ impl Generator {
         if !sql.contains(' ') {
             source.name = "o".to_owned();
         }
-        let sql = if sql.contains(' ') { sql } else { format!("{sql} AS o") };
+        let sql = if sql.contains(' ') {
+            sql
+        } else {
+            format!("{sql} AS o")
+        };
         let (inner_sql, mut inner) = self.table();
         let inner_sql = if inner_sql.contains(' ') {
             inner_sql
@@ -703,7 +810,11 @@ impl Generator {
         let full = |column: Option<String>, name: &str| {
             let column = column.unwrap_or_else(|| "1".to_owned());
             let last = column.rsplit('.').next().unwrap_or_default().to_owned();
-            if last == "1" { last } else { format!("{name}.{last}") }
+            if last == "1" {
+                last
+            } else {
+                format!("{name}.{last}")
+            }
         };
         let a = self.column(&own, Ty::Int);
         let b = self.column(&outer, Ty::Int);
@@ -730,25 +841,41 @@ impl Generator {
         match self.random.below(5) {
             0 => {
                 let order = self.order(order_of);
-                format!("SELECT {plain} FROM {sql} WHERE {not}EXISTS (SELECT 1 FROM {inner_sql} WHERE {on}){order}")
+                format!(
+                    "SELECT {plain} FROM {sql} WHERE {not}EXISTS (SELECT 1 FROM {inner_sql} WHERE {on}){order}"
+                )
             }
             1 => {
                 let order = self.order(order_of);
-                format!("SELECT {plain} FROM {sql} WHERE {compared} {not}IN (SELECT {value} FROM {inner_sql} WHERE {on}){order}")
+                format!(
+                    "SELECT {plain} FROM {sql} WHERE {compared} {not}IN (SELECT {value} FROM {inner_sql} WHERE {on}){order}"
+                )
             }
             2 => {
-                let function = self.random.pick(&["COUNT(*)", "SUM", "MAX", "AVG", "COUNT"]);
-                let call = if function.ends_with(')') { function.to_owned() } else { format!("{function}({value})") };
+                let function = self
+                    .random
+                    .pick(&["COUNT(*)", "SUM", "MAX", "AVG", "COUNT"]);
+                let call = if function.ends_with(')') {
+                    function.to_owned()
+                } else {
+                    format!("{function}({value})")
+                };
                 let order = self.order(order_of + 1);
-                format!("SELECT {plain}, (SELECT {call} FROM {inner_sql} WHERE {on}) FROM {sql}{order}")
+                format!(
+                    "SELECT {plain}, (SELECT {call} FROM {inner_sql} WHERE {on}) FROM {sql}{order}"
+                )
             }
             3 => {
                 let order = self.order(order_of);
-                format!("SELECT {plain} FROM {sql} WHERE {compared} > (SELECT AVG({value}) FROM {inner_sql} WHERE {on}){order}")
+                format!(
+                    "SELECT {plain} FROM {sql} WHERE {compared} > (SELECT AVG({value}) FROM {inner_sql} WHERE {on}){order}"
+                )
             }
             _ => {
                 let order = self.order(order_of + 1);
-                format!("SELECT {plain}, {not}EXISTS (SELECT 1 FROM {inner_sql} WHERE {on}) AS e FROM {sql}{order}")
+                format!(
+                    "SELECT {plain}, {not}EXISTS (SELECT 1 FROM {inner_sql} WHERE {on}) AS e FROM {sql}{order}"
+                )
             }
         }
     }
@@ -799,26 +926,50 @@ impl Generator {
         let count = self.random.below(6);
         let condition = self.condition(&sources, 1);
         match self.random.below(13) {
-            0 => format!("SELECT {text} AS k, SUM({a}) AS s FROM {sql} GROUP BY k HAVING s > {count} ORDER BY s DESC, k"),
-            1 => format!("SELECT {text}, STRING_AGG(CAST({name}.id AS VARCHAR), '-' ORDER BY {name}.id DESC) FROM {sql} GROUP BY {text}"),
-            2 => format!("SELECT SUM(DISTINCT {a}), AVG(DISTINCT {a}), COUNT(DISTINCT {text}) FROM {sql} WHERE {condition}"),
+            0 => format!(
+                "SELECT {text} AS k, SUM({a}) AS s FROM {sql} GROUP BY k HAVING s > {count} ORDER BY s DESC, k"
+            ),
+            1 => format!(
+                "SELECT {text}, STRING_AGG(CAST({name}.id AS VARCHAR), '-' ORDER BY {name}.id DESC) FROM {sql} GROUP BY {text}"
+            ),
+            2 => format!(
+                "SELECT SUM(DISTINCT {a}), AVG(DISTINCT {a}), COUNT(DISTINCT {text}) FROM {sql} WHERE {condition}"
+            ),
             3 => format!("SELECT {text} FROM {sql} ORDER BY {name}.id DESC LIMIT {count}"),
             4 => format!("SELECT {name}.id, {a} * 2 AS d, d + 1 AS e FROM {sql} WHERE {condition}"),
-            5 => format!("SELECT {text}, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS share FROM {sql} GROUP BY {text}"),
-            6 => format!("SELECT {text}, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM {sql} GROUP BY {text} ORDER BY n DESC, 1"),
-            7 => format!("SELECT v.x, COUNT({name}.id) FROM (VALUES (1, 'a'), (2, 'b'), (3, NULL)) AS v(x, y) LEFT JOIN {sql} ON v.x = {a} GROUP BY v.x"),
-            8 => format!("SELECT DISTINCT ON ({text}) {text}, {name}.id FROM {sql} ORDER BY {text}, {a} DESC, {name}.id"),
-            9 => format!("(SELECT {a} FROM {sql} WHERE {condition} UNION SELECT dur_ns FROM kernels) EXCEPT SELECT start_ns FROM bricks ORDER BY 1 LIMIT {count}"),
-            10 => format!("SELECT {text}, ARG_MAX({name}.id, {a} * 100 + {name}.id), ANY_VALUE({text}), BOOL_AND({a} > {count}), COUNT(*) FILTER (WHERE {condition}) FROM {sql} GROUP BY {text}"),
-            11 => format!("SELECT * FROM {sql} WHERE {name}.id IN (SELECT MAX(id) FROM kernels GROUP BY stream) ORDER BY {name}.id"),
-            _ => format!("SELECT MIN({text}), MAX({text}), VAR_POP({a}), QUANTILE_DISC({a}, 0.5) FROM {sql} WHERE {condition}"),
+            5 => format!(
+                "SELECT {text}, COUNT(*) * 100.0 / SUM(COUNT(*)) OVER () AS share FROM {sql} GROUP BY {text}"
+            ),
+            6 => format!(
+                "SELECT {text}, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS r FROM {sql} GROUP BY {text} ORDER BY n DESC, 1"
+            ),
+            7 => format!(
+                "SELECT v.x, COUNT({name}.id) FROM (VALUES (1, 'a'), (2, 'b'), (3, NULL)) AS v(x, y) LEFT JOIN {sql} ON v.x = {a} GROUP BY v.x"
+            ),
+            8 => format!(
+                "SELECT DISTINCT ON ({text}) {text}, {name}.id FROM {sql} ORDER BY {text}, {a} DESC, {name}.id"
+            ),
+            9 => format!(
+                "(SELECT {a} FROM {sql} WHERE {condition} UNION SELECT dur_ns FROM kernels) EXCEPT SELECT start_ns FROM bricks ORDER BY 1 LIMIT {count}"
+            ),
+            10 => format!(
+                "SELECT {text}, ARG_MAX({name}.id, {a} * 100 + {name}.id), ANY_VALUE({text}), BOOL_AND({a} > {count}), COUNT(*) FILTER (WHERE {condition}) FROM {sql} GROUP BY {text}"
+            ),
+            11 => format!(
+                "SELECT * FROM {sql} WHERE {name}.id IN (SELECT MAX(id) FROM kernels GROUP BY stream) ORDER BY {name}.id"
+            ),
+            _ => format!(
+                "SELECT MIN({text}), MAX({text}), VAR_POP({a}), QUANTILE_DISC({a}, 0.5) FROM {sql} WHERE {condition}"
+            ),
         }
     }
 
     /// Joins by columns of the same name.
     fn keyed(&mut self) -> String {
         let shared = ["thread", "dur_ns", "start_ns", "id"][self.random.below(4)];
-        let kind = self.random.pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
+        let kind = self
+            .random
+            .pick(&["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN"]);
         let using = if self.random.chance(30) {
             "thread, id".to_owned()
         } else {
@@ -826,10 +977,18 @@ impl Generator {
         };
         let key = using.split(',').next().unwrap_or_default();
         match self.random.below(4) {
-            0 => format!("SELECT {key}, b.name, k.name FROM bricks b {kind} kernels k USING ({using})"),
-            1 => format!("SELECT {key}, COUNT(*) FROM bricks {kind} kernels USING ({using}) GROUP BY {key}"),
-            2 => format!("SELECT * FROM (SELECT id, thread FROM bricks) AS b NATURAL {kind} (SELECT id, stream FROM kernels) AS k"),
-            _ => format!("SELECT b.{key}, k.{key} FROM bricks b {kind} kernels k USING ({using}) ORDER BY 1, 2"),
+            0 => format!(
+                "SELECT {key}, b.name, k.name FROM bricks b {kind} kernels k USING ({using})"
+            ),
+            1 => format!(
+                "SELECT {key}, COUNT(*) FROM bricks {kind} kernels USING ({using}) GROUP BY {key}"
+            ),
+            2 => format!(
+                "SELECT * FROM (SELECT id, thread FROM bricks) AS b NATURAL {kind} (SELECT id, stream FROM kernels) AS k"
+            ),
+            _ => format!(
+                "SELECT b.{key}, k.{key} FROM bricks b {kind} kernels k USING ({using}) ORDER BY 1, 2"
+            ),
         }
     }
 
@@ -844,6 +1003,9 @@ impl Generator {
         let columns = self.projections(&sources, &types);
         let filter = self.filter(&sources);
         let order = self.order(columns.len());
-        format!("SELECT DISTINCT {} FROM {sql}{filter}{order}", columns.join(", "))
+        format!(
+            "SELECT DISTINCT {} FROM {sql}{filter}{order}",
+            columns.join(", ")
+        )
     }
 }

@@ -2,7 +2,7 @@
 
 use polars::prelude::{
     Column, DataType, Expr, Field as PolarsField, NULL, PlSmallStr, QuantileMethod, Schema,
-    SortMultipleOptions, col, len, lit, map_multiple, pearson_corr, polars_bail, when,
+    SortMultipleOptions, SortOptions, col, len, lit, map_multiple, pearson_corr, polars_bail, when,
 };
 use sqlparser::ast::{
     DuplicateTreatment, Expr as Ast, Function, FunctionArgExpr, FunctionArgumentClause,
@@ -329,11 +329,10 @@ pub(super) fn aggregated(
                 Some(filter) => wide.filter(filter.clone()),
                 None => wide,
             };
-            let rows = sorted(rows, order, &filter);
             let rows = if is_distinct {
-                rows.unique_stable()
+                distinct_in_order(rows, &order)
             } else {
-                rows
+                sorted(rows, order, &filter)
             };
             Typed::new(column(rows.implode(true), false), Ty::Other)
         }
@@ -432,12 +431,20 @@ fn texts(first: Typed, is_distinct: bool, order: Vec<SortKey>, filter: &Option<E
         Some(filter) => rows.filter(filter.clone()),
         None => rows,
     };
-    let rows = sorted(rows, order, filter);
     if is_distinct {
-        rows.drop_nulls().unique_stable()
+        distinct_in_order(rows.drop_nulls(), &order)
     } else {
-        rows.drop_nulls()
+        sorted(rows, order, filter).drop_nulls()
     }
+}
+
+/// Distinct values, which can only be ordered by themselves.
+fn distinct_in_order(rows: Expr, order: &[SortKey]) -> Expr {
+    let is_descending = order.first().is_some_and(|key| key.1);
+    let options = SortOptions::default()
+        .with_order_descending(is_descending)
+        .with_nulls_last(order.first().is_none_or(|key| !key.2));
+    rows.unique().sort(options)
 }
 
 fn joined(texts: Expr, separator: &str, column: &mut dyn FnMut(Expr, bool) -> Expr) -> Typed {

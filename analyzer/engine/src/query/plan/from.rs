@@ -1,7 +1,7 @@
 //! `FROM`: tables, subqueries and joins.
 
 use polars::prelude::{
-    Expr, JoinArgs, JoinCoalesce, JoinType, LazyFrame, LiteralValue, NULL, UnionArgs,
+    Expr, IntoLazy, JoinArgs, JoinCoalesce, JoinType, LazyFrame, LiteralValue, NULL, UnionArgs,
     UniqueKeepStrategy, coalesce, col, concat, lit, when,
 };
 use sqlparser::ast::{
@@ -13,6 +13,7 @@ use super::scope::{Field, Relation, dotted, found};
 use super::select::{Aliases, Context};
 use super::types::{Ty, Typed, common_type};
 use super::{Answer, Domain, Planner, invalid, one_row, rename, unsupported};
+use crate::closed_types::frame_without_rows;
 use crate::query::database::first_line;
 use crate::query::{QueryError, nearest};
 
@@ -499,7 +500,7 @@ fn inner(left: Relation, right: Relation, keys: Vec<(Expr, Expr)>) -> Relation {
     let (mut a, mut b) = (left.frame, right.frame);
     if is_empty {
         // Neither is read.
-        (a, b) = (a.slice(0, 0), b.slice(0, 0));
+        (a, b) = (without_rows(a), without_rows(b));
     }
     Relation {
         frame: join(a, b, keys, JoinType::Inner),
@@ -509,6 +510,14 @@ fn inner(left: Relation, right: Relation, keys: Vec<(Expr, Expr)>) -> Relation {
         is_single: left.is_single && is_product_with_one,
         is_empty,
         is_crossed,
+    }
+}
+
+/// The columns of a frame, which is not read.
+pub(super) fn without_rows(mut frame: LazyFrame) -> LazyFrame {
+    match frame.collect_schema() {
+        Ok(schema) => frame_without_rows(&schema).lazy(),
+        Err(_) => frame,
     }
 }
 

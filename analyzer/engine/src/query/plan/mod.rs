@@ -246,6 +246,10 @@ impl Planner<'_> {
         if !by.is_empty() {
             relation.frame = sort(relation.frame, by);
             relation.is_ordered = true;
+        } else if let Some(field) = ties.first().filter(|_| limit.is_any()) {
+            // polars 0.55.2 fails where it reads the first rows of a batch with NULL. A condition keeps it from that.
+            let is_any = field.column().is_null().or(field.column().is_not_null());
+            relation.frame = relation.frame.filter(is_any);
         }
         if limit.is_any() {
             let offset = i64::try_from(limit.offset).unwrap_or(i64::MAX);

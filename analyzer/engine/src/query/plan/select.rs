@@ -6,12 +6,13 @@ use polars::prelude::{
 };
 use sqlparser::ast::{
     Distinct, ExcludeSelectItem, Expr as Ast, GroupByExpr, Ident, NamedWindowExpr, OrderBy, Select,
-    SelectItem, SelectItemQualifiedWildcardKind, WildcardAdditionalOptions, WindowSpec,
+    SelectFlavor, SelectItem, SelectItemQualifiedWildcardKind, WildcardAdditionalOptions,
+    WindowSpec,
 };
 
 use super::aggregate::Aggregate;
 use super::expression::{canonical, is_aggregated};
-use super::from::{conjuncts, name_of};
+use super::from::{conjuncts, name_of, without_rows};
 use super::scope::{Field, Relation};
 use super::types::{Typed, repeated};
 use super::window::{self, Call};
@@ -141,7 +142,12 @@ impl Planner<'_> {
         context.named_windows = named_windows(select)?;
         self.group(select, order, &mut context)?;
         context.allows_windows = true;
-        let outputs = self.outputs(&select.projection, &mut context)?;
+        let all = [SelectItem::Wildcard(WildcardAdditionalOptions::default())];
+        let items = match select.flavor {
+            SelectFlavor::FromFirstNoSelect => &all[..],
+            _ => &select.projection,
+        };
+        let outputs = self.outputs(items, &mut context)?;
         let orders = order_list(order, outputs.len())?;
         let mut keys: Vec<SortKey> = Vec::new();
         for by in &orders {
@@ -263,7 +269,7 @@ impl Planner<'_> {
         for item in items {
             match item {
                 SelectItem::UnnamedExpr(expr) => outputs.push(Output {
-                    name: header(expr),
+                    name: header(expr, &context.base),
                     typed: self.expr(expr, context)?,
                 }),
                 SelectItem::ExprWithAlias { expr, alias } => {
@@ -583,7 +589,7 @@ fn grouped(
         frame = frame.with_columns(grouping.before);
     }
     if is_empty {
-        frame = frame.slice(0, 0);
+        frame = without_rows(frame);
     }
     let mut aggregates: Vec<Expr> = grouping
         .aggregates
@@ -710,14 +716,17 @@ fn output_of<'a>(expr: &Ast, outputs: &'a [Output]) -> Option<&'a Output> {
 }
 
 /// The name of a column of the answer that is given none: that of the column, or the expression as written.
-fn header(expr: &Ast) -> String {
-    match expr {
-        Ast::Identifier(name) => name.value.clone(),
-        Ast::CompoundIdentifier(parts) => {
-            let last = parts.last();
-            last.map_or_else(String::new, |name| name.value.clone())
-        }
-        Ast::Nested(inner) => header(inner),
-        other => other.to_string(),
+fn header(expr: &Ast, relation: &Relation) -> String {
+    let parts = match expr {
+        Ast::Identifier(name) => std::slice::from_ref(name),
+        Ast::CompoundIdentifier(parts) => parts.as_slice(),
+        Ast::Nested(inner) => return header(inner, relation),
+        _ => return expr.to_string(),
+    };
+    if let Ok(Some(field)) = relation.find(parts) {
+        return field.name;
     }
+    parts
+        .last()
+        .map_or_else(String::new, |name| name.value.clone())
 }

@@ -2,9 +2,8 @@
 //! what it gives for each of the distinct values that it takes from the query around it.
 
 use polars::prelude::{
-    Column, DataFrame, DataType, Expr, Field as PolarsField, JoinArgs, JoinCoalesce, JoinType,
-    LazyFrame, NULL, OptFlags, PlSmallStr, Schema, UniqueKeepStrategy, col, len, lit, map_multiple,
-    polars_bail, polars_ensure, when,
+    Column, DataType, Expr, Field as PolarsField, JoinArgs, JoinCoalesce, JoinType, LazyFrame,
+    NULL, PlSmallStr, Schema, UniqueKeepStrategy, col, len, lit, map_multiple, polars_bail, when,
 };
 use sqlparser::ast::{Expr as Ast, Query, UnaryOperator};
 
@@ -98,13 +97,13 @@ impl Planner<'_> {
         context.base.is_ordered = false;
         context.base.is_crossed |= keys.is_empty();
         if keys.is_empty() {
-            let frame = relation.frame.select([value.column().alias(id)]);
             let frame = if relation.is_single {
-                frame
+                relation.frame.select([value.column().alias(id)])
             } else {
-                frame
-                    .slice(0, 2)
-                    .map(at_most_one, OptFlags::empty(), None, Some("one row"))
+                let rows = self.new_id();
+                let first = value.column().first().alias(id.clone());
+                let values = relation.frame.select([first, len().alias(rows.clone())]);
+                values.select([one_of_group(col(id.clone()), col(rows)).alias(id)])
             };
             context.change(move |rows| rows.cross_join(frame, None));
             return Ok(typed);
@@ -139,8 +138,8 @@ impl Planner<'_> {
         context.base.is_ordered = false;
         context.base.is_crossed |= keys.is_empty();
         let exists = if keys.is_empty() {
-            let frame = relation.frame.slice(0, 1);
-            let frame = frame.select([len().gt(lit(0)).alias(id.clone())]);
+            let exists = len().gt(lit(0)).alias(id.clone());
+            let frame = relation.frame.select([exists]);
             context.change(move |rows| rows.cross_join(frame, None));
             col(id)
         } else {
@@ -315,17 +314,6 @@ fn null_safe(
     } else {
         joined.drop(polars::prelude::by_name(made, true, false))
     }
-}
-
-/// One row in the place of none.
-fn at_most_one(frame: DataFrame) -> polars::prelude::PolarsResult<DataFrame> {
-    polars_ensure!(frame.height() < 2, ComputeError: "{TOO_MANY}");
-    if frame.height() == 1 {
-        return Ok(frame);
-    }
-    let columns = frame.columns().iter();
-    let columns = columns.map(|column| Column::full_null(column.name().clone(), 1, column.dtype()));
-    DataFrame::new(1, columns.collect())
 }
 
 /// The value of a group of one row.

@@ -405,7 +405,7 @@ fn frame_of(frame: Option<&WindowFrame>, is_ordered: bool) -> Answer<(Bound, Bou
             Ok(Bound::Rows(rows_of(rows)?))
         }
         _ => unsupported(
-            "RANGE and GROUPS with a distance",
+            "RANGE or GROUPS with a distance",
             "ROWS, or join the rows with themselves",
         ),
     };
