@@ -7,9 +7,9 @@ fn help_shows_examples_and_exit_codes() {
     let dir = Dir::new();
     let help = dir.command(&["--help"]).exits(0).stdout;
     for expected in [
-        "EXAMPLES:",
+        "Examples:",
         "trueno-analyze report decode.run --fail-on high",
-        "EXIT CODES:",
+        "Exit codes:",
         "plugins",
     ] {
         assert!(help.contains(expected), "{help}");
@@ -314,4 +314,86 @@ fn a_query_that_asks_for_too_much_ends_in_words() {
     );
     dir.command(&["query", run, &long, "--timeout", "2s", "--memory", "2G"])
         .exits(2);
+}
+
+#[test]
+fn a_time_without_a_unit_is_refused_with_its_readings() {
+    let dir = Dir::new();
+    for args in [
+        &["report", "x.run", "--from", "10"][..],
+        &["report", "x.run", "--to", "20"],
+        &["report", "x.run", "--plugin-timeout", "30"],
+        &["report", "x.run", "--plugin-cpu-time", "30"],
+        &["report", "x.run", "--cluster-deadline", "30"],
+        &["query", "x.run", "SELECT 1", "--timeout", "30"],
+        &["serve", "x.run", "--query-timeout", "30"],
+        &["mcp", "--timeout", "30"],
+        &["watch", "x.run", "--last", "30"],
+        &[
+            "export",
+            "otlp",
+            "x.run",
+            "--endpoint",
+            "http://localhost:1",
+            "--timeout",
+            "30",
+        ],
+    ] {
+        let number = args.last().expect("a number");
+        dir.command(args)
+            .exits(2)
+            .stderr_has("a time needs a unit")
+            .stderr_has(&format!("{number}s, {number}ms, {number}us or {number}ns"));
+    }
+    std::fs::write(dir.join("trueno.toml"), "[report]\nfrom = 10\n").expect("a file");
+    let run = dir.run();
+    dir.report(&run, &[])
+        .exits(2)
+        .stderr_has("a time needs a unit");
+}
+
+#[test]
+fn a_window_that_holds_nothing_says_when_the_run_was() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let times = "the run's rows lie between ";
+    dir.report(&run, &["--from", "1h"])
+        .exits(2)
+        .stderr_has("nothing was recorded after 3600 s")
+        .stderr_has(times);
+    dir.report(&run, &["--from", "1h", "--to", "2h"])
+        .exits(2)
+        .stderr_has("between 3600 s and 7200 s")
+        .stderr_has(times);
+    // Between the end of what was imported and the start of the next: within the run.
+    let trace = r#"[{"ph":"X","name":"a","ts":0,"dur":1000,"pid":1,"tid":1},
+                    {"ph":"X","name":"b","ts":9000,"dur":1000,"pid":1,"tid":1}]"#;
+    std::fs::write(dir.join("gap.json"), trace).expect("a file");
+    let gap = dir.join("gap.json");
+    dir.report(&gap, &["--from", "3ms", "--to", "4ms"])
+        .exits(2)
+        .stderr_has("nothing was recorded between 3 ms and 4 ms")
+        .stderr_has("0 ns and 10 ms");
+    dir.report(&gap, &["--from", "0", "--to", "4ms"]).exits(0);
+}
+
+#[test]
+fn a_query_shortens_no_text_in_a_pipe_unless_a_width_says_so() {
+    let dir = Dir::new();
+    dir.run();
+    let long = "long ".repeat(60);
+    let long = long.trim_end();
+    let sql = format!("SELECT '{long}' AS text, '{long}' AS again FROM bricks LIMIT 1");
+    let done = dir.command(&["query", "test.run", &sql]).exits(0);
+    assert_eq!(done.stdout.matches(long).count(), 2, "{}", done.stdout);
+    assert_eq!(done.stdout.lines().count(), 2, "one line a row");
+    dir.command(&["query", "test.run", &sql, "-o", "rows.txt"])
+        .exits(0);
+    assert_eq!(dir.read("rows.txt"), done.stdout);
+    let narrow = dir
+        .command(&["query", "test.run", &sql, "--width", "60"])
+        .exits(0);
+    assert!(narrow.stdout.contains('…'), "{}", narrow.stdout);
+    let is_narrow = |line: &str| line.chars().count() <= 60;
+    assert!(narrow.stdout.lines().all(is_narrow), "{}", narrow.stdout);
 }

@@ -19,6 +19,13 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
 fn incomplete(dir: &Dir, run: &Path, expected: &str) -> Value {
     let report = dir.report(run, &["--json", "-"]).exits(0).json();
     assert_eq!(report["run"]["complete"], false, "{expected}");
+    let page = dir.report(run, &["-q"]).exits(0).stdout;
+    assert!(page.starts_with("INCOMPLETE: "), "{expected}: {page}");
+    let headline = report["headline"].as_str().unwrap_or_default();
+    assert!(
+        headline.starts_with("INCOMPLETE: "),
+        "{expected}: {headline}"
+    );
     let problems = report["problems"].to_string();
     assert!(
         problems.contains(expected),

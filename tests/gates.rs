@@ -15,7 +15,7 @@ fn complete(dir: &Dir, name: &str) -> String {
     let path = dir.join(name);
     let mut made = Made::new(&path);
     made.row("threads", &[("thread", 0.into()), ("name", "main".into())]);
-    for i in 0..3 {
+    for i in 0..3_i64 {
         for (id, kind, name, start, dur) in [
             (3 * i + 1, "iteration", "iteration", 0, 1000),
             (3 * i + 2, "brick", "Ffn", 0, 400),
@@ -141,7 +141,10 @@ fn what_a_run_lacks_is_not_measurable_unless_it_could_not_change_the_answer() {
         let body = format!("{body}{limit}");
         for ((run, words), code) in [
             (&whole, ""),
-            (&killed, "the end of the run is missing: unclean end: "),
+            (
+                &killed,
+                "the end of the run is missing: the program is gone",
+            ),
             (&dropped, "5 dropped at recording"),
         ]
         .into_iter()
@@ -304,7 +307,7 @@ fn a_name_that_is_gone_is_a_violation() {
     let base = bricks(&dir, "base.run", 40, 10_000, "host");
     let path = dir.join("gone.run");
     let mut made = Made::new(&path);
-    for i in 0..40 {
+    for i in 0..40_i64 {
         let row = [
             ("id", Cell::from(i + 1)),
             ("kind", "iteration".into()),
@@ -369,6 +372,10 @@ fn a_name_that_is_gone_is_a_violation() {
 fn a_pattern_that_matches_nothing_is_a_violation_unless_none_are_allowed() {
     let dir = Dir::new();
     let run = dataset("simd.run");
+    let misspelt = format!("{COUNT}span_name_pattern = \"DownProjektion\"\nmax_spans = 100");
+    let found = one(&dir, &run, &misspelt, &[], 1);
+    let actual = found["actual"].as_str().unwrap();
+    assert!(actual.contains("did you mean DownProjection?"), "{actual}");
     let named = format!("{COUNT}span_name_pattern = \"nobody\"\n");
     let found = one(&dir, &run, &format!("{named}max_spans = 5"), &[], 1);
     let actual = found["actual"].as_str().unwrap();
@@ -384,10 +391,10 @@ fn a_pattern_that_matches_nothing_is_a_violation_unless_none_are_allowed() {
         &[],
         0,
     );
-    let category = "type = \"category_share\"\ncategory = \"nobody\"\n";
+    let category = "type = \"category_share\"\ncategory = \"Atention\"\n";
     let found = one(&dir, &run, &format!("{category}max_share = 0.5"), &[], 1);
     let actual = found["actual"].as_str().unwrap();
-    assert!(actual.contains("those there are: "), "{actual}");
+    assert!(actual.contains("did you mean Attention?"), "{actual}");
     one(&dir, &run, &format!("{category}max_share = 0"), &[], 0);
 }
 

@@ -15,40 +15,53 @@ fn dataset(name: &str) -> PathBuf {
         .join(name)
 }
 
+/// The first program with one of these names in the search path.
+pub fn installed(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let mut all = folders
+        .iter()
+        .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+    all.find(|file| file.is_file())
+}
+
 /// The first browser of this kind that is installed.
 pub fn chromium() -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    let names = ["chromium", "chromium-browser", "google-chrome"];
-    let all = std::env::split_paths(&path).flat_map(|dir| names.map(|name| dir.join(name)));
-    all.into_iter().find(|file| file.is_file())
+    installed(&["chromium", "chromium-browser", "google-chrome"])
+}
+
+/// A browser that shows nothing, keeps its profile in the test's folder and logs to standard error.
+pub fn headless(browser: &Path, dir: &Dir) -> Command {
+    let mut command = Command::new(browser);
+    command
+        .args(["--headless", "--no-sandbox", "--disable-gpu"])
+        .args(["--disable-dev-shm-usage", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-extensions"])
+        .args(["--disable-sync", "--enable-logging=stderr"])
+        .arg(format!(
+            "--user-data-dir={}",
+            dir.folder("profile").display()
+        ));
+    command
+}
+
+/// Errors that the pages of a browser wrote to its log.
+pub fn page_errors(log: &str) -> Vec<&str> {
+    let is_error = |line: &&str| {
+        let words = ["Uncaught", "rror", "Refused", "violates"];
+        line.contains(":CONSOLE") && words.iter().any(|word| line.contains(word))
+    };
+    log.lines().filter(is_error).collect()
 }
 
 /// The page's own words after it used itself, in a window this wide.
 fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> serde_json::Value {
-    let profile = dir.folder("profile");
     let address = format!("file://{}#selftest", dir.join(page).display());
     let (dom, log) = (dir.join("dom"), dir.join("log"));
     let file = |path: &Path| Stdio::from(std::fs::File::create(path).expect("a file of the test"));
-    let mut child = Command::new(browser)
-        .args([
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-dev-shm-usage",
-            "--no-first-run",
-        ])
-        .args([
-            "--disable-background-networking",
-            "--disable-extensions",
-            "--disable-sync",
-        ])
-        .args([
-            "--enable-logging=stderr",
-            "--virtual-time-budget=600000",
-            "--dump-dom",
-        ])
+    let mut child = headless(browser, dir)
+        .args(["--virtual-time-budget=600000", "--dump-dom"])
         .arg(format!("--window-size={width},900"))
-        .arg(format!("--user-data-dir={}", profile.display()))
         .arg(&address)
         .stdout(file(&dom))
         .stderr(file(&log))
@@ -56,16 +69,8 @@ fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> serde_json::Va
         .expect("the browser starts");
     ends(&mut child, "the browser");
     let log = dir.read("log");
-    let said: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains(":CONSOLE"))
-        .filter(|line| {
-            ["Uncaught", "rror", "Refused", "violates"]
-                .iter()
-                .any(|word| line.contains(word))
-        })
-        .collect();
-    assert!(said.is_empty(), "the console shows errors: {said:#?}");
+    let errors = page_errors(&log);
+    assert!(errors.is_empty(), "the console shows errors: {errors:#?}");
     let dom = dir.read("dom");
     let begin = "<pre id=\"selftest\">";
     let result = dom
@@ -271,7 +276,7 @@ fn the_page_of_a_run_is_the_same_each_time_and_tells_where_findings_are() {
     for page in ["one.html", "two.html"] {
         dir.report(&run, &["--html", page])
             .exits(0)
-            .stdout_has("\ncategory ");
+            .stderr_has(&format!("wrote {page}, "));
     }
     let page = dir.read("one.html");
     assert!(

@@ -400,10 +400,10 @@ fn what_may_not_be_asked_is_an_error_in_words() {
 
 #[test]
 fn a_call_ends_with_its_limit_or_when_it_is_cancelled() {
-    let mut session = Session::new(&["--time-limit", "1ns"]);
+    let mut session = Session::new(&["--timeout", "1ns"]);
     let text = session.error("open", json!({"path": "simd.run"}));
     assert!(
-        text.contains("stopped after 1ns") && text.contains("--time-limit"),
+        text.contains("stopped after 1ns") && text.contains("--timeout"),
         "{text}"
     );
     session.end();

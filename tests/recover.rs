@@ -176,7 +176,7 @@ fn the_command_says_what_it_did_and_the_report_that_it_was_done() {
         assert_eq!(report["run"]["wall_source"], "last_event");
         assert_eq!(report["run"]["wall_ns"], before["run"]["wall_ns"]);
         let page = dir.report(&dir.join(run), &[]).exits(0);
-        page.stdout_has("recovered after an unclean end, data up to");
+        page.stdout_starts("UNCLEAN END: the program did not end the recording, recovered up to ");
     }
 }
 

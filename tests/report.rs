@@ -331,7 +331,8 @@ fn a_page_is_brief_unless_more_is_asked_for() {
     });
     assert!(places.is_sorted(), "{brief}");
     assert!(brief.contains("\nmore:\n"), "{brief}");
-    assert!(brief.lines().count() <= 110, "{brief}");
+    // The flags of the test for plugins make its commands long.
+    assert!(brief.lines().count() <= 120, "{brief}");
     assert!(!brief.contains("\n  path\n"), "{brief}");
     for args in [&["--plugin-id", "critical_path"][..], &["-v"]] {
         let full = dir.report(&run, args).exits(0).stdout;
@@ -419,7 +420,7 @@ fn a_run_that_was_cut_off_says_so_first() {
     assert!(!incomplete.is_empty(), "{incomplete:?}");
     assert_eq!(json["run"]["complete"], false);
     dir.command(&["compare", "test.run", "test.run", "--no-path"])
-        .exits(0)
+        .exits(3)
         .stdout_starts("INCOMPLETE");
     assert_eq!(json["run"]["wall_source"], "last_event");
 }
@@ -535,9 +536,10 @@ fn what_a_report_points_to_works_when_it_is_pasted() {
     let brief = dir.report(&odd, &[]).exits(0).stdout;
     let full = dir.report(&odd, &["-v", "--top", "1"]).exits(0);
     let mut seen = Vec::new();
+    let of_brief = commands(&brief);
     let of_full = commands(&full.stdout);
     assert!(!of_full.is_empty(), "{}", full.stdout);
-    for (words, line) in commands(&brief).iter().chain(of_full.iter().take(3)) {
+    for (words, line) in of_brief.iter().chain(of_full.iter().take(3)) {
         let done = pasted(&dir, line);
         let expected = match words.as_str() {
             "all findings" => "findings\n",

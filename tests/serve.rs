@@ -567,3 +567,62 @@ fn a_browser_shows_what_a_link_carries() {
         ],
     );
 }
+
+/// A program `xdg-open` in a folder of its own, which notes what it is given.
+fn fake_opener(dir: &Dir) -> std::ffi::OsString {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = dir.folder("programs");
+    let file = folder.join("xdg-open");
+    let note = dir.join("opened");
+    // Whole at once: the test must not read half of it.
+    let script = format!(
+        "#!/bin/sh\nprintf %s \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n",
+        note.display()
+    );
+    std::fs::write(&file, script).expect("a script");
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    let old = std::env::var_os("PATH").unwrap_or_default();
+    let folders = std::iter::once(folder).chain(std::env::split_paths(&old));
+    std::env::join_paths(folders).expect("a search path")
+}
+
+#[test]
+fn the_page_opens_in_a_browser_where_there_is_one() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let run = run.to_str().expect("a path in UTF-8");
+    let path = fake_opener(&dir);
+    let address_of = |display: &str, path: &std::ffi::OsStr| {
+        let mut command = dir.command(&["serve", run, "--open"]).command;
+        command.env_remove("WAYLAND_DISPLAY").env_remove("BROWSER");
+        let command = command.env("DISPLAY", display).env("PATH", path);
+        let streams = command.stdin(Stdio::null()).stdout(Stdio::piped());
+        let mut child = streams.stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut address = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        stdout.read_line(&mut address).expect("an address");
+        let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
+        let mut first = String::new();
+        said.read_line(&mut first).expect("a line");
+        if display.is_empty() {
+            child.kill().expect("it runs");
+        } else {
+            let note = dir.join("opened");
+            let opened = until("the browser", || std::fs::read_to_string(&note).ok());
+            assert_eq!(opened, address.trim_end());
+            child.kill().expect("it runs");
+        }
+        ends(&mut child, "serve");
+        first
+    };
+    let said = address_of(":0", &path);
+    assert!(
+        said.contains("opening this address in the browser"),
+        "{said}"
+    );
+    let said = address_of("", &path);
+    assert!(
+        said.contains("no browser was opened: there is no display"),
+        "{said}"
+    );
+}

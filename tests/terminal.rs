@@ -367,7 +367,7 @@ fn a_running_program_is_shown_until_keys_or_its_end_give_the_terminal_back() {
     assert_eq!(modes(pty.theirs.as_raw_fd()), before);
     // What it wrote last may be read after its end.
     pty.until("\x1b[?1049l");
-    let args = ["report", "watched.run", "-q"];
+    let args = ["report", program.run.to_str().expect("UTF-8"), "-q"];
     let head = dir.command(&args).exits(0).stdout.replace('\n', "\r\n");
     pty.until(&head);
     assert!(pty.seen.rfind("\x1b[?1049l") < pty.seen.rfind(&head));

@@ -226,7 +226,7 @@ fn one_picture_is_plain_text() {
     let mut program = Watched::recording(&dir);
     for args in [
         &["watch", RUN][..],
-        &["watch", RUN, "--once", "--window", "500ms"],
+        &["watch", RUN, "--once", "--last", "500ms"],
     ] {
         let done = dir.command(args).exits(0);
         for words in [
@@ -293,9 +293,9 @@ fn what_is_no_run_is_told_and_how_to_wait_for_it() {
         .stderr_has("it is a file");
     std::fs::create_dir_all(dir.join("job/rank=0")).unwrap();
     dir.command(&["watch", "job"]).exits(2).stderr_has("rank=0");
-    dir.command(&["watch", "none.run", "--window", "5"])
+    dir.command(&["watch", "none.run", "--last", "5"])
         .exits(2)
-        .stderr_has("expected a time");
+        .stderr_has("a time needs a unit");
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn a_part_that_is_not_there_is_refused_with_what_there_is() {
         (&["--window", "id=7"], "no row has this id and times"),
         (&["--window", "layer=1"], "expected iteration=N or id=N"),
         (&["--from", "3ms", "--to", "2ms"], "is empty"),
-        (&["--from", "soon"], "expected a time since the start"),
+        (&["--from", "soon"], "expected a time with its unit"),
         (
             &["--window", "iteration=1", "--from", "1ms"],
             "cannot be used with",

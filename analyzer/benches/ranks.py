@@ -6,7 +6,7 @@
 
 The example `decode` records one run of 1 M rows, which is every rank of the job (as links: 256 ranks take the room of
 one). Printed for each number of ranks: wall, CPU, the peak of memory, and sections that are not there, with the
-reason. Plugins that need all rows at once say so above `--most-rows` of the command.
+reason. Plugins that need all rows at once say so above `--max-rows` of the command.
 """
 
 import argparse

@@ -1,7 +1,12 @@
 //! The command line as it was typed.
+//!
+//! Flags are listed in the order of their structs, in groups by `help_heading`. A flag with `hide_short_help` is not in
+//! `-h`, one with `hide_long_help` only in `--help-all`: the first screen is for the flags that most people need. The first
+//! paragraph of a comment is the line in `-h` and `--help`; `--help-all` and manual pages have all of it.
 
 pub mod check;
 pub mod compare;
+mod examples;
 pub mod export;
 pub mod golden;
 pub mod graph;
@@ -22,9 +27,10 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use trueno_compare::tolerances::Tolerance;
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
 use trueno_host::plugin::isolate;
-use trueno_host::window::{self, Wanted};
-use trueno_manual::{CompletionArgs, ManArgs};
+use trueno_host::window::Wanted;
+use trueno_manual::{CompletionArgs, HelpArgs, ManArgs};
 use trueno_model::Severity;
+use trueno_model::time_text::{parse_duration, parse_time};
 use trueno_plugin::abi;
 use trueno_render::{FORMS, ReportForm, form};
 
@@ -40,93 +46,57 @@ pub use serve::{ServeArgs, ServeLanesArgs};
 pub use trust::TrustArgs;
 pub use watch::WatchArgs;
 
-const EXAMPLES: &str = "\
-EXAMPLES:
-  Look at a run:
-    trueno-analyze report decode.run
-  Gate a build on it, and keep the numbers:
-    trueno-analyze report decode.run --fail-on high --json report.json
-  See what ran inside what; walk through it:
-    trueno-analyze tree decode.run --merge
-    trueno-analyze tui decode.run
-  Watch a program that is recording:
-    trueno-analyze watch decode.run
-  Look at large ones in a browser:
-    trueno-analyze serve before.run after.run
-  See what a change has made slower; gate a build on it:
-    trueno-analyze compare before.run after.run --fail-on slower
-  Check budgets and regressions in a build:
-    trueno-analyze check decode.run --assert trueno.toml --golden decode.golden.json --junit check.xml
-  Keep what a run was like, small enough for git, for check --golden, compare and report --baseline:
-    trueno-analyze golden save decode.run
-  Ask it something of your own:
-    trueno-analyze query decode.run \"SELECT name, SUM(dur_ns) AS ns FROM bricks GROUP BY name ORDER BY ns DESC\"
-  Recover a run whose program was killed:
-    trueno-analyze recover decode.run
-  Look at one iteration, and ask what a change would buy end to end:
-    trueno-analyze report decode.run --window iteration=3
-    trueno-analyze report decode.run --what-if QkvProjection=0.5 --what-if kind:transfer=0
-  See it on a timeline, in Perfetto or chrome://tracing:
-    trueno-analyze export chrome decode.run -o decode.json.gz
-  Keep a run, smaller, and in files that databases read:
-    trueno-analyze export parquet decode.run -o decode.parquet
-  Look at it in a browser, or put its charts elsewhere:
-    trueno-analyze report decode.run --html decode.html
-    trueno-analyze report decode.run --charts charts/
-  Look at another profiler's trace; make a run of it, or one of several ranks:
-    trueno-analyze report trace.json.gz
-    trueno-analyze import trace.json.gz -o trace.run
-    trueno-analyze import rank0.json.gz rank1.json.gz -o job.run
-  Join what Nsight Compute counted to the kernels of a run:
-    trueno-analyze import ncu.csv --into trace.run -o counted.run
-  Join the functions that `trueno-record run --sample` saw running to the run that the program recorded:
-    trueno-analyze import sampled.run --into decode.run -o both.run
-  See what can be asked, and which plugins there are:
-    trueno-analyze tables decode.run
-    trueno-analyze plugins list
-  Let an assistant ask about the runs below a folder (its configuration names this command):
-    trueno-analyze mcp --root runs
-  Write a plugin, and hold it to the rules:
-    trueno-analyze plugins new idle_gaps
-    trueno-analyze plugins check idle_gaps/target/debug/libtrueno_plugin_idle_gaps.so
-
-EXIT CODES:
-  0  fine
-  1  a finding or bottleneck at or above --fail-on, or, with --fail-on, a section that failed; recover: rows are lost;
-     compare --fail-on: something is slower, or has changed; check: an assertion is violated;
-     plugins check: a rule is broken
-  2  nothing could be analysed: wrong arguments, no run, no plugin, every section failed or was skipped
-  3  not measurable: the run holds no event, or has no tensor in common with --baseline; compare: nothing could be
-     compared; check: nothing is violated, and an assertion cannot be measured";
-
-/// Reads recorded runs, runs analyses over them as plugins, and reports.
+/// Reads recorded runs, analyses them with plugins, and reports
 #[derive(Debug, Parser)]
-#[command(name = "trueno-analyze", version, long_version = long_version(), after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
+#[command(
+    name = "trueno-analyze",
+    version,
+    long_version = long_version(),
+    about = "Find out what limits a program, from a run that was recorded or imported",
+    after_long_help = examples::ROOT,
+    max_term_width = 100,
+    propagate_version = true,
+    disable_help_flag = true,
+    disable_version_flag = true
+)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
-    /// Colours: auto looks at the terminal and at NO_COLOR.
-    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
-    pub color: Color,
-    /// Import a file of another profiler for this command only; else its run is kept in the user's cache.
-    #[arg(long, global = true)]
-    pub no_cache: bool,
-    /// Do not look for a project file, trueno.toml in the working directory or above it.
-    #[arg(long, global = true)]
-    pub no_project: bool,
-    /// Take this project file, and what it loads and writes, instead of looking for one.
-    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_project")]
-    pub project: Option<PathBuf>,
-    /// Say less: errors only on standard error, and of a report's page only what it opens with.
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Say more: each step on the way, all there is in lists, and all tables of a report.
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    /// Show more: all findings and tables, and each step
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = GLOBAL, hide_short_help = true)]
     pub verbose: u8,
+    /// Show less: the head of a report, and only errors
+    #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = GLOBAL, hide_short_help = true)]
+    pub quiet: bool,
+    /// Use colors
+    ///
+    /// auto: on a terminal, unless NO_COLOR is set.
+    #[arg(long, global = true, value_enum, default_value_t = Color::Auto, value_name = "WHEN", help_heading = GLOBAL, hide_short_help = true)]
+    pub color: Color,
+    /// Import a trace for this command only
+    ///
+    /// Without it, the run made of a trace is cached for the next command.
+    #[arg(long, global = true, help_heading = GLOBAL, hide_short_help = true)]
+    pub no_cache: bool,
+    /// Ignore project files
+    ///
+    /// A project file is trueno.toml in the working directory or above it.
+    #[arg(long, global = true, help_heading = GLOBAL, hide_short_help = true)]
+    pub no_project: bool,
+    /// Use this project file, and trust it
+    ///
+    /// It may then load plugins and write files. No other project file is looked for.
+    #[arg(long, global = true, value_name = "FILE", conflicts_with = "no_project", help_heading = GLOBAL, hide_short_help = true)]
+    pub project: Option<PathBuf>,
+    /// Help and version.
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
-/// Text of `--version`.
+/// Heading of the flags that every command has.
+const GLOBAL: &str = "Global options";
+
 fn long_version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let format = format!("{FORMAT_MAJOR}.{FORMAT_MINOR}");
@@ -151,69 +121,95 @@ pub enum Color {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run the analyses and show what they found.
+    /// Show what limits a run and what to do about it
+    #[command(after_help = examples::REPORT)]
     Report(Box<ReportArgs>),
-    /// Show what ran inside what, where, and for how long.
-    Tree(Box<TreeArgs>),
-    /// `export dot`, as it was called.
-    #[command(hide = true)]
-    Dot(Box<DotArgs>),
-    /// Walk through the same on the terminal.
-    Tui(Box<TuiArgs>),
-    /// Watch a run that is being recorded: rates, times, gauges and warnings of the last seconds.
-    Watch(Box<WatchArgs>),
-    /// Serve a page about runs to a browser of this machine: timelines of any size, reports, SQL, comparisons.
-    Serve(Box<ServeArgs>),
-    /// The process that reads a run for `serve`, which starts it itself.
-    #[command(hide = true)]
-    ServeLanes(ServeLanesArgs),
-    /// Print the source of a kernel, with its launches.
-    Ptx(PtxArgs),
-    /// Compare runs: what got slower or faster, and how surely.
+    /// Compare runs: what got slower or faster, and how sure that is
+    #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
-    /// Check what must hold of a run: budgets, patterns, regressions.
+    /// Check a run against budgets, patterns and a golden run
+    #[command(after_help = examples::CHECK)]
     Check(Box<CheckArgs>),
-    /// Keep what a run was like in a small text, to compare with later.
+    /// Save a text summary of a run to compare against later
+    #[command(after_help = examples::GOLDEN)]
     Golden {
         /// The command.
         #[command(subcommand)]
         command: GoldenCommand,
     },
-    /// Run SQL over the tables of a run.
+    /// Run SQL over the tables of a run
+    #[command(after_help = examples::QUERY)]
     Query(Box<QueryArgs>),
-    /// List the tables of a run, or the columns of one.
+    /// List the tables of a run, or the columns of one
+    #[command(after_help = examples::TABLES)]
     Tables(TablesArgs),
-    /// Say what a run holds and how complete it is.
+    /// Show what a run holds and how complete it is
+    #[command(after_help = examples::INFO)]
     Info(InfoArgs),
-    /// Recover a run whose program was killed.
-    Recover(RecoverArgs),
-    /// Write a run in the format of another program, or as Parquet.
+    /// Show what ran inside what, and for how long
+    #[command(after_help = examples::TREE)]
+    Tree(Box<TreeArgs>),
+    /// `export dot` by its old name
+    #[command(hide = true, after_help = examples::EXPORT_DOT)]
+    Dot(Box<DotArgs>),
+    /// Browse a run on the terminal
+    #[command(after_help = examples::TUI)]
+    Tui(Box<TuiArgs>),
+    /// Serve runs to a browser on this machine
+    ///
+    /// Timelines of any size, reports, SQL and comparisons.
+    #[command(after_help = examples::SERVE)]
+    Serve(Box<ServeArgs>),
+    /// The process that reads a run for `serve`, which starts it itself
+    #[command(hide = true)]
+    ServeLanes(ServeLanesArgs),
+    /// Watch a run while it is being recorded
+    #[command(after_help = examples::WATCH)]
+    Watch(Box<WatchArgs>),
+    /// Print the source of a kernel and its launches
+    #[command(after_help = examples::PTX)]
+    Ptx(PtxArgs),
+    /// Convert another profiler's trace into a run
+    #[command(after_help = examples::IMPORT)]
+    Import(ImportArgs),
+    /// Convert a run into another program's format, or Parquet
+    #[command(after_help = examples::EXPORT)]
     Export {
         /// The format.
         #[command(subcommand)]
         command: ExportCommand,
     },
-    /// Make a run of another profiler's file.
-    Import(ImportArgs),
-    /// Let an assistant ask about runs, by the Model Context Protocol over standard input and output.
-    Mcp(McpArgs),
-    /// Print the rules that give names a category, to make your own of them.
-    Categories,
-    /// List, create and check plugins.
+    /// Recover a run whose program was killed
+    #[command(after_help = examples::RECOVER)]
+    Recover(RecoverArgs),
+    /// List, create and check plugins
+    #[command(after_help = examples::PLUGINS)]
     Plugins {
         /// The command.
         #[command(subcommand)]
         command: PluginsCommand,
     },
-    /// Let a project file, trueno.toml, load plugins and write files, until it changes.
-    Trust(TrustArgs),
-    /// Print the manual page of this program, or write those of all its commands.
-    Man(ManArgs),
-    /// Print completions of the command line for a shell.
-    Completions(CompletionArgs),
-    /// Make the parts of some ranks of a job, for `report --parts` on another machine; the task is JSON.
+    /// Print the rules that sort names into categories
+    #[command(after_help = examples::CATEGORIES)]
+    Categories,
+    /// Let an AI assistant query runs (Model Context Protocol)
+    ///
+    /// Speaks the protocol on standard input and output.
+    #[command(after_help = examples::MCP)]
+    Mcp(McpArgs),
+    /// Analyse some ranks of a job, for `report --parts`
+    #[command(after_help = examples::RANK_TASK)]
     RankTask(RankTaskArgs),
-    /// The process with one plugin in it, which the analyzer itself starts.
+    /// Trust a project file to load plugins and write files, until it changes
+    #[command(after_help = examples::TRUST)]
+    Trust(TrustArgs),
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = examples::MAN)]
+    Man(ManArgs),
+    /// Print shell completions
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionArgs),
+    /// The process that runs one plugin, which the analyzer starts itself
     #[command(hide = true)]
     PluginHost,
 }
@@ -222,148 +218,212 @@ pub enum Command {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Plugins")]
 pub struct PluginArgs {
-    /// Load this library too, whatever its name; may be given again.
-    #[arg(long = "plugin", value_name = "FILE")]
+    /// Load this plugin too; repeatable
+    ///
+    /// The file may have any name.
+    #[arg(
+        long = "plugin-file",
+        alias = "plugin",
+        value_name = "FILE",
+        hide_short_help = true
+    )]
     pub plugin_files: Vec<PathBuf>,
-    /// Look for plugins in this folder first; may be given again.
-    #[arg(long = "plugin-dir", value_name = "DIR")]
+    /// Search this folder for plugins first; repeatable
+    #[arg(long = "plugin-dir", value_name = "DIR", hide_short_help = true)]
     pub plugin_dirs: Vec<PathBuf>,
-    /// Leave out the folder of the executable, ../lib/trueno-analyze, and the standard plugins, which are a part of this program.
-    #[arg(long)]
+    /// Ignore installed and built-in plugins
+    ///
+    /// Leaves out the folder of the executable, ../lib/trueno-analyze, and the plugins built into this program.
+    #[arg(long, hide_long_help = true)]
     pub no_default_plugins: bool,
-    /// Load also what other users of this machine can write.
-    #[arg(long)]
+    /// Also load plugins that other users of this machine can change
+    #[arg(long, hide_long_help = true)]
     pub allow_unsafe_plugins: bool,
-    /// Run each plugin in a process of its own: a crash, an endless loop or exit() costs its section alone. So it is
-    /// anyway for plugins that lie neither beside the executable nor in ../lib/trueno-analyze.
-    #[arg(long, overrides_with = "no_isolate")]
+    /// Run each plugin in a process of its own
+    ///
+    /// A crash, an endless loop or exit() then costs only that plugin's section. Plugins from outside the folder of the
+    /// executable and ../lib/trueno-analyze always run this way, unless --no-isolate is given.
+    #[arg(long, overrides_with = "no_isolate", hide_long_help = true)]
     pub isolate: bool,
-    /// Run all plugins in this process.
-    #[arg(long, overrides_with = "isolate")]
+    /// Run all plugins in this process
+    #[arg(long, overrides_with = "isolate", hide_long_help = true)]
     pub no_isolate: bool,
-    /// Time limit of an isolated plugin, such as 30s or 500ms [default: 60s, and 1 s for each MB of its inputs].
-    #[arg(long, value_name = "TIME", value_parser = timeout)]
+    /// Time limit of an isolated plugin, such as 30s [default: 60s plus 1s per MB of input]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, hide_long_help = true)]
     pub plugin_timeout: Option<Duration>,
-    /// Limit of processor time of an isolated plugin, of all its threads together [default: its time limit].
-    #[arg(long, value_name = "TIME", value_parser = timeout)]
+    /// CPU time limit of an isolated plugin, all threads together [default: its time limit]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, hide_long_help = true)]
     pub plugin_cpu_time: Option<Duration>,
-    /// Memory limit of an isolated plugin, such as 512M or 4GB [default: three quarters of the machine's]; what it gives
-    /// may take a quarter of that.
-    #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
+    /// Memory limit of an isolated plugin, such as 4GB [default: three quarters of the machine's]
+    ///
+    /// Its output may take a quarter of that.
+    #[arg(long, value_name = "SIZE", value_parser = isolate::size, hide_long_help = true)]
     pub plugin_memory: Option<u64>,
 }
+
+const OUTPUT_FILES: &str = "Output files";
+const ANALYSES: &str = "Analyses";
+const COMPARISON: &str = "Comparison";
+const MANY_RANKS: &str = "Jobs of many ranks";
 
 /// `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, a trace of another profiler, a folder of traces, or - for standard input
     pub run: PathBuf,
-    /// A run to compare with, or its golden file, for the plugins that do; with --compare-backends there may be several.
+    /// More traces of the same job or process
+    #[arg(value_name = "TRACE")]
+    pub more: Vec<PathBuf>,
+    /// Write the report to FILE instead of standard output
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Form of the report [default: text, unless other files are written]
+    #[arg(long, value_parser = report_form(), value_name = "FORMAT")]
+    pub format: Option<&'static dyn ReportForm>,
+    /// Also write the report as one HTML page; - is standard output
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Rows shown of each table [default: 10, fewer on a brief page]
+    ///
+    /// JSON and CSV always have all rows.
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Look at one iteration (iteration=3) or the time of one row (id=42)
+    #[arg(long, value_name = "WHAT=N", value_parser = Wanted::parse, conflicts_with_all = ["from", "to"])]
+    pub window: Option<Wanted>,
+    /// Look at the run from this time on, such as 250us or 1.5s
+    ///
+    /// Times count from the start of the recording and need a unit: ns, us, ms, s, m or h.
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub from: Option<i64>,
+    /// Look at the run up to this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    pub to: Option<i64>,
+    /// Compare with another run, or with its golden file
+    ///
+    /// Plugins that compare use it. With --compare-backends it may be given several times.
     #[arg(long, value_name = "RUN|FILE")]
     pub baseline: Vec<PathBuf>,
-    /// Compare what ran under several backends, in this run and in the baselines, and nothing else: time, share of each one's own roof, speed-up, and where SIMD does not pay.
-    #[arg(long, conflicts_with_all = ["only", "skip"])]
-    pub compare_backends: bool,
-    /// Show these plugins only; what they read is run as well.
+    /// Predict the run if TARGET took VALUE, such as Attention=0.5; repeatable
+    ///
+    /// TARGET: a name, category:NAME, kind:KIND or id:N. VALUE: a factor, a time with its unit, or a share of its roof
+    /// such as 0.8roof.
+    #[arg(long, value_name = "TARGET=VALUE")]
+    pub what_if: Vec<String>,
+    /// Exit with 1 if a finding is this severe or worse
+    ///
+    /// Also if a section failed. What caused it is named on standard error.
+    #[arg(long, value_name = "SEVERITY", value_enum)]
+    pub fail_on: Option<FailOn>,
+
+    /// Also write the report as JSON; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
+    pub json: Option<PathBuf>,
+    /// Also write the report as Markdown; - is standard output
+    #[arg(long, value_name = "FILE", help_heading = OUTPUT_FILES, hide_short_help = true)]
+    pub markdown: Option<PathBuf>,
+    /// Write each table to DIR/PLUGIN.TABLE.csv
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT_FILES, hide_short_help = true)]
+    pub csv: Option<PathBuf>,
+    /// Do not protect CSV texts from spreadsheets
+    ///
+    /// Without it, a text that a spreadsheet would take for a formula gets an apostrophe in front.
+    #[arg(long, help_heading = OUTPUT_FILES, hide_long_help = true)]
+    pub csv_exact: bool,
+    /// Write each chart to DIR, as SVG and PNG
+    #[arg(long, value_name = "DIR", help_heading = OUTPUT_FILES, hide_short_help = true)]
+    pub charts: Option<PathBuf>,
+    /// Print findings as annotations of a CI build, on standard error
+    #[arg(long, value_name = "FORM", value_enum, help_heading = OUTPUT_FILES, hide_short_help = true)]
+    pub annotations: Option<AnnotationForm>,
+    /// Columns of the page, 80 to 200 [default: the terminal's, else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200), help_heading = OUTPUT_FILES, hide_short_help = true)]
+    pub width: Option<u16>,
+
+    /// Show all findings in full, and no tables
+    #[arg(long, conflicts_with = "quiet", help_heading = ANALYSES, hide_short_help = true)]
+    pub findings: bool,
+    /// Show only these plugins, with all their tables
     #[arg(
         long = "plugin-id",
         alias = "only",
         value_name = "ID,…",
-        value_delimiter = ','
+        value_delimiter = ',',
+        help_heading = ANALYSES,
+        hide_short_help = true
     )]
     pub only: Vec<String>,
-    /// Do not run these plugins.
-    #[arg(long, value_name = "ID,…", value_delimiter = ',')]
+    /// Do not run these plugins
+    #[arg(long, value_name = "ID,…", value_delimiter = ',', help_heading = ANALYSES, hide_short_help = true)]
     pub skip: Vec<String>,
-    /// Set an option of a plugin; VALUE is JSON, or else text; may be given again.
-    #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
+    /// Set an option of a plugin; repeatable
+    ///
+    /// VALUE is JSON, or else text.
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting, help_heading = ANALYSES, hide_short_help = true)]
     pub set: Vec<Setting>,
-    /// Read options of plugins from a TOML file: a table named after each, with keys and values in it; --set goes before it.
-    #[arg(long = "options", value_name = "FILE")]
+    /// Read plugin options from a TOML file, one table per plugin
+    ///
+    /// --set takes precedence.
+    #[arg(long = "options", value_name = "FILE", help_heading = ANALYSES, hide_long_help = true)]
     pub options_file: Option<PathBuf>,
-    /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
-    #[arg(long, value_name = "FILE")]
+    /// Sort names without a category by the rules in FILE
+    ///
+    /// `trueno-analyze categories` prints the default rules.
+    #[arg(long, value_name = "FILE", help_heading = ANALYSES, hide_short_help = true)]
     pub categories: Option<PathBuf>,
-    /// Hold the run against the ceilings in FILE, which `trueno-record peaks -o FILE` (of GPUs `peaks --gpu -o FILE`) wrote on a machine like its own; may be given again.
-    #[arg(long, value_name = "FILE")]
+    /// Use the machine limits in FILE, from `trueno-record peaks -o FILE`; repeatable
+    ///
+    /// Measure them on a machine like the run's. Those of GPUs come from `trueno-record peaks --gpu -o FILE`.
+    #[arg(long, value_name = "FILE", help_heading = ANALYSES, hide_short_help = true)]
     pub ceilings: Vec<PathBuf>,
-    /// Give operators that have no model one by the rules in FILE (TOML: patterns of names, formulas over dims); they go before those that are built in.
-    #[arg(long, value_name = "FILE")]
+    /// Model operators by the rules in FILE (TOML), before the built-in ones
+    ///
+    /// Rules are patterns of names with formulas over dims.
+    #[arg(long, value_name = "FILE", help_heading = ANALYSES, hide_long_help = true)]
     pub operators: Option<PathBuf>,
-    /// Look at a part of the run: iteration=N, or id=N for the times of one row.
-    #[arg(long, value_name = "WHAT=N", value_parser = Wanted::parse, conflicts_with_all = ["from", "to"])]
-    pub window: Option<Wanted>,
-    /// Look at the run from this time on, such as 250us, 1.5ms or 2s since its start.
-    #[arg(long, value_name = "TIME", value_parser = window::time)]
-    pub from: Option<i64>,
-    /// Look at the run up to this time.
-    #[arg(long, value_name = "TIME", value_parser = window::time)]
-    pub to: Option<i64>,
-    /// Of a job of ranks, give a plugin that cannot work rank by rank at most N rows at once; with more its section says why it is not there.
-    #[arg(long, value_name = "N", default_value_t = trueno_host::MOST_ROWS)]
+
+    /// Compare what ran under several backends, and show nothing else
+    ///
+    /// In this run and the baselines: time, share of each one's own roof, speed-up, and where SIMD does not pay.
+    #[arg(long, conflicts_with_all = ["only", "skip"], help_heading = COMPARISON, hide_short_help = true)]
+    pub compare_backends: bool,
+    /// A third run or golden file, to tell which side of a divergence moved
+    ///
+    /// Such as one of scalar code in f64.
+    #[arg(long, value_name = "RUN|FILE", requires = "baseline", help_heading = COMPARISON, hide_long_help = true)]
+    pub reference: Option<PathBuf>,
+    /// Tolerance between tensors: rtol=X,atol=X, or a TOML file
+    ///
+    /// It replaces the computed tolerance. The file has these keys, and tables `[[tensor]]` of name (a pattern), rtol
+    /// and atol.
+    #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse, help_heading = COMPARISON, hide_long_help = true)]
+    pub tolerance: Vec<Tolerance>,
+
+    /// Keep the results of ranks in DIR, and use those already there
+    ///
+    /// A report that was stopped then goes on where it was. `rank-task` makes parts on other machines.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["baseline", "reference", "together"], help_heading = MANY_RANKS, hide_long_help = true)]
+    pub parts: Option<PathBuf>,
+    /// Let a cluster make the parts: ballista://HOST:PORT
+    ///
+    /// The address is that of `trueno-cluster scheduler`. All its machines see the job under the same path. The report
+    /// is the same.
+    #[arg(long, value_name = "ENGINE", default_value = "local", value_parser = engine, help_heading = MANY_RANKS, hide_long_help = true)]
+    pub engine: Engine,
+    /// Fail if the cluster has not made all parts in this time, such as 90s or 2h [default: 10m]
+    #[arg(long, value_name = "TIME", value_parser = cluster_time, help_heading = MANY_RANKS, hide_long_help = true)]
+    pub cluster_deadline: Option<String>,
+    /// Ranks per task of the cluster [default: 4; of more than 1,024 ranks, one 256th]
+    #[arg(long, value_name = "N", help_heading = MANY_RANKS, hide_long_help = true)]
+    pub ranks_per_task: Option<NonZeroUsize>,
+    /// Skip plugins that need more rows of all ranks at once
+    ///
+    /// Their sections then say why they are missing. Most plugins work rank by rank and are not affected.
+    #[arg(long = "max-rows", alias = "most-rows", value_name = "N", default_value_t = trueno_host::MOST_ROWS, help_heading = MANY_RANKS, hide_long_help = true)]
     pub most_rows: u64,
-    /// Give the rows of all ranks at once also to plugins that can work rank by rank: the same result with more memory.
+    /// Give the rows of all ranks at once also to plugins that work rank by rank: the same result with more memory.
     #[arg(long, hide = true)]
     pub together: bool,
-    /// Of a job of ranks, take the parts of ranks that are in this folder, and keep there those that are made: a report that was stopped goes on, and `rank-task` makes them elsewhere.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["baseline", "reference", "together"])]
-    pub parts: Option<PathBuf>,
-    /// Have a cluster make the parts first, of a job that all its machines see under the same path: ballista://HOST:PORT, the address of `trueno-cluster scheduler`. The report is the same.
-    #[arg(long, value_name = "ENGINE", default_value = "local", value_parser = engine)]
-    pub engine: Engine,
-    /// Time after which it is an error that a cluster has not made all parts, such as 90s, 10m or 2h [default: 10m].
-    #[arg(long, value_name = "TIME")]
-    pub cluster_deadline: Option<String>,
-    /// Ranks that a task of a cluster makes the parts of [default: 4, of more than 1,024 ranks a 256th of them].
-    #[arg(long, value_name = "N")]
-    pub ranks_per_task: Option<NonZeroUsize>,
-    /// Predict the run if TARGET (a name, category:NAME, kind:KIND, id:N) took VALUE: a factor, a time with its unit, or a share of its roof such as 0.8roof; may be given again.
-    #[arg(long, value_name = "TARGET=VALUE")]
-    pub what_if: Vec<String>,
-    /// A third run, or its golden file, such as one of scalar code in f64: says which side of a divergence moved.
-    #[arg(long, value_name = "RUN|FILE", requires = "baseline")]
-    pub reference: Option<PathBuf>,
-    /// Tolerance of differences between tensors, in place of the computed one: rtol=X,atol=X, or a TOML
-    /// file with these keys, and tables `[[tensor]]` of name (a pattern), rtol and atol.
-    #[arg(long, value_name = "KEY=X,…|FILE", value_delimiter = ',', value_parser = Tolerance::parse)]
-    pub tolerance: Vec<Tolerance>,
-    /// Exit with 1 when there is a finding or bottleneck this bad or worse, or a section failed, and name it on standard
-    /// error; of findings `warning` is medium and `error` high.
-    #[arg(long, value_name = "SEVERITY", value_enum)]
-    pub fail_on: Option<FailOn>,
-    /// Say what was found as annotations of a build too, on standard error: errors are those of --fail-on.
-    #[arg(long, value_name = "FORM", value_enum)]
-    pub annotations: Option<AnnotationForm>,
-    /// Rows shown of each table, 10 when not given, 7 on a brief page; JSON and CSV have all.
-    #[arg(long, value_name = "N")]
-    pub top: Option<usize>,
-    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
-    pub width: Option<u16>,
-    /// Write the report as JSON; - is standard output, and nothing else goes there then.
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write the report as Markdown; - is standard output, and nothing else goes there then.
-    #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
-    /// Write the report as one HTML file that needs nothing else; - is standard output, and nothing else goes there then.
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Write each table to DIR/PLUGIN.TABLE.csv.
-    #[arg(long, value_name = "DIR")]
-    pub csv: Option<PathBuf>,
-    /// Write texts in CSV to the byte, also those that a spreadsheet would take for a formula: without it they have an apostrophe in front.
-    #[arg(long)]
-    pub csv_exact: bool,
-    /// Write each chart to DIR, as SVG and as PNG.
-    #[arg(long, value_name = "DIR")]
-    pub charts: Option<PathBuf>,
-    /// Form of the report.
-    #[arg(long, default_value = FORMS[0].name(), value_parser = report_form(), value_name = "FORMAT")]
-    pub format: &'static dyn ReportForm,
-    /// Output file [default: standard output].
-    #[arg(short, long, value_name = "FILE")]
-    pub output: Option<PathBuf>,
     /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
@@ -386,62 +446,84 @@ fn engine(text: &str) -> Result<Engine, String> {
     }
 }
 
+/// A time as the command of the cluster takes it.
+fn cluster_time(text: &str) -> Result<String, String> {
+    parse_duration(text).map(|_| text.to_owned())
+}
+
 /// `rank-task`.
 #[derive(Debug, Args)]
 pub struct RankTaskArgs {
-    /// The task: a file with {"job": PATH, "ranks": [0, 1], "parts": FOLDER, "report": [FLAG, …]} [default: standard input].
+    /// The task as JSON [default: standard input]
+    ///
+    /// {"job": PATH, "ranks": [0, 1], "parts": FOLDER, "report": [FLAG, …]}
     #[arg(value_name = "FILE")]
     pub task: Option<PathBuf>,
 }
 
+const PLUGIN_TABLES: &str = "Tables of plugins";
+const QUERY_LIMITS: &str = "Limits and clusters";
+
 /// `query`.
 #[derive(Debug, Args)]
 pub struct QueryArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
-    /// The query, - or nothing for standard input, which on a terminal is a session; `trueno-analyze tables RUN` lists
-    /// what it can use. A table PLUGIN.TABLE is made by running that plugin.
+    /// The query; - or nothing reads it from standard input
+    ///
+    /// On a terminal, a query that is left out starts a session. `trueno-analyze tables RUN` lists what a query can use.
+    /// A table PLUGIN.TABLE is made by running that plugin.
     pub sql: Option<String>,
-    /// Another run, whose recorded tables are NAME.bricks and so on; may be given again.
-    #[arg(long = "run", value_name = "NAME=RUN", value_parser = named_run)]
-    pub others: Vec<NamedRun>,
-    /// Form of the result.
-    #[arg(long, value_enum, default_value_t = QueryFormat::Table, value_name = "FORMAT")]
-    pub format: QueryFormat,
-    /// Write texts in CSV to the byte, also those that a spreadsheet would take for a formula: without it they have an
-    /// apostrophe in front.
-    #[arg(long)]
-    pub csv_exact: bool,
-    /// Output file [default: standard output].
+    /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Rows shown as a table; the other forms have all.
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = QueryFormat::Text, value_name = "FORMAT")]
+    pub format: QueryFormat,
+    /// Rows shown as text; the other forms have all
     #[arg(long, value_name = "N", default_value_t = 50)]
     pub top: usize,
-    /// Time limit of a query, such as 30s; in a session there is none [default: 10m].
-    #[arg(long, value_name = "TIME", value_parser = timeout)]
-    pub timeout: Option<Duration>,
-    /// Memory limit of a query, such as 512M or 4GB; in a session there is none [default: three quarters of the machine's].
-    #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
-    pub memory: Option<u64>,
-    /// Have a cluster read the tables of a job, leave out rows and make groups: ballista://HOST:PORT, the address of `trueno-cluster scheduler`. The answer is the same.
-    #[arg(long, value_name = "ENGINE", default_value = "local", value_parser = engine)]
-    pub engine: Engine,
-    /// For a cluster: the job's tables, as `export parquet --by-table` writes them, in a folder that all its machines see under the same path; made where there are none.
-    #[arg(long, value_name = "DIR")]
-    pub tables: Option<PathBuf>,
-    /// For a cluster: rows that it may hand over; a query that needs more is an error.
-    #[arg(long, value_name = "N", default_value_t = 10_000_000)]
-    pub most_rows: u64,
-    /// For tables of plugins: a run to compare with.
-    #[arg(long, value_name = "RUN")]
+    /// Columns of the text [default: the terminal's; no limit in a pipe or file]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(20..))]
+    pub width: Option<u16>,
+    /// Another run, whose tables are NAME.bricks and so on; repeatable
+    #[arg(long = "run", value_name = "NAME=RUN", value_parser = named_run)]
+    pub others: Vec<NamedRun>,
+    /// Do not protect CSV texts from spreadsheets
+    ///
+    /// Without it, a text that a spreadsheet would take for a formula gets an apostrophe in front.
+    #[arg(long, hide_short_help = true)]
+    pub csv_exact: bool,
+
+    /// A run to compare with, or its golden file
+    #[arg(long, value_name = "RUN|FILE", help_heading = PLUGIN_TABLES, hide_short_help = true)]
     pub baseline: Option<PathBuf>,
-    /// For tables of plugins: set an option of one; may be given again.
-    #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting)]
+    /// Set an option of a plugin; repeatable
+    #[arg(long, value_name = "PLUGIN.KEY=VALUE", value_parser = setting, help_heading = PLUGIN_TABLES, hide_short_help = true)]
     pub set: Vec<Setting>,
-    /// For tables of plugins: give names without a category one by the rules in FILE.
-    #[arg(long, value_name = "FILE")]
+    /// Sort names without a category by the rules in FILE
+    #[arg(long, value_name = "FILE", help_heading = PLUGIN_TABLES, hide_short_help = true)]
     pub categories: Option<PathBuf>,
+
+    /// Time limit, such as 30s [default: 10m; none in a session]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, help_heading = QUERY_LIMITS, hide_short_help = true)]
+    pub timeout: Option<Duration>,
+    /// Memory limit, such as 4GB [default: three quarters of the machine's; none in a session]
+    #[arg(long, value_name = "SIZE", value_parser = isolate::size, help_heading = QUERY_LIMITS, hide_short_help = true)]
+    pub memory: Option<u64>,
+    /// Let a cluster read, filter and group the tables: ballista://HOST:PORT
+    ///
+    /// The address is that of `trueno-cluster scheduler`. The answer is the same.
+    #[arg(long, value_name = "ENGINE", default_value = "local", value_parser = engine, help_heading = QUERY_LIMITS, hide_long_help = true)]
+    pub engine: Engine,
+    /// Folder with the job's tables that all machines of the cluster see
+    ///
+    /// As `export parquet --by-table` writes them. They are written there if they are missing.
+    #[arg(long, value_name = "DIR", help_heading = QUERY_LIMITS, hide_long_help = true)]
+    pub tables: Option<PathBuf>,
+    /// Fail if the cluster would return more rows
+    #[arg(long = "max-rows", alias = "most-rows", value_name = "N", default_value_t = 10_000_000, help_heading = QUERY_LIMITS, hide_long_help = true)]
+    pub most_rows: u64,
     /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
@@ -451,8 +533,9 @@ pub struct QueryArgs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum QueryFormat {
     /// Text for people.
-    Table,
-    /// An array of objects, one a row.
+    #[value(alias = "table")]
+    Text,
+    /// An array of objects, one per row.
     Json,
     /// RFC 4180.
     Csv,
@@ -463,9 +546,9 @@ pub enum QueryFormat {
 /// `tables`.
 #[derive(Debug, Args)]
 pub struct TablesArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
-    /// Show the columns of this table.
+    /// Show the columns of this table
     pub table: Option<String>,
     /// Form and place of the result.
     #[command(flatten)]
@@ -475,7 +558,7 @@ pub struct TablesArgs {
 /// `info`.
 #[derive(Debug, Args)]
 pub struct InfoArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
     /// Form and place of the result.
     #[command(flatten)]
@@ -485,15 +568,15 @@ pub struct InfoArgs {
 /// `recover`.
 #[derive(Debug, Args)]
 pub struct RecoverArgs {
-    /// The run directory.
+    /// The run directory
     pub run: PathBuf,
-    /// Leave the run as it is, and make the recovered one here.
+    /// Make the recovered run here, and leave the damaged one as it is
     #[arg(short, long, value_name = "NEW")]
     pub output: Option<PathBuf>,
-    /// Form of what is said of it.
+    /// Form of the summary
     #[arg(long, value_enum, default_value_t = TextFormat::Text, value_name = "FORMAT")]
     pub format: TextFormat,
-    /// As JSON: `--format json` is the spelling of today.
+    /// Old spelling of `--format json`.
     #[arg(long, hide = true, conflicts_with = "format")]
     pub json: bool,
 }
@@ -501,44 +584,65 @@ pub struct RecoverArgs {
 /// `import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// A trace; several of one job become the ranks of one run.
+    /// Traces; several of one job become the ranks of one run
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
-    /// The run directory to make.
+    /// The run directory to make
     #[arg(short, long, value_name = "RUN")]
     pub output: PathBuf,
-    /// Join the counters of Nsight Compute's CSV to the kernels of this run, by name, launch shape and order; or a run of
-    /// samples of the same program (`trueno-record run --sample`), by thread and time. -o is then that run with them, and
-    /// RUN stays as it is.
-    #[arg(long, value_name = "RUN", conflicts_with = "ranks")]
-    pub into: Option<PathBuf>,
-    /// With --into: the process whose kernels are joined, where the CSV has several.
-    #[arg(long, value_name = "PID", requires = "into")]
-    pub process: Option<u64>,
-    /// Ranks of the files, in their order; else as the files say, or else from 0 on.
-    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..65_536))]
-    pub ranks: Vec<u32>,
-    /// Make a rank of each process that ran kernels in one export of Nsight Systems, as of `nsys profile torchrun …`.
-    #[arg(long, conflicts_with = "into")]
-    pub by_process: bool,
-    /// Input format [default: detected].
-    #[arg(long, value_name = "FORMAT", value_parser = import_formats())]
-    pub format: Option<String>,
-    /// Keep what stands before the first damage of a file, and say so.
-    #[arg(long)]
-    pub partial: bool,
-    /// Replace a run that is there, once the new one is whole.
+    /// Replace a run that is already there
+    ///
+    /// It is replaced once the new one is complete.
     #[arg(long)]
     pub overwrite: bool,
-    /// Reject archives that expand more than N-fold.
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..))]
-    pub max_ratio: u64,
-    /// Print the summary as JSON.
+    /// Keep what comes before the first damage of a file, and say so
     #[arg(long)]
-    pub json: bool,
+    pub partial: bool,
+    /// Add counters or samples to this run; the result goes to -o
+    ///
+    /// FILE is a CSV of Nsight Compute, whose counters are added to kernels by name, launch shape and order; or a run of
+    /// `trueno-record run --sample` of the same program, whose samples are added by thread and time. RUN stays as it is.
+    #[arg(long, value_name = "RUN", conflicts_with = "ranks")]
+    pub into: Option<PathBuf>,
+    /// With --into: the process to add to, if the CSV has several
+    #[arg(long, value_name = "PID", requires = "into", hide_short_help = true)]
+    pub process: Option<u64>,
+    /// Ranks of the files, in order [default: from the files, else 0, 1, …]
+    #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..65_536))]
+    pub ranks: Vec<u32>,
+    /// Make each process that ran kernels a rank
+    ///
+    /// For one export of Nsight Systems that holds several, as of `nsys profile torchrun …`.
+    #[arg(long, conflicts_with = "into", hide_short_help = true)]
+    pub by_process: bool,
+    /// Form of the summary
+    ///
+    /// A format of files here is the old spelling of `--input-format`.
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = summary_formats())]
+    format: String,
+    /// Format of the files [default: detected]
+    #[arg(long, value_name = "FORMAT", value_parser = import_formats(), hide_short_help = true)]
+    input_format: Option<String>,
+    /// Reject archives that expand more than N-fold
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u64).range(1..), hide_short_help = true)]
+    pub max_ratio: u64,
+    /// Old spelling of `--format json`.
+    #[arg(long, hide = true)]
+    json: bool,
 }
 
 impl ImportArgs {
+    /// Tells whether the summary is to be JSON.
+    pub fn is_json(&self) -> bool {
+        self.json || self.format == "json"
+    }
+
+    /// The format of the files; `None`: detected.
+    pub fn input_format(&self) -> Option<&str> {
+        let old = Some(self.format.as_str()).filter(|one| !SUMMARY_FORMATS.contains(one));
+        self.input_format.as_deref().or(old)
+    }
+
     /// Limits on how bad a file may be.
     pub fn options(&self) -> trueno_import::Options {
         trueno_import::Options {
@@ -547,6 +651,16 @@ impl ImportArgs {
             process: None,
         }
     }
+}
+
+const SUMMARY_FORMATS: [&str; 2] = ["text", "json"];
+
+/// Forms of the summary, and the formats of files that `--format` used to take.
+fn summary_formats() -> PossibleValuesParser {
+    let forms = SUMMARY_FORMATS.into_iter().map(PossibleValue::new);
+    let old = trueno_import::IMPORTERS.into_iter();
+    let old = old.map(|format| PossibleValue::new(format.name()).hide(true));
+    PossibleValuesParser::new(forms.chain(old))
 }
 
 /// Formats of files to import.
@@ -569,21 +683,12 @@ pub struct Setting {
 
 /// The forms there are, by their names.
 fn report_form() -> impl TypedValueParser<Value = &'static dyn ReportForm> {
-    let names = FORMS.map(|form| PossibleValue::new(form.name()).help(form.about()));
+    let names = FORMS.map(|form| {
+        let value = PossibleValue::new(form.name()).help(form.about());
+        value.aliases(form.old_names())
+    });
     let no_form = "no such form of a report";
     PossibleValuesParser::new(names).try_map(move |name| form(&name).ok_or(no_form))
-}
-
-fn timeout(text: &str) -> Result<Duration, String> {
-    let ns = window::time(text)
-        .ok()
-        .and_then(|ns| u64::try_from(ns).ok());
-    // A bare number would be nanoseconds, which nobody means here.
-    let has_unit = text.trim_end().ends_with('s');
-    match ns.filter(|ns| has_unit && *ns > 0) {
-        Some(ns) => Ok(Duration::from_nanos(ns)),
-        None => Err("expected a time with its unit, such as 30s or 500ms".to_owned()),
-    }
 }
 
 /// A run and the name that a query has for it.
@@ -654,17 +759,17 @@ mod tests {
 /// Severities, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
-    /// Worth knowing.
+    /// Good to know.
     Info,
-    /// Worth a look where time is left.
+    /// Worth a look if time is left.
     Low,
     /// Worth acting on.
     #[value(alias = "warning")]
     Medium,
-    /// Must not be so.
+    /// Needs action.
     #[value(alias = "error")]
     High,
-    /// Most of the run.
+    /// Dominates the run.
     Critical,
 }
 

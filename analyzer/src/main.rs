@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::CommandFactory;
 use trueno_analyze::cli::{Cli, Color};
 use trueno_analyze::commands;
 use trueno_analyze::project::{Arguments, with_project};
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
 
 /// The command line; what is wrong with it ends the process in words. What a project file did to it is said first.
 fn parsed(arguments: &Arguments) -> Cli {
-    let parsed = Cli::try_parse_from(&arguments.all);
+    let parsed: Result<Cli, clap::Error> = trueno_manual::parse(arguments.all.clone());
     let color = parsed.as_ref().map_or(Color::Auto, |cli| cli.color);
     let palette = commands::palette(color, std::io::stderr().is_terminal());
     arguments.project.say(palette);

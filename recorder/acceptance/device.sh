@@ -17,7 +17,7 @@ else
 fi
 
 # What data sheets and others report of DRAM copies; ours has to be near it, and below the sheet's bandwidth.
-if "$record" peaks --gpu --json > "$folder/peaks.json" 2> "$folder/peaks.err"; then
+if "$record" peaks --gpu --format json > "$folder/peaks.json" 2> "$folder/peaks.err"; then
   python3 - "$folder/peaks.json" > "$folder/peaks.tsv" <<'PY'
 import json, sys
 for peaks in json.load(open(sys.argv[1])):

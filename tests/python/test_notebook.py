@@ -44,7 +44,7 @@ class Notebook(unittest.TestCase):
         self.assertGreater(report.count("<svg"), 3)
         headline = report.split("</h3>")[0]
         self.assertIn("bound by", headline)
-        self.assertIn("joining less often", report)
+        self.assertIn("giving each task more work", report)
         self.assertIn("<table", opportunity)
         self.assertEqual(asked.count("<tr>"), 6)
         self.assertIn("make weights", what_if)

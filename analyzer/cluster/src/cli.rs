@@ -124,7 +124,7 @@ pub struct QueryArgs {
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
     /// Rows of all answers together; more is an error.
-    #[arg(long, value_name = "N")]
+    #[arg(long = "max-rows", alias = "most-rows", value_name = "N")]
     pub most_rows: u64,
     /// Tasks that a table is read by, of some ranks each.
     #[arg(long, value_name = "N", default_value = "16")]

@@ -176,7 +176,7 @@ impl Asking<'_> {
             ensure!(
                 rows <= self.most_rows,
                 "more than {} rows would be gathered here (hint: group or choose rows by whole numbers and texts, which \
-                 the cluster does, or --most-rows N)",
+                 the cluster does, or --max-rows N)",
                 self.all_rows
             );
             writer.write(&cast_to(&batch, schema)?)?;

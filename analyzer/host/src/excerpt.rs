@@ -64,7 +64,7 @@ impl Excerpt {
             if rows > most_rows {
                 return Err(format!(
                     "the window has {rows} rows of ranks up to {rank} already, and {most_rows} at most are given at once (hint: a \
-                     shorter window, or --most-rows N, at some 80 bytes of memory a row)"
+                     shorter window, or --max-rows N, at some 80 bytes of memory a row)"
                 ));
             }
         }

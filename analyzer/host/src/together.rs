@@ -46,7 +46,7 @@ pub(crate) fn too_many(request: &Request<'_>, plugin: &Plugin) -> Option<String>
     (rows > most).then(|| {
         format!(
             "it reads {rows} rows of all ranks at once, and {most} at most are given (hint: --window iteration=N, or --from and \
-             --to, for a part of all ranks; --most-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
+             --to, for a part of all ranks; --max-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
         )
     })
 }

@@ -4,9 +4,10 @@
 
 use polars::prelude::{AnyValue, DataFrame};
 use trueno_engine::closed_types;
-use trueno_engine::query::{Database, collect};
+use trueno_engine::query::{Database, QueryError, collect};
 use trueno_format::schema;
 use trueno_model::Window;
+use trueno_model::units::duration;
 use trueno_plugin::Table;
 
 use crate::rows::Rows;
@@ -40,14 +41,22 @@ pub enum WindowError {
         hint: &'static str,
     },
     /// It ends before it begins.
-    #[error(
-        "the window from {from_ns} ns to {until_ns} ns is empty (hint: times count from the start of the recording, and --from must be less than --to)"
-    )]
+    #[error("the window from {from} to {until} is empty (hint: --from must be before --to)")]
     Empty {
         /// Its start.
-        from_ns: i64,
+        from: String,
         /// Its end.
-        until_ns: i64,
+        until: String,
+    },
+    /// No row lies in it.
+    #[error(
+        "nothing was recorded {part}: {times} (hint: --from and --to count from the start of the recording)"
+    )]
+    NoRows {
+        /// The part of the run.
+        part: String,
+        /// The times of the run's rows.
+        times: String,
     },
     /// The end of the run is not known.
     #[error("--from without --to: the run does not say when it ended (hint: give --to)")]
@@ -83,14 +92,7 @@ impl Wanted {
         wall_ns: Option<i64>,
     ) -> Result<Window, WindowError> {
         let window = match *self {
-            Self::Times(from, until) => {
-                let until = until.or(wall_ns).ok_or(WindowError::NoEnd)?;
-                Window {
-                    name: "times".to_owned(),
-                    from_ns: from.unwrap_or(0),
-                    until_ns: wall_ns.map_or(until, |wall_ns| until.min(wall_ns)),
-                }
-            }
+            Self::Times(from, until) => between(rows, from.unwrap_or(0), until, wall_ns)?,
             Self::Iteration(number) => {
                 let condition = format!("kind = 'iteration' AND iteration = {number}");
                 let found = match i64::try_from(number) {
@@ -123,13 +125,115 @@ impl Wanted {
             }
         };
         if window.from_ns >= window.until_ns {
-            return Err(WindowError::Empty {
-                from_ns: window.from_ns,
-                until_ns: window.until_ns,
-            });
+            return Err(empty(window.from_ns, window.until_ns));
         }
         Ok(window)
     }
+}
+
+/// The window between two times, which must hold something.
+fn between(
+    rows: &Rows<'_>,
+    from_ns: i64,
+    until: Option<i64>,
+    wall_ns: Option<i64>,
+) -> Result<Window, WindowError> {
+    if let Some(until_ns) = until.filter(|until_ns| *until_ns <= from_ns) {
+        return Err(empty(from_ns, until_ns));
+    }
+    let end = until.or(wall_ns).ok_or(WindowError::NoEnd)?;
+    let window = Window {
+        name: "times".to_owned(),
+        from_ns,
+        until_ns: wall_ns.map_or(end, |wall_ns| end.min(wall_ns)),
+    };
+    if window.from_ns < window.until_ns && holds_rows(rows, &window)? {
+        return Ok(window);
+    }
+    let part = match until {
+        Some(until_ns) => format!("between {} and {}", time(from_ns), time(until_ns)),
+        None => format!("after {}", time(from_ns)),
+    };
+    let times = match event_times(rows)? {
+        Some((first, last)) => format!(
+            "the run's rows lie between {} and {}",
+            time(first),
+            time(last)
+        ),
+        None => "no row of the run has a time".to_owned(),
+    };
+    Err(WindowError::NoRows { part, times })
+}
+
+fn time(ns: i64) -> String {
+    duration(ns as f64)
+}
+
+fn empty(from_ns: i64, until_ns: i64) -> WindowError {
+    WindowError::Empty {
+        from: time(from_ns),
+        until: time(until_ns),
+    }
+}
+
+/// Tells whether a row of what the program did lies in the window, at least in part.
+fn holds_rows(rows: &Rows<'_>, window: &Window) -> Result<bool, WindowError> {
+    let (from, until) = (window.from_ns, window.until_ns);
+    let mut count = 0;
+    each_event_table(rows, |database, table, start, end| {
+        if count == 0 {
+            let sql = format!(
+                "SELECT COUNT(*) AS n FROM {table} WHERE {start} < {until} AND ({start} >= {from} OR {end} > {from})"
+            );
+            count += integer(&collect(database, &sql)?, "n").unwrap_or(0);
+        }
+        Ok(())
+    })?;
+    Ok(count > 0)
+}
+
+/// The first and the last time of what the program did.
+fn event_times(rows: &Rows<'_>) -> Result<Option<(i64, i64)>, WindowError> {
+    let mut found: Option<(i64, i64)> = None;
+    each_event_table(rows, |database, table, start, end| {
+        let sql = format!("SELECT MIN({start}) AS a, MAX({end}) AS b FROM {table}");
+        let frame = collect(database, &sql)?;
+        if let (Some(first), Some(last)) = (integer(&frame, "a"), integer(&frame, "b")) {
+            let (before, after) = found.unwrap_or((first, last));
+            found = Some((before.min(first), after.max(last)));
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
+
+/// Calls `what` with each database, each table of events, and the SQL of the start and the end of its rows.
+fn each_event_table(
+    rows: &Rows<'_>,
+    mut what: impl FnMut(&Database, &str, &str, &str) -> Result<(), QueryError>,
+) -> Result<(), WindowError> {
+    let tables = schema::TABLES.iter().filter(|table| table.is_event());
+    let tables: Vec<(&str, &str, bool)> = tables
+        .filter_map(|table| Some((table.name, table.time_column()?, table.is_interval())))
+        .collect();
+    let names: Vec<&str> = tables.iter().map(|(name, ..)| *name).collect();
+    let done = rows.each(&names, |database| {
+        for &(name, start, is_interval) in &tables {
+            // A row of the whole run lies in every window.
+            let of = match name {
+                "bricks" => "(SELECT start_ns, dur_ns FROM bricks WHERE kind <> 'run') AS parts",
+                name => name,
+            };
+            let end = if is_interval {
+                "start_ns + dur_ns"
+            } else {
+                start
+            };
+            what(database, of, start, end)?;
+        }
+        Ok(())
+    });
+    done.map_err(|error| WindowError::Query(error.to_string()))
 }
 
 /// Publishes [`TABLE`].
@@ -207,45 +311,9 @@ fn integer(frame: &DataFrame, column: &str) -> Option<i64> {
     }
 }
 
-/// Reads a time with its unit, such as `1.5ms`; without one it is nanoseconds.
-///
-/// # Errors
-/// The expected form.
-pub fn time(text: &str) -> Result<i64, String> {
-    const EXPECTED: &str = "expected a time since the start of the recording, such as 250us, 1.5ms, 2s or 1000000 (ns)";
-    let text = text.trim();
-    let units = [
-        ("ns", 1.0),
-        ("us", 1e3),
-        ("µs", 1e3),
-        ("ms", 1e6),
-        ("s", 1e9),
-    ];
-    let (number, factor) = units
-        .iter()
-        .find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, *factor)))
-        .unwrap_or((text, 1.0));
-    let number: f64 = number.trim().parse().map_err(|_| EXPECTED)?;
-    let ns = (number * factor).round();
-    if ns.is_finite() && (0.0..9e18).contains(&ns) {
-        Ok(ns as i64)
-    } else {
-        Err(EXPECTED.to_owned())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn times_have_units() {
-        let parsed = ["250us", "1.5ms", "2s", "7", "3 µs", "40ns"].map(|text| time(text).unwrap());
-        assert_eq!(parsed, [250_000, 1_500_000, 2_000_000_000, 7, 3_000, 40]);
-        for wrong in ["", "ms", "1h", "-1us", "NaN", "inf"] {
-            assert!(time(wrong).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn windows_are_iterations_or_rows() {

@@ -10,26 +10,21 @@ use std::time::Duration;
 pub enum Request {
     /// Contents and completeness, as JSON.
     Info {
-        /// The run.
         run: PathBuf,
     },
     /// Tables with columns, as JSON.
     Tables {
-        /// The run.
         run: PathBuf,
     },
     /// Rows of a query, as JSON: an array of objects.
     Query {
-        /// The run.
         run: PathBuf,
-        /// The query.
         sql: String,
         /// Other runs by the names that the query has for them.
         others: Vec<(String, PathBuf)>,
     },
     /// A report as a digest.
     Report {
-        /// The run.
         run: PathBuf,
         /// Analyses to run; none: all.
         analyses: Vec<String>,
@@ -54,7 +49,6 @@ pub enum Request {
 /// An answer of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Output {
-    /// JSON.
     pub json: Vec<u8>,
     /// The JSON ends early, since there was more of it than is read.
     pub is_cut: bool,
@@ -79,7 +73,7 @@ pub enum Failure {
     /// It took too long.
     #[error(
         "stopped after {0:?}, the time limit (next: filter and aggregate in SQL, name analyses or a window of a report; \
-         a large trace is imported once by `trueno-analyze import`; `trueno-analyze mcp --time-limit` sets the limit)"
+         a large trace is imported once by `trueno-analyze import`; `trueno-analyze mcp --timeout` sets the limit)"
     )]
     TimeLimit(Duration),
     /// The client does not want the answer any more.

@@ -97,7 +97,12 @@ fn end(facts: &RunFacts, problems: &[Problem]) -> Option<String> {
     let mut all = problems.iter();
     let end = all.find(|problem| ENDS.contains(&problem.code.as_ref()));
     Some(match (end, facts.state) {
-        (Some(problem), _) => problem.text.clone(),
+        (Some(problem), _) => {
+            let text = problem.text.as_str();
+            text.strip_prefix("unclean end: ")
+                .unwrap_or(text)
+                .to_owned()
+        }
         (None, RunState::Finished) => "a segment was never closed".to_owned(),
         (None, state) => format!("its state is {}", state.as_str()),
     })

@@ -32,7 +32,12 @@ pub enum Level {
 }
 
 impl Level {
-    /// The lower-case word.
+    /// The word for people, on the one scale of [`Severity`](crate::Severity).
+    pub fn shown(self) -> &'static str {
+        crate::Severity::from(self).name()
+    }
+
+    /// The lower-case word of plugins and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Level::Info => "info",

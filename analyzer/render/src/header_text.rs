@@ -68,17 +68,9 @@ const UNKNOWN: &str = "not known";
 
 fn run(header: &Header) -> String {
     let title = header.facts.title();
-    let name = match header.facts.run_id.as_deref() {
+    match header.facts.run_id.as_deref() {
         Some(id) if id != title => format!("{title} ({id})"),
         _ => title.to_owned(),
-    };
-    match (header.facts.state, header.facts.wall_ns) {
-        (RunState::Recovered, Some(ns)) => {
-            let reach = units::duration(ns as f64);
-            format!("{name}, recovered after an unclean end, data up to {reach}")
-        }
-        (RunState::Recovered, None) => format!("{name}, recovered after an unclean end"),
-        _ => name,
     }
 }
 
@@ -305,10 +297,7 @@ pub fn warning(report: &Report) -> Option<String> {
     }
     (facts.state == RunState::Recovered).then(|| {
         let reach = facts.wall_ns.map_or_else(String::new, |ns| {
-            format!(
-                "; nothing after {} was recorded",
-                units::duration(ns as f64)
-            )
+            format!(", recovered up to {}", units::duration(ns as f64))
         });
         format!("UNCLEAN END: the program did not end the recording{reach}")
     })
@@ -447,9 +436,7 @@ fn incomplete(report: &Report) -> Vec<String> {
     let mut reasons = Vec::new();
     match facts.state {
         RunState::Finished => {}
-        RunState::Recording => {
-            reasons.push("the recording did not end: it is still being made, or was cut off".into())
-        }
+        RunState::Recording => reasons.push(unfinished(report)),
         RunState::Recovered => {}
         RunState::Failed => reasons.push("the recorder had to stop early".into()),
         RunState::Unknown => reasons.push("whether the recording ended is not known".into()),
@@ -496,6 +483,22 @@ fn incomplete(report: &Report) -> Vec<String> {
         reasons.push("see the problems below".into());
     }
     reasons
+}
+
+/// The end that a recording lacks.
+fn unfinished(report: &Report) -> String {
+    let has = |code: &str| report.problems.iter().any(|problem| problem.code == code);
+    if has("recording") {
+        return "it is still being recorded".to_owned();
+    }
+    let reach = report.header.facts.wall_ns.map_or_else(String::new, |ns| {
+        format!("; nothing after {} is known", units::duration(ns as f64))
+    });
+    if has("unclean_end") {
+        format!("the recording did not end, and its program is gone{reach}")
+    } else {
+        format!("the recording did not end{reach}")
+    }
 }
 
 /// A problem as one line.

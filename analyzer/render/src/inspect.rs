@@ -255,7 +255,7 @@ fn problems_of(problems: &[Problem], page: &mut Page) {
         page.text.push_str("no problems\n");
     }
     for problem in problems {
-        page.entry(problem.severity.as_str(), &problem.text);
+        page.entry(problem.severity.shown(), &problem.text);
     }
 }
 

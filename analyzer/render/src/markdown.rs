@@ -316,7 +316,7 @@ mod tests {
         finding_text(&mut out, &finding);
         assert_eq!(
             out,
-            "- **warning** a \\| b (`some_code`): seen; What to do.\n"
+            "- **medium** a \\| b (`some_code`): seen; What to do.\n"
         );
     }
 

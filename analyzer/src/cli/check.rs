@@ -9,39 +9,47 @@ use super::{AnnotationForm, PluginArgs};
 /// `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Run directories, or files that `import` knows: each is checked, and the worst outcome is that of all.
+    /// Run directories, or traces of other profilers
+    ///
+    /// Each is checked, and the worst outcome decides the exit code.
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// The assertions, in TOML [default: those of the project file].
+    /// The assertions, in TOML [default: those of the project file]
     #[arg(long = "assert", value_name = "FILE")]
     pub assertions: Option<PathBuf>,
-    /// A run that was as it should be, or its golden file (golden save), for the assertions that compare.
+    /// A run that was good, or its golden file, for assertions that compare
     #[arg(long, value_name = "RUN|FILE")]
     pub golden: Option<PathBuf>,
-    /// A third run, or its golden file, such as one of scalar code in f64: says which side moved where tensors diverge
-    /// from those of the golden run.
-    #[arg(long, value_name = "RUN|FILE", requires = "golden")]
+    /// A third run or golden file, to tell which side of a divergence moved
+    ///
+    /// Such as one of scalar code in f64.
+    #[arg(
+        long,
+        value_name = "RUN|FILE",
+        requires = "golden",
+        hide_short_help = true
+    )]
     pub reference: Option<PathBuf>,
-    /// Form of the outcomes.
+    /// Form of the result
     #[arg(long, value_enum, default_value_t = CheckFormat::Text, value_name = "FORMAT")]
     pub format: CheckFormat,
-    /// Output file [default: standard output].
+    /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// As JSON: `--format json` is the spelling of today.
+    /// Old spelling of `--format json`.
     #[arg(long, hide = true, conflicts_with = "format")]
     pub json: bool,
-    /// Write the outcomes as JUnit XML too; - is standard output, and nothing else goes there then.
+    /// Also write the result as JUnit XML; - is standard output
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Say what does not hold as annotations of a build too, on standard error.
+    /// Print violations as annotations of a CI build, on standard error
     #[arg(long, value_name = "FORM", value_enum)]
     pub annotations: Option<AnnotationForm>,
-    /// Give names without a category one by the rules in FILE.
-    #[arg(long, value_name = "FILE")]
+    /// Sort names without a category by the rules in FILE
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
-    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    /// Columns of the page, 80 to 200 [default: the terminal's, else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200), hide_short_help = true)]
     pub width: Option<u16>,
     /// Plugins to load.
     #[command(flatten)]
@@ -55,6 +63,6 @@ pub enum CheckFormat {
     Text,
     /// JSON for programs.
     Json,
-    /// JUnit XML, for what shows tests.
+    /// JUnit XML, for CI systems.
     Junit,
 }

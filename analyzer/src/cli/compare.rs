@@ -7,65 +7,73 @@ use clap::{Args, ValueEnum};
 use super::PluginArgs;
 use super::graph::percent;
 
+const SAMPLING: &str = "Sampling";
+
 /// `compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The run to compare with.
+    /// The run to compare with
     #[arg(value_name = "BASE")]
     pub base: PathBuf,
-    /// The run that is judged; several are samples of one side.
+    /// The run to judge; several are samples of one side
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// One more run of the base; may be given again.
-    #[arg(long, value_name = "RUN")]
+    /// One more run of BASE; repeatable
+    #[arg(long = "base", alias = "baseline", value_name = "RUN")]
     pub baseline: Vec<PathBuf>,
-    /// Changes of a median by less are none.
+    /// Smallest change of a median that counts
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = percent)]
     pub threshold: f64,
-    /// False discovery rate: share of the names said to differ that may do so by chance, on average.
-    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent)]
+    /// Share of the reported names that may differ by chance, on average
+    ///
+    /// The false discovery rate.
+    #[arg(long, value_name = "PERCENT", default_value = "5%", value_parser = percent, help_heading = SAMPLING, hide_short_help = true)]
     pub false_discoveries: f64,
-    /// Rows looked at of each name of a run, drawn from all.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(8..=1_000_000))]
+    /// Rows sampled per name and run
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(8..=1_000_000), help_heading = SAMPLING, hide_short_help = true)]
     pub samples: u32,
-    /// Draws of the bootstrap.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(100..=100_000))]
+    /// Bootstrap resamples
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(100..=100_000), help_heading = SAMPLING, hide_short_help = true)]
     pub resamples: u32,
-    /// Seed of all that is drawn.
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    /// Seed of the random numbers
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = SAMPLING, hide_short_help = true)]
     pub seed: u64,
-    /// Exit with 1 when something got slower, or when anything differs (time, or number of rows).
+    /// Exit with 1 if something got slower, or if anything changed
     #[arg(long, value_enum, value_name = "WHAT")]
     pub fail_on: Option<CompareFail>,
-    /// Let --fail-on judge fewer than three runs a side: what changed may be the machine.
+    /// Let --fail-on judge fewer than three runs per side
+    ///
+    /// With so few, a change may come from the machine.
     #[arg(long, requires = "fail_on")]
     pub single: bool,
-    /// Form of the result.
-    #[arg(long, value_enum, default_value_t = CompareFormat::Table, value_name = "FORMAT")]
+    /// Form of the result
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text, value_name = "FORMAT")]
     pub format: CompareFormat,
-    /// Output file [default: standard output].
+    /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Rows shown of each table; JSON has all.
+    /// Rows shown of each table; JSON has all
     #[arg(long, value_name = "N", default_value_t = 15)]
     pub top: usize,
-    /// Write the ratios of medians with their intervals to DIR, as a forest plot in SVG and in PNG.
-    #[arg(long, value_name = "DIR")]
+    /// Write a forest plot of the ratios to DIR, as SVG and PNG
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub charts: Option<PathBuf>,
-    /// Write all of it to FILE as one page for a browser; - is standard output.
+    /// Also write the comparison as one HTML page; - is standard output
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Run no plugins: leaves out critical paths, which take most of the time, operators by shape and jobs of ranks.
-    #[arg(long)]
+    /// Run no plugins
+    ///
+    /// Leaves out critical paths, which take most of the time, operators by shape and jobs of ranks.
+    #[arg(long, hide_short_help = true)]
     pub no_path: bool,
-    /// Align the operators of both sides, and compare device time by operator.
-    #[arg(long, value_enum, default_value_t = CompareOperators::Auto, value_name = "WHEN")]
+    /// Compare device time by operator
+    #[arg(long, value_enum, default_value_t = CompareOperators::Auto, value_name = "WHEN", hide_short_help = true)]
     pub operators: CompareOperators,
-    /// Give names without a category one by the rules in FILE.
-    #[arg(long, value_name = "FILE")]
+    /// Sort names without a category by the rules in FILE
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
-    /// Columns of the page, 80 to 200; the terminal's own when not given, 100 without one.
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    /// Columns of the page, 80 to 200 [default: the terminal's, else 100]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200), hide_short_help = true)]
     pub width: Option<u16>,
     /// Plugins to load.
     #[command(flatten)]
@@ -77,7 +85,7 @@ pub struct CompareArgs {
 pub enum CompareFail {
     /// A name, or a time of the whole run, got slower.
     Slower,
-    /// That, or anything got faster, or ran more or less often.
+    /// Something got slower or faster, or ran more or less often.
     Changed,
 }
 
@@ -85,7 +93,8 @@ pub enum CompareFail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareFormat {
     /// Text for people.
-    Table,
+    #[value(alias = "table")]
+    Text,
     /// All of it, as data.
     Json,
     /// For a pull request.
@@ -95,10 +104,10 @@ pub enum CompareFormat {
 /// Runs whose operators are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CompareOperators {
-    /// Those of at most 4 million rows: a longer one takes half a gigabyte of memory a million.
+    /// Runs of at most 4 million rows; more take half a gigabyte of memory per million.
     Auto,
-    /// All.
+    /// All runs.
     Always,
-    /// None.
+    /// No runs.
     Never,
 }

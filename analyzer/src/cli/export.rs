@@ -6,9 +6,10 @@ use std::time::Duration;
 use clap::error::ErrorKind;
 use clap::{ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, Subcommand, ValueEnum};
 use trueno_export::{EXPORTERS, Exporter};
+use trueno_model::time_text::parse_duration;
 
+use super::examples;
 use super::graph::DotArgs;
-use super::timeout;
 
 /// The format to write.
 #[derive(Debug, Subcommand)]
@@ -16,23 +17,30 @@ pub enum ExportCommand {
     /// A format that is one file.
     #[command(flatten)]
     File(FileExport),
-    /// OpenTelemetry traces as OTLP/JSON, to a file or to a collector.
+    /// OpenTelemetry traces as OTLP/JSON, to a file or a collector
+    #[command(after_help = examples::EXPORT_OTLP)]
     Otlp(OtlpArgs),
-    /// A run of Parquet files: smaller, sorted by time, for keeping and for warehouses.
+    /// A run of Parquet files: smaller, and readable by databases
+    #[command(after_help = examples::EXPORT_PARQUET)]
     Parquet(ParquetArgs),
-    /// The execution graph, for Graphviz.
+    /// The execution graph, for Graphviz
+    #[command(after_help = examples::EXPORT_DOT)]
     Dot(Box<DotArgs>),
 }
 
 /// A run to write, and where to.
 #[derive(Debug, Args)]
 pub struct ExportArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
-    /// Output file, packed when its name ends in .gz; - is standard output. A folder for parquet.
+    /// The file to write (- for standard output), or the folder of a Parquet run
+    ///
+    /// A file whose name ends in .gz is compressed.
     #[arg(short, long, value_name = "PATH")]
     pub output: PathBuf,
-    /// Replace a Parquet run that is there, once the new one is whole; files are replaced anyway.
+    /// Replace a Parquet run that is already there
+    ///
+    /// It is replaced once the new one is complete. Files are always replaced.
     #[arg(long)]
     pub overwrite: bool,
 }
@@ -43,7 +51,9 @@ pub struct ParquetArgs {
     /// The run and the folder.
     #[command(flatten)]
     pub args: ExportArgs,
-    /// Of a job of ranks, a folder a table with folders rank=N in it, which databases read as one table; no run.
+    /// Write a folder per table, which databases read as one table
+    ///
+    /// For jobs of ranks: each folder holds folders rank=N. The result is not a run.
     #[arg(long)]
     pub by_table: bool,
 }
@@ -52,36 +62,40 @@ pub struct ParquetArgs {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("place").required(true))]
 pub struct OtlpArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
-    /// Output file, packed when its name ends in .gz; - is standard output.
+    /// The file to write, - for standard output
+    ///
+    /// A file whose name ends in .gz is compressed.
     #[arg(short, long, value_name = "PATH", group = "place")]
     pub output: Option<PathBuf>,
-    /// Send the spans to the collector at URL, such as http://localhost:4318, by OTLP over HTTP; /v1/traces is added.
-    /// Without URL: as the variables OTEL_EXPORTER_OTLP_… say, which count only then.
+    /// Send the spans to a collector, such as http://localhost:4318
+    ///
+    /// By OTLP over HTTP; /v1/traces is added. Without URL, the variables OTEL_EXPORTER_OTLP_… apply.
     #[arg(long, value_name = "URL", num_args = 0..=1, default_missing_value = "", group = "place")]
     pub endpoint: Option<String>,
-    /// A header of each request; may be given again. Other users see command lines: a secret is better kept in
-    /// OTEL_EXPORTER_OTLP_HEADERS.
+    /// Add a header to each request; repeatable
+    ///
+    /// Other users can see command lines: put secrets in OTEL_EXPORTER_OTLP_HEADERS.
     #[arg(long = "header", value_name = "NAME: VALUE", requires = "endpoint")]
     pub headers: Vec<String>,
-    /// Time limit of each request with its repetitions, such as 60s [default: 10s].
-    #[arg(long, value_name = "TIME", value_parser = timeout, requires = "endpoint")]
+    /// Time limit of each request with its retries, such as 60s [default: 10s]
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, requires = "endpoint")]
     pub timeout: Option<Duration>,
-    /// Packing of requests [default: gzip].
+    /// Compression of requests [default: gzip]
     #[arg(long, value_enum, value_name = "FORM", requires = "endpoint")]
     pub compression: Option<OtlpCompression>,
-    /// Files are replaced anyway.
+    /// Files are always replaced.
     #[arg(long, hide = true)]
     pub overwrite: bool,
 }
 
-/// Packing of requests to a collector.
+/// Compression of requests to a collector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OtlpCompression {
-    /// Packed.
+    /// Compressed.
     Gzip,
-    /// As they are.
+    /// Not compressed.
     None,
 }
 
@@ -98,7 +112,10 @@ impl Subcommand for FileExport {
     fn augment_subcommands(command: Command) -> Command {
         EXPORTERS.iter().fold(command, |command, exporter| {
             let subcommand = ExportArgs::augment_args(Command::new(exporter.name()));
-            command.subcommand(subcommand.about(exporter.about()))
+            let example = examples::export_to_file(exporter.name());
+            // Files are always replaced.
+            let subcommand = subcommand.mut_arg("overwrite", |flag| flag.hide(true));
+            command.subcommand(subcommand.about(exporter.about()).after_help(example))
         })
     }
 

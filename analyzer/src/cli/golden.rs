@@ -4,39 +4,42 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::TextOutput;
+use super::{TextOutput, examples};
 
 /// Commands for golden runs.
 #[derive(Debug, Subcommand)]
 pub enum GoldenCommand {
-    /// Reduce a run to counts, shapes, hashes and distributions, in a text that git keeps and people review.
+    /// Save the counts, shapes, hashes and distributions of a run as text for version control
+    #[command(after_help = examples::GOLDEN_SAVE)]
     Save(GoldenSaveArgs),
-    /// List the golden files of a folder.
+    /// List the golden files of a folder
+    #[command(after_help = examples::GOLDEN_LIST)]
     List(GoldenListArgs),
-    /// Show what a golden file holds.
+    /// Show what a golden file holds
+    #[command(after_help = examples::GOLDEN_SHOW)]
     Show(GoldenShowArgs),
 }
 
 /// `golden save`.
 #[derive(Debug, Args)]
 pub struct GoldenSaveArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
-    /// Output file [default: the run's name with .golden.json, in the working directory]; - is standard output.
+    /// The file to write, - for standard output [default: NAME.golden.json of the run's name]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Replace a file that is there.
+    /// Replace a file that is already there
     #[arg(long)]
     pub overwrite: bool,
-    /// Give names without a category one by the rules in FILE.
-    #[arg(long, value_name = "FILE")]
+    /// Sort names without a category by the rules in FILE
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
 }
 
 /// `golden list`.
 #[derive(Debug, Args)]
 pub struct GoldenListArgs {
-    /// The folder; its files *.golden.json are listed.
+    /// The folder with files *.golden.json
     #[arg(default_value = ".")]
     pub folder: PathBuf,
     /// Form and place of the result.
@@ -47,12 +50,12 @@ pub struct GoldenListArgs {
 /// `golden show`.
 #[derive(Debug, Args)]
 pub struct GoldenShowArgs {
-    /// The golden file.
+    /// The golden file
     pub file: PathBuf,
-    /// Rows shown of each table.
+    /// Rows shown of each table
     #[arg(long, value_name = "N", default_value_t = 20)]
     pub top: usize,
-    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    /// Columns of the page, 80 to 200 [default: the terminal's, else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200), hide_short_help = true)]
     pub width: Option<u16>,
 }

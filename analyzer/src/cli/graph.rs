@@ -9,12 +9,14 @@ use super::{PluginArgs, TextOutput};
 /// Input of `tree`, `export dot` and `tui`.
 #[derive(Debug, Args)]
 pub struct GraphArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
-    /// With tiles; without them their time is that of the kernel or brick they lie in.
-    #[arg(long)]
+    /// Include tiles
+    ///
+    /// Without it, their time counts for the kernel or brick around them.
+    #[arg(long, hide_short_help = true)]
     pub tiles: bool,
-    /// Do not look for the critical path, which takes most of the time.
+    /// Skip the critical path, which takes most of the time
     #[arg(long)]
     pub no_path: bool,
     /// Plugins to load.
@@ -28,23 +30,27 @@ pub struct TreeArgs {
     /// The input.
     #[command(flatten)]
     pub graph: GraphArgs,
-    /// Levels shown, lanes being the first [default: as many as fit 200 rows].
+    /// Levels shown, lanes first [default: as many as fit 200 rows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
-    /// Rows shown below each row, those that took longest; the rest is one row [default: 10; all as JSON].
+    /// Rows shown below each row, longest first [default: 10; JSON has all]
+    ///
+    /// The others become one row.
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
-    /// One row for all rows of one name below the same row.
+    /// Merge rows of the same name below the same row
     #[arg(long)]
     pub merge: bool,
-    /// Fold rows below this share of wall time.
+    /// Fold rows below this share of wall time
     #[arg(long, value_name = "PERCENT", default_value = "0", value_parser = percent)]
     pub min_share: f64,
-    /// Only what fits, all around it and below it: a lane (thread 1, gpu0), or a part of a name.
+    /// Show only this lane (thread 1, gpu0) or names that contain TEXT
+    ///
+    /// With what is around and below them.
     #[arg(long = "name", alias = "only", value_name = "TEXT")]
     pub only: Option<String>,
-    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    /// Columns of the page, 80 to 200 [default: the terminal's, else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200), hide_short_help = true)]
     pub width: Option<u16>,
     /// Form and place of the result.
     #[command(flatten)]
@@ -57,19 +63,23 @@ pub struct DotArgs {
     /// The input.
     #[command(flatten)]
     pub graph: GraphArgs,
-    /// Levels shown, lanes being the first [default: as many as fit 150 nodes].
+    /// Levels shown, lanes first [default: as many as fit 150 nodes]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub depth: Option<u32>,
-    /// Nodes shown below each node, those that took longest; the rest is one node.
+    /// Nodes shown below each node, longest first
+    ///
+    /// The others become one node.
     #[arg(long, value_name = "N", default_value_t = 8)]
     pub top: usize,
-    /// A node for each row, instead of one for all rows of one name below the same node.
+    /// Do not merge rows of the same name into one node
     #[arg(long)]
     pub each: bool,
-    /// Only what fits, all around it and below it: a lane (thread 1, gpu0), or a part of a name.
+    /// Show only this lane (thread 1, gpu0) or names that contain TEXT
+    ///
+    /// With what is around and below them.
     #[arg(long = "name", alias = "only", value_name = "TEXT")]
     pub only: Option<String>,
-    /// Output file [default: standard output].
+    /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
@@ -77,12 +87,12 @@ pub struct DotArgs {
 /// `ptx`.
 #[derive(Debug, Args)]
 pub struct PtxArgs {
-    /// The run directory, or a file that `import` knows.
+    /// A run directory, or a trace of another profiler
     pub run: PathBuf,
-    /// Beginning of a source's hash, or the name of a kernel or source; lists all sources when not given.
+    /// Start of a source's hash, or a kernel's name [default: list all sources]
     #[arg(value_name = "HASH|KERNEL")]
     pub which: Option<String>,
-    /// Only the launches, without the source.
+    /// Print only the launches, not the source
     #[arg(long)]
     pub launches: bool,
     /// Form and place of the result.
@@ -96,7 +106,7 @@ pub struct TuiArgs {
     /// The input.
     #[command(flatten)]
     pub graph: GraphArgs,
-    /// While the run is being recorded, show it as `watch` does; its graph when it has ended.
+    /// While the run is being recorded, show it as `watch` does
     #[arg(long)]
     pub follow: bool,
 }
@@ -105,7 +115,7 @@ pub(super) fn percent(text: &str) -> Result<f64, String> {
     let number = text.trim().trim_end_matches('%').trim_end();
     match number.parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
-        _ => Err("expected per cent, from 0 to 100".to_owned()),
+        _ => Err("expected a percentage from 0 to 100".to_owned()),
     }
 }
 

@@ -7,13 +7,13 @@ use clap::{Args, ValueEnum};
 /// Form of a result that is text for people or data for programs, and where it goes.
 #[derive(Debug, Args)]
 pub struct TextOutput {
-    /// Form of the result.
+    /// Form of the result
     #[arg(long, value_enum, default_value_t = TextFormat::Text, value_name = "FORMAT")]
     format: TextFormat,
-    /// Output file [default: standard output].
+    /// Write the result to FILE instead of standard output
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// As JSON: `--format json` is the spelling of today.
+    /// Old spelling of `--format json`.
     #[arg(long, hide = true, conflicts_with = "format")]
     json: bool,
 }

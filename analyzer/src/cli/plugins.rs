@@ -5,16 +5,23 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use trueno_host::scaffold;
 
-use super::{PluginArgs, TextOutput};
+use super::{PluginArgs, TextOutput, examples};
 
 /// Commands for plugins.
 #[derive(Debug, Subcommand)]
 pub enum PluginsCommand {
-    /// List them: what is loaded from where, what is shadowed or refused, and why; with -v their queries, options and tables.
+    /// List plugins: where each comes from, and which are refused and why
+    ///
+    /// With -v also their queries, options and tables.
+    #[command(after_help = examples::PLUGINS_LIST)]
     List(ListArgs),
-    /// Make the beginning of a plugin: a folder that builds, passes its test and loads.
+    /// Create a plugin: a folder that builds, passes its test and loads
+    #[command(after_help = examples::PLUGINS_NEW)]
     New(NewArgs),
-    /// Hold a plugin to the rules, over a run and over odd inputs; says what to mend (exit code 1).
+    /// Check that a plugin follows the rules, on a run and on odd inputs
+    ///
+    /// Exit code 1 if it does not; says what to fix.
+    #[command(after_help = examples::PLUGINS_CHECK)]
     Check(PluginCheckArgs),
 }
 
@@ -32,17 +39,18 @@ pub struct ListArgs {
 /// `plugins new`.
 #[derive(Debug, Args)]
 pub struct NewArgs {
-    /// Id of the plugin, and namespace of its tables: a word of a-z, 0-9 and _.
+    /// Id of the plugin and prefix of its tables: a-z, 0-9 and _
     pub name: String,
-    /// Its language.
+    /// Language
     #[arg(long, value_enum, default_value_t = Lang::Rust, value_name = "LANG")]
     pub lang: Lang,
-    /// The folder to make; NAME when not given.
+    /// The folder to make [default: NAME]
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
-    /// The folder of the crate trueno-plugin, or of a checkout of the analyzer's repository; or the address of a git
-    /// repository that holds it, with #COMMIT or without. When not given: the checkout around this program or the working
-    /// directory, else the analyzer's repository on the net.
+    /// Where the crate trueno-plugin comes from: a folder, or a git URL
+    ///
+    /// The folder of the crate or of a checkout of the analyzer's repository; a URL may end in #COMMIT. Without it: the
+    /// checkout around this program or the working directory, else the analyzer's repository on the web.
     #[arg(long, value_name = "DIR|URL")]
     pub sdk: Option<String>,
 }
@@ -50,9 +58,9 @@ pub struct NewArgs {
 /// `plugins check`.
 #[derive(Debug, Args)]
 pub struct PluginCheckArgs {
-    /// The library.
+    /// The plugin's library
     pub file: PathBuf,
-    /// A run to try it on; a small recording made on the spot when not given.
+    /// A run to try it on [default: a small recording made for it]
     pub run: Option<PathBuf>,
     /// Form and place of the result.
     #[command(flatten)]
@@ -65,11 +73,11 @@ pub struct PluginCheckArgs {
 /// Languages of plugins, as typed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Lang {
-    /// A crate.
+    /// A Rust crate.
     Rust,
-    /// One file, a Makefile, and the headers.
+    /// One C file, a Makefile and the headers.
     C,
-    /// One file.
+    /// One Python file.
     Python,
 }
 

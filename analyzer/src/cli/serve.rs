@@ -6,26 +6,35 @@ use std::time::Duration;
 
 use clap::Args;
 use trueno_host::plugin::isolate;
+use trueno_model::time_text::parse_duration;
 
-use super::{PluginArgs, timeout};
+use super::PluginArgs;
 
 /// `serve`.
 #[derive(Debug, Args)]
 pub struct ServeArgs {
-    /// Run directories, or files that `import` knows.
+    /// Run directories, or traces of other profilers
     #[arg(required = true, value_name = "RUN")]
     pub runs: Vec<PathBuf>,
-    /// Port on 127.0.0.1; 0 is a free one.
+    /// Open the page in a browser
+    #[arg(long)]
+    pub open: bool,
+    /// Port on 127.0.0.1; 0 picks a free one
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub port: u16,
-    /// Rows of a query that the page shows.
-    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    /// Rows of a query that the page shows
+    #[arg(
+        long,
+        hide_short_help = true,
+        value_name = "N",
+        default_value_t = 1_000
+    )]
     pub query_rows: usize,
-    /// Time limit of a query, such as 30s.
-    #[arg(long, value_name = "TIME", value_parser = timeout, default_value = "30s")]
+    /// Time limit of a query
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "30s", hide_short_help = true)]
     pub query_timeout: Duration,
-    /// Memory limit of a query, such as 512M or 4GB [default: three quarters of the machine's].
-    #[arg(long, value_name = "SIZE", value_parser = isolate::size)]
+    /// Memory limit of a query, such as 4GB [default: three quarters of the machine's]
+    #[arg(long, hide_short_help = true, value_name = "SIZE", value_parser = isolate::size)]
     pub query_memory: Option<u64>,
     /// Plugins to load.
     #[command(flatten)]
@@ -51,7 +60,7 @@ impl PluginArgs {
             });
             each.collect::<Vec<_>>()
         };
-        flags.extend(paths("plugin", &self.plugin_files));
+        flags.extend(paths("plugin-file", &self.plugin_files));
         flags.extend(paths("plugin-dir", &self.plugin_dirs));
         let switches = [
             ("--no-default-plugins", self.no_default_plugins),

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use trueno_model::time_text::parse_duration;
 
-use super::{PluginArgs, TextFormat, timeout};
+use super::{PluginArgs, TextFormat};
 
 /// Lengths that a window may have.
 const WINDOWS: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(600));
@@ -13,25 +14,27 @@ const WINDOWS: (Duration, Duration) = (Duration::from_millis(500), Duration::fro
 /// `watch`.
 #[derive(Debug, Args)]
 pub struct WatchArgs {
-    /// The run directory that a program records into.
+    /// The run directory that a program records into
     pub run: PathBuf,
-    /// Print one picture and leave; so it is too where standard output is no terminal and the form is text.
+    /// Print one picture and exit
+    ///
+    /// This is the default for text that does not go to a terminal.
     #[arg(long)]
     pub once: bool,
-    /// Form of the pictures; as JSON one a line, until the run ends.
+    /// Form of the pictures; json prints one per line until the run ends
     #[arg(long, value_enum, default_value_t = TextFormat::Text, value_name = "FORMAT")]
     pub format: TextFormat,
-    /// Length of the window that sums are of, from 500ms to 600s.
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = window)]
-    pub window: Duration,
-    /// Wait for a run that has not begun yet.
+    /// Sum over the last TIME, from 500ms to 10m
+    #[arg(long = "last", alias = "window", value_name = "TIME", default_value = "5s", value_parser = window)]
+    pub last: Duration,
+    /// Wait for a run that has not started yet
     #[arg(long)]
     pub wait: bool,
-    /// Columns of the page, 80 to 200; the terminal's own when not given, 80 without one.
-    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200))]
+    /// Columns of the page, 80 to 200 [default: the terminal's, else 80]
+    #[arg(long, value_name = "COLUMNS", value_parser = clap::value_parser!(u16).range(80..=200), hide_short_help = true)]
     pub width: Option<u16>,
-    /// Give names without a category one by the rules in FILE; `trueno-analyze categories` prints the default ones.
-    #[arg(long, value_name = "FILE")]
+    /// Sort names without a category by the rules in FILE
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub categories: Option<PathBuf>,
     /// Plugins to load, for the report's head at the end.
     #[command(flatten)]
@@ -39,10 +42,11 @@ pub struct WatchArgs {
 }
 
 fn window(text: &str) -> Result<Duration, String> {
-    let length = timeout(text)?;
-    match (WINDOWS.0..=WINDOWS.1).contains(&length) {
-        true => Ok(length),
-        false => Err("expected a time from 500ms to 600s".to_owned()),
+    let length = parse_duration(text)?;
+    if (WINDOWS.0..=WINDOWS.1).contains(&length) {
+        Ok(length)
+    } else {
+        Err("expected a time from 500ms to 10m".to_owned())
     }
 }
 

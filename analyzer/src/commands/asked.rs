@@ -1,6 +1,8 @@
 //! Runs, plugins and options of a report, as they were asked for.
 
 use std::collections::BTreeMap;
+use std::iter::once;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::{Map, Value};
@@ -63,7 +65,11 @@ impl Asked {
         };
         let options = options_of(args, &mut wish)?;
         options::check(&options, &registry)?;
-        let mut run = runs.open(&args.run)?;
+        let paths: Vec<&Path> = once(&args.run)
+            .chain(&args.more)
+            .map(PathBuf::as_path)
+            .collect();
+        let mut run = runs.open_all(&paths)?;
         ceilings::give(&mut run, &args.ceilings)?;
         let baseline = baseline(args, runs)?;
         let reference = args.reference.as_deref();

@@ -152,9 +152,9 @@ const GONE_LISTED: usize = 3;
 
 /// Names that only the base has can be neither slower nor faster: a renamed or merged kernel is no regression.
 fn warn_of_gone(comparison: &Comparison, stderr: &Stderr) {
-    let gone = comparison.counts.iter();
-    let gone = gone.filter(|row| row.change == Change::Gone);
-    let gone: Vec<String> = gone
+    let rows = comparison.counts.iter();
+    let gone: Vec<String> = rows
+        .filter(|row| row.change == Change::Gone)
         .map(|row| format!("{} {}", row.name.kind.word(), row.name.name))
         .collect();
     if gone.is_empty() {
@@ -181,7 +181,7 @@ fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
             return exit::NOT_MEASURABLE;
         }
         Some(_) if !comparison.incomplete.is_empty() => {
-            stderr.warn(&format!(
+            stderr.fail(&format!(
                 "--fail-on judges complete runs, and these are not (hint: record them again): {}",
                 comparison.incomplete.join("; ")
             ));

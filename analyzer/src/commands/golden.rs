@@ -39,7 +39,7 @@ fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     };
     let run = runs.open(&args.run)?;
     if let Some(losses) = Losses::find(run.facts(), run.problems(), &|_| true) {
-        stderr.warn(&format!(
+        stderr.fail(&format!(
             "{}: {}: no golden file was written, as nothing could be held against it (hint: record the run again)",
             args.run.display(),
             losses.words("the run")

@@ -1,12 +1,16 @@
 //! `trueno-analyze import`.
 
 mod counters;
+pub(super) mod job;
 pub(super) mod nsys_parquet;
+mod rank_names;
 mod ranks;
 mod samples;
 pub(super) mod single;
-mod summary;
+pub(super) mod summary;
+pub(super) mod trace_files;
 
+use single::Input;
 use trueno_model::exit;
 
 use super::runs::Runs;
@@ -24,20 +28,21 @@ pub fn import(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Re
         };
     }
     match args.files.as_slice() {
-        [file] if args.ranks.is_empty() && !args.by_process => {
+        [file]
+            if args.ranks.is_empty() && !args.by_process && !trace_files::may_hold_traces(file) =>
+        {
             single::check(file)?;
             let output = Staging::new(&args.output, args.overwrite, "importing")?;
-            let (summary, _) = single::import(
-                file,
-                output.work(),
-                &args.output,
-                args.format.as_deref(),
-                &args.options(),
-                stderr,
-            )?;
-            output.keep()?;
+            let input = Input {
+                files: &[file],
+                label: None,
+                format: args.input_format(),
+                options: &args.options(),
+            };
+            let summary = single::import(&input, output.work(), &args.output, stderr)?.summary;
+            output.keep(stderr)?;
             summary.counts.warn(stderr);
-            let text = match args.json {
+            let text = match args.is_json() {
                 true => serde_json::to_string_pretty(&summary)? + "\n",
                 false => summary.text(),
             };

@@ -2,6 +2,7 @@
 
 mod annotations;
 mod asked;
+mod browser;
 mod ceilings;
 mod charts;
 mod check;
@@ -28,6 +29,7 @@ mod query;
 mod rank_task;
 mod recover;
 mod report;
+mod rerun;
 mod running;
 mod runs;
 mod screen;
@@ -96,17 +98,18 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Command::Golden { command } => golden::golden(command, &runs, &stderr),
         Command::Query(args) => query::query(args, &runs, &stderr),
         Command::RankTask(args) => rank_task::rank_task(args, &runs, &stderr),
-        Command::Tables(args) => inspect::tables(args, &runs),
-        Command::Info(args) => inspect::info(args, &runs),
+        Command::Tables(args) => inspect::tables(args, &runs, &stderr),
+        Command::Info(args) => inspect::info(args, &runs, &stderr),
         Command::Recover(args) => recover::recover(args, &stderr),
         Command::Import(args) => import::import(args, &runs, &stderr),
         Command::Mcp(args) => mcp::mcp(args, cli.no_cache, &stderr),
         Command::Man(args) => {
-            trueno_manual::man(Cli::command(), args)?;
+            trueno_manual::man(trueno_manual::every_flag(Cli::command()), args)?;
             Ok(exit::FINE)
         }
         Command::Completions(args) => {
-            trueno_manual::completions(&mut Cli::command(), args)?;
+            let mut command = trueno_manual::every_flag(Cli::command());
+            trueno_manual::completions(&mut command, args)?;
             Ok(exit::FINE)
         }
         Command::PluginHost => match isolate::serve(search::linked()) {

@@ -79,7 +79,7 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
     for line in [
         steps.collect::<Vec<_>>().join(" && "),
         format!(
-            "trueno-analyze report RUN --plugin {library} --plugin-id {}",
+            "trueno-analyze report RUN --plugin-file {library} --plugin-id {}",
             args.name
         ),
         format!("trueno-analyze plugins check {library} RUN"),

@@ -174,7 +174,7 @@ fn say_why(report: &Report, fail_on: Severity, code: u8, stderr: &Stderr) {
     if code == exit::NOT_MEASURABLE
         && let Some(losses) = report.losses()
     {
-        stderr.warn(&format!(
+        stderr.fail(&format!(
             "--fail-on {fail_on} cannot be judged (hint: record the run again): {}",
             losses.words("the run")
         ));

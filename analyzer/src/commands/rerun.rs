@@ -55,7 +55,10 @@ pub(super) fn commands(args: &ReportArgs) -> Commands {
     let run = args.run.display().to_string();
     let typed = Cli::command().try_get_matches_from(env::args_os());
     let flags = typed.ok().and_then(|typed| {
-        let report = typed.subcommand_matches("report")?;
+        // `watch` ends with the head of a report, and takes some of its flags.
+        let (_, report) = typed
+            .subcommand()
+            .filter(|(name, _)| ["report", "watch"].contains(name))?;
         Some(flags(report))
     });
     let mut commands = with_flags(&run, &flags.unwrap_or_default());
@@ -101,7 +104,10 @@ fn flags(report: &ArgMatches) -> Vec<Typed> {
     let mut flags = Vec::new();
     for argument in known {
         let id = argument.get_id().as_str();
-        let is_typed = || report.value_source(id) == Some(ValueSource::CommandLine);
+        let is_typed = || {
+            let is_known = report.try_contains_id(id).is_ok();
+            is_known && report.value_source(id) == Some(ValueSource::CommandLine)
+        };
         let Some(name) = argument.get_long() else {
             continue;
         };

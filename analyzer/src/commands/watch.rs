@@ -72,7 +72,7 @@ pub fn watch(args: &WatchArgs, page: Palette, cli: &Cli, stderr: &Stderr) -> any
     let watched = Watched {
         run: &args.run,
         view,
-        window: args.window,
+        window: args.last,
         wait: args.wait,
         width: args.width,
         rules,

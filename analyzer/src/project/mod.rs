@@ -162,7 +162,12 @@ fn open(
         Ok(opened) => opened,
         Err(distrust) => {
             let shown = path.display();
-            let refusal = format!("{shown} is not obeyed: {distrust}");
+            let why = if distrust.path == path {
+                format!("it {}", distrust.reason)
+            } else {
+                distrust.to_string()
+            };
+            let refusal = format!("{shown} is not obeyed: {why}");
             let hint = format!(
                 "(hint: --project {shown} obeys it all the same, --no-project does not look for it)"
             );

@@ -73,6 +73,22 @@ struct Page {
     palette: Palette,
 }
 
+/// The parts of a figure on as few lines as they fit, so that no number loses its unit.
+fn packed(text: &str, room: usize) -> Vec<String> {
+    const BETWEEN: &str = " · ";
+    let mut lines: Vec<String> = Vec::new();
+    for part in text.split(BETWEEN) {
+        match lines.last_mut() {
+            Some(line) if measure(line) + measure(BETWEEN) + measure(part) <= room => {
+                line.push_str(BETWEEN);
+                line.push_str(part);
+            }
+            _ => lines.extend(wrap(part, room)),
+        }
+    }
+    lines
+}
+
 fn count(number: u64) -> String {
     show(Cell::U64(number), Unit::None)
 }
@@ -82,11 +98,15 @@ fn optional<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
 }
 
 impl Page {
-    /// A line with a name in front.
-    fn figure(&self, name: &str, text: &str) -> String {
-        let room = self.width - LEAD;
-        let lead = self.palette.paint(Meaning::Faint, &pad(name, LEAD, false));
-        format!("{lead}{}", shorten(text, room))
+    /// A line with a name in front; more lines where its parts do not fit on one.
+    fn figure(&self, name: &str, text: &str) -> Vec<String> {
+        let lead = |name: &str| self.palette.paint(Meaning::Faint, &pad(name, LEAD, false));
+        let names = std::iter::once(name).chain(std::iter::repeat(""));
+        let lines = packed(text, self.width - LEAD);
+        let lines = lines.into_iter().zip(names);
+        lines
+            .map(|(line, name)| format!("{}{line}", lead(name)))
+            .collect()
     }
 
     fn head(&self, picture: &Snapshot) -> Vec<String> {
@@ -113,24 +133,27 @@ impl Page {
                 count(window.open_rows)
             );
         }
-        vec![
-            self.palette.paint(Meaning::Heading, &title),
-            self.figure("window", &of_window),
-            self.figure("iterations", &iterations(picture)),
-            self.figure("threads", &threads(picture)),
-            self.figure("program", &program(picture)),
-            self.figure("machine", &machine(picture)),
-            self.figure("recorded", &recorded(picture)),
-        ]
-        .into_iter()
-        .chain(self.gpus(picture))
-        .collect()
+        let figures = [
+            ("window", of_window),
+            ("iterations", iterations(picture)),
+            ("threads", threads(picture)),
+            ("program", program(picture)),
+            ("machine", machine(picture)),
+            ("recorded", recorded(picture)),
+        ];
+        let figures = figures
+            .iter()
+            .flat_map(|(name, text)| self.figure(name, text));
+        std::iter::once(self.palette.paint(Meaning::Heading, &title))
+            .chain(figures)
+            .chain(self.gpus(picture))
+            .collect()
     }
 
     fn gpus(&self, picture: &Snapshot) -> Vec<String> {
         let gauges = &picture.gauges;
         if let Some(why) = gauges.not_measured.get("gpu") {
-            return vec![self.figure("gpu", &format!("not measured: {why}"))];
+            return self.figure("gpu", &format!("not measured: {why}"));
         }
         let line = |gpu: &trueno_cupti::nvml::GpuGauge| {
             let name = gpu.name.as_deref().map_or("", |name| name);
@@ -145,7 +168,7 @@ impl Page {
             );
             self.figure(&format!("gpu {}", gpu.device), &text)
         };
-        gauges.gpus.iter().map(line).collect()
+        gauges.gpus.iter().flat_map(line).collect()
     }
 
     fn heading(&self, name: &str, columns: &str) -> String {
@@ -157,9 +180,10 @@ impl Page {
     /// Rows of a list, and the sum of those that are not shown.
     fn parts(&self, name: &str, parts: &[Part], room: usize) -> Vec<String> {
         if room == 0 || parts.is_empty() {
-            return match parts.is_empty() && room > 0 {
-                true => vec![self.figure(name, "none has ended in the window")],
-                false => Vec::new(),
+            return if parts.is_empty() && room > 0 {
+                self.figure(name, "none has ended in the window")
+            } else {
+                Vec::new()
             };
         }
         let shown = match parts.len() > room {
@@ -207,10 +231,10 @@ impl Page {
             return Vec::new();
         }
         if kernels.is_empty() {
-            return vec![self.figure(
+            return self.figure(
                 "roofline",
                 "not measured: no kernel has ended in the window",
-            )];
+            );
         }
         let shown = kernels.len().min(room);
         let mut lines = vec![self.heading("kernel", "time     calls     FLOP/s  of its roof")];
@@ -278,7 +302,8 @@ fn iterations(picture: &Snapshot) -> String {
             parts.push(optional(of.per_s, rate));
             let mean = optional(of.mean_ns, duration);
             let longest = optional(of.longest_ns, |ns| duration(ns as f64));
-            parts.push(format!("mean {mean}, longest {longest}"));
+            parts.push(format!("mean {mean}"));
+            parts.push(format!("longest {longest}"));
         }
     }
     let declared = [("tokens", of.tokens_per_s), ("samples", of.samples_per_s)];
@@ -299,7 +324,7 @@ fn threads(picture: &Snapshot) -> String {
         whole => percent(ns as f64 / whole as f64),
     };
     format!(
-        "{}: bricks {}, waiting {}, outside {}, not ended {}",
+        "{}: bricks {} · waiting {} · outside {} · not ended {}",
         of.recording,
         share(of.work_ns),
         share(of.waiting_ns),
@@ -349,6 +374,7 @@ fn machine(picture: &Snapshot) -> String {
 mod tests {
     use super::*;
     use crate::roof::KernelRoof;
+    use crate::snapshot::Iterations;
     use crate::warnings::Warning;
 
     fn picture() -> Snapshot {
@@ -433,6 +459,32 @@ mod tests {
         ] {
             assert!(small.contains(words), "{words}:\n{small}");
         }
+    }
+
+    #[test]
+    fn no_figure_loses_its_unit_at_80_columns() {
+        let mut picture = picture();
+        picture.iterations = Iterations {
+            per_s: Some(123_456.0),
+            mean_ns: Some(123_000_000.0),
+            longest_ns: Some(123_000_000_000),
+            tokens_per_s: Some(123_456.0),
+            samples_per_s: Some(123_456.0),
+            ..Iterations::default()
+        };
+        picture.window.newest_event_age_ns = Some(123_000_000);
+        picture.window.open_rows = 123_456_789;
+        let lines = lines(&picture, 80, None, Palette::new(false));
+        let text = lines.join("\n");
+        for figure in [
+            "123 k/s · mean 123 ms · longest 123 s · tokens 123 k/s",
+            "            samples 123 k/s",
+            "newest event 123 ms ago",
+            "123,456,789 open rows not in it yet",
+        ] {
+            assert!(text.contains(figure), "{figure}:\n{text}");
+        }
+        assert!(lines.iter().all(|line| measure(line) <= 80), "{text}");
     }
 
     #[test]

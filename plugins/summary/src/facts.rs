@@ -53,6 +53,8 @@ pub struct Facts {
     pub is_judged: bool,
     /// Share of the critical path in which nothing was recorded.
     pub path_gap: Option<f64>,
+    /// Share of the critical path in which device work was launched and neither ran nor was queued behind recorded work.
+    pub path_held: f64,
     /// True if `critical_path` looked, and found that there is none to tell.
     pub has_no_path: bool,
     /// Work on the critical path, by name.
@@ -124,6 +126,11 @@ impl Facts {
                 .iter()
                 .find(|(kind, _)| kind == "gap")
                 .map(|gap| gap.1),
+            path_held: path_kinds
+                .iter()
+                .filter(|(kind, _)| ["launch_delay", "queue"].contains(&kind.as_str()))
+                .map(|(_, share)| share)
+                .sum(),
             path_work: pairs(&run.table("path_names")?, "name", "wall_share")?,
             iterations,
             halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,

@@ -94,7 +94,7 @@ impl Limit {
             return Some(of_finding(facts, top));
         }
         match shares {
-            Some(shares) => Some(of_devices(facts, shares)),
+            Some(shares) => Some(of_held(facts).unwrap_or_else(|| of_devices(facts, shares))),
             // Samples say more of it.
             None if facts.is_sampled_alone => None,
             None => of_threads(facts).map(|limit| of_gaps(facts).unwrap_or(limit)),
@@ -177,6 +177,19 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         };
         limit("host", most, text)
     }
+}
+
+/// Work that devices held back, where that is most of the path: it was launched, and waited for something that was not
+/// recorded, such as work launched before the recording began.
+fn of_held(facts: &Facts) -> Option<Limit> {
+    (facts.path_held >= MAX_GAP).then(|| Limit {
+        by: "not recorded".to_owned(),
+        share: Some(facts.path_held),
+        detail: format!(
+            "something not recorded that held launched device work for {} of the wall",
+            percent(facts.path_held)
+        ),
+    })
 }
 
 /// Gaps as the limit, where they are most of the path: nobody knows what bounds the run.

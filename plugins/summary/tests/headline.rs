@@ -441,6 +441,34 @@ fn threads_of_which_little_was_recorded_are_bound_by_nothing_that_is_known() {
     assert!(told(0.2).ends_with("bound by waiting 75 %, outside bricks 25 %"));
 }
 
+/// A kernel that starts long after its launch, behind nothing that was recorded, makes a run no more compute-bound.
+#[test]
+fn work_that_something_unrecorded_held_bounds_nothing() {
+    let told = |held: f64| {
+        let [idle, exposure] = devices(&[("gpu0", 100 * MS, 98 * MS, 0, 0)]);
+        let output = summary([
+            wall(100 * MS, 9),
+            idle,
+            exposure,
+            Table::build("bottlenecks")
+                .text("class", [] as [&str; 0])
+                .i64("gain_ns", [] as [i64; 0])
+                .f64("gain_share", [] as [f64; 0])
+                .text("sentence", [] as [&str; 0]),
+            Table::build("path_kinds")
+                .text("kind", ["work", "launch_delay", "queue"])
+                .f64("wall_share", [1.0 - held, held - 0.1, 0.1]),
+        ]);
+        sentence(&output).to_owned()
+    };
+    assert!(
+        told(0.9).contains("bound by something not recorded that held launched device work for 90 % of the wall"),
+        "{}",
+        told(0.9)
+    );
+    assert!(!told(0.3).contains("held launched"), "{}", told(0.3));
+}
+
 #[test]
 fn a_host_that_prepares_and_launches_is_one_limit() {
     let [idle, exposure] = devices(&[("gpu0", 100 * MS, 24 * MS, 0, 0)]);
@@ -451,14 +479,14 @@ fn a_host_that_prepares_and_launches_is_one_limit() {
         .text(
             "sentence",
             [
-                "gpu0 waits for launches 24 %; a graph saves up to 24 ms (24 %)",
+                "gpu0 waits for launches 24 %; capturing the launches in a graph saves up to 24 ms (24 %)",
                 "gpu0 idles 50 %; preparing ahead saves up to 23 ms (23 %)",
             ],
         );
     assert_eq!(
         sentence(&summary([wall(100 * MS, 9), idle, exposure, both])),
         "wall 100 ms · GPU 24 % busy · bound by the host, which prepares: gpu0 idles 50 %, and gpu0 waits for \
-         launches 24 % · best fix found: a graph saves at most 24.0 ms (24 %)"
+         launches 24 % · best fix found: capturing the launches in a graph saves at most 24.0 ms (24 %)"
     );
 }
 

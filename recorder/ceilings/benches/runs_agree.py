@@ -24,7 +24,7 @@ NEAR = 1.10
 
 def measured(options: list[str]) -> dict[str, dict]:
     with tempfile.TemporaryDirectory() as cache:
-        command = [RECORD, "peaks", "--json", "--no-keep", *options]
+        command = [RECORD, "peaks", "--format", "json", "--no-keep", *options]
         environment = {**os.environ, "XDG_CACHE_HOME": cache}
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     key = ("level", "precision", "operation", "threads")

@@ -7,7 +7,7 @@ use crate::clock::CoreClock;
 use crate::machine::Machine;
 
 /// Ceilings of a machine and how they came about. Its JSON is what [`CeilingCache`](crate::CeilingCache) keeps and
-/// `trueno-record peaks --json` prints.
+/// `trueno-record peaks --format json` prints.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct CpuCeilings {
     /// The machine they hold for.

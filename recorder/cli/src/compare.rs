@@ -29,38 +29,35 @@ const STOPPED: u8 = 130;
 /// Arguments of `compare`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Recordings of each program.
+    /// Recordings of each program
     #[arg(short = 'n', long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: u32,
-    /// Recordings of each program before these, which are thrown away.
+    /// Recordings of each program to discard first
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=100))]
     warmup: u32,
-    /// Folder for the runs.
+    /// Folder for the runs
     #[arg(short, long, value_name = "FOLDER", default_value = "compared")]
     output: PathBuf,
-    /// Replace runs of an earlier comparison in that folder.
+    /// Replace runs of an earlier comparison in that folder
     #[arg(long)]
     overwrite: bool,
-    /// Only record.
+    /// Only record
     #[arg(long, conflicts_with = "fail_on")]
     no_compare: bool,
-    /// Exit with 1 when the second is slower, or when anything differs.
-    #[arg(long, value_name = "slower|changed", value_parser = ["slower", "changed"])]
+    /// Exit with 1 if the second is slower, or if anything changed
+    #[arg(long, value_name = "WHAT", value_parser = ["slower", "changed"])]
     fail_on: Option<String>,
-    /// Smallest change of a median that counts.
+    /// Smallest change of a median that counts
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<String>,
-    /// Write the comparison to FILE as one page for a browser.
+    /// Also write the comparison as one HTML page
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
-    /// Both programs and their arguments, `BASE … -- RUN …`. In each, `{}` stands for the run directory that it records
-    /// itself to; one without it is recorded as `trueno-record run` does.
-    #[arg(
-        required = true,
-        last = true,
-        allow_hyphen_values = true,
-        value_name = "BASE … -- RUN …"
-    )]
+    /// Both programs and their arguments
+    ///
+    /// In each, `{}` stands for the run directory if the program records itself. A program without it is recorded as by
+    /// `trueno-record run`.
+    #[arg(required = true, last = true, value_name = "BASE … -- RUN …")]
     commands: Vec<OsString>,
 }
 
@@ -251,7 +248,7 @@ fn compare(args: &Args, [base, run]: &[Side; 2]) -> Result<u8, Failure> {
     let mut words: Vec<OsString> = vec!["compare".into(), base.runs[0].clone().into()];
     words.extend(run.runs.iter().map(OsString::from));
     for more in &base.runs[1..] {
-        words.extend(["--baseline".into(), more.into()]);
+        words.extend(["--base".into(), more.into()]);
     }
     for (name, value) in [
         ("--fail-on", args.fail_on.as_ref().map(OsString::from)),

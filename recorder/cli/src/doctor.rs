@@ -20,19 +20,19 @@ use crate::{Failure, NOT_MEASURABLE, driver};
 /// Arguments of `doctor`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Output format.
+    /// Form of the result
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
-    /// Exit with 3 if this cannot be recorded here.
-    #[arg(long, value_enum)]
+    /// Exit with 3 if this cannot be recorded here
+    #[arg(long, value_enum, value_name = "WHAT")]
     need: Option<Need>,
-    /// The libcupti to look at.
+    /// Check this libcupti
     #[arg(long, value_name = "FILE")]
     cupti: Option<PathBuf>,
-    /// The library to inject.
+    /// Check this library to inject
     #[arg(long, value_name = "FILE")]
     inject: Option<PathBuf>,
-    /// Look where this program, such as a python, would look.
+    /// Search where this program, such as a python, would
     #[arg(value_name = "PROGRAM")]
     program: Option<std::ffi::OsString>,
 }

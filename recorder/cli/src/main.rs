@@ -9,6 +9,7 @@ mod collect;
 mod compare;
 mod doctor;
 mod driver;
+mod examples;
 mod head;
 mod interposed;
 mod interrupted;
@@ -26,31 +27,50 @@ use std::sync::LazyLock;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
-use trueno_manual::{CompletionArgs, ManArgs};
+use trueno_manual::{CompletionArgs, HelpArgs, ManArgs, every_flag};
 
-/// Record programs as they are, and find out what this machine can do.
+/// Record programs without changing them, and measure what this machine can do
 #[derive(Debug, Parser)]
-#[command(name = "trueno-record", version, long_version = long_version(), arg_required_else_help = true)]
+#[command(
+    name = "trueno-record",
+    version,
+    long_version = long_version(),
+    after_help = examples::ROOT,
+    max_term_width = 100,
+    propagate_version = true,
+    disable_help_flag = true,
+    disable_version_flag = true,
+    arg_required_else_help = true
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    help: HelpArgs,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a program and record its CUDA work and its NVTX ranges, its system calls, the functions that ran, its linear algebra, or its allocations, without a change to it.
+    /// Run a program and record what it does, without changing it
+    #[command(after_help = examples::RUN)]
     Run(run::Args),
-    /// Record two programs in turn, and say which is slower and by how much.
+    /// Record two programs in turns, and tell which is slower and by how much
+    #[command(after_help = examples::COMPARE)]
     Compare(compare::Args),
-    /// Make a run of what `run` left behind when it was killed itself.
+    /// Rescue the recording of a `run` that was killed
+    #[command(after_help = examples::COLLECT)]
     Collect(collect::Args),
-    /// Say what can be recorded on this machine, and why not.
+    /// Show what can be recorded on this machine, and why not
+    #[command(after_help = examples::DOCTOR)]
     Doctor(doctor::Args),
-    /// Measure what this machine can do at most: bandwidths and arithmetic, for rooflines.
+    /// Measure this machine's limits (bandwidth, arithmetic) for rooflines
+    #[command(after_help = examples::PEAKS)]
     Peaks(peaks::Args),
-    /// Print the manual page of this program, or write those of all its commands.
+    /// Print the manual page, or write those of all commands
+    #[command(after_help = examples::MAN)]
     Man(ManArgs),
-    /// Print completions of the command line for a shell.
+    /// Print shell completions
+    #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionArgs),
 }
 
@@ -97,16 +117,19 @@ impl Failure {
 const NOT_MEASURABLE: u8 = 3;
 
 fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let cli: Cli =
+        trueno_manual::parse(std::env::args_os().collect()).unwrap_or_else(|error| error.exit());
+    let done = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::Collect(args) => collect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),
-        Command::Man(args) => printed(trueno_manual::man(Cli::command(), &args)),
-        Command::Completions(args) => {
-            printed(trueno_manual::completions(&mut Cli::command(), &args))
-        }
+        Command::Man(args) => printed(trueno_manual::man(every_flag(Cli::command()), &args)),
+        Command::Completions(args) => printed(trueno_manual::completions(
+            &mut every_flag(Cli::command()),
+            &args,
+        )),
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -4,6 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trueno_ceilings::gpu::{GpuCeilings, GpuEffort};
 use trueno_ceilings::{
@@ -15,42 +16,53 @@ use trueno_format::Error;
 
 use crate::{interrupted, say, table};
 
+const EFFORT: &str = "Effort";
+
 /// Arguments of `peaks`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Measure the GPUs of this machine, and not its processor; what `run` records on them has these ceilings then.
+    /// Measure the GPUs instead of the processor
+    ///
+    /// Later recordings of `run` on them have these limits.
     #[arg(long, conflicts_with = "kept")]
     gpu: bool,
-    /// Also write them to FILE, as JSON.
+    /// Also write the limits to FILE, as JSON
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Print JSON, with all there is, in place of a table.
-    #[arg(long)]
+    /// Form of the result; json has everything
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Old spelling of `--format json`.
+    #[arg(long, hide = true, conflicts_with = "format")]
     json: bool,
-    /// Take what is kept for this machine, if it still holds, in place of measuring.
+    /// Use earlier results for this machine, if they are still valid
     #[arg(long)]
     kept: bool,
-    /// Do not keep what is measured for other programs.
+    /// Do not save the results for other programs
     #[arg(long, conflicts_with = "kept")]
     no_keep: bool,
-    /// Put them into RUN, a recording of this machine that is finished.
+    /// Add the limits to RUN, a finished recording of this machine
     #[arg(long, value_name = "RUN", conflicts_with = "gpu")]
     into: Option<PathBuf>,
-    /// With --into: in place of the measured ceilings that RUN has of its processor.
+    /// With --into: replace limits that RUN already has
     #[arg(long, requires = "into")]
     replace: bool,
-    /// Number of times each ceiling is measured at least, if there is time (of a GPU 15 times).
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    /// Measure each limit at least N times, if there is time (GPU: 15)
+    #[arg(long, help_heading = EFFORT, hide_short_help = true, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     repetitions: Option<u32>,
-    /// Time of one repetition, in milliseconds (of a GPU 5 at least).
-    #[arg(long, value_name = "MS", value_parser = milliseconds)]
+    /// Time of one repetition in milliseconds (GPU: at least 5)
+    #[arg(long, help_heading = EFFORT, hide_short_help = true, value_name = "MS", value_parser = milliseconds)]
     repetition_ms: Option<f64>,
-    /// Time limit in seconds; each ceiling is measured a few times all the same.
-    #[arg(long, value_name = "S", conflicts_with = "gpu", default_value_t = Effort::default().longest.as_secs(), value_parser = clap::value_parser!(u64).range(0..=3600))]
+    /// Time limit in seconds; each limit is measured a few times anyway
+    #[arg(long, help_heading = EFFORT, hide_short_help = true, value_name = "S", conflicts_with = "gpu", default_value_t = Effort::default().longest.as_secs(), value_parser = clap::value_parser!(u64).range(0..=3600))]
     seconds: u64,
 }
 
 impl Args {
+    fn is_json(&self) -> bool {
+        self.json || matches!(self.format, Format::Json)
+    }
+
     fn repetition(&self) -> Option<Duration> {
         let ms = self.repetition_ms?;
         Some(Duration::from_secs_f64(ms / 1e3))
@@ -62,6 +74,12 @@ fn milliseconds(text: &str) -> Result<f64, String> {
         Ok(ms) if (0.01..=10_000.0).contains(&ms) => Ok(ms),
         _ => Err("not a number from 0.01 to 10000".to_owned()),
     }
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Format {
+    Text,
+    Json,
 }
 
 /// A reason why there is nothing to show.
@@ -104,7 +122,7 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(file) = &args.output {
         CeilingCache::at(file).save(&peaks).map_err(Failure::File)?;
     }
-    let text = if args.json {
+    let text = if args.is_json() {
         serde_json::to_string_pretty(&peaks)? + "\n"
     } else {
         table::text(&peaks)
@@ -179,7 +197,7 @@ fn measure_gpus(args: &Args) -> Result<u8, Failure> {
     if let Some(file) = &args.output {
         std::fs::write(file, &json).map_err(|error| Failure::GpuFile(file.clone(), error))?;
     }
-    let text = if args.json {
+    let text = if args.is_json() {
         json
     } else {
         gpus.iter().map(table::gpu_text).collect()

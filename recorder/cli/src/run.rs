@@ -22,44 +22,24 @@ use trueno_tracer::Calls;
 use crate::head::{Output, path_of};
 use crate::{Failure, calls, interposed, libraries, samples, say, signals};
 
+const WHAT: &str = "What to record [default: CUDA work and NVTX ranges]";
+const CUDA: &str = "CUDA";
+
 /// Arguments of `run`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Run directory to make. Default: the program's name and `.run`.
+    /// The run directory to make [default: PROGRAM.run]
     #[arg(short, long, value_name = "RUN")]
     output: Option<PathBuf>,
-    /// Replace a run that is there.
+    /// Replace a run that is already there
     #[arg(long)]
     overwrite: bool,
-    /// Level of detail to record.
-    #[arg(long, value_enum, default_value_t = Level::Edges)]
-    level: Level,
-    /// One row a launch of a CUDA graph, or one a node of it. Whole is for long recordings: nodes fill the device's buffers.
-    #[arg(long, value_enum, default_value_t = Graphs::Nodes)]
-    graphs: Graphs,
-    /// The libcupti to use.
-    #[arg(long, value_name = "FILE")]
-    cupti: Option<PathBuf>,
-    /// The library to inject.
-    #[arg(long, value_name = "FILE")]
-    inject: Option<PathBuf>,
-    /// Record NVTX ranges only; needs neither a driver nor CUPTI.
-    #[arg(long, conflicts_with = "cupti")]
-    ranges_only: bool,
-    /// Record system calls instead of CUDA: of any program, with its threads and processes. LIST: classes (`file`,
-    /// `network`, `memory`, `process`, `ioctl`) and names, or each with `!` for all but these.
-    #[arg(
-        long,
-        value_name = "LIST",
-        num_args = 0..=1,
-        require_equals = true,
-        default_missing_value = "all",
-        value_parser = Calls::parse,
-        conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
-    )]
-    calls: Option<Calls>,
-    /// Record samples instead of CUDA, so many in a second of CPU time of each thread: functions of any program that ran,
-    /// with all their callers, its threads and processes. Also with --calls.
+    /// Exit with 1 if the program succeeds but its recording is incomplete
+    #[arg(long)]
+    strict: bool,
+    /// Functions that run, HZ samples per second of CPU time [default HZ: 997]
+    ///
+    /// With all their callers, in all threads and child processes. Works with --calls too.
     #[arg(
         long,
         value_name = "HZ",
@@ -67,27 +47,37 @@ pub struct Args {
         require_equals = true,
         default_missing_value = "997",
         value_parser = clap::value_parser!(u32).range(1..=20_000),
-        conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+        conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"],
+        help_heading = WHAT
     )]
     sample: Option<u32>,
-    /// KiB that are copied of the end of each stack at a sample: callers beyond are not known. More cost the program time.
+    /// System calls [default LIST: all]
+    ///
+    /// LIST holds names and classes (`file`, `network`, `memory`, `process`, `ioctl`), each with `!` in front for all
+    /// but these. All threads and child processes are included.
     #[arg(
         long,
-        value_name = "KIB",
-        requires = "sample",
-        default_value_t = DEFAULT_STACK_BYTES >> 10,
-        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STACK_BYTES >> 10))
+        value_name = "LIST",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "all",
+        value_parser = Calls::parse,
+        conflicts_with_all = ["cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"],
+        help_heading = WHAT
     )]
-    stack_kib: u32,
-    /// Record calls of BLAS and LAPACK instead of CUDA, as kernels with FLOPs and bytes from their sizes: of any program
-    /// that finds them in shared libraries, its threads and processes.
+    calls: Option<Calls>,
+    /// Calls of BLAS and LAPACK, with their FLOPs and bytes
+    ///
+    /// As kernels. For programs that load these as shared libraries, with threads and child processes.
     #[arg(
         long,
-        conflicts_with_all = ["calls", "sample", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+        conflicts_with_all = ["calls", "sample", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"],
+        help_heading = WHAT
     )]
     libs: bool,
-    /// Record samples of allocations instead of CUDA, one in so many bytes on average: of any program that allocates by
-    /// `malloc`, its threads and processes. Also with --libs.
+    /// Allocations, one sample per BYTES on average [default BYTES: 524288]
+    ///
+    /// For programs that allocate by `malloc`, with threads and child processes. Works with --libs too.
     #[arg(
         long,
         value_name = "BYTES",
@@ -95,22 +85,45 @@ pub struct Args {
         require_equals = true,
         default_missing_value = "524288",
         value_parser = clap::value_parser!(u64).range(1..=1 << 40),
-        conflicts_with_all = ["calls", "sample", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"]
+        conflicts_with_all = ["calls", "sample", "cupti", "ranges_only", "inject", "level", "graphs", "flush_ms"],
+        help_heading = WHAT
     )]
     alloc: Option<u64>,
-    /// Milliseconds between deliveries: what a program that is killed may lose.
-    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000))]
+    /// NVTX ranges only; needs neither a driver nor CUPTI
+    #[arg(long, conflicts_with = "cupti", help_heading = WHAT)]
+    ranges_only: bool,
+    /// Level of detail
+    #[arg(long, value_enum, default_value_t = Level::Edges, help_heading = CUDA, hide_short_help = true)]
+    level: Level,
+    /// Record CUDA graphs by node or by launch
+    ///
+    /// Use whole for long recordings: nodes fill the device's buffers.
+    #[arg(long, value_enum, default_value_t = Graphs::Nodes, help_heading = CUDA, hide_short_help = true)]
+    graphs: Graphs,
+    /// Milliseconds between deliveries: what a killed program may lose
+    #[arg(long, value_name = "MS", default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=60_000), help_heading = CUDA, hide_short_help = true)]
     flush_ms: u32,
-    /// Exit with 1 if the program succeeded and its recording is not whole.
-    #[arg(long)]
-    strict: bool,
-    /// The program and its arguments.
+    /// Use this libcupti
+    #[arg(long, value_name = "FILE", help_heading = CUDA, hide_short_help = true)]
+    cupti: Option<PathBuf>,
+    /// Inject this library
+    #[arg(long, value_name = "FILE", help_heading = CUDA, hide_short_help = true)]
+    inject: Option<PathBuf>,
+    /// With --sample: KiB of each stack to copy
+    ///
+    /// Callers further up are not seen. More slows the program down more.
     #[arg(
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "PROGRAM"
+        long,
+        value_name = "KIB",
+        requires = "sample",
+        default_value_t = DEFAULT_STACK_BYTES >> 10,
+        value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_STACK_BYTES >> 10)),
+        help_heading = WHAT,
+        hide_short_help = true
     )]
+    stack_kib: u32,
+    /// The program and its arguments; all options before it are for this command
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     command: Vec<OsString>,
 }
 
@@ -119,9 +132,9 @@ pub struct Args {
 enum Level {
     /// Kernels, transfers, calls of the runtime.
     Kernels,
-    /// And calls of the driver, waits and events, which a critical path needs.
+    /// Also calls of the driver, waits and events, which a critical path needs.
     Edges,
-    /// And memory, when launches were queued and submitted, and clocks and power of devices.
+    /// Also memory, queue and submit times of launches, clocks and power of devices.
     Full,
 }
 
@@ -130,7 +143,7 @@ enum Level {
 enum Graphs {
     /// Every node.
     Nodes,
-    /// One row a launch.
+    /// One row per launch.
     Whole,
 }
 

@@ -82,7 +82,7 @@ pub struct RunJson {
 pub struct ImportRecord {
     /// Name of the file, without its folder.
     pub file: String,
-    /// Its format, as `import --format` takes it.
+    /// Its format, as `import --input-format` takes it.
     pub format: String,
     /// Records of the program's work that became no row, by reason.
     pub lost: BTreeMap<String, u64>,

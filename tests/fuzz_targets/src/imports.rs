@@ -4,6 +4,7 @@ mod kernels;
 mod nsys_rows;
 
 use std::cell::RefCell;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
@@ -70,6 +71,15 @@ fn imported(
     bytes: &[u8],
     import: impl FnOnce(&Path, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>,
 ) -> bool {
+    imported_as(bytes, bytes.len(), import)
+}
+
+/// The same of a file whose content is so long once it is unpacked.
+fn imported_as(
+    bytes: &[u8],
+    length: usize,
+    import: impl FnOnce(&Path, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>,
+) -> bool {
     // Taken, and put back in the end: what a panic leaves is not used again.
     let mut place = PLACE.take().unwrap_or_else(Place::new);
     let file: PathBuf = place.folder.path().join("input");
@@ -79,18 +89,15 @@ fn imported(
     let result = import(&file, &mut into, &mut notes);
     let kept: u64 = notes.kept.values().sum();
     let (of_a_byte, of_nothing) = MAX_ROWS;
-    let most = of_a_byte * bytes.len() as u64 + of_nothing;
-    assert!(kept <= most, "{kept} rows of {} bytes", bytes.len());
+    let most = of_a_byte * length as u64 + of_nothing;
+    assert!(kept <= most, "{kept} rows of {length} bytes");
     let texts = notes
         .read
         .keys()
         .chain(notes.left_out.keys())
         .map(String::len);
     let texts: usize = texts.chain(notes.warnings.iter().map(String::len)).sum();
-    assert!(
-        texts <= 64 * bytes.len() + (64 << 10),
-        "{texts} bytes of notes"
-    );
+    assert!(texts <= 64 * length + (64 << 10), "{texts} bytes of notes");
     if let Ok(wall_ns) = result {
         assert!(wall_ns.is_none_or(|ns| ns >= 0), "a run of {wall_ns:?} ns");
         match chunk_hash(bytes).ends_with('0') {
@@ -309,6 +316,72 @@ pub fn ncu_csv(bytes: &[u8]) -> bool {
             None
         })
     })
+}
+
+/// A file of any format, packed or encoded as its first byte says; those from 6 on as they are.
+pub fn packed(bytes: &[u8]) -> bool {
+    let Some((how, content)) = bytes.split_first() else {
+        return false;
+    };
+    let text = String::from_utf8_lossy(content);
+    let utf16 = |bytes: fn(u16) -> [u8; 2]| -> Vec<u8> {
+        let mark = "\u{feff}".encode_utf16();
+        mark.chain(text.encode_utf16()).flat_map(bytes).collect()
+    };
+    let (first, second) = content.split_at(content.len() / 2);
+    let file = match how {
+        0 => gzip(content),
+        1 => [gzip(first), gzip(second), vec![0; 512]].concat(),
+        2 => zstd_frames(content),
+        3 => [zstd_frames(first), zstd_frames(second), b"garbage".to_vec()].concat(),
+        4 => utf16(u16::to_le_bytes),
+        5 => gzip(&utf16(u16::to_be_bytes)),
+        _ => content.to_vec(),
+    };
+    // What is as it is may be packed by itself.
+    let length = if *how < 6 {
+        content.len()
+    } else {
+        200 * file.len() + (64 << 10)
+    };
+    imported_as(&file, length, |file, into, notes| {
+        let importer = trueno_import::detect(file)?;
+        importer.import(file, &by_length(bytes), into, notes, &mut |_| ())
+    })
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut to = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    to.write_all(bytes).expect("memory takes all");
+    to.finish().expect("memory takes all")
+}
+
+/// Frames of zstd that hold the bytes as they are.
+fn zstd_frames(bytes: &[u8]) -> Vec<u8> {
+    let mut frames = Vec::new();
+    for part in bytes.chunks(255) {
+        let block = (part.len() as u32) << 3 | 1;
+        // One byte for the length of the content, which is one segment.
+        frames.extend_from_slice(&[0x28, 0xb5, 0x2f, 0xfd, 0x20, part.len() as u8]);
+        frames.extend_from_slice(&block.to_le_bytes()[..3]);
+        frames.extend_from_slice(part);
+    }
+    frames
+}
+
+/// A trace with the bytes as a name that nobody escaped: without a quote in it, it is read whatever it is.
+pub fn unescaped(bytes: &[u8]) -> bool {
+    let before = br#"[{"ph":"X","cat":"cpu_op","name":""#;
+    let file = [before, bytes, br#"","pid":1,"tid":1,"ts":1,"dur":2}]"#].concat();
+    let is_read = imported(&file, |file, into, notes| {
+        let wall_ns = Kineto.import(file, &Options::default(), into, notes, &mut |_| ())?;
+        Ok(wall_ns)
+    });
+    assert!(
+        is_read || bytes.contains(&b'"'),
+        "a name without quotes is read"
+    );
+    is_read
 }
 
 /// The beginning of a file of any format.

@@ -112,6 +112,14 @@ pub const TARGETS: &[Target] = &[
         run: imports::perf_script,
     },
     Target {
+        name: "packed",
+        run: imports::packed,
+    },
+    Target {
+        name: "unescaped",
+        run: imports::unescaped,
+    },
+    Target {
         name: "detect",
         run: imports::detect,
     },

@@ -6,8 +6,8 @@ use trueno_model::units;
 use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
-use super::types::share;
 use super::types::{Condition, Declared};
+use super::types::{did_you_mean, share};
 use trueno_host::plugin::Registry;
 
 /// Self time of a category over busy or wall time, as the plugin `category` counts it.
@@ -54,7 +54,7 @@ impl Declared for CategoryShare {
 
 impl Condition for CategoryShare {
     fn tables(&self, registry: &Registry) -> Tables {
-        Tables::from_plugin("category", registry)
+        Tables::from_plugin("category", registry).without_others()
     }
 
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
@@ -122,10 +122,9 @@ impl Condition for CategoryShare {
             None if is_allowed => "0 %: no row has this category".to_owned(),
             None => {
                 let known = rows.iter().filter_map(|row| categories.get(*row));
-                let known: Vec<&str> = known.collect();
                 format!(
-                    "0 %: no row has this category, those there are: {} (hint: max_share = 0 or min_share = 0 allows it)",
-                    known.join(", ")
+                    "0 %: no row has this category{} (hint: max_share = 0 or min_share = 0 allows it)",
+                    did_you_mean(&self.category, known)
                 )
             }
             Some(_) => units::percent(share),

@@ -137,11 +137,11 @@ fn assertion(value: &Value) -> Result<Assertion, String> {
     let severity = match text(&mut table, "severity")?.as_deref() {
         None => None,
         Some("info") => Some(Level::Info),
-        Some("warning") => Some(Level::Warning),
-        Some("error") => Some(Level::Error),
+        Some("medium" | "warning") => Some(Level::Warning),
+        Some("high" | "error") => Some(Level::Error),
         Some(other) => {
             return Err(format!(
-                "unknown severity {other:?} (hint: info, warning or error)"
+                "unknown severity {other:?} (hint: info, medium or high)"
             ));
         }
     };

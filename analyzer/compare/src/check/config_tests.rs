@@ -91,6 +91,8 @@ fn a_severity_below_error_does_not_fail_unless_asked_to() {
     };
     assert_eq!(with(""), (true, Level::Error));
     assert_eq!(with("severity = \"warning\""), (false, Level::Warning));
+    assert_eq!(with("severity = \"medium\""), (false, Level::Warning));
+    assert_eq!(with("severity = \"high\""), (true, Level::Error));
     assert_eq!(
         with("severity = \"info\"\nfail_on_violation = true"),
         (true, Level::Info)

@@ -1,5 +1,7 @@
 //! `span_count`: how many rows there may be, and must be.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use trueno_engine::frame::Rows;
 use trueno_engine::query::collect;
@@ -8,7 +10,7 @@ use trueno_plugin::counted;
 use super::loss::Tables;
 use super::outcome::Found;
 use super::subject::Subject;
-use super::types::{Condition, Declared};
+use super::types::{Condition, Declared, did_you_mean};
 use trueno_analysis::name_pattern::matches;
 use trueno_format::schema::{Table, interval_tables};
 use trueno_host::plugin::Registry;
@@ -67,6 +69,7 @@ impl Condition for SpanCount {
             None => limits,
         };
         let (mut count, mut any, mut most) = (0, 0, (0, String::new()));
+        let mut others: BTreeSet<String> = BTreeSet::new();
         let mut searched = Vec::new();
         for (table, column) in self.counted() {
             let sql = format!(
@@ -95,6 +98,8 @@ impl Condition for SpanCount {
                     if (n, &shown) > (most.0, &most.1) {
                         most = (n, shown);
                     }
+                } else if count == 0 {
+                    others.insert(name.to_owned());
                 }
             }
             if table != ANNOTATIONS || frame.height() > 0 {
@@ -110,10 +115,13 @@ impl Condition for SpanCount {
         let too_few = self.min_spans.is_some_and(|min| count < min);
         let has_no_match = count == 0 && pattern.is_some() && !self.allows_none();
         let actual = match most.0 {
-            0 if has_no_match => {
-                "0: no name matches the pattern (hint: max_spans = 0 or min_spans = 0 allows it)"
-                    .to_owned()
-            }
+            0 if has_no_match => format!(
+                "0: no name matches the pattern{} (hint: max_spans = 0 or min_spans = 0 allows it)",
+                did_you_mean(
+                    pattern.unwrap_or_default(),
+                    others.iter().map(String::as_str)
+                )
+            ),
             0 => "0".to_owned(),
             n => format!("{count}, {n} of them {}", most.1),
         };

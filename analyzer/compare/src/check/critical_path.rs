@@ -63,7 +63,7 @@ impl Declared for CriticalPath {
 
 impl Condition for CriticalPath {
     fn tables(&self, registry: &Registry) -> Tables {
-        Tables::from_plugin("critical_path", registry)
+        Tables::from_plugin("critical_path", registry).without_others()
     }
 
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {

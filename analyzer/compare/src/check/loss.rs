@@ -61,6 +61,17 @@ impl Tables {
         }
     }
 
+    /// The tables of the run alone: what a plugin says of the run does not rest on those it compares it with.
+    pub(super) fn without_others(self) -> Self {
+        match self {
+            Tables::All => Tables::All,
+            Tables::Named(mut tables) => {
+                tables.retain(|name| !name.starts_with(BASELINE) && !name.starts_with(REFERENCE));
+                Tables::Named(tables)
+            }
+        }
+    }
+
     fn has(&self, prefix: &str, name: &str) -> bool {
         match self {
             Tables::All => true,
@@ -157,17 +168,17 @@ pub(super) fn missing(
         ),
     ];
     let found = || {
-        let all = all.iter();
-        all.filter_map(|(losses, called)| Some((losses.as_ref()?, *called)))
+        all.iter()
+            .filter_map(|(losses, called)| Some((losses.as_ref()?, *called)))
     };
     let words = found().map(|(losses, called)| losses.words(called));
     let of_file = golden_file.map(|_| {
         "the golden file is of a run that was not complete (hint: record it again and save it)"
             .to_owned()
     });
-    let words: Vec<String> = words.chain(of_file).collect();
-    (!words.is_empty()).then(|| Missing {
-        words: words.join("; "),
+    let parts: Vec<String> = words.chain(of_file).collect();
+    (!parts.is_empty()).then(|| Missing {
+        words: parts.join("; "),
         is_end_only: golden_file.is_none() && found().all(|(losses, _)| losses.is_end_only()),
     })
 }

@@ -81,7 +81,7 @@ impl Declared for MemoryUsage {
 impl Condition for MemoryUsage {
     fn tables(&self, registry: &Registry) -> Tables {
         match (self.max_bytes_per_iteration, self.tracking_mode) {
-            (Some(_), _) => Tables::from_plugin("memory", registry),
+            (Some(_), _) => Tables::from_plugin("memory", registry).without_others(),
             // What the peak rests on of all that the plugin reads.
             (None, Mode::Allocations) => Tables::from_names(["allocations"]),
             (None, Mode::Rss) => Tables::from_names(["counters"]),

@@ -36,7 +36,7 @@ impl Declared for RooflineEfficiency {
 
 impl Condition for RooflineEfficiency {
     fn tables(&self, registry: &Registry) -> Tables {
-        Tables::from_plugin("roofline", registry)
+        Tables::from_plugin("roofline", registry).without_others()
     }
 
     fn check(&self, subject: &Subject<'_>) -> Result<Found, String> {
@@ -209,12 +209,12 @@ impl Divergence {
             let names = Rows::new(&frame).text("name")?;
             Ok(names.iter().flatten().map(str::to_owned).collect())
         };
+        let database = golden.run().sql_context();
+        let database = database.map_err(|error| error.to_string())?;
         let failed = |error: QueryError| error.to_string();
-        let golden = golden.run().sql_context();
-        let golden = golden.map_err(|error| error.to_string())?;
-        let golden = names(&golden).map_err(failed)?;
-        let run = names(&subject.database).map_err(failed)?;
-        Ok(golden.difference(&run).cloned().collect())
+        let expected = names(&database).map_err(failed)?;
+        let found = names(&subject.database).map_err(failed)?;
+        Ok(expected.difference(&found).cloned().collect())
     }
 
     fn tolerances(&self) -> Tolerances {

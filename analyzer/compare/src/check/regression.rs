@@ -80,8 +80,8 @@ impl Condition for Regression {
         }
         let gone = self.gone(&base, &run);
         let comparison = runs::compare(&[base], &[run], &groups, &options);
-        let slower = comparison.names.iter();
-        let slower: Vec<&Compared> = slower
+        let names = comparison.names.iter();
+        let slower: Vec<&Compared> = names
             .filter(|name| name.verdict == Verdict::Slower)
             .collect();
         let counts = format!(
@@ -96,11 +96,10 @@ impl Condition for Regression {
             violations.push(first_of(slower.iter().map(|name| one(name))));
         }
         if !gone.is_empty() {
-            let gone = first_of(
-                gone.iter()
-                    .map(|name| format!("{} is gone", shown_name(name))),
-            );
-            violations.push(gone);
+            let each = gone.iter();
+            violations.push(first_of(
+                each.map(|name| format!("{} is gone", shown_name(name))),
+            ));
         }
         let worst = slower.first().map(|name| &name.name).or(gone.first());
         if let Some(worst) = worst {
@@ -127,11 +126,9 @@ impl Regression {
             let is_category = matches!(name.kind, Kind::Category | Kind::DeviceCategory);
             self.kinds.is_some() || !is_category
         };
-        let gone = base
-            .names
-            .keys()
-            .filter(|name| !run.names.contains_key(name));
-        gone.filter(counts).cloned().collect()
+        let is_gone = |name: &&runs::Name| !run.names.contains_key(name);
+        let names = base.names.keys();
+        names.filter(is_gone).filter(counts).cloned().collect()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
+use trueno_engine::query::nearest;
 use trueno_host::plugin::Registry;
 
 use super::loss::Tables;
@@ -59,6 +60,13 @@ fn read<T: Declared>(table: Table) -> Result<Box<dyn Condition>, String> {
         .try_into()
         .map_err(|error: toml::de::Error| error.to_string().trim().to_owned())?;
     Ok(Box::new(keys.checked()?))
+}
+
+/// `, did you mean X?`, for a name or pattern that is nowhere; empty where nothing known is like it.
+pub(super) fn did_you_mean<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = nearest(word, known);
+    near.first()
+        .map_or_else(String::new, |near| format!(", did you mean {near}?"))
 }
 
 /// Refuses a share that does not lie between 0 and 1.

@@ -1,6 +1,6 @@
 //! Search for the files that are plugins.
 //!
-//! Places, in order: `--plugin FILE`, `--plugin-dir DIR`, the folders of
+//! Places, in order: `--plugin-file FILE`, `--plugin-dir DIR`, the folders of
 //! `TRUENO_PLUGIN_PATH`, the folder of the executable, and
 //! `../lib/trueno-analyze` from there; behind them all, what is linked into the
 //! program ([`super::linked`]). Never the working directory. An id is
@@ -80,7 +80,7 @@ impl Search {
         let above = real.as_deref().and_then(Path::parent);
         let variable = self.path_variable.iter().flat_map(std::env::split_paths);
         if self.files.iter().any(|file| is(file, real.as_deref())) {
-            "--plugin"
+            "--plugin-file"
         } else if self.dirs.iter().any(|dir| is(dir, above)) {
             "--plugin-dir"
         } else if variable.into_iter().any(|dir| is(&dir, above)) {
@@ -94,11 +94,11 @@ impl Search {
 /// A library that may be loaded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// From the file name; `None` for `--plugin FILE` with another name.
+    /// From the file name; `None` for `--plugin-file FILE` with another name.
     pub id: Option<String>,
     /// The library.
     pub file: PathBuf,
-    /// Tells whether it was named by `--plugin`.
+    /// Tells whether it was named by `--plugin-file`.
     pub explicit: bool,
 }
 
@@ -152,8 +152,8 @@ pub struct Found {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FindError {
-    /// `--plugin FILE` is not a file.
-    #[error("--plugin {}: {source}", .file.display())]
+    /// `--plugin-file FILE` is not a file.
+    #[error("--plugin-file {}: {source}", .file.display())]
     File {
         /// The file as given.
         file: PathBuf,

@@ -59,7 +59,7 @@ pub enum RegistryError {
     Load(#[from] LoadError),
     /// Two named libraries have one id.
     #[error(
-        "--plugin {} and --plugin {} are both the plugin {id} (hint: give one of them)",
+        "--plugin-file {} and --plugin-file {} are both the plugin {id} (hint: give one of them)",
         .first.display(), .second.display()
     )]
     Twice {
@@ -74,7 +74,7 @@ pub enum RegistryError {
 
 impl Registry {
     /// Finds and loads. A bad library in a folder costs itself; one named by
-    /// `--plugin` is an error, since the user asked for just that.
+    /// `--plugin-file` is an error, since the user asked for just that.
     ///
     /// # Errors
     /// See [`RegistryError`].
@@ -171,7 +171,7 @@ impl Registry {
         Ok(())
     }
 
-    /// A library named by `--plugin` may have any file name, so only its
+    /// A library named by `--plugin-file` may have any file name, so only its
     /// descriptor tells whether it stands before one of a folder.
     fn add(&mut self, plugin: Plugin, explicit: bool) -> Result<(), RegistryError> {
         let id = plugin.descriptor.id.clone();

@@ -121,16 +121,43 @@ function paperTimeline(timeline) {
   return [...drawn, make('p', { className: 'note', textContent: notes.join(' ') })];
 }
 
+// Texts up to here are printed in one line; longer ones wrap, and take WRAPPED characters at least.
+const [WHOLE, WRAPPED] = [16, 26];
+// Forms of a printed table, by the characters that its rows take at least: smaller letters, then rows as paragraphs.
+const FORMS = [[120, []], [135, ['small']], [155, ['smaller']], [Infinity, ['records']]];
+function fitTable(table) {
+  const heads = [...table.tHead.rows[0].cells];
+  const rows = [...table.tBodies[0].rows];
+  let length = 0;
+  heads.forEach((head, at) => {
+    const word = Math.max(...head.textContent.trim().split(/\s+/).map(word => word.length));
+    const longest = Math.max(0, ...rows.map(row => row.cells[at]?.textContent.length ?? 0));
+    length += Math.max(word, head.classList.contains('r') ? longest : Math.min(longest, WRAPPED)) + 2;
+  });
+  const [, form] = FORMS.find(([most]) => length <= most);
+  const isRecords = form[0] === 'records';
+  table.classList.add(...isRecords && rows.length === 0 ? ['smaller', 'empty'] : form);
+  for (const row of rows) {
+    [...row.cells].forEach((cell, at) => {
+      if (isRecords && heads[at]) cell.dataset.heading = heads[at].textContent.trim();
+      if (!isRecords) cell.classList.toggle('whole', cell.textContent.length <= WHOLE);
+    });
+  }
+}
+const unfitTable = table => table.classList.remove('small', 'smaller', 'records', 'empty');
+
 function equipPrint() {
   let opened = [];
   const begin = () => {
     opened.push(...document.querySelectorAll('details:not([open])'));
     for (const details of opened) details.open = true;
+    for (const table of document.querySelectorAll('main table')) if (table.tHead) fitTable(table);
     if (timeline) document.getElementById('printed').replaceChildren(...paperTimeline(timeline));
   };
   const end = () => {
     for (const details of opened) details.open = false;
     opened = [];
+    document.querySelectorAll('main table').forEach(unfitTable);
     document.getElementById('printed')?.replaceChildren();
   };
   addEventListener('beforeprint', begin);

@@ -138,7 +138,7 @@ class Shown {
     if (!this.input) return;
     // On paper the field is not seen: what it holds stands beside the count.
     this.count.dataset.filter = this.needle ? `, filter “${this.input.value.trim()}”` : '';
-    this.tools.classList.toggle('changed', rest === null || rest.hidden);
+    this.tools.classList.toggle('changed', this.limit !== DATA.top || this.needle !== '' || this.sortedBy >= 0);
     const of = this.needle ? `${this.order.length} of ${this.data.rows}` : `${this.data.rows}`;
     this.count.textContent = `${shown.length} of ${of} rows`;
     this.more.hidden = shown.length >= this.order.length;

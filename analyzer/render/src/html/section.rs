@@ -99,8 +99,9 @@ fn finding(
     let plugin = &report.sections[section].plugin;
     let _ = write!(
         out,
-        "<li class=\"{level}\" id=\"{}\"><span class=\"badge\">{level}</span> <b>{}</b> <code>{}</code>",
+        "<li class=\"{level}\" id=\"{}\"><span class=\"badge\">{}</span> <b>{}</b> <code>{}</code>",
         id(&["f", plugin, &number.to_string()]),
+        finding.severity.shown(),
         text(&finding.title),
         text(&finding.code)
     );

@@ -31,6 +31,9 @@ const FULL_ROWS: usize = 10;
 const FEW_PLUGINS_ROWS: usize = 50;
 /// Sections that are a few.
 const FEW_PLUGINS: usize = 3;
+/// Lines of a page beyond which tables have the fewest rows, where no number was chosen.
+const MAX_LINES: usize = 2_000;
+const FEWEST_ROWS: usize = 3;
 
 /// The form for a terminal.
 #[derive(Debug)]
@@ -55,14 +58,18 @@ impl ReportForm for Terminal {
             Detail::Full if report.sections.len() <= FEW_PLUGINS => FEW_PLUGINS_ROWS,
             Detail::Full => FULL_ROWS,
         };
-        let page = Page {
+        let page = |top| Page {
             width: layout.width,
-            top: layout.top.unwrap_or(rows),
+            top,
             detail: layout.detail,
             palette: layout.palette,
             commands: layout.commands,
         };
-        to.write_all(render(report, page).as_bytes())
+        let mut text = render(report, page(layout.top.unwrap_or(rows)));
+        if layout.top.is_none() && text.lines().count() > MAX_LINES {
+            text = render(report, page(FEWEST_ROWS));
+        }
+        to.write_all(text.as_bytes())
     }
 }
 

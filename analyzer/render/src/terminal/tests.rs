@@ -174,7 +174,7 @@ fn a_brief_page_names_what_it_leaves_out_and_a_full_one_has_it() {
         "  also: by kind (40), by lane (40), path (900)\n",
         "findings\n",
         "medium important [one]\n         What to do.\n",
-        "info    third [one]\n",
+        "info   third [one]\n",
         "… and 30 more rows",
         "more:\n  all findings    trueno-analyze report RUN --findings\n",
         "  one analysis    trueno-analyze report RUN --plugin-id one\n",
@@ -226,8 +226,8 @@ fn notes_of_all_plugins_come_before_second_notes_of_one() {
     let text = render(&report, Page { detail, ..page(80) });
     assert!(
         text.contains(
-            "findings (6 of 10, worst first; --findings shows all)\n  info    note a [one]\n  \
-             info    of the second [two]\n  info    note b [one]\n"
+            "findings (6 of 10, worst first; --findings shows all)\n  info   note a [one]\n  \
+             info   of the second [two]\n  info   note b [one]\n"
         ),
         "{text}"
     );
@@ -353,13 +353,13 @@ fn the_page_of_findings_has_each_in_full() {
     let report = testing::report(vec![one]);
     let detail = Detail::Findings;
     let text = render(&report, Page { detail, ..page(80) });
-    for expected in ["\none 41 findings\n", "info    rank 39 waits (some_code)\n"] {
+    for expected in ["\none 41 findings\n", "info   rank 39 waits (some_code)\n"] {
         assert!(text.contains(expected), "{expected:?}:\n{text}");
     }
     assert_eq!(text.matches("What to do.").count(), 41, "{text}");
     // A full page has them as well, those that differ in numbers alone once.
     let full = render(&report, page(80));
-    let line = "info    rank 0 waits, and 39 like it (some_code)\n";
+    let line = "info   rank 0 waits, and 39 like it (some_code)\n";
     assert!(full.contains(line), "{full}");
     assert!(
         full.contains("all findings    trueno-analyze report RUN --findings\n"),
@@ -376,6 +376,7 @@ fn what_an_import_left_out_comes_first() {
     ));
     report.header.facts.complete = None;
     report.header.facts.dropped = None;
+    report.header.facts.imports = vec![trueno_format::run_json::ImportRecord::default()];
     let text = render(&report, page(80));
     assert!(
         text.starts_with("INCOMPLETE: the import of app.perf left out 59 records"),

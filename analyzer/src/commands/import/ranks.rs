@@ -1,19 +1,19 @@
 //! Several files of one job become the ranks of one run.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::Serialize;
-use trueno_format::run_json::RunJson;
 use trueno_import::Options;
 use trueno_model::exit;
 use trueno_model::width::printable;
 
-use super::single;
+use super::job::{self, JobInput, Member};
+use super::single::{self, Input};
 use super::summary::Summary;
+use super::trace_files::{self, TraceFiles};
 use crate::cli::ImportArgs;
 use crate::commands::staging::Staging;
 use crate::commands::stderr::Stderr;
@@ -32,81 +32,138 @@ struct Rank {
     summary: Summary,
 }
 
-/// Imports each file, or each process of it, as a run of its own, in a folder `rank=<n>` of the run that is made.
+/// Imports files as one job, or each process of them as a rank.
 pub(super) fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
+    let output = Staging::new(&args.output, args.overwrite, "importing")?;
+    let members = if args.by_process {
+        import_processes(args, output.work(), stderr)?
+    } else {
+        import_files(args, output.work(), stderr)?
+    };
+    output.keep(stderr)?;
+    for member in &members {
+        member.summary.counts.warn(stderr);
+    }
+    let is_empty = members
+        .iter()
+        .all(|member| member.summary.counts.is_empty());
+    let text = match members.as_slice() {
+        [
+            Member {
+                rank: None,
+                summary,
+            },
+        ] if args.is_json() => serde_json::to_string_pretty(summary)? + "\n",
+        [
+            Member {
+                rank: None,
+                summary,
+            },
+        ] => summary.text(),
+        members => {
+            let ranks = members.iter().map(|member| Rank {
+                rank: member.rank.unwrap_or_default(),
+                summary: member.summary.clone(),
+            });
+            let all = All {
+                run: args.output.display().to_string(),
+                ranks: ranks.collect(),
+            };
+            if args.is_json() {
+                serde_json::to_string_pretty(&all)? + "\n"
+            } else {
+                all.text()
+            }
+        }
+    };
+    to_stdout(text.as_bytes())?;
+    Ok(if is_empty {
+        exit::NOT_MEASURABLE
+    } else {
+        exit::FINE
+    })
+}
+
+fn check_count(args: &ImportArgs, count: usize, what: &str) -> anyhow::Result<()> {
+    if args.ranks.is_empty() || args.ranks.len() == count {
+        return Ok(());
+    }
+    bail!(
+        "--ranks names {} ranks for {count} {what} (hint: give one for each, in their order)",
+        args.ranks.len()
+    );
+}
+
+/// Files as the ranks that they say, or as one run.
+fn import_files(args: &ImportArgs, work: &Path, stderr: &Stderr) -> anyhow::Result<Vec<Member>> {
+    let (mut files, mut label, mut is_lenient) = (Vec::new(), None, args.partial);
+    for path in &args.files {
+        if trace_files::may_hold_traces(path) {
+            let found = TraceFiles::find(path)?;
+            if let Some(skipped) = found.skipped() {
+                stderr.note(&format!("{}: {skipped}", path.display()));
+            }
+            files.extend(found.traces);
+            label = path.file_name().filter(|_| args.files.len() == 1);
+            is_lenient = true;
+        } else {
+            single::check(path)?;
+            files.push(path.clone());
+        }
+    }
+    check_count(args, files.len(), "files")?;
+    let label = label.map(|name| name.to_string_lossy());
+    let input = JobInput {
+        files: &files,
+        ranks: &args.ranks,
+        label: label.as_deref(),
+        format: args.input_format(),
+        options: &args.options(),
+        is_lenient,
+    };
+    let made = job::import(&input, work, &args.output, stderr)?;
+    stderr.note(&made.text);
+    Ok(made.members)
+}
+
+/// Each process of each export as a rank of its own.
+fn import_processes(
+    args: &ImportArgs,
+    work: &Path,
+    stderr: &Stderr,
+) -> anyhow::Result<Vec<Member>> {
     args.files.iter().try_for_each(|file| single::check(file))?;
     let mut parts: Vec<(&Path, Options)> = Vec::new();
     for file in &args.files {
-        match args.by_process {
-            true => {
-                let of = single::of_processes(file, &args.options())?;
-                parts.extend(of.into_iter().map(|options| (file.as_path(), options)));
-            }
-            false => parts.push((file, args.options())),
-        }
+        let of = single::of_processes(file, &args.options())?;
+        parts.extend(of.into_iter().map(|options| (file.as_path(), options)));
     }
-    if !args.ranks.is_empty() && args.ranks.len() != parts.len() {
-        let what = if args.by_process {
-            "processes"
-        } else {
-            "files"
-        };
-        bail!(
-            "--ranks names {} ranks for {} {what} (hint: give one for each, in their order)",
-            args.ranks.len(),
-            parts.len()
-        );
-    }
-    let output = Staging::new(&args.output, args.overwrite, "importing")?;
-    let work = output.work();
+    check_count(args, parts.len(), "processes")?;
     fs::create_dir(work).with_context(|| format!("{}: cannot be made", work.display()))?;
-    let folder = |number: usize| work.join(format!("file={number}"));
-    let mut made = Vec::new();
-    for (number, (file, options)) in parts.iter().enumerate() {
-        let of = options.process.map(|process| process.pid());
-        let of = of.map_or(String::new(), |pid| format!(", process {pid}"));
-        stderr.step(&format!("reading {}{of}", file.display()));
-        made.push(single::import(
-            file,
-            &folder(number),
-            &args.output,
-            args.format.as_deref(),
-            options,
-            stderr,
-        )?);
-    }
-    let files: Vec<StatedRank> = made
-        .iter()
-        .map(|(summary, run)| StatedRank::from_run(&summary.file, run))
-        .collect();
-    let ranks = decide(&files, &args.ranks)?;
-    let mut all = Vec::new();
-    for (number, ((mut summary, _), rank)) in made.into_iter().zip(ranks).enumerate() {
+    let mut members = Vec::new();
+    for (place, (file, options)) in (0_u32..).zip(parts) {
+        let rank = args.ranks.get(place as usize).copied().unwrap_or(place);
+        let pid = options.process.map_or(0, |process| process.pid());
+        stderr.step(&format!("reading {}, process {pid}", file.display()));
         let name = format!("rank={rank}");
-        fs::rename(folder(number), work.join(&name))
-            .with_context(|| format!("{}: cannot be named {name}", folder(number).display()))?;
-        summary.run = args.output.join(name).display().to_string();
-        all.push(Rank { rank, summary });
+        let folder = work.join(&name);
+        if folder.exists() {
+            bail!("two processes would both be rank {rank} by --ranks (hint: give each its own)");
+        }
+        let input = Input {
+            files: &[file],
+            label: None,
+            format: args.input_format(),
+            options: &options,
+        };
+        let shown = args.output.join(name);
+        members.push(Member {
+            rank: Some(rank),
+            summary: single::import(&input, &folder, &shown, stderr)?.summary,
+        });
     }
-    output.keep()?;
-    all.sort_by_key(|rank| rank.rank);
-    for rank in &all {
-        rank.summary.counts.warn(stderr);
-    }
-    let is_empty = all.iter().all(|rank| rank.summary.counts.is_empty());
-    let all = All {
-        run: args.output.display().to_string(),
-        ranks: all,
-    };
-    let text = match args.json {
-        true => serde_json::to_string_pretty(&all)? + "\n",
-        false => all.text(),
-    };
-    to_stdout(text.as_bytes())?;
-    Ok(match is_empty {
-        true => exit::NOT_MEASURABLE,
-        false => exit::FINE,
-    })
+    members.sort_by_key(|member| member.rank);
+    Ok(members)
 }
 
 impl All {
@@ -119,114 +176,5 @@ impl All {
         let (run, count) = (printable(&self.run), self.ranks.len());
         let _ = writeln!(out, "{run} holds these {count} ranks");
         out
-    }
-}
-
-/// A file's own word on its place in the job.
-#[derive(Clone, Debug, Default)]
-struct StatedRank {
-    file: String,
-    rank: Option<u32>,
-    world_size: Option<u32>,
-}
-
-impl StatedRank {
-    /// The rank as Kineto says it, in `distributedInfo`.
-    fn from_run(file: &str, run: &RunJson) -> Self {
-        let number = |name: &str| {
-            let key = format!("trace.distributedInfo.{name}");
-            run.values.get(&key)?.parse().ok()
-        };
-        Self {
-            file: file.to_owned(),
-            rank: number("rank").filter(|rank: &u32| *rank < 1 << 16),
-            world_size: number("world_size"),
-        }
-    }
-}
-
-/// The rank of each file: as given, or as it says, or else its place among the files.
-fn decide(files: &[StatedRank], given: &[u32]) -> anyhow::Result<Vec<u32>> {
-    const HINT: &str = "hint: say which file is which rank with --ranks N,…";
-    let sized: Vec<&StatedRank> = files
-        .iter()
-        .filter(|file| file.world_size.is_some())
-        .collect();
-    if given.is_empty()
-        && let Some(two) = sized
-            .windows(2)
-            .find(|two| two[0].world_size != two[1].world_size)
-    {
-        let size = |of: &StatedRank| of.world_size.unwrap_or_default();
-        bail!(
-            "{} is of a job of {} ranks, {} of one of {} ({HINT}, if they belong together)",
-            two[0].file,
-            size(two[0]),
-            two[1].file,
-            size(two[1])
-        );
-    }
-    let mut taken: BTreeMap<u32, &str> = BTreeMap::new();
-    let mut ranks = Vec::new();
-    for (number, file) in files.iter().enumerate() {
-        let place = u32::try_from(number).unwrap_or(u32::MAX);
-        let rank = given.get(number).copied().or(file.rank).unwrap_or(place);
-        if let Some(other) = taken.insert(rank, &file.file) {
-            let how = match (given.is_empty(), file.rank) {
-                (false, _) => "by --ranks",
-                (true, Some(_)) => "by what it says",
-                (true, None) => "by its place, as it says nothing of its rank",
-            };
-            bail!(
-                "{other} and {} would both be rank {rank}, the latter {how} ({HINT})",
-                file.file
-            );
-        }
-        ranks.push(rank);
-    }
-    Ok(ranks)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn file(rank: Option<u32>, world_size: Option<u32>) -> StatedRank {
-        StatedRank {
-            file: format!("{rank:?}.json"),
-            rank,
-            world_size,
-        }
-    }
-
-    #[test]
-    fn ranks_are_as_given_or_said_or_in_order() {
-        let said = [file(Some(1), Some(2)), file(Some(0), Some(2))];
-        assert_eq!(decide(&said, &[]).unwrap(), [1, 0]);
-        assert_eq!(decide(&said, &[4, 7]).unwrap(), [4, 7]);
-        let silent = [file(None, None), file(None, None), file(Some(5), Some(9))];
-        assert_eq!(decide(&silent, &[]).unwrap(), [0, 1, 5]);
-    }
-
-    #[test]
-    fn contradictions_are_named_with_a_way_out() {
-        let refused = |files: &[StatedRank], given: &[u32]| {
-            decide(files, given).map_or_else(|e| e.to_string(), |r| panic!("{r:?}"))
-        };
-        let twice = refused(&[file(Some(1), None), file(Some(1), None)], &[]);
-        assert!(
-            twice.contains("both be rank 1") && twice.contains("--ranks"),
-            "{twice}"
-        );
-        let place = refused(&[file(Some(1), None), file(None, None)], &[]);
-        assert!(place.contains("by its place"), "{place}");
-        let jobs = refused(&[file(Some(0), Some(2)), file(Some(1), Some(8))], &[]);
-        assert!(
-            jobs.contains("a job of 2 ranks") && jobs.contains("of 8"),
-            "{jobs}"
-        );
-        assert!(decide(&[file(Some(0), Some(2)), file(Some(1), Some(8))], &[0, 1]).is_ok());
-        let given = refused(&[file(None, None), file(None, None)], &[3, 3]);
-        assert!(given.contains("by --ranks"), "{given}");
     }
 }

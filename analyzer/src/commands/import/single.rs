@@ -1,5 +1,6 @@
 //! One file of another profiler becomes one run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::Path;
@@ -9,25 +10,48 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use trueno_engine::run::is_run;
 use trueno_format::run_json::{Producer, RunJson};
 use trueno_format::run_writer::RunWriter;
+use trueno_import::chrome::import_parts;
 use trueno_import::nsys::{self, NsysSqlite};
 use trueno_import::{Importer, Notes, Options, detect, importer};
 
 use super::summary::Summary;
+use super::trace_files::listed;
 use crate::commands::import::nsys_parquet;
 use crate::commands::stderr::Stderr;
 
-/// Reads `file` into a run at `work`; also what its `run.json` says. `shown` is where the run
-/// will be.
+/// What is to be imported, and how.
+pub(in crate::commands) struct Input<'a> {
+    /// One file or folder; or several traces of one process, in the order of their times.
+    pub(in crate::commands) files: &'a [&'a Path],
+    /// Label of the run; `None`: the name of the first file, unless it states one.
+    pub(in crate::commands) label: Option<&'a str>,
+    /// Name of the format; `None`: as it is detected.
+    pub(in crate::commands) format: Option<&'a str>,
+    pub(in crate::commands) options: &'a Options,
+}
+
+/// What became of it.
+pub(in crate::commands) struct Imported {
+    pub(in crate::commands) summary: Summary,
+    /// What its `run.json` says.
+    pub(super) run: RunJson,
+    /// See [`Notes::processes`].
+    pub(super) processes: BTreeSet<u64>,
+    /// See [`Notes::extent_ns`].
+    pub(super) extent_ns: Option<(i64, i64)>,
+}
+
+/// Reads files into a run at `work`. `shown` is where the run will be.
 pub(in crate::commands) fn import(
-    file: &Path,
+    input: &Input<'_>,
     work: &Path,
     shown: &Path,
-    format: Option<&str>,
-    options: &Options,
     stderr: &Stderr,
-) -> anyhow::Result<(Summary, RunJson)> {
+) -> anyhow::Result<Imported> {
+    let options = input.options;
+    let file = *input.files.first().context("no file is given")?;
     check(file)?;
-    let importer = match format {
+    let importer = match input.format {
         Some(_) if file.is_dir() => bail!(
             "{}: --format is of files, and this is a folder (hint: leave it out)",
             file.display()
@@ -46,9 +70,12 @@ pub(in crate::commands) fn import(
     };
     let mut into = RunWriter::create(work, run)?;
     let mut notes = Notes::default();
-    let bar = bar(file, stderr);
+    let bar = bar(input.files, stderr);
     let mut progress = |bytes| bar.set_position(bytes);
     let wall_ns = match importer {
+        _ if input.files.len() > 1 => {
+            import_parts(input.files, options, &mut into, &mut notes, &mut progress)?
+        }
         None => nsys_parquet::import(file, options, &mut into, &mut notes, &mut progress)?,
         Some(importer) => importer.import(file, options, &mut into, &mut notes, &mut progress)?,
     };
@@ -56,18 +83,30 @@ pub(in crate::commands) fn import(
     let stated = into.run();
     let record = notes.for_run(file, format_name, &stated.problems);
     // A trace may state a title of its own; a file of a profiler's choosing is none.
-    stated.label.get_or_insert_with(|| record.file.clone());
+    let label = || {
+        input
+            .label
+            .map_or_else(|| record.file.clone(), str::to_owned)
+    };
+    stated.label.get_or_insert_with(label);
     stated.import = Some(record);
     let run = into.finish(wall_ns)?;
     bar.finish_and_clear();
+    let (processes, extent_ns) = (std::mem::take(&mut notes.processes), notes.extent_ns);
+    let names = input.files.iter().map(|file| file.display().to_string());
     let summary = Summary {
-        file: file.display().to_string(),
+        file: listed(&names.collect::<Vec<_>>()),
         format: format_name,
         run: shown.display().to_string(),
         wall_ns,
         counts: notes.into(),
     };
-    Ok((summary, run))
+    Ok(Imported {
+        summary,
+        run,
+        processes,
+        extent_ns,
+    })
 }
 
 /// Options of the parts that become ranks: one a process that ran kernels.
@@ -108,22 +147,23 @@ pub(super) fn check(path: &Path) -> anyhow::Result<()> {
     }
     if !nsys_parquet::recognises(path) {
         bail!(
-            "{name}: expected a file, or a folder of Parquet files as `nsys export --type \
-             parquetdir` makes them, found another folder (hint: give the trace itself)"
+            "{name}: expected a file, a folder of traces, or a folder of Parquet files as `nsys export \
+             --type parquetdir` makes them, found another folder (hint: give the trace itself)"
         );
     }
     Ok(())
 }
 
-/// Bytes of the file, on a terminal only.
-fn bar(file: &Path, stderr: &Stderr) -> ProgressBar {
+/// Bytes of the files, on a terminal only.
+fn bar(files: &[&Path], stderr: &Stderr) -> ProgressBar {
     if !io::stderr().is_terminal() || stderr.is_quiet() {
         return ProgressBar::hidden();
     }
-    let length = match fs::metadata(file) {
+    let length = |file: &Path| match fs::metadata(file) {
         Ok(found) if found.is_dir() => nsys_parquet::bytes(file),
         found => found.map_or(0, |found| found.len()),
     };
+    let length = files.iter().map(|file| length(file)).sum();
     let bar = ProgressBar::with_draw_target(Some(length), ProgressDrawTarget::stderr());
     let style = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
     match ProgressStyle::with_template(style) {

@@ -57,7 +57,7 @@ pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration
             line.words(&["compare", "--format=json"]).with(plugins);
             let (first, more) = base.split_first().unzip();
             for other in more.into_iter().flatten() {
-                line.flag("--baseline", other);
+                line.flag("--base", other);
             }
             line.words(&["--"]);
             for path in first.into_iter().chain(runs) {
@@ -73,7 +73,7 @@ pub(super) fn arguments(request: &Request, plugins: &[OsString], limit: Duration
 pub(super) fn plugin_flags(args: &PluginArgs) -> Vec<OsString> {
     let mut line = Line(Vec::new());
     for file in &args.plugin_files {
-        line.flag("--plugin", file);
+        line.flag("--plugin-file", file);
     }
     for folder in &args.plugin_dirs {
         line.flag("--plugin-dir", folder);
@@ -174,7 +174,7 @@ mod tests {
         let typed = [
             "trueno-analyze",
             "mcp",
-            "--plugin=/a.so",
+            "--plugin-file=/a.so",
             "--plugin-dir=/b",
             "--no-default-plugins",
             "--allow-unsafe-plugins",

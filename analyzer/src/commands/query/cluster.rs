@@ -116,7 +116,7 @@ impl<'a> Cluster<'a> {
         let mut command = Command::new(program()?);
         command.args(["query", "--engine", self.url, "--tables"]);
         command.arg(&self.folder).arg("--out").arg(out.path());
-        command.args(["--most-rows", &self.most_rows.to_string()]);
+        command.args(["--max-rows", &self.most_rows.to_string()]);
         command.args([
             "--deadline",
             &format!("{}ms", self.deadline.as_millis().max(1)),

@@ -43,7 +43,7 @@ const COMPUTED: &str = "timeline";
 pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     if args.sql.is_none() && io::stdin().is_terminal() && on_terminal() {
         let source = Source::open(args, None, runs, stderr)?;
-        return session(source, args.top, stderr);
+        return session(source, stderr);
     }
     let to = Output::open(args.output.as_deref())?;
     let sql = sql(args.sql.as_deref())?;
@@ -52,8 +52,8 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     let mut source = Source::open(args, Some(&sql), runs, stderr)?;
     let frame = source.collect(&sql)?;
     let format = match args.format {
-        QueryFormat::Table => Format::Table {
-            room: page_width(None),
+        QueryFormat::Text => Format::Table {
+            room: room(args.width, &to),
             limit: args.top,
         },
         QueryFormat::Json => Format::Json,
@@ -61,8 +61,18 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
         QueryFormat::Csv if args.csv_exact => Format::Csv(CsvTexts::Exact),
         QueryFormat::Csv => Format::Csv(CsvTexts::Guarded),
     };
-    to.replace(|to| output::write(&frame, format, to))?;
+    to.replace(stderr, |to| output::write(&frame, format, to))?;
     Ok(exit::FINE)
+}
+
+/// Columns of a table: no text is shortened unless a person reads it on a terminal, or `--width` says so.
+fn room(width: Option<u16>, to: &Output) -> usize {
+    /// More than any text, with room to add to it.
+    const UNLIMITED: usize = usize::MAX >> 1;
+    match width {
+        None if !to.is_stdout() || !on_terminal() => UNLIMITED,
+        width => page_width(width),
+    }
 }
 
 /// Runs that queries are asked of.

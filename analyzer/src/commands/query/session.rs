@@ -30,7 +30,8 @@ const KEYWORDS: [&str; 24] = [
 ];
 
 /// Answers queries until the user leaves.
-pub(super) fn session(mut source: Source<'_>, top: usize, stderr: &Stderr) -> anyhow::Result<u8> {
+pub(super) fn session(mut source: Source<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
+    let (width, top) = (source.args.width, source.args.top);
     let file = history_file();
     let history = file
         .as_deref()
@@ -80,7 +81,7 @@ pub(super) fn session(mut source: Source<'_>, top: usize, stderr: &Stderr) -> an
                     let sql = std::mem::take(&mut statement);
                     let sql = sql.trim().trim_end_matches(';');
                     match source.collect(sql) {
-                        Ok(frame) => say(&output::table(&frame, page_width(None), top))?,
+                        Ok(frame) => say(&output::table(&frame, page_width(width), top))?,
                         Err(why) => stderr.fail(&format!("{why:#}")),
                     }
                 }

@@ -9,25 +9,25 @@ use trueno_engine::run::add_content;
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Key of the run that a file, or a folder of files, becomes: a hash of its name, which is the run's label, of its
-/// content, and of this program.
-pub(super) fn of(path: &Path) -> io::Result<String> {
+/// Key of the run that files become: a hash of its name, of their names below `root`, of their content, and of this
+/// program.
+pub(super) fn of(name: &Path, root: &Path, files: &[PathBuf]) -> io::Result<String> {
     let mut hash = Xxh3::new();
     hash.update(env!("CARGO_PKG_VERSION").as_bytes());
     hash.update(&FORMAT_MAJOR.to_le_bytes());
     hash.update(&FORMAT_MINOR.to_le_bytes());
     // Two builds of one version may import differently.
     hash.update(&build().to_le_bytes());
-    name(path, &mut hash);
-    for file in files(path)? {
-        name(&file, &mut hash);
-        add_content(&file, &mut hash)?;
+    add_name(name.file_name().map(Path::new).unwrap_or(name), &mut hash);
+    for file in files {
+        add_name(file.strip_prefix(root).unwrap_or(file), &mut hash);
+        add_content(file, &mut hash)?;
     }
     Ok(format!("{:032x}", hash.digest128()))
 }
 
-fn name(path: &Path, hash: &mut Xxh3) {
-    let name = path.file_name().unwrap_or_default().as_encoded_bytes();
+fn add_name(name: &Path, hash: &mut Xxh3) {
+    let name = name.as_os_str().as_encoded_bytes();
     hash.update(name);
     hash.update(&name.len().to_le_bytes());
 }
@@ -43,13 +43,10 @@ fn build() -> u128 {
     of_executable().unwrap_or(0)
 }
 
-/// The file itself, or those right in a folder, by name.
-fn files(path: &Path) -> io::Result<Vec<PathBuf>> {
-    if !path.is_dir() {
-        return Ok(vec![path.to_owned()]);
-    }
+/// The files right in a folder, by name.
+pub(super) fn files_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
-    for entry in fs::read_dir(path)? {
+    for entry in fs::read_dir(folder)? {
         let file = entry?.path();
         if file.is_file() {
             files.push(file);

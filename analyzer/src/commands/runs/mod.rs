@@ -1,25 +1,34 @@
 //! Runs by their paths: run directories, and files of other profilers, which become runs on the way.
 
 mod key;
+mod sources;
 mod store;
 
 use std::cell::OnceCell;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
-use store::Store;
+use sources::{STANDARD_INPUT, Sources};
+use store::{Aside, Store};
 use trueno_compare::golden::{Opened, is_golden};
 use trueno_engine::run::{Run, RunError, is_run};
 use trueno_import::Options;
 use trueno_model::Problem;
 
-use super::import::{nsys_parquet, single};
+use super::import::job::{self, JobInput};
+use super::import::nsys_parquet;
+use super::import::single::{self, Input};
+use super::import::summary::Summary;
+use super::import::trace_files::listed;
 use super::stderr::Stderr;
 
 /// The one way from a path to a run.
 pub(super) struct Runs<'a> {
     stderr: &'a Stderr,
     is_cached: bool,
+    /// What came over standard input. Goes before the store it lies in.
+    standard_input: OnceCell<Aside>,
     /// Imported runs; opened by the first file that is none.
     store: OnceCell<Store>,
 }
@@ -30,58 +39,74 @@ impl<'a> Runs<'a> {
         Self {
             stderr,
             is_cached,
+            standard_input: OnceCell::new(),
             store: OnceCell::new(),
         }
     }
 
     /// Opens a run, or the run that a file of another profiler becomes.
     pub fn open(&self, path: &Path) -> anyhow::Result<Run> {
-        match is_importable(path) {
-            true => Ok(self.imported(path)?.0),
-            false => Ok(Run::open(path)?),
+        if is_importable(path) {
+            return Ok(self.imported(&[path])?.0);
         }
+        Ok(Run::open(path)?)
+    }
+
+    /// Opens several traces as one run: a job of ranks, or what one process recorded one after the other.
+    pub fn open_all(&self, paths: &[&Path]) -> anyhow::Result<Run> {
+        if let [path] = paths {
+            return self.open(path);
+        }
+        if let Some(run) = paths.iter().find(|path| !is_importable(path)) {
+            bail!(
+                "{}: is a run, and several paths are traces of one job (hint: give the run alone; `trueno-analyze \
+                 compare` takes several runs)",
+                run.display()
+            );
+        }
+        Ok(self.imported(paths)?.0)
     }
 
     /// The same, or a golden file.
     pub fn open_side(&self, path: &Path) -> anyhow::Result<Opened> {
-        match is_importable(path) && !is_golden(path) {
-            true => {
-                let imported = self.imported(path);
-                let what = || format!("{}: no golden file", path.display());
-                Ok(Opened::from(imported.with_context(what)?.0))
-            }
-            false => Opened::open(path),
+        if !is_importable(path) || is_golden(path) {
+            return Opened::open(path);
         }
+        let imported = self.imported(&[path]);
+        let what = || format!("{}: no golden file", path.display());
+        Ok(Opened::from(imported.with_context(what)?.0))
     }
 
     /// The run directory that stands for a path.
     pub fn directory(&self, path: &Path) -> anyhow::Result<PathBuf> {
-        match is_importable(path) && !is_golden(path) {
-            true => Ok(self.imported(path)?.1),
-            false => Ok(path.to_owned()),
+        if is_importable(path) && !is_golden(path) {
+            return Ok(self.imported(&[path])?.1);
         }
+        Ok(path.to_owned())
     }
 
-    /// The run of a file and its place: taken from the cache, or else imported into it.
-    fn imported(&self, file: &Path) -> anyhow::Result<(Run, PathBuf)> {
-        let store = match self.store.get() {
-            Some(store) => store,
-            None => {
-                let store = self.open_store()?;
-                self.store.get_or_init(|| store)
-            }
-        };
-        let shown = file.display();
+    /// The run of traces and its place: taken from the cache, or else imported into it.
+    fn imported(&self, paths: &[&Path]) -> anyhow::Result<(Run, PathBuf)> {
+        let store = self.store()?;
+        let sources = Sources::find(paths, || self.standard_input(store))?;
+        let shown = &sources.shown;
+        if let Some(skipped) = &sources.skipped {
+            self.stderr.note(&format!("{shown}: {skipped}"));
+        }
         self.stderr.step(&format!("reading {shown}"));
-        let key_of = |file| key::of(file).with_context(|| format!("{shown}: cannot be read"));
-        let key = key_of(file)?;
+        let key_of = || {
+            let key = key::of(&sources.name, &sources.root, &sources.files);
+            key.with_context(|| format!("{shown}: cannot be read"))
+        };
+        let key = key_of()?;
         let place = store.place(&key);
         self.remove_foreign(&place)?;
         match Run::open(&place) {
             // Problems that its importer found are the file's own, and would be found again.
-            Ok(run) if run.problems().iter().all(Problem::is_of_source) => {
+            Ok(run) if run.problems().iter().all(may_be_kept) => {
                 store.touch(&place);
-                let words = format!("{shown}: taken from {}", place.display());
+                let ranks = job_text(&run);
+                let words = format!("{shown}: {ranks}taken from {}", place.display());
                 self.stderr.note(&words);
                 return Ok((run, place));
             }
@@ -94,23 +119,92 @@ impl<'a> Runs<'a> {
             }
         }
         let aside = store.aside(&key);
-        let options = Options::default();
-        let imported = single::import(file, aside.path(), &place, None, &options, self.stderr);
-        let (summary, _) = imported.with_context(|| {
-            format!(
-                "{shown}: cannot be imported (hint: options are those of `trueno-analyze import`)"
-            )
-        })?;
-        if key_of(file)? != key {
+        let (members, text) = self
+            .import(&sources, aside.path(), &place)
+            .map_err(|error| sources.shown_in(error))?;
+        if key_of()? != key {
             bail!("{shown}: was written to while it was read (hint: try again)");
         }
         aside.keep(&place)?;
-        summary.counts.warn(self.stderr);
-        self.stderr.note(&match store.is_kept() {
-            true => format!("{shown}: imported into {}", place.display()),
-            false => format!("{shown}: imported, and not kept"),
+        for summary in members {
+            summary.counts.warn(self.stderr);
+        }
+        let place_shown = place.display();
+        self.stderr.note(&if store.is_kept() {
+            format!("{shown}: {text}imported into {place_shown}")
+        } else {
+            format!("{shown}: {text}imported, and not kept")
         });
         Ok((Run::open(&place)?, place))
+    }
+
+    /// Makes the run; what became of each file, and what the files were taken for.
+    fn import(
+        &self,
+        sources: &Sources,
+        work: &Path,
+        place: &Path,
+    ) -> anyhow::Result<(Vec<Summary>, String)> {
+        let options = Options::default();
+        let hint = || {
+            let shown = &sources.shown;
+            format!(
+                "{shown}: cannot be imported (hint: options are those of `trueno-analyze import`)"
+            )
+        };
+        if !sources.is_job {
+            let input = Input {
+                files: &[&sources.path],
+                label: None,
+                format: None,
+                options: &options,
+            };
+            let imported = single::import(&input, work, place, self.stderr);
+            return Ok((vec![imported.with_context(hint)?.summary], String::new()));
+        }
+        let input = JobInput {
+            files: &sources.files,
+            ranks: &[],
+            label: sources.label.as_deref(),
+            format: None,
+            options: &options,
+            is_lenient: true,
+        };
+        let made = job::import(&input, work, place, self.stderr).with_context(hint)?;
+        let summaries = made.members.into_iter().map(|member| member.summary);
+        Ok((summaries.collect(), format!("{}; ", made.text)))
+    }
+
+    fn store(&self) -> anyhow::Result<&Store> {
+        if let Some(store) = self.store.get() {
+            return Ok(store);
+        }
+        let store = self.open_store()?;
+        Ok(self.store.get_or_init(|| store))
+    }
+
+    /// The file that standard input was written to.
+    fn standard_input(&self, store: &Store) -> anyhow::Result<PathBuf> {
+        if let Some(aside) = self.standard_input.get() {
+            return Ok(aside.path().join(STANDARD_INPUT));
+        }
+        let mut input = std::io::stdin().lock();
+        if input.is_terminal() {
+            bail!(
+                "-: standard input is a terminal (hint: `xz -dc trace.json.xz | trueno-analyze report -`)"
+            );
+        }
+        let aside = store.aside("input");
+        let file = aside.path().join(STANDARD_INPUT);
+        let mut write = || -> std::io::Result<()> {
+            std::fs::create_dir(aside.path())?;
+            std::io::copy(&mut input, &mut std::fs::File::create(&file)?)?;
+            Ok(())
+        };
+        write()
+            .with_context(|| format!("{}: standard input cannot be kept there", file.display()))?;
+        let _ = self.standard_input.set(aside);
+        Ok(file)
     }
 
     /// Removes a run of the cache that another user could have put there.
@@ -122,9 +216,8 @@ impl<'a> Runs<'a> {
             return Ok(());
         };
         let shown = place.display();
-        let remedy = distrust.remedy();
         self.stderr.warn(&format!(
-            "{shown}: not believed, and made anew: {distrust} (hint: {remedy})"
+            "{distrust}, so the cached run is not used and is made anew"
         ));
         match std::fs::remove_dir_all(place) {
             // Another process was faster.
@@ -148,5 +241,34 @@ impl<'a> Runs<'a> {
 
 /// Tells that a path is no run directory, and may be what another profiler wrote.
 fn is_importable(path: &Path) -> bool {
-    path.is_file() || (path.is_dir() && !is_run(path) && nsys_parquet::recognises(path))
+    if path == Path::new("-") || path.is_file() {
+        return true;
+    }
+    if !path.is_dir() || is_run(path) {
+        return false;
+    }
+    // A run whose run.json is gone is a run all the same.
+    nsys_parquet::recognises(path) || matches!(Run::open(path), Err(RunError::NotARun { .. }))
+}
+
+/// The ranks of a job by the names of their files; nothing of other runs.
+fn job_text(run: &Run) -> String {
+    let facts = run.facts();
+    if facts.ranks.is_empty() {
+        return String::new();
+    }
+    let names = facts.ranks.iter().zip(&facts.imports);
+    let names = names.map(|(of, import)| format!("{} = {}", of.rank, import.file));
+    let names: Vec<String> = names.collect();
+    let count = facts.ranks.len();
+    format!("a job of {count} ranks ({}), ", listed(&names))
+}
+
+/// Tells problems of what was imported from damage of the cached run: those would be there again.
+fn may_be_kept(problem: &Problem) -> bool {
+    let is_of_job = matches!(
+        &*problem.code,
+        "rank_missing" | "rank_not_aligned" | "ranks_apart"
+    );
+    is_of_job || problem.is_of_source()
 }

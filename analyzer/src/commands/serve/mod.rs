@@ -12,6 +12,7 @@ use trueno_serve::Server;
 use trueno_serve::processes::{Place, Program, QueryLimits, Runs as ServedRuns};
 
 pub(super) use self::lane_frames::lane_frames;
+use super::browser;
 use super::interrupt;
 use super::runs::Runs;
 use super::stderr::Stderr;
@@ -66,7 +67,15 @@ pub(super) fn serve(
     served.start()?;
     server.start(served.clone())?;
     to_stdout(format!("{address}\n").as_bytes())?;
-    stderr.note("open this address in a browser of this machine; Ctrl-C ends it");
+    let opened = args.open.then(|| browser::open(&address));
+    if let Some(Err(why)) = &opened {
+        stderr.warn(&format!("no browser was opened: {why}"));
+    }
+    if let Some(Ok(())) = opened {
+        stderr.note("opening this address in the browser; Ctrl-C ends it");
+    } else {
+        stderr.note("open this address in a browser on this machine; Ctrl-C ends it");
+    }
     interrupted.wait();
     served.stop();
     Ok(exit::FINE)

@@ -5,12 +5,12 @@
 //!
 //! | cause | when |
 //! | --- | --- |
-//! | `device` | the host had asked for `w` at least `launch_ns` before the gap began |
-//! | `loader` | the host got input for at least half of the time until it asked |
-//! | `host` | it took at least `prepare_ns` to ask, waits for the device not counted: it prepared |
-//! | `sync` | it was held in a wait for the device when the gap began, and asked soon after |
-//! | `launch` | it asked soon, but too late: launching is slower than the work |
-//! | `unknown` | when it asked, or for which device, is not recorded |
+//! | `device` | the host launched `w` at least `launch_ns` before the gap began, or most of the gap, and at least `prepare_ns`, came after the launch had returned |
+//! | `loader` | the host loaded input for at least half of the time until the launch |
+//! | `host` | the launch took at least `prepare_ns` to come, waits for the device not counted: the host prepared |
+//! | `sync` | the host was in a wait for the device when the gap began, and launched soon after |
+//! | `launch` | the launch came soon, but too late: launching is slower than the work |
+//! | `unknown` | the launch, or its device, is not recorded |
 //!
 //! Before the first and after the last piece of work of a device there is no gap. A copy of at most `read_back_bytes` that the
 //! host waits for takes as long as an empty one: it is a wait, and no work.
@@ -236,14 +236,18 @@ fn gap(
         next: next.id,
         next_is_copy: !next.is_kernel(),
     };
-    let Some((called_ns, _)) = next.launch.filter(|_| next.device.is_some()) else {
+    let Some((called_ns, returned_ns)) = next.launch.filter(|_| next.device.is_some()) else {
         return out;
     };
-    if called_ns.saturating_add(limits.launch_ns) <= start_ns {
+    let asked_ns = called_ns.clamp(start_ns, end_ns);
+    // A gap has two parts, before the launch and after it. In a call that blocks the host still holds the work.
+    let after_launch_ns = end_ns.saturating_sub(returned_ns.max(asked_ns));
+    let is_mostly_after = after_launch_ns >= limits.prepare_ns
+        && after_launch_ns >= asked_ns.saturating_sub(start_ns);
+    if called_ns.saturating_add(limits.launch_ns) <= start_ns || is_mostly_after {
         out.cause = Cause::Device;
         return out;
     }
-    let asked_ns = called_ns.clamp(start_ns, end_ns);
     // The last wait that was over when the host asked, if one was on when the gap began.
     let before = &holds[..holds.partition_point(|hold| hold.1 <= asked_ns)];
     let mut since = before.iter().rev().take_while(|hold| hold.1 >= start_ns);

@@ -43,10 +43,11 @@ impl Rule for IdleStretch {
             if is_set_up {
                 loading(facts, options, *device, &firsts, verdicts);
             }
-            for cause in [Cause::Host, Cause::Sync, Cause::Launch] {
+            for cause in [Cause::Host, Cause::Sync, Cause::Launch, Cause::Device] {
                 for gap in gaps(facts, *device, cause).1 {
                     let is_told = is_set_up && firsts.iter().any(|first| first.0 == gap);
-                    if !is_told && facts.share(gap.dur_ns()) >= least {
+                    let is_held = cause == Cause::Device && !is_after_launch(facts, gap);
+                    if !is_told && !is_held && facts.share(gap.dur_ns()) >= least {
                         stretch(facts, options, gap, verdicts);
                     }
                 }
@@ -59,6 +60,12 @@ impl Rule for IdleStretch {
 fn next<'f>(facts: &'f Facts, gap: &Gap) -> Option<&'f Work> {
     let mut work = facts.device.work.iter();
     work.find(|work| work.id == gap.next && work.is_kernel() != gap.next_is_copy)
+}
+
+/// True if the work that ended a gap was launched in it, and the device held it for most of the gap.
+fn is_after_launch(facts: &Facts, gap: &Gap) -> bool {
+    let launch = next(facts, gap).and_then(|work| work.launch);
+    gap.cause == Cause::Device && launch.is_some_and(|(called_ns, _)| called_ns >= gap.start_ns)
 }
 
 /// Time of a gap in the call that launched what came next.
@@ -145,17 +152,24 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     let what = next.map_or("work", |next| facts.device.name(next));
     let in_call_ns = next.map_or(0, |next| in_call_ns(gap, next));
     let is_slow_call = in_call_ns.saturating_mul(2) >= gap.dur_ns();
-    let (when, fix, suggestion) = match is_slow_call {
-        true => (
+    let (when, fix, suggestion) = if is_slow_call {
+        (
             "in the one call that launches",
             "a first launch loads its code: warm up before measuring",
             "warm up before measuring (CUDA_MODULE_LOADING=EAGER loads the code of all kernels at the start)",
-        ),
-        false => (
+        )
+    } else if is_after_launch(facts, gap) {
+        (
+            "after the launch of",
+            "the device held launched work, and the recording does not say for what",
+            "look for work that is not recorded: launched before the recording, by another process, or held by an event",
+        )
+    } else {
+        (
             "before",
             "see what the host does in that gap",
             "see what the host does in that gap: `trueno-analyze report RUN --from START --to END`",
-        ),
+        )
     };
     let share = facts.share(gap.dur_ns());
     // It may be needed as it is: an observation, however long.

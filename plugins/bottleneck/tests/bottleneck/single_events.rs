@@ -49,9 +49,27 @@ fn one_long_gap_is_a_single_event_and_not_launch_bound() {
     assert_eq!(gains(&output), [None]);
     let sentence = &texts(&output, "bottlenecks", "sentence")[0];
     assert!(
-        sentence.starts_with("gpu0 has one idle gap of 100 ms (>99 % of the wall) before small"),
+        sentence.starts_with(
+            "gpu0 has one idle gap of 100 ms (>99 % of the wall) after the launch of small"
+        ),
         "{sentence}"
     );
+}
+
+/// The launch comes 12 ms into a gap of 132 ms: for the other 120 ms the device had the work, and the host is not to blame.
+#[test]
+fn a_gap_after_a_launch_is_not_the_host_s() {
+    let cause = |launched_us: i64| {
+        let mut rows: Vec<Work> = (0..2)
+            .map(|n| Work::at("gemm", n * 200_000, 68_000))
+            .collect();
+        rows[0].called_us = Some(0);
+        rows[1].called_us = Some(68_000 + launched_us);
+        let output = classes(&rows, 268_000);
+        texts(&output, "idle", "cause")
+    };
+    assert_eq!(cause(12_000), ["device"]);
+    assert_eq!(cause(120_000), ["host"]);
 }
 
 /// Kernels of four names, each launched twice; the call of the first launch of each takes so long.
