@@ -226,7 +226,7 @@ impl Generator {
             return self.literal(ty);
         }
         let next = depth - 1;
-        let mut sub = |own: &mut Self, ty: Ty| own.expr(sources, ty, next);
+        let sub = |own: &mut Self, ty: Ty| own.expr(sources, ty, next);
         if self.random.chance(15) {
             let condition = sub(self, Ty::Bool);
             let (a, b) = (sub(self, ty), sub(self, ty));

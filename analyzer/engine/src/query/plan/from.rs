@@ -674,15 +674,23 @@ pub(super) fn name_of(name: &ObjectName) -> Answer<String> {
 
 /// Conditions that all have to hold.
 pub(super) fn conjuncts(condition: &Ast) -> Vec<Ast> {
-    match condition {
-        Ast::Nested(inner) => conjuncts(inner),
-        Ast::BinaryOp {
-            left,
-            op: BinaryOperator::And,
-            right,
-        } => [conjuncts(left), conjuncts(right)].concat(),
-        other => vec![other.clone()],
+    fn add(condition: &Ast, to: &mut Vec<Ast>) {
+        match condition {
+            Ast::Nested(inner) => add(inner, to),
+            Ast::BinaryOp {
+                left,
+                op: BinaryOperator::And,
+                right,
+            } => {
+                add(left, to);
+                add(right, to);
+            }
+            other => to.push(other.clone()),
+        }
     }
+    let mut all = Vec::new();
+    add(condition, &mut all);
+    all
 }
 
 pub(super) fn without_nesting(expr: &Ast) -> &Ast {
