@@ -276,7 +276,7 @@ fn other_folders_are_refused_with_a_reason() {
         assert!(!dir.join("out.run").exists());
     };
     dir.folder("empty");
-    refused("empty", "found another folder");
+    refused("empty", "found no files");
     dir.run();
     refused("test.run", "is a run already");
     dir.folder("others");

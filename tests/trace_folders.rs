@@ -246,7 +246,7 @@ fn a_file_that_is_cut_costs_its_rank() {
     assert!(said.contains("taken from "), "{said}");
     dir.command(&["info", "logs"])
         .exits(0)
-        .stdout_has("ranks 1 and 2 of the run are not here");
+        .stdout_has("ranks 1, 2 of the run are not here");
 }
 
 #[test]
@@ -258,6 +258,9 @@ fn a_folder_without_traces_says_what_it_holds() {
         .stderr_has("docs: not a run directory")
         .stderr_has("trueno-analyze import")
         .stderr_has("found one file that is no trace");
+    fs::write(dir.join("docs/all.zip"), "PK\x03\x04 and so on").unwrap();
+    let refused = dir.report(Path::new("docs"), &[]).exits(2);
+    refused.stderr_has("`unzip all.zip -d FOLDER`");
     fs::create_dir(dir.join("empty")).unwrap();
     let refused = dir.report(Path::new("empty"), &[]).exits(2);
     refused.stderr_has("found no files");

@@ -3,8 +3,8 @@
 //! Some writers put names into quotes as they are: `"torch\cuda\__init__.py(219): f"`, `"say "hi""`, `"C:\dir\"`.
 //! An importer reads such a file once more through [`Mended`] after it has failed on it as it stands.
 //!
-//! A quote ends a text if what follows can follow one there: behind a key a colon and a value, behind a member's value
-//! a bracket, or a comma and the next key. A backslash is taken as itself if its text has an escape that JSON does not
+//! A quote ends a text if what follows can follow one there: behind a member's value a bracket, or a comma and the next
+//! key. Where a comma or colon is missing nothing is mended. A backslash is taken as itself if its text has an escape that JSON does not
 //! know, or looks like a path. A text is in memory as a whole, and nothing else of the file.
 
 use std::io::{self, BufReader, Read};
@@ -185,6 +185,40 @@ impl<R: Read> Mended<R> {
         Ok(false)
     }
 
+    /// Tells whether a quote that ends no text ends a key with its value: then a comma is missing before it.
+    fn ends_key(&mut self, quote: usize) -> io::Result<bool> {
+        let before = self.window[self.at..self.at + quote].iter().rev();
+        let word = before.clone().take_while(|byte| is_word(**byte)).count();
+        if !(1..MAX_KEY).contains(&word) || before.clone().nth(word) != Some(&b'"') {
+            return Ok(false);
+        }
+        let (at, colon) = self.solid(quote + 1)?;
+        if colon != Some(b':') {
+            return Ok(false);
+        }
+        let (_, value) = self.solid(at + 1)?;
+        Ok(value.is_some_and(is_surely_value))
+    }
+
+    /// Tells whether a comma, a word in quotes and a value follow a quote: then a colon is missing.
+    fn lacks_colon(&mut self, quote: usize) -> io::Result<bool> {
+        let (comma, first) = self.solid(quote + 1)?;
+        let (mut at, second) = self.solid(comma + 1)?;
+        if first != Some(b',') || second != Some(b'"') {
+            return Ok(false);
+        }
+        loop {
+            at += 1;
+            match self.byte(at)? {
+                Some(byte) if is_word(byte) && at - comma < MAX_KEY => {}
+                Some(b'"') => break,
+                _ => return Ok(false),
+            }
+        }
+        let (_, value) = self.solid(at + 1)?;
+        Ok(value.is_some_and(is_surely_value))
+    }
+
     /// Tells whether a text that goes on from this offset comes to a believable end.
     fn goes_on(&mut self, from: usize) -> io::Result<bool> {
         let mut at = from;
@@ -213,8 +247,14 @@ impl<R: Read> Mended<R> {
             }
             match self.byte(found.end)? {
                 None => return Ok(None),
-                Some(b'"') if self.may_end(found.end)? => return Ok(Some(found)),
+                // Nobody puts quotes into keys: what follows this one is damage.
+                Some(b'"') if self.role() == Role::Key || self.may_end(found.end)? => {
+                    return Ok(Some(found));
+                }
                 Some(b'"') => {
+                    if self.ends_key(found.end)? || self.lacks_colon(found.end)? {
+                        return Ok(None);
+                    }
                     found.has_quotes = true;
                     last = last.min(found.end + MAX_DOUBTFUL);
                     found.end += 1;
@@ -384,6 +424,15 @@ pub(crate) fn read_json<T: Default>(
     Ok(first)
 }
 
+/// Words such as true and null are left out: those of a text begin alike.
+fn is_surely_value(byte: u8) -> bool {
+    matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9')
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b' ')
+}
+
 fn begins_value(byte: u8) -> bool {
     matches!(byte, b'"' | b'{' | b'[' | b'-') || byte.is_ascii_alphanumeric()
 }
@@ -492,6 +541,7 @@ mod tests {
             (r#""quoted""#, r#""quoted""#),
             (r#"f("a", "b")"#, r#"f("a", "b")"#),
             (r#"operator""_s"#, r#"operator""_s"#),
+            (r#"at "x": lost"#, r#"at "x": lost"#),
             (r#"D:\x\"a" b"#, r#"D:\x"a" b"#),
             (r"\u12", r"\u12"),
             (r"\users\u0041", r"\users\u0041"),
@@ -533,6 +583,11 @@ mod tests {
             "[1, 2.5, true",
             "\"lonely",
             r#"{"a": "never ends, {"b"#,
+            r#"[{"name" "a", "ph": "X"}]"#,
+            r#"[{"cat": "kernel", "name" "a", "ph": "X"}]"#,
+            r#"[{"cat": "kernel", "dur" 10, "ph": "X"}]"#,
+            r#"[{"name": "a" "ph": "X", "ts": 1}]"#,
+            r#"[{"name": "a" "ts": 1, "ph": "X"}]"#,
         ] {
             assert_eq!(mended(text), (text.to_owned(), 0));
         }

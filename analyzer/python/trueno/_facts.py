@@ -1,8 +1,9 @@
 """Facts of a run and its tables, as dicts that fit on a screen."""
 
+import textwrap
 from html import escape
 
-from ._show import SHOWN_VALUES, Listed, counted, duration, facts_html, grid, grid_html, shortened
+from ._show import LINE, SHOWN_VALUES, Listed, counted, duration, facts_html, grid, grid_html, severity_word, shortened
 
 #: Columns of a table that its line names.
 _NAMED_COLUMNS = 6
@@ -43,7 +44,7 @@ class Info(Listed):
         pairs += [(key, shortened(value, 200)) for key, value in shown]
         if len(values) > len(shown):
             pairs.append(("more values", f"{len(values) - len(shown)}, in run.info[\"values\"]"))
-        pairs += [(problem["severity"], problem["text"]) for problem in self.get("problems") or []]
+        pairs += [(severity_word(each["severity"]), each["text"]) for each in self.get("problems") or []]
         return [(name, value) for name, value in pairs if value]
 
     def wall(self):
@@ -88,7 +89,7 @@ class TableInfo(Listed):
         return f"{self['name']}: {self.get('doc') or ''}, {known}"
 
     def __repr__(self):
-        return f"{self._title()}\n{grid(_COLUMN_HEADS, self._lines())}\n?: may be None"
+        return f"{textwrap.fill(self._title(), LINE)}\n{grid(_COLUMN_HEADS, self._lines())}\n?: may be None"
 
     def _repr_html_(self):
         return f"<p>{escape(self._title())}</p>{grid_html(_COLUMN_HEADS, self._lines())}<p>?: may be None</p>"
@@ -113,7 +114,8 @@ class Tables(Listed):
         return f"no rows: {', '.join(empty)}" if empty else ""
 
     def __repr__(self):
-        return "\n".join(part for part in (grid(_TABLE_HEADS, self._lines(), right=(1,)), self._empty()) if part)
+        empty = textwrap.fill(self._empty(), LINE, subsequent_indent="  ")
+        return "\n".join(part for part in (grid(_TABLE_HEADS, self._lines(), right=(1,)), empty) if part)
 
     def _repr_html_(self):
         empty = f"<p>{escape(self._empty())}</p>" if self._empty() else ""

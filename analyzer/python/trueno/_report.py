@@ -7,7 +7,7 @@ from html import escape
 from pathlib import Path
 
 from ._program import ask
-from ._show import Listed, counted, duration, shortened
+from ._show import Listed, counted, duration, severity_word, shortened
 from ._table import Table
 
 
@@ -114,9 +114,7 @@ class Report:
 
         None where the plugin `summary` did not run.
         """
-        section = self.sections.get("summary")
-        table = section and section.tables.get("headline")
-        return table["sentence"][0] if table and len(table) else None
+        return self.data["headline"]
 
     @property
     def findings(self):
@@ -151,25 +149,32 @@ class Report:
             counted(len(self.findings), "finding", "findings"),
             counted(len(self.charts), "chart", "charts"),
         ]
-        return "\n".join([self._title(), *lines, f"{', '.join(counts)}; print(report) shows the page"])
+        missing = [f"{lead}: {text}" for lead, text in self._missing()]
+        return "\n".join([*missing, self._title(), *lines, f"{', '.join(counts)}; print(report) shows the page"])
 
     def _repr_html_(self):
-        parts = [f"<h3>{escape(self._title())}</h3>"]
-        parts += [_line_html(problem["severity"], problem["text"]) for problem in self.problems]
+        parts = [_line_html(*line) for line in self._missing()]
+        parts.append(f"<h3>{escape(self._title())}</h3>")
         parts += [_line_html(*line) for line in self._opening()]
-        shown = {one["code"] for one in self.top["findings"]}
-        worst = [one for one in self.findings if one.severity != "info" and one.code not in shown]
+        shown = {text for one in self.top["findings"] for text in (one["code"], one["sentence"])}
+        worst = [one for one in self.findings if one.severity != "info" and shown.isdisjoint({one.code, one.title})]
         parts += [_finding_html(finding) for finding in worst]
-        parts += [_section_line(section) for section in self.sections.values() if section.status == "failed"]
+        parts += [_line_html(severity_word(problem["severity"]), problem["text"]) for problem in self.problems]
         parts += [f"<figure><figcaption>{escape(chart.title)}</figcaption>{chart.svg}</figure>" for chart in self.charts]
         sections = ", ".join(f"<code>{escape(plugin)}</code>" for plugin in self.sections)
         parts.append(f"<p>Sections, by <code>report[…]</code>: {sections}</p>")
         return "".join(parts)
 
     def _title(self):
-        incomplete = "INCOMPLETE: " if self.data["run"]["complete"] is False else ""
-        label = self.data["run"]["label"]
-        return incomplete + (self.headline or (f"report of {label}" if label else "report"))
+        return self.headline or f"report of {self.data['run']['title']}"
+
+    def _missing(self):
+        """What is missing from the run, and from the report."""
+        failed = [self.sections[plugin] for plugin in self.data["failed"]]
+        # The headline says itself what is missing from the run.
+        reasons = [] if self.headline else self.data["incomplete"]
+        lines = [("INCOMPLETE", reason) for reason in reasons]
+        return lines + [("failed", f"{section.plugin}: {section.message}") for section in failed]
 
     def _opening(self):
         """What would help most, with its severity."""
@@ -196,13 +201,9 @@ def _line_html(lead, text, more=""):
     return f"<p><b>{escape(lead)}</b> {escape(text)}{more}</p>"
 
 
-def _section_line(section):
-    return _line_html("failed", f"{section.plugin}: {section.message}")
-
-
 def _finding_html(finding):
     more = f"<br>{escape(finding.suggestion)}" if finding.suggestion else ""
-    return _line_html(f"{finding.severity} [{finding.plugin}]", finding.title, more)
+    return _line_html(f"{severity_word(finding.severity)} [{finding.plugin}]", finding.title, more)
 
 
 def report(
@@ -224,7 +225,7 @@ def report(
 
     with tempfile.TemporaryDirectory(prefix="trueno-") as folder:
         folder = Path(folder)
-        arguments = [*general, "report", path, "--json", folder / "report.json"]
+        arguments = [*general, "report", path, "--format", "terminal", "--json", folder / "report.json"]
         if charts:
             arguments += ["--charts", folder / "charts"]
         if plugins is not None:

@@ -15,7 +15,7 @@ class Listed(dict):
             return "{}"
         wide = max(len(str(key)) for key in self)
         lines = [f"{str(key).ljust(wide)}  {brief(value)}" for key, value in self.items()]
-        return "\n".join(shortened(line, LINE) for line in lines)
+        return "\n".join(cut(line) for line in lines)
 
     def _repr_html_(self):
         return facts_html((key, brief(value)) for key, value in self.items())
@@ -39,6 +39,11 @@ def shortened(text, room):
 def counted(number, one, many):
     """A number of things."""
     return f"{number:,} {one if number == 1 else many}"
+
+
+def severity_word(level):
+    """The word of reports for the severity of a finding or problem."""
+    return {"warning": "medium", "error": "high"}.get(level, level)
 
 
 def duration(ns):

@@ -39,7 +39,10 @@ def profile(path, *, overwrite=False, shapes=True, stacks=True, memory=True, **o
         trace = os.path.join(folder, f"{Path(path).stem}.json")
         profiling.export_chrome_trace(trace)
         _name_trace(trace)
-        import_(trace, target, overwrite=overwrite)
+        # The run is called like the file it is made of.
+        named = os.path.join(folder, Path(path).stem)
+        os.rename(trace, named)
+        import_(named, target, overwrite=overwrite)
 
 
 def _rank_folder(path):

@@ -40,7 +40,7 @@ fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     let run = runs.open(&args.run)?;
     if let Some(losses) = Losses::find(run.facts(), run.problems(), &|_| true) {
         stderr.fail(&format!(
-            "{}: {}: no golden file was written, as nothing could be held against it (hint: record the run again)",
+            "{}: no golden file was written (hint: record the run again): {}",
             args.run.display(),
             losses.words("the run")
         ));

@@ -46,7 +46,7 @@ pub enum CacheError {
         problem: String,
     },
     /// Another user could have written it.
-    #[error("{}: the kept ceilings are not used: {distrust} (hint: {}, and run `trueno-record peaks` once more)", .file.display(), .distrust.remedy())]
+    #[error("{}: the kept ceilings are not used: {distrust} (hint: keep others from writing there, and run `trueno-record peaks` once more)", .file.display())]
     Distrusted {
         /// The file.
         file: PathBuf,
@@ -194,13 +194,13 @@ pub(super) fn read_found(file: &Path) -> Result<Vec<u8>, CacheError> {
 /// Writes a file of the cache folder, if nobody but the user and root can write there.
 pub(super) fn replace_found(file: &Path, value: &impl serde::Serialize) -> Result<(), Error> {
     let folder = file.parent().unwrap_or(Path::new("/"));
-    let checked =
-        fs::create_dir_all(folder).and_then(|()| check_folder(folder).map_err(io::Error::other));
-    checked.map_err(|error| Error::Io {
+    let fail = |action, source: io::Error| Error::Io {
         path: file.to_owned(),
-        action: "make the folder",
-        source: Arc::new(error),
-    })?;
+        action,
+        source: Arc::new(source),
+    };
+    fs::create_dir_all(folder).map_err(|error| fail("make the folder", error))?;
+    check_folder(folder).map_err(|distrust| fail("write", io::Error::other(distrust)))?;
     replace(file, value)
 }
 

@@ -67,8 +67,8 @@ fn the_output_is_an_option_in_all_its_spellings() {
         let folder = tempfile::tempdir().unwrap();
         let words = [&["run", "--ranges-only"], output, &["sh", "-c", "echo ran"]].concat();
         assert_eq!(printed(folder.path(), &words), "ran\n", "{output:?}");
-        // A run that is there already is what the option means.
-        fs::create_dir(folder.path().join("a.run")).unwrap();
+        // What is there already is not overwritten: so the option was read.
+        fs::write(folder.path().join("a.run"), "mine").unwrap();
         let done = record(folder.path(), &words);
         assert_eq!(done.status.code(), Some(2), "{output:?}");
         assert!(

@@ -189,6 +189,11 @@ mod tests {
         assert_eq!(Sdk::folder(&api), Ok(Sdk::Folder(api)));
         let elsewhere = tempfile::tempdir().unwrap();
         assert_eq!(Sdk::around(&[elsewhere.path().into()]), Sdk::Repository);
+        assert!(
+            Sdk::folder(elsewhere.path())
+                .unwrap_err()
+                .contains("trueno-plugin")
+        );
         let planted = elsewhere.path().canonicalize().unwrap().join(IN_CHECKOUT);
         fs::create_dir_all(&planted).unwrap();
         fs::write(planted.join("Cargo.toml"), "name = \"trueno-plugin\"\n").unwrap();
@@ -197,10 +202,5 @@ mod tests {
         let open = std::os::unix::fs::PermissionsExt::from_mode(0o777);
         fs::set_permissions(&planted, open).unwrap();
         assert_eq!(Sdk::around(&[elsewhere.path().into()]), Sdk::Repository);
-        assert!(
-            Sdk::folder(elsewhere.path())
-                .unwrap_err()
-                .contains("trueno-plugin")
-        );
     }
 }

@@ -14,6 +14,7 @@ use arguments::KeptArguments;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
+use super::EPOCH_NS;
 use super::category::Categories;
 use super::collectives::Collective;
 use super::decimal::{float, nanoseconds};
@@ -169,12 +170,18 @@ impl<'a> Collector<'a> {
         if self.reach.is_some() {
             return Ok(());
         }
+        let is_epoch = float(time)
+            .is_some_and(|ns| (EPOCH_NS.start as f64..EPOCH_NS.end as f64).contains(&ns));
+        let next = if is_epoch {
+            ", and these look like nanoseconds (hint: divide ts and dur by 1000, and import again)"
+        } else {
+            " within 146 years"
+        };
         let time = String::from_utf8_lossy(time);
         Err(Error::Format {
             path: self.path.clone(),
             problem: format!(
-                "all {count} events with a time are out of range, the first with \"ts\": {time}; expected microseconds, and \
-                 these look like nanoseconds (hint: divide ts and dur by 1000, and import again)"
+                "all {count} events with a time are out of range, the first with \"ts\": {time}; expected microseconds{next}"
             ),
         })
     }

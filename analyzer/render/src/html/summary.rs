@@ -130,13 +130,13 @@ fn trust(out: &mut String, report: &Report) {
     for (name, value) in header_text::header(&report.header) {
         let _ = writeln!(out, "<dt>{}</dt><dd>{}</dd>", text(name), text(&value));
     }
-    for section in &report.sections {
-        let _ = writeln!(
-            out,
-            "<dt>plugin</dt><dd>{} {}</dd>",
-            text(&section.plugin),
-            text(&section.version)
-        );
+    let sections = report.sections.iter();
+    let plugins: Vec<String> = sections
+        .map(|section| format!("{} {}", section.plugin, section.version))
+        .collect();
+    if !plugins.is_empty() {
+        let plugins = text(&plugins.join(", "));
+        let _ = writeln!(out, "<dt>plugins</dt><dd>{plugins}</dd>");
     }
     out.push_str("</dl></details>\n");
 }

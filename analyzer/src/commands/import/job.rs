@@ -121,7 +121,7 @@ pub(in crate::commands) fn import(
     let clues = clues.map(|(number, one)| Clues::of(one, making.named[*number]));
     let clues: Vec<Clues> = clues.collect();
     let groups = group(&clues, input.ranks, stderr)?;
-    let text = words(&groups, &clues);
+    let text = words(&groups, &clues, making.is_one_run(&groups));
     let mut members = making.members(&groups)?;
     if !making.lost.is_empty() {
         let all = members.iter().filter_map(|member| member.rank);
@@ -170,14 +170,18 @@ impl Making<'_> {
         }
     }
 
+    /// Tells a run from a job: what is lost, or has a rank that was given, is of a job.
+    fn is_one_run(&self, groups: &[Group]) -> bool {
+        groups.len() == 1 && self.lost.is_empty() && self.input.ranks.is_empty()
+    }
+
     /// Puts the run of each group in its place.
     fn members(&self, groups: &[Group]) -> anyhow::Result<Vec<Member>> {
-        let is_one_run = groups.len() == 1 && self.lost.is_empty() && self.input.ranks.is_empty();
         let mut members = Vec::new();
         for group in groups {
             let place = self.folder(self.imported[group.members[0]].0);
             let mut summary = self.one_run(group, &place)?;
-            if is_one_run {
+            if self.is_one_run(groups) {
                 lift(&place, self.work)
                     .with_context(|| format!("{}: cannot be made", self.work.display()))?;
                 let rank = None;
@@ -316,6 +320,9 @@ fn group(files: &[Clues], given: &[u32], stderr: &Stderr) -> anyhow::Result<Vec<
         };
         groups.insert(rank, group);
     }
+    if given.is_empty() {
+        check_times(files, &silent)?;
+    }
     let silent = match one_process(files, &silent) {
         Some(members) if members.len() > 1 => vec![members],
         _ => silent.into_iter().map(|number| vec![number]).collect(),
@@ -355,6 +362,32 @@ fn check_sizes(files: &[Clues]) -> anyhow::Result<()> {
         first.file,
         second.file
     );
+}
+
+/// Refuses traces that state no rank and lie hours apart: these are no job.
+fn check_times(files: &[Clues], silent: &[usize]) -> anyhow::Result<()> {
+    let timed = silent.iter().filter_map(|number| {
+        let file = &files[*number];
+        Some((file.extent_ns?, &file.file))
+    });
+    let mut timed: Vec<((i64, i64), &String)> = timed.collect();
+    timed.sort_unstable();
+    let Some((extent, mut last)) = timed.first().copied() else {
+        return Ok(());
+    };
+    let mut end_ns = extent.1;
+    for ((start_ns, file_end_ns), file) in timed {
+        if start_ns.saturating_sub(end_ns) > MAX_PAUSE_NS {
+            bail!(
+                "{last} and {file} were recorded hours apart and state no rank, so they are not one job (hint: give one \
+                 of them)"
+            );
+        }
+        if file_end_ns >= end_ns {
+            (end_ns, last) = (file_end_ns, file);
+        }
+    }
+    Ok(())
 }
 
 fn both(files: &[Clues], first: usize, second: usize, rank: u32, source: RankSource) -> String {
@@ -410,15 +443,13 @@ fn one_process(files: &[Clues], numbers: &[usize]) -> Option<Vec<usize>> {
 }
 
 /// What the files were taken for.
-fn words(groups: &[Group], files: &[Clues]) -> String {
+fn words(groups: &[Group], files: &[Clues], is_one_run: bool) -> String {
     let count: usize = groups.iter().map(|group| group.members.len()).sum();
     let traces = match count {
         1 => "1 trace is".to_owned(),
         count => format!("{count} traces are"),
     };
-    if let [group] = groups
-        && group.source != RankSource::Given
-    {
+    if is_one_run {
         return match count {
             1 => format!("{traces} one run"),
             _ => format!("{traces} of one process, one after the other, and make one run"),
@@ -541,7 +572,8 @@ mod tests {
             part("a", None, (0, 1)),
             part("b", None, (MAX_PAUSE_NS + 2, i64::MAX)),
         ];
-        assert_eq!(grouped(&far, &[]).unwrap().len(), 2);
+        assert!(grouped(&far, &[]).unwrap_err().contains("hours apart"));
+        assert_eq!(grouped(&far, &[0, 1]).unwrap().len(), 2);
         let mut other = one.clone();
         other[0].processes = [60].into();
         assert_eq!(grouped(&other, &[]).unwrap().len(), 2);

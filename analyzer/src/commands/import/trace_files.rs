@@ -32,7 +32,7 @@ pub(in crate::commands) struct TraceFiles {
     skipped: Vec<PathBuf>,
     /// Run directories, relative to the folder.
     runs: Vec<PathBuf>,
-    /// The reason why the first file is no trace.
+    /// How to unpack the first file that is packed.
     why: Option<String>,
 }
 
@@ -58,7 +58,11 @@ impl TraceFiles {
             match detect_trace(&file) {
                 Ok(importer) => formats.entry(importer.name()).or_default().push(file),
                 Err(error) => {
-                    found.why.get_or_insert_with(|| error.to_string());
+                    let why = error.to_string();
+                    // Of what is packed the next step is worth a line.
+                    if why.contains("unpack it first") {
+                        found.why.get_or_insert(why);
+                    }
                     found.skipped.push(relative(folder, &file));
                 }
             }

@@ -13,7 +13,7 @@ use sources::{STANDARD_INPUT, Sources};
 use store::{Aside, Store};
 use trueno_compare::golden::{Opened, is_golden};
 use trueno_engine::run::{Run, RunError, is_run};
-use trueno_import::Options;
+use trueno_import::{Error, Options};
 use trueno_model::Problem;
 
 use super::import::job::{self, JobInput};
@@ -146,11 +146,15 @@ impl<'a> Runs<'a> {
         place: &Path,
     ) -> anyhow::Result<(Vec<Summary>, String)> {
         let options = Options::default();
-        let hint = || {
+        let hint = |error: anyhow::Error| {
+            // What is no trace becomes none by options.
+            if matches!(error.downcast_ref(), Some(Error::Format { .. })) {
+                return error;
+            }
             let shown = &sources.shown;
-            format!(
+            error.context(format!(
                 "{shown}: cannot be imported (hint: options are those of `trueno-analyze import`)"
-            )
+            ))
         };
         if !sources.is_job {
             let input = Input {
@@ -160,7 +164,7 @@ impl<'a> Runs<'a> {
                 options: &options,
             };
             let imported = single::import(&input, work, place, self.stderr);
-            return Ok((vec![imported.with_context(hint)?.summary], String::new()));
+            return Ok((vec![imported.map_err(hint)?.summary], String::new()));
         }
         let input = JobInput {
             files: &sources.files,
@@ -170,7 +174,7 @@ impl<'a> Runs<'a> {
             options: &options,
             is_lenient: true,
         };
-        let made = job::import(&input, work, place, self.stderr).with_context(hint)?;
+        let made = job::import(&input, work, place, self.stderr).map_err(hint)?;
         let summaries = made.members.into_iter().map(|member| member.summary);
         Ok((summaries.collect(), format!("{}; ", made.text)))
     }
@@ -260,8 +264,11 @@ fn job_text(run: &Run) -> String {
     let names = facts.ranks.iter().zip(&facts.imports);
     let names = names.map(|(of, import)| format!("{} = {}", of.rank, import.file));
     let names: Vec<String> = names.collect();
-    let count = facts.ranks.len();
-    format!("a job of {count} ranks ({}), ", listed(&names))
+    let ranks = match facts.ranks.len() {
+        1 => "1 rank".to_owned(),
+        count => format!("{count} ranks"),
+    };
+    format!("a job of {ranks} ({}), ", listed(&names))
 }
 
 /// Tells problems of what was imported from damage of the cached run: those would be there again.

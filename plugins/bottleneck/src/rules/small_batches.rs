@@ -18,7 +18,7 @@ use crate::class::Class;
 use crate::facts::{Facts, Idle, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{count, percent, short, time};
+use crate::wording::{count, many, percent, short, time};
 
 /// Calls that one larger call replaces.
 const FEWER: f64 = 8.0;
@@ -122,6 +122,9 @@ pub fn is_small(facts: &Facts, options: &Options, work: &Work) -> bool {
     is_few && work.is_kernel() && !super::sync::is_collective(facts.device.name(work))
 }
 
+/// Share of the window that a few kernels of few blocks have to hold a device.
+const MOST: f64 = 0.5;
+
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
     let (mut names, mut small) = (std::collections::BTreeSet::new(), Vec::new());
@@ -151,7 +154,9 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         return;
     }
     let share = small_ns as f64 / all_ns.max(1) as f64;
-    if share < options.small_batches.small_share || n < options.gaps.least_gaps {
+    // A few kernels are no pattern, but they are the run if they hold the device for most of it.
+    let is_most = facts.share(small_ns) >= MOST;
+    if share < options.small_batches.small_share || (n < options.gaps.least_gaps && !is_most) {
         return;
     }
     let on_path = names
@@ -168,7 +173,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence: (Confidence::Medium, format!("grids of {} kernels are on record; how many blocks the device holds at once is assumed", count(known))),
+        confidence: (Confidence::Medium, format!("grids of {} are recorded; how many blocks the device holds at once is assumed", many(known, "kernel"))),
         lead: format!("{} of {name}'s time is in grids of under {} blocks", percent(share), options.small_batches.few_blocks),
         fix: "twice the work per launch".into(),
         evidence: format!(

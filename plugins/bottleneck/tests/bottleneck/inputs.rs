@@ -70,9 +70,13 @@ fn soon(row: &Work) -> Option<i64> {
 
 /// Kernels with grids that fill a device.
 pub fn kernels(rows: &[Work]) -> TableBuilder {
+    kernels_of_blocks(rows, 4096)
+}
+
+pub fn kernels_of_blocks(rows: &[Work], blocks: i64) -> TableBuilder {
     table("kernels", "name", rows, soon)
         .bool("valid", rows.iter().map(|_| true))
-        .i64("blocks", rows.iter().map(|_| 4096))
+        .i64("blocks", rows.iter().map(|_| blocks))
 }
 
 /// Kernels with grids that fill a device, which begin when their calls come back.

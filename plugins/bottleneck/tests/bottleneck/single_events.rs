@@ -4,7 +4,9 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-use crate::inputs::{US, Work, facts, gains, kernels, launched_at_once, path, pieces, texts};
+use crate::inputs::{
+    US, Work, facts, gains, kernels, kernels_of_blocks, launched_at_once, path, pieces, texts,
+};
 
 /// Twenty kernels of 5 µs, launched 10 µs before they begin: each but the first `gap_us` after the one before, the tenth
 /// `long_us` after it.
@@ -70,6 +72,33 @@ fn a_gap_after_a_launch_is_not_the_host_s() {
     };
     assert_eq!(cause(12_000), ["device"]);
     assert_eq!(cause(120_000), ["host"]);
+}
+
+/// The first CUDA program of many a course: one kernel of one block is all there is to see.
+#[test]
+fn one_kernel_of_one_block_is_found_if_it_is_most_of_the_run() {
+    let code = |dur_us: i64, blocks: i64| {
+        let rows = [Work::at("gemm", 0, dur_us)];
+        let on_path = Table::build("path_names")
+            .text("name", ["gemm"])
+            .text("kind", ["work"])
+            .text("category", ["GEMM"])
+            .i64("dur_ns", [dur_us * US]);
+        let inputs = [
+            facts(1_000),
+            kernels_of_blocks(&rows, blocks),
+            path(&[("work", 1_000)]),
+            on_path,
+        ];
+        let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
+        (texts(&output, "bottlenecks", "code"), gains(&output))
+    };
+    assert_eq!(
+        code(900, 1),
+        (vec!["small_grids".to_owned()], vec![Some(450 * US)])
+    );
+    assert_eq!(code(900, 4096).0, [""; 0]);
+    assert_eq!(code(300, 1).0, [""; 0]);
 }
 
 /// Kernels of four names, each launched twice; the call of the first launch of each takes so long.
