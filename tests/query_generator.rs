@@ -407,18 +407,6 @@ impl Generator {
         let types = self.types();
         let columns = self.projections(&sources, &types);
         let filter = self.filter(&sources);
-        // Rows of a table come in its order.
-        let limit = if self.random.chance(50) {
-            format!(" LIMIT {}", self.random.below(9))
-        } else {
-            String::new()
-        };
-        if self.random.chance(10) {
-            return format!("SELECT * FROM {sql}{filter}{limit}");
-        }
-        if self.random.chance(20) {
-            return format!("SELECT {} FROM {sql}{filter}{limit}", columns.join(", "));
-        }
         let order = self.order(columns.len());
         format!("SELECT {} FROM {sql}{filter}{order}", columns.join(", "))
     }

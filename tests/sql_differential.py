@@ -1,7 +1,7 @@
 """Compares answers with those of DuckDB: python sql_differential.py ANSWERS FOLDER.
 
 ANSWERS holds one JSON object a line: `sql`, and either `names` and `rows` or `error`. FOLDER holds each table as
-`TABLE.parquet` or `TABLE/*.parquet`. Prints the counts as JSON; of what differs, the queries."""
+`TABLE/*.parquet`. Prints the counts as JSON; of what differs, the queries."""
 
 import collections
 import decimal
@@ -72,9 +72,9 @@ def main():
     database = duckdb.connect()
     database.execute("SET default_null_order = 'nulls_last_on_asc_first_on_desc'")
     for path in sorted(glob.glob(os.path.join(folder, "*"))):
-        table = os.path.basename(path).removesuffix(".parquet")
-        files = os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path
-        if os.path.isdir(path) and not glob.glob(files, recursive=True):
+        table = os.path.basename(path)
+        files = os.path.join(path, "*.parquet")
+        if not glob.glob(files):
             continue
         database.execute(f"CREATE TABLE \"{table}\" AS SELECT * FROM read_parquet('{files}')")
     counts = collections.Counter(same=0, different=0, refused=0, no_query=0)
