@@ -944,7 +944,7 @@ impl Generator {
                 "SELECT {text}, ARG_MAX({name}.id, {a} * 100 + {name}.id), ANY_VALUE({text}), BOOL_AND({a} > {count}), COUNT(*) FILTER (WHERE {condition}) FROM {sql} GROUP BY {text}"
             ),
             11 => format!(
-                "SELECT * FROM {sql} WHERE {name}.id IN (SELECT MAX(id) FROM kernels GROUP BY stream) ORDER BY {name}.id"
+                "SELECT * FROM (SELECT {name}.id, {text} AS x, {a} AS y FROM {sql}) AS s WHERE s.id IN (SELECT MAX(id) FROM kernels GROUP BY stream) ORDER BY s.id"
             ),
             _ => format!(
                 "SELECT MIN({text}), MAX({text}), VAR_POP({a}), QUANTILE_DISC({a}, 0.5) FROM {sql} WHERE {condition}"

@@ -188,3 +188,14 @@ fn a_refusal_names_the_construct_and_the_way_to_write_it() {
         }
     }
 }
+
+#[test]
+fn the_first_rows_of_a_table_with_null_are_read() {
+    let dir = Dir::new();
+    make_run(&dir.join("full.run"));
+    for table in ["bricks", "kernels", "checksums"] {
+        let sql = format!("SELECT * FROM {table} LIMIT 2");
+        let done = dir.command(&["query", "full.run", &sql, "--format", "json"]);
+        assert_eq!(done.exits(0).json().as_array().unwrap().len(), 2, "{table}");
+    }
+}
