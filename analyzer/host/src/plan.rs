@@ -276,7 +276,8 @@ pub(crate) fn seen_by_parts(plugin: &Descriptor) -> BTreeSet<(String, String)> {
 
 /// Names of tables that a query reads.
 pub(crate) fn tables_of(input: &Input) -> Vec<String> {
-    polars::sql::extract_table_identifiers(&input.sql, true, true).unwrap_or_default()
+    let tables = trueno_engine::query::tables_of(&input.sql);
+    tables.unwrap_or_default().into_iter().collect()
 }
 
 /// Plugins to run: those to show, and what they read, directly or not.

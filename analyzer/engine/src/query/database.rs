@@ -1,22 +1,20 @@
 //! Named tables that SQL can be run over.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use polars::prelude::{
     CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError, PolarsResult,
 };
-use polars::sql::SQLContext;
+use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
 
 use super::column_source::Named;
 use super::dictionary_lookup::{self, Numbered};
 use super::direct::{self, Direct};
-use super::distinct_names::with_distinct_names;
-use super::error::{Missing, missing, nearest, same_names};
-use super::join_order::with_later_last;
 use super::planned::Planned;
-use super::{QueryError, empty_join, rewrite, tokens};
+use super::{QueryError, empty_join, plan, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
 use crate::closed_types::frame_without_rows;
 use crate::columns::{self, Kind, StoredTable};
@@ -179,10 +177,9 @@ impl Database {
         empty_join::gives_no_rows(&self.quoted(sql), self)
     }
 
-    /// A query with names such as `plugin.table` as one name each, and joins as the engine reads them rightly.
+    /// A query with names such as `plugin.table` as one name each.
     pub(super) fn quoted(&self, sql: &str) -> String {
-        let quoted = rewrite::quote_dotted(sql, |name| self.tables.contains_key(name));
-        with_later_last(&quoted).into_owned()
+        rewrite::quote_dotted(sql, |name| self.tables.contains_key(name))
     }
 
     /// A query that needs no more than columns of one table, if it is one; what it asks besides can be planned.
@@ -229,7 +226,7 @@ impl Database {
         let computed = self.computed_tables(sql);
         let computed =
             computed.filter_map(|(name, _)| Some((name, self.tables.get(name)?.clone())));
-        self.plan_over(sql, &computed.collect())
+        self.plan_over(sql, &computed.collect(), false)
     }
 
     /// Computed tables whose names stand in a query.
@@ -259,39 +256,28 @@ impl Database {
         computed.map(frame).collect()
     }
 
-    /// Plans a query; the plan's columns are resolved.
+    /// Plans a query.
     fn plan(&self, sql: &str) -> Result<LazyFrame, QueryError> {
-        self.plan_over(sql, &BTreeMap::new())
+        self.plan_over(sql, &BTreeMap::new(), false)
     }
 
-    /// As [`Database::plan`], with other frames in the place of some tables.
+    /// As [`Database::plan`], with other frames in the place of some tables. With `is_total`, the order of the rows is
+    /// made total.
     fn plan_over(
         &self,
         sql: &str,
         instead: &BTreeMap<&str, LazyFrame>,
+        is_total: bool,
     ) -> Result<LazyFrame, QueryError> {
         rewrite::check(sql).map_err(QueryError::Sql)?;
-        let quoted = self.quoted(&rewrite::with_fractions(sql));
         let computed = self.computed_frames(sql, instead)?;
-        let planned = guard_panic(|| {
-            // One context a query: the engine keeps names of subqueries in it.
-            let mut context = SQLContext::new();
-            for (name, table) in self.tables.iter() {
-                if may_name(&quoted, name) {
-                    let name = name.as_str();
-                    let made = instead.get(name).or(computed.get(name));
-                    context.register(name, made.unwrap_or(table).clone());
-                }
-            }
-            let mut frame = context.execute(&quoted)?;
-            frame.collect_schema()?;
-            Ok(frame)
-        });
-        match planned {
-            Ok(Ok(frame)) => Ok(frame),
-            Ok(Err(error)) => Err(self.plan_error(sql, &error)),
-            Err(panic) => Err(QueryError::Sql(gave_up(&panic, sql))),
-        }
+        let sources = Sources {
+            database: self,
+            instead,
+            computed,
+        };
+        guard_panic(|| plan::plan(&sources, sql, is_total))
+            .unwrap_or_else(|panic| Err(QueryError::Sql(gave_up(&panic, sql))))
     }
 
     /// As [`Database::plan`], with columns in memory for tables of at least so many rows.
@@ -299,7 +285,7 @@ impl Database {
         let mut frames = BTreeMap::new();
         let named = self.named_columns(sql, min_rows);
         if !named.is_empty() && empty_join::is_empty(&self.quoted(sql), self) {
-            return self.plan_over(sql, &self.without_rows(&named));
+            return self.plan_over(sql, &self.without_rows(&named), false);
         }
         for (name, table, named) in named {
             if let Ok(Ok(frame)) = guard_panic(|| named.frame(table)) {
@@ -307,10 +293,11 @@ impl Database {
             }
         }
         // What the columns that are named do not suffice for is planned over all of them.
-        match frames.is_empty() {
-            true => self.plan(sql),
-            false => self.plan_over(sql, &frames).or_else(|_| self.plan(sql)),
+        if frames.is_empty() {
+            return self.plan(sql);
         }
+        self.plan_over(sql, &frames, false)
+            .or_else(|_| self.plan(sql))
     }
 
     /// Tables with their columns, and no rows.
@@ -385,65 +372,28 @@ impl Database {
         let batches = table.batches(&[column]).ok()?;
         Some(direct::distinct(batches.first()?))
     }
+}
 
-    fn plan_error(&self, sql: &str, error: &PolarsError) -> QueryError {
-        match missing(error) {
-            Some(Missing::Table(name)) => {
-                let name = self.whole_name(sql, name);
-                let nearest = nearest(&name, self.table_names());
-                QueryError::UnknownTable { name, nearest }
-            }
-            Some(Missing::Column(name)) => {
-                let columns = self.columns_of_query(sql);
-                let nearest = nearest(&name, columns.iter().map(String::as_str));
-                QueryError::UnknownColumn {
-                    name,
-                    nearest,
-                    columns,
-                }
-            }
-            None => match same_names(error) {
-                Some(name) => QueryError::SameNames { name },
-                None => QueryError::Sql(first_line(error)),
-            },
-        }
+/// The tables of a database, some of them as other frames.
+struct Sources<'a> {
+    database: &'a Database,
+    instead: &'a BTreeMap<&'a str, LazyFrame>,
+    computed: BTreeMap<&'a str, LazyFrame>,
+}
+
+impl plan::Tables for Sources<'_> {
+    fn frame(&self, name: &str) -> Option<LazyFrame> {
+        let made = self.instead.get(name).or(self.computed.get(name));
+        made.or(self.database.tables.get(name)).cloned()
     }
 
-    /// The engine names only the part before the dot of an unknown `plugin.table`.
-    fn whole_name(&self, sql: &str, name: String) -> String {
-        let tokens = tokens::tokens(sql);
-        let at = |at: usize| tokens.get(at).and_then(|t| t.name.as_deref());
-        let found = (0..tokens.len()).find(|&i| {
-            at(i) == Some(name.as_str())
-                && i > 0
-                && ["from", "join"].iter().any(|word| tokens[i - 1].is(word))
-                && tokens
-                    .get(i + 1)
-                    .is_some_and(|t| t.kind == tokens::Kind::Mark('.'))
-        });
-        match found.and_then(|i| at(i + 2)) {
-            Some(rest) => format!("{name}.{rest}"),
-            None => name,
-        }
+    fn names(&self) -> Vec<&str> {
+        self.database.table_names().collect()
     }
 
-    /// Columns of all tables whose names stand in a query.
-    fn columns_of_query(&self, sql: &str) -> Vec<String> {
-        let tokens = tokens::tokens(sql);
-        let named = |table: &str| {
-            let last = table.rsplit('.').next().unwrap_or(table);
-            let names = tokens.iter().filter_map(|token| token.name.as_deref());
-            names.into_iter().any(|name| name == table || name == last)
-        };
-        let mut columns = Vec::new();
-        for (_, frame) in self.tables.iter().filter(|(table, _)| named(table)) {
-            if let Ok(schema) = frame.clone().collect_schema() {
-                columns.extend(schema.iter_names().map(ToString::to_string));
-            }
-        }
-        columns.sort_unstable();
-        columns.dedup();
-        columns
+    fn is_empty(&self, name: &str) -> bool {
+        let stored = self.database.stored.get(name);
+        stored.is_some_and(|table| table.rows() == 0)
     }
 }
 
@@ -511,36 +461,21 @@ pub fn collect_from_columns(database: &Database, sql: &str) -> Result<DataFrame,
 }
 
 /// As [`collect`], with the same rows in the same order each time: where the
-/// query leaves the order open, rows are ordered by their columns from left to right. Columns
-/// that would have one name get distinct ones.
+/// query leaves the order open, rows are ordered by their columns from left to right.
 ///
 /// # Errors
 ///
 /// As [`collect`].
 pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
-    roomy(sql, || match in_order(database, sql) {
-        Err(QueryError::SameNames { .. }) => {
-            in_order(database, &with_distinct_names(database, sql))
+    roomy(sql, || {
+        let columns = database.planned_columns(sql)?.collect_schema();
+        let columns = columns.map_err(|error| QueryError::Failed(first_line(&error)))?;
+        let ordered = rewrite::order_totally(sql, columns.len());
+        if let Some(groups) = ordered.and_then(|sql| database.groups(&sql)) {
+            return Ok(groups);
         }
-        answer => answer,
+        run(database.plan_over(sql, &BTreeMap::new(), true)?, sql)
     })
-}
-
-fn in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
-    let columns = database
-        .planned_columns(sql)?
-        .collect_schema()
-        .map_err(|error| QueryError::Failed(first_line(&error)))?
-        .len();
-    let ordered = rewrite::order_totally(sql, columns);
-    if let Some(groups) = ordered.as_ref().and_then(|sql| database.groups(sql)) {
-        return Ok(groups);
-    }
-    match ordered.map(|sql| database.plan(&sql)) {
-        Some(Ok(ordered)) => run(ordered, sql),
-        // Columns without an order, such as lists.
-        Some(Err(_)) | None => run(database.plan(sql)?, sql),
-    }
 }
 
 fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
@@ -556,27 +491,43 @@ fn run_on(engine: Engine, frame: LazyFrame, sql: &str) -> Result<DataFrame, Quer
     }
 }
 
-/// False if a query does not name a table, nor asks for all of them.
-fn may_name(sql: &str, table: &str) -> bool {
-    let is_of_rows = ["select", "with", "("].iter().any(|word| {
-        let start = sql.trim_start().get(..word.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(word))
-    });
-    !is_of_rows || table.contains('"') || sql.contains(table)
-}
-
-/// Names of the tables that a query reads, those of plugins as `plugin.table`; `None`: they cannot be told.
+/// Names of the tables that a query reads, those of plugins as `plugin.table`; `None`: it is no query.
 pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
+    #[derive(Default)]
+    struct Names {
+        tables: BTreeSet<String>,
+        ctes: BTreeSet<String>,
+    }
+    impl Visitor for Names {
+        type Break = ();
+
+        fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
+            let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
+            self.ctes.extend(ctes.map(|cte| cte.alias.name.value.clone()));
+            ControlFlow::Continue(())
+        }
+
+        fn pre_visit_relation(&mut self, name: &ObjectName) -> ControlFlow<()> {
+            let parts = name.0.iter().filter_map(|part| part.as_ident());
+            let parts: Vec<&str> = parts.map(|part| part.value.as_str()).collect();
+            self.tables.insert(parts.join("."));
+            ControlFlow::Continue(())
+        }
+    }
     rewrite::check(sql).ok()?;
-    let tables = roomy(sql, || {
-        let found = guard_panic(|| polars::sql::extract_table_identifiers(sql, true, true));
-        found
-            .ok()
-            .and_then(Result::ok)
-            .ok_or_else(|| QueryError::Sql(String::new()))
+    let names = roomy(sql, || {
+        let mut names = Names::default();
+        let statement = plan::parse(sql)?;
+        let query = match &statement {
+            Statement::Explain { statement, .. } => statement,
+            statement => statement,
+        };
+        let _ = query.visit(&mut names);
+        Ok(names)
     });
-    let unquoted = |name: String| name.replace(['"', '`'], "");
-    Some(tables.ok()?.into_iter().map(unquoted).collect())
+    let Names { mut tables, ctes } = names.ok()?;
+    tables.retain(|table| !ctes.contains(table));
+    Some(tables)
 }
 
 /// Operators from which on a query is planned and run on a larger stack.
@@ -636,12 +587,13 @@ fn count_without_wide_sums(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     })
 }
 
-/// The engine appends whole plans to its messages.
+/// The engine appends whole plans to its messages. A regular expression's error says why in its last line.
 pub(super) fn first_line(error: &PolarsError) -> String {
-    error
-        .to_string()
-        .lines()
-        .next()
-        .unwrap_or_default()
-        .to_owned()
+    let text = error.to_string();
+    let why = text.lines().find_map(|line| line.strip_prefix("error: "));
+    let first = text.lines().next().unwrap_or_default();
+    match why.filter(|_| text.contains("regex")) {
+        Some(why) => format!("{first} {why}"),
+        None => first.to_owned(),
+    }
 }

@@ -1,7 +1,5 @@
 //! The reason why a query gave no rows.
 
-use polars::error::PolarsError;
-
 /// The reason why a query gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -27,14 +25,6 @@ pub enum QueryError {
     /// The text is not SQL, or asks for what the dialect does not have.
     #[error("the query cannot be planned: {0}")]
     Sql(String),
-    /// Two columns of the answer have one name.
-    #[error(
-        "two columns of the answer are called {name} (hint: give each a name of its own, such as AVG({name}) AS mean)"
-    )]
-    SameNames {
-        /// The name.
-        name: String,
-    },
     /// The query was planned, and failed while it ran.
     #[error("the query failed: {0}")]
     Failed(String),
@@ -58,59 +48,6 @@ fn columns_hint(nearest: &[String], columns: &[String]) -> String {
         format!("did you mean {}? ", nearest.join(", "))
     };
     format!(" (hint: {guess}there are {})", columns.join(", "))
-}
-
-/// The name that two columns of an answer have.
-pub(super) fn same_names(error: &PolarsError) -> Option<String> {
-    match error {
-        PolarsError::Context { error, .. } | PolarsError::ExprContext { error, .. } => {
-            same_names(error)
-        }
-        PolarsError::Duplicate(text) => quoted(text).map(str::to_owned),
-        _ => None,
-    }
-}
-
-/// A name the engine found missing.
-pub(super) enum Missing {
-    Table(String),
-    Column(String),
-}
-
-/// The name an engine's error is about, if it is about a name.
-pub(super) fn missing(error: &PolarsError) -> Option<Missing> {
-    match error {
-        PolarsError::Context { error, .. } | PolarsError::ExprContext { error, .. } => {
-            missing(error)
-        }
-        PolarsError::ColumnNotFound(text) | PolarsError::SchemaFieldNotFound(text) => {
-            Some(Missing::Column(quoted(text).unwrap_or(text).to_owned()))
-        }
-        PolarsError::SQLInterface(text) => {
-            let name = quoted(text)?.to_owned();
-            if text.contains("relation '") && text.contains("was not found")
-                || text.contains("no table or alias")
-            {
-                Some(Missing::Table(name))
-            } else if text.contains("no column named")
-                || text.contains("column") && text.contains("not found")
-            {
-                Some(Missing::Column(name))
-            } else {
-                None
-            }
-        }
-        _ => None,
-    }
-}
-
-/// The first part of a text that stands in quotes.
-fn quoted(text: &str) -> Option<&str> {
-    let from = text.find(['\'', '"', '`'])?;
-    let rest = &text[from + 1..];
-    rest.split(text[from..].chars().next()?)
-        .next()
-        .filter(|name| !name.is_empty())
 }
 
 /// The names most like `name`, three at most: those not further than a third of its length, then those

@@ -1,11 +1,7 @@
 //! Changes to a query's text before the engine parses it.
 //!
-//! The engine takes `plugin.table` for the table `plugin`, so names with a dot
-//! are put in quotes, and whole numbers with an exponent, which it cannot read, get
-//! a fraction. It also would read any file that a query names; a query
-//! here sees the published tables and nothing else.
-
-use std::borrow::Cow;
+//! Queries that are answered from columns are recognised by their text, in which a table has a name of one part: so
+//! `plugin.table` is put in quotes, and an order that is open is closed by all columns.
 
 use super::tokens::{Kind, Token, tokens};
 
@@ -81,36 +77,6 @@ pub(super) fn check(sql: &str) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// Gives whole numbers with an exponent, such as `1e6`, the fraction without which the engine takes
-/// them for integers.
-pub(super) fn with_fractions(sql: &str) -> Cow<'_, str> {
-    let mut out = String::new();
-    let mut copied = 0;
-    for token in tokens(sql).iter() {
-        let text = token.text(sql);
-        let Some(at) = text
-            .find(['e', 'E'])
-            .filter(|_| token.kind == Kind::Literal)
-        else {
-            continue;
-        };
-        let (digits, exponent) = (&text[..at], &text[at + 1..]);
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        let is_whole = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-        if is_whole(digits) && is_whole(exponent) {
-            let at = token.range.start + at;
-            out.push_str(&sql[copied..at]);
-            out.push_str(".0");
-            copied = at;
-        }
-    }
-    if copied == 0 {
-        return Cow::Borrowed(sql);
-    }
-    out.push_str(&sql[copied..]);
-    Cow::Owned(out)
 }
 
 /// Puts `plugin.table` in quotes wherever `is_table` knows that name; and where a table must stand, also where it does not: a
@@ -296,25 +262,6 @@ mod tests {
         assert!(check("").is_err());
         assert!(check("SELECT 'read_csv(' AS read_csv FROM bricks").is_ok());
         assert!(check("(SELECT 1)").is_ok());
-    }
-
-    #[test]
-    fn whole_numbers_with_an_exponent_get_a_fraction() {
-        let sql = "SELECT SUM(dur_ns)/1e6, x*1E-6, 7e+2 FROM \"1e6\"";
-        assert_eq!(
-            with_fractions(sql),
-            "SELECT SUM(dur_ns)/1.0e6, x*1.0E-6, 7.0e+2 FROM \"1e6\""
-        );
-        for same in [
-            "SELECT '1e6'",
-            "SELECT 2.5e-3",
-            "SELECT a1e6",
-            "SELECT 1e",
-            "-- 1e6",
-            "",
-        ] {
-            assert_eq!(with_fractions(same), same);
-        }
     }
 
     #[test]

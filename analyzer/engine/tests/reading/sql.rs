@@ -95,7 +95,7 @@ fn an_unknown_column_is_named_with_those_like_it() {
     for (sql, name, near) in [
         ("SELECT durns FROM bricks", "durns", "dur_ns"),
         ("SELECT id FROM bricks WHERE nam = 'x'", "nam", "name"),
-        ("SELECT b.startns FROM bricks b", "startns", "start_ns"),
+        ("SELECT b.startns FROM bricks b", "b.startns", "start_ns"),
         (
             "SELECT name, SUM(dur) AS s FROM bricks GROUP BY name",
             "dur",
@@ -116,7 +116,7 @@ fn an_unknown_column_is_named_with_those_like_it() {
             }) => {
                 assert_eq!(found, name, "{sql}");
                 assert!(columns.iter().any(|n| n == near), "{sql}: {columns:?}");
-                assert!(nearest.iter().any(|n| n == near), "{sql}: {nearest:?}");
+                assert!(nearest.iter().any(|n| n.ends_with(near)), "{sql}: {nearest:?}");
             }
             other => panic!("{sql}: {other:?}"),
         }
@@ -144,12 +144,15 @@ fn what_is_no_query_is_an_error_of_one_line() {
         "'",
         "SELECT 1 FROM bricks b, edges e WHERE",
         "SELECT interval 'x'",
-        "SELECT AVG(dur_ns), STDDEV(dur_ns) FROM bricks",
+        "SELECT id FROM bricks WHERE name ~ '('",
+        "SELECT id, COUNT(*) FROM bricks GROUP BY name",
+        "SELECT id FROM bricks WHERE COUNT(*) > 1",
+        "SELECT name FROM bricks a JOIN bricks b ON a.id = b.id",
+        "SELECT id FROM bricks UNION SELECT id, name FROM bricks",
         &format!("SELECT {}1", "1+".repeat(5000)),
     ] {
         let error = collect(&database, sql).expect_err(sql);
-        let is_told = matches!(error, QueryError::Sql(_) | QueryError::SameNames { .. });
-        assert!(is_told, "{sql}: {error:?}");
+        assert!(matches!(error, QueryError::Sql(_)), "{sql}: {error:?}");
         assert!(!error.to_string().contains('\n'), "{sql}: {error}");
     }
 }
@@ -252,11 +255,11 @@ fn columns_that_would_have_one_name_get_distinct_ones() {
         ("SELECT id AS x, dur_ns AS x FROM bricks", "x|x_2"),
         (
             "SELECT calls, * FROM category.by_category",
-            "calls_2|category|calls",
+            "calls|category|calls_2",
         ),
         (
             "SELECT name, MIN(dur_ns), MAX(dur_ns) AS m FROM bricks GROUP BY name ORDER BY m",
-            "name|dur_ns|m",
+            "name|MIN(dur_ns)|m",
         ),
     ] {
         assert_eq!(names(sql), expected, "{sql}");

@@ -4,9 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use polars::prelude::{DataFrame, PolarsResult};
-use polars::sql::extract_table_identifiers;
 use trueno_engine::closed_types::{self, ClosedRows};
-use trueno_engine::query::Database;
+use trueno_engine::query::{Database, tables_of};
 use trueno_engine::run::Run;
 use trueno_engine::spans;
 use trueno_model::TableInfo;
@@ -375,7 +374,7 @@ fn odd_inputs(subject: &Subject<'_>, frames: &[Option<DataFrame>]) -> Checked {
 
 /// Tells whether a column of this name may be null in a table that the query reads.
 fn may_lack(tables: &[TableInfo], sql: &str, column: &str) -> bool {
-    let names = extract_table_identifiers(sql, true, true).unwrap_or_default();
+    let names = tables_of(sql).unwrap_or_default();
     let read = tables.iter().filter(|table| names.contains(&table.name));
     let mut columns = read.flat_map(|table| &table.columns);
     columns.any(|other| other.name == column && other.nullable)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::thread;
 
 use super::result::Vector;
-use super::rows::{Batch, Chosen, batch_at};
+use super::rows::{Batch, Chosen, TOO_LARGE, add, batch_at};
 use super::{Direct, Item};
 use crate::columns::{Kind, Packed, is_set};
 use crate::cores;
@@ -96,10 +96,10 @@ impl Direct {
             for at in from..until {
                 let batch = batch_at(columns, of_columns, at);
                 if let Some(chosen) = self.chosen(&batch) {
-                    groups.add(grouping, &batch, &chosen);
+                    groups.add(grouping, &batch, &chosen)?;
                 }
             }
-            groups
+            Ok::<Groups, &str>(groups)
         };
         let threads = cores::count();
         let share = count.div_ceil(threads).max(MIN_BATCHES);
@@ -109,10 +109,10 @@ impl Direct {
                 .step_by(share)
                 .map(|from| scope.spawn(move || work(from, count.min(from + share))))
                 .collect();
-            let mut groups = work(0, count.min(share));
+            let mut groups: Groups = work(0, count.min(share))?;
             for other in others {
                 let other = other.join();
-                groups.append(other.map_err(|_| "a thread that groups rows panicked")?);
+                groups.append(other.map_err(|_| "a thread that groups rows panicked")??)?;
             }
             Ok::<_, &str>(groups)
         })?;
@@ -207,7 +207,9 @@ fn hash(key: &[u64]) -> u64 {
 enum Gathered {
     Nothing,
     Counts(Vec<u64>),
-    /// Sums, least or greatest values, of the groups that have one.
+    /// Sums of the groups that have one, and the type of their values.
+    Sums(Kind, Vec<Option<u64>>),
+    /// Least or greatest values of the groups that have one.
     Values(Function, Vec<Option<u64>>),
     /// Group and value of each row.
     All(Vec<(u32, u64)>),
@@ -232,6 +234,7 @@ impl Groups {
             Aggregate::Key(_) => Gathered::Nothing,
             Aggregate::Rows | Aggregate::Of(Function::Count, _) => Gathered::Counts(Vec::new()),
             Aggregate::Of(Function::Median, _) => Gathered::All(Vec::new()),
+            Aggregate::Of(Function::Sum, item) => Gathered::Sums(item.kind(), Vec::new()),
             Aggregate::Of(function, _) => Gathered::Values(*function, Vec::new()),
         });
         Self {
@@ -251,18 +254,25 @@ impl Groups {
             match gathered {
                 Gathered::Nothing | Gathered::All(_) => {}
                 Gathered::Counts(counts) => counts.resize(count, 0),
-                Gathered::Values(_, values) => values.resize(count, None),
+                Gathered::Sums(_, values) | Gathered::Values(_, values) => {
+                    values.resize(count, None);
+                }
             }
         }
     }
 
     /// Adds rows of a batch.
-    fn add(&mut self, grouping: &Grouping, batch: &Batch<'_>, chosen: &Chosen) {
+    fn add(
+        &mut self,
+        grouping: &Grouping,
+        batch: &Batch<'_>,
+        chosen: &Chosen,
+    ) -> Result<(), &'static str> {
         let rows: Vec<u32> = match chosen {
             Chosen::All => (0..batch.rows as u32).collect(),
             Chosen::Some(rows) => rows.clone(),
         };
-        let groups = self.groups_of(grouping, batch, &rows);
+        let groups = self.groups_of(grouping, batch, &rows)?;
         self.grow();
         for (gathered, (_, output)) in self.gathered.iter_mut().zip(&grouping.outputs) {
             match (gathered, output) {
@@ -272,22 +282,29 @@ impl Groups {
                     }
                 }
                 (gathered, Aggregate::Of(_, item)) => {
-                    let (values, valid) = item.values(batch);
+                    let (values, valid) = item.values(batch)?;
                     let there = groups.iter().zip(&rows).filter(|(_, row)| {
                         let valid = valid.as_ref();
                         valid.is_none_or(|bits| is_set(bits, **row as usize))
                     });
                     let there = there.map(|(group, row)| (*group, values[*row as usize]));
-                    gathered.add(item.kind(), there);
+                    gathered.add(item.kind(), there)?;
                 }
                 _ => {}
             }
         }
+        Ok(())
     }
 
     /// The group of each row.
-    fn groups_of(&mut self, grouping: &Grouping, batch: &Batch<'_>, rows: &[u32]) -> Vec<u32> {
-        let columns: Vec<_> = grouping.keys.iter().map(|key| key.values(batch)).collect();
+    fn groups_of(
+        &mut self,
+        grouping: &Grouping,
+        batch: &Batch<'_>,
+        rows: &[u32],
+    ) -> Result<Vec<u32>, &'static str> {
+        let columns = grouping.keys.iter().map(|key| key.values(batch));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
         let mut key = [0_u64; MAX_KEYS + 1];
         let key = &mut key[..=columns.len()];
         let mut before = None;
@@ -314,11 +331,11 @@ impl Groups {
                 }
             }
         };
-        rows.iter().map(&mut group).collect()
+        Ok(rows.iter().map(&mut group).collect())
     }
 
     /// Adds the groups of rows that come after these.
-    fn append(&mut self, other: Self) {
+    fn append(&mut self, other: Self) -> Result<(), &'static str> {
         let keys = (0..other.count()).map(|at| self.keys.find(other.keys.key(at)));
         let groups: Vec<u32> = keys.collect();
         self.grow();
@@ -327,6 +344,13 @@ impl Groups {
                 (Gathered::Counts(own), Gathered::Counts(other)) => {
                     for (group, count) in groups.iter().zip(other) {
                         own[*group as usize] += count;
+                    }
+                }
+                (Gathered::Sums(kind, own), Gathered::Sums(_, other)) => {
+                    for (group, value) in groups.iter().zip(other) {
+                        if let Some(value) = value {
+                            add_to(*kind, &mut own[*group as usize], value)?;
+                        }
                     }
                 }
                 (Gathered::Values(function, own), Gathered::Values(_, other)) => {
@@ -346,6 +370,7 @@ impl Groups {
                 _ => {}
             }
         }
+        Ok(())
     }
 
     fn finish(self, grouping: &Grouping) -> Vec<Vector> {
@@ -355,7 +380,7 @@ impl Groups {
         for (((_, kind), (_, output)), gathered) in columns.zip(self.gathered) {
             vectors.push(match (gathered, output) {
                 (Gathered::Counts(counts), _) => Vector::of(kind, counts.into_iter().map(Some)),
-                (Gathered::Values(Function::Sum, sums), _) => Vector::of(kind, sums.into_iter()),
+                (Gathered::Sums(_, sums), _) => Vector::of(kind, sums.into_iter()),
                 (Gathered::Values(_, values), _) => {
                     let values = values.into_iter();
                     Vector::of(kind, values.map(|value| Some(ordered(kind, value?))))
@@ -379,14 +404,17 @@ impl Groups {
 }
 
 impl Gathered {
-    fn add(&mut self, kind: Kind, rows: impl Iterator<Item = (u32, u64)>) {
+    fn add(
+        &mut self,
+        kind: Kind,
+        mut rows: impl Iterator<Item = (u32, u64)>,
+    ) -> Result<(), &'static str> {
         match self {
             Self::Nothing => {}
             Self::Counts(counts) => rows.for_each(|(group, _)| counts[group as usize] += 1),
-            Self::Values(Function::Sum, sums) => rows.for_each(|(group, value)| {
-                let sum = &mut sums[group as usize];
-                *sum = Some(sum.unwrap_or(0).wrapping_add(value));
-            }),
+            Self::Sums(_, sums) => {
+                rows.try_for_each(|(group, value)| add_to(kind, &mut sums[group as usize], value))?;
+            }
             Self::Values(function, values) => rows.for_each(|(group, value)| {
                 combine(*function, &mut values[group as usize], ordered(kind, value));
             }),
@@ -394,16 +422,22 @@ impl Gathered {
                 all.extend(rows.map(|(group, value)| (group, ordered(kind, value))));
             }
         }
+        Ok(())
     }
 }
 
-/// Adds a value to a sum, or to the least or greatest one.
+/// Adds a value to a sum.
+fn add_to(kind: Kind, sum: &mut Option<u64>, value: u64) -> Result<(), &'static str> {
+    *sum = Some(add(kind, sum.unwrap_or(0), value).ok_or(TOO_LARGE)?);
+    Ok(())
+}
+
+/// Takes the least or the greatest value.
 fn combine(function: Function, to: &mut Option<u64>, value: u64) {
     *to = Some(match (function, *to) {
         (_, None) => value,
         (Function::Min, Some(before)) => before.min(value),
-        (Function::Max, Some(before)) => before.max(value),
-        (_, Some(before)) => before.wrapping_add(value),
+        (_, Some(before)) => before.max(value),
     });
 }
 

@@ -58,7 +58,7 @@ impl Direct {
         let made = match &self.output {
             Output::Rows { .. } if self.order.is_empty() => None,
             Output::Rows { items, shown } => {
-                Some((self.rows(items, &columns, &of_columns), *shown))
+                Some((self.rows(items, &columns, &of_columns)?, *shown))
             }
             Output::Groups(grouping) => {
                 let made = self.groups(grouping, &columns, &of_columns)?;
@@ -82,7 +82,7 @@ impl Direct {
         items: &[(String, Item)],
         columns: &[usize],
         of_columns: &[Arc<[Packed]>],
-    ) -> Vec<Vector> {
+    ) -> Result<Vec<Vector>, &'static str> {
         let mut made: Vec<Vector> = items
             .iter()
             .map(|(_, item)| Vector::new(item.kind()))
@@ -94,11 +94,11 @@ impl Direct {
                 continue;
             };
             for (vector, (_, item)) in made.iter_mut().zip(items) {
-                let (values, valid) = item.values(&batch);
+                let (values, valid) = item.values(&batch)?;
                 vector.extend(&values, valid.as_deref(), &chosen);
             }
         }
-        made
+        Ok(made)
     }
 
     /// The rows of a batch that the condition holds for; `None`: there is none.
@@ -169,7 +169,8 @@ impl Direct {
                 }
             }
             Item::Sum(..) | Item::OrElse(..) => {
-                let (values, valid) = item.values(batch);
+                let values = item.values(batch);
+                let (values, valid) = values.map_err(|why| polars_err!(ComputeError: "{why}"))?;
                 let mut vector = Vector::new(item.kind());
                 let chosen = match chosen {
                     None => Chosen::All,
@@ -185,26 +186,34 @@ impl Direct {
 
 impl Item {
     /// The values of all rows of a batch as 64 bits, and bits of the rows that hold one; `None`: all do.
-    pub(super) fn values(&self, batch: &Batch<'_>) -> (Vec<u64>, Option<Vec<u8>>) {
-        match self {
+    ///
+    /// # Errors
+    /// A sum does not fit into 64 bits.
+    pub(super) fn values(&self, batch: &Batch<'_>) -> Result<Values, &'static str> {
+        Ok(match self {
             Self::Column(column, _) | Self::Id(column) => {
                 let packed = batch.column(*column);
                 (values(packed, None), packed.validity())
             }
             Self::Sum(a, b) => {
-                let ((mut sums, valid), (others, other_valid)) = (a.values(batch), b.values(batch));
-                // The sum of the bits is the same with a sign and without.
-                for (sum, other) in sums.iter_mut().zip(others) {
-                    *sum = sum.wrapping_add(other);
-                }
-                let valid = match (valid, other_valid) {
+                let (mut sums, valid) = a.values(batch)?;
+                let (others, other_valid) = b.values(batch)?;
+                let valid: Option<Vec<u8>> = match (valid, other_valid) {
                     (Some(a), Some(b)) => Some(a.into_iter().zip(b).map(|(a, b)| a & b).collect()),
                     (a, b) => a.or(b),
                 };
+                for (row, (sum, other)) in sums.iter_mut().zip(others).enumerate() {
+                    // Where no value is, anything may be.
+                    let is_there = valid.as_ref().is_none_or(|bits| is_set(bits, row));
+                    *sum = match add(self.kind(), *sum, other) {
+                        None if is_there => return Err(TOO_LARGE),
+                        sum => sum.unwrap_or(0),
+                    };
+                }
                 (sums, valid)
             }
             Self::OrElse(item, otherwise) => {
-                let (mut values, valid) = item.values(batch);
+                let (mut values, valid) = item.values(batch)?;
                 if let Some(bits) = valid {
                     for (row, value) in values.iter_mut().enumerate() {
                         if !is_set(&bits, row) {
@@ -229,7 +238,23 @@ impl Item {
                 let values = truths.into_iter().map(|truth| u64::from(truth == TRUE));
                 (values.collect(), valid)
             }
-        }
+        })
+    }
+}
+
+/// Values as 64 bits, and bits of the rows that hold one; `None`: all do.
+pub(super) type Values = (Vec<u64>, Option<Vec<u8>>);
+
+pub(super) const TOO_LARGE: &str =
+    "a sum of whole numbers does not fit into 64 bits (hint: CAST(… AS DOUBLE) first)";
+
+/// The sum of whole numbers, if it fits.
+pub(super) fn add(kind: Kind, a: u64, b: u64) -> Option<u64> {
+    if kind == Kind::I64 {
+        let sum = a.cast_signed().checked_add(b.cast_signed())?;
+        Some(sum.cast_unsigned())
+    } else {
+        a.checked_add(b)
     }
 }
 

@@ -16,7 +16,6 @@ use polars::prelude::{DataFrame, DataType, SchemaRef};
 use sqlparser::ast::Expr;
 
 use super::database::first_line;
-use super::distinct_names::with_distinct_names;
 use super::{Database, QueryError, collect_in_order, rewrite, tables_of};
 use crate::columns::{Kind, StoredTable};
 use grouping::Grouping;
@@ -71,11 +70,12 @@ impl Database {
         rows: &RowsOfRanks,
         division: Division,
     ) -> Result<Divided, QueryError> {
-        let (sql, schema) = self.named(sql)?;
+        let schema = self.planned_columns(sql)?.collect_schema();
+        let schema = schema.map_err(|error| QueryError::Failed(first_line(&error)))?;
         let mut divided = Divided {
             pieces: Vec::new(),
             grouping: None,
-            sql,
+            sql: sql.to_owned(),
             schema,
         };
         if !is_of_rows(&divided.sql) {
@@ -96,21 +96,6 @@ impl Database {
             }
         }
         Ok(divided)
-    }
-
-    /// The query with distinct names, and the columns of its answer.
-    fn named(&self, sql: &str) -> Result<(String, SchemaRef), QueryError> {
-        let columns = |sql: &str| {
-            let schema = self.planned_columns(sql)?.collect_schema();
-            schema.map_err(|error| QueryError::Failed(first_line(&error)))
-        };
-        match columns(sql) {
-            Err(QueryError::SameNames { .. }) => {
-                let named = with_distinct_names(self, sql);
-                Ok((named.to_string(), columns(&named)?))
-            }
-            schema => Ok((sql.to_owned(), schema?)),
-        }
     }
 }
 
