@@ -9,13 +9,9 @@ use std::time::Duration;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Contents and completeness, as JSON.
-    Info {
-        run: PathBuf,
-    },
+    Info { run: PathBuf },
     /// Tables with columns, as JSON.
-    Tables {
-        run: PathBuf,
-    },
+    Tables { run: PathBuf },
     /// Rows of a query, as JSON: an array of objects.
     Query {
         run: PathBuf,

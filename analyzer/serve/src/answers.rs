@@ -75,15 +75,11 @@ pub enum RunStatus {
     #[default]
     Waiting,
     /// Rows of tables with intervals.
-    Reading {
-        rows: u64,
-    },
+    Reading { rows: u64 },
     /// All of it is here.
     Ready,
     /// It could not be read.
-    Failed {
-        why: String,
-    },
+    Failed { why: String },
 }
 
 /// A page that is made once.

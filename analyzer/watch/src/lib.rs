@@ -12,7 +12,6 @@
 //! Reading the rings is [`trueno_format::observe`]'s. No query engine is linked: the first picture is there in
 //! milliseconds.
 
-
 pub mod gauges;
 pub mod lanes;
 pub mod lines;

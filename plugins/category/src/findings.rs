@@ -26,10 +26,7 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
     if let Some(part) = share(row.map_or(0, |row| row.self_ns), sum.busy_ns)
         && part > UNCATEGORISED_SHARE
     {
-        let title = format!(
-            "{} of the host's busy time has no category",
-            percent(part)
-        );
+        let title = format!("{} of the host's busy time has no category", percent(part));
         out.push(
             Finding::new("uncategorised", Severity::Info, title)
                 .suggestion("give the bricks known names or a category in the program, or add a rule for their names (report --categories)")
@@ -77,7 +74,11 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
 fn left_out(left: &LeftOut, mut out: Vec<Finding>) -> Vec<Finding> {
     let rows = left.bound + left.invalid + left.impossible;
     if rows > 0 {
-        let title = counted(rows, "row is left out of all times", "rows are left out of all times");
+        let title = counted(
+            rows,
+            "row is left out of all times",
+            "rows are left out of all times",
+        );
         let detail = format!(
             "{}, whose times only contain the work; {} marked not valid; {} with an impossible duration",
             counted(left.bound, "bound row", "bound rows"),

@@ -14,17 +14,17 @@ use std::time::{Duration, Instant};
 use trueno_analysis::lanes::{
     Class, Label, Lane, LaneKey, LaneKind, Lanes, NO_ELEMENTS, OUTSIDE, Span,
 };
-use trueno_plugin_critical_path::predict::at_roof::Roofs;
-use trueno_plugin_critical_path::load::dependencies::dependencies;
-use trueno_plugin_critical_path::load::edges::{DependencyKind, Edge};
 use trueno_plugin_critical_path::graph::dependency_graph::Graph;
 use trueno_plugin_critical_path::graph::ownership::Ownership;
-use trueno_plugin_critical_path::predict::what_if_rule::Rule;
-use trueno_plugin_critical_path::predict::schedule::{retime, wall_ns};
 use trueno_plugin_critical_path::graph::segments::segments;
-use trueno_plugin_critical_path::predict::slack::slack;
 use trueno_plugin_critical_path::graph::walk::walk;
+use trueno_plugin_critical_path::load::dependencies::dependencies;
+use trueno_plugin_critical_path::load::edges::{DependencyKind, Edge};
+use trueno_plugin_critical_path::predict::at_roof::Roofs;
+use trueno_plugin_critical_path::predict::schedule::{retime, wall_ns};
+use trueno_plugin_critical_path::predict::slack::slack;
 use trueno_plugin_critical_path::predict::what_if::Assumption;
+use trueno_plugin_critical_path::predict::what_if_rule::Rule;
 
 const LANES: usize = 8;
 

@@ -462,7 +462,9 @@ fn work_that_something_unrecorded_held_bounds_nothing() {
         sentence(&output).to_owned()
     };
     assert!(
-        told(0.9).contains("bound by something not recorded that held launched device work for 90 % of the wall"),
+        told(0.9).contains(
+            "bound by something not recorded that held launched device work for 90 % of the wall"
+        ),
         "{}",
         told(0.9)
     );

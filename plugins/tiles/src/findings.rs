@@ -68,7 +68,10 @@ pub fn findings(levels: &[Level], outliers: &Outliers, threads: usize) -> Vec<Fi
         .iter()
         .filter(|level| level.place.is_some_and(|place| place.is_above()))
     {
-        let title = format!("{} tiles lie above their roof, which is impossible", level.name);
+        let title = format!(
+            "{} tiles lie above their roof, which is impossible",
+            level.name
+        );
         out.push(
             Finding::new("above_the_roof", Severity::Warning, title)
                 .detail(level.reason.clone().unwrap_or_default())

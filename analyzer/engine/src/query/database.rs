@@ -503,7 +503,8 @@ pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
 
         fn pre_visit_query(&mut self, query: &Query) -> ControlFlow<()> {
             let ctes = query.with.iter().flat_map(|with| &with.cte_tables);
-            self.ctes.extend(ctes.map(|cte| cte.alias.name.value.clone()));
+            self.ctes
+                .extend(ctes.map(|cte| cte.alias.name.value.clone()));
             ControlFlow::Continue(())
         }
 

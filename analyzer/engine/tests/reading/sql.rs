@@ -116,7 +116,10 @@ fn an_unknown_column_is_named_with_those_like_it() {
             }) => {
                 assert_eq!(found, name, "{sql}");
                 assert!(columns.iter().any(|n| n == near), "{sql}: {columns:?}");
-                assert!(nearest.iter().any(|n| n.ends_with(near)), "{sql}: {nearest:?}");
+                assert!(
+                    nearest.iter().any(|n| n.ends_with(near)),
+                    "{sql}: {nearest:?}"
+                );
             }
             other => panic!("{sql}: {other:?}"),
         }

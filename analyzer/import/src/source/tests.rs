@@ -121,8 +121,8 @@ fn cut_packed_files_are_refused_with_their_packing() {
 
 #[test]
 fn utf_16_becomes_utf_8() {
-    let orders: [(fn(u16) -> [u8; 2], &str); 2] =
-        [(u16::to_le_bytes, "little"), (u16::to_be_bytes, "big")];
+    type Order = (fn(u16) -> [u8; 2], &'static str);
+    let orders: [Order; 2] = [(u16::to_le_bytes, "little"), (u16::to_be_bytes, "big")];
     let long = format!("{{\"a\": \"{}\"}}", "😀x".repeat(50_000));
     for (bytes, order) in orders {
         for mark in [true, false] {
