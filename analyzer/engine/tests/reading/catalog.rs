@@ -151,7 +151,7 @@ fn info_tells_what_a_run_holds() {
         "unknown, no clean end; not complete: dropped: not known",
         "not known",
         "last event",
-        "error",
+        "high",
     ] {
         assert!(text.contains(part), "{part} is not in:\n{text}");
     }
