@@ -72,14 +72,12 @@ use crate::mended::Mended;
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 use collector::Collector;
+use decimal::EPOCH_NS;
 use document::{Failure, Shape};
 use reimport::Mark;
 pub use reimport::{FORMAT_VERSION, MARK};
 use row_texts::RowTexts;
 use scanner::Scanner;
-
-/// Years in which a time since the Unix epoch is believed to be one: 2001 to 2096.
-const EPOCH_NS: std::ops::Range<i64> = 1_000_000_000_000_000_000..4_000_000_000_000_000_000;
 
 /// Trace events of Chrome, of Kineto and of many others, packed or not. Of a damaged file [`Options::partial`] keeps
 /// what stands before the damage.

@@ -5,14 +5,13 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use polars::prelude::{
-    CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsError, PolarsResult,
-};
+use polars::prelude::{CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsResult};
 use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
 
 use super::column_source::Named;
 use super::dictionary_lookup::{self, Numbered};
 use super::direct::{self, Direct};
+use super::error::first_line;
 use super::planned::Planned;
 use super::{QueryError, empty_join, plan, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
@@ -586,15 +585,4 @@ fn count_without_wide_sums(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     } else {
         frame
     })
-}
-
-/// The engine appends whole plans to its messages. A regular expression's error says why in its last line.
-pub(super) fn first_line(error: &PolarsError) -> String {
-    let text = error.to_string();
-    let why = text.lines().find_map(|line| line.strip_prefix("error: "));
-    let first = text.lines().next().unwrap_or_default();
-    match why.filter(|_| text.contains("regex")) {
-        Some(why) => format!("{first} {why}"),
-        None => first.to_owned(),
-    }
 }

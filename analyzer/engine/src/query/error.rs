@@ -1,5 +1,7 @@
 //! The reason why a query gave no rows.
 
+use polars::prelude::PolarsError;
+
 /// The reason why a query gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -87,6 +89,17 @@ fn distance(a: &str, b: &str) -> usize {
         }
     }
     row[b.len()]
+}
+
+/// The engine appends whole plans to its messages. A regular expression's error says why in its last line.
+pub(super) fn first_line(error: &PolarsError) -> String {
+    let text = error.to_string();
+    let why = text.lines().find_map(|line| line.strip_prefix("error: "));
+    let first = text.lines().next().unwrap_or_default();
+    match why.filter(|_| text.contains("regex")) {
+        Some(why) => format!("{first} {why}"),
+        None => first.to_owned(),
+    }
 }
 
 #[cfg(test)]

@@ -14,10 +14,9 @@ use arguments::KeptArguments;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
-use super::EPOCH_NS;
 use super::category::Categories;
 use super::collectives::Collective;
-use super::decimal::{float, nanoseconds};
+use super::decimal::{EPOCH_NS, float, nanoseconds};
 use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;

@@ -3,6 +3,10 @@
 /// Times lie within 146 years of 0, so that no difference of two overflows.
 const MAX_NS: i64 = 1 << 62;
 
+/// Years in which a time since the Unix epoch is believed to be one: 2001 to 2096.
+pub(super) const EPOCH_NS: std::ops::Range<i64> =
+    1_000_000_000_000_000_000..4_000_000_000_000_000_000;
+
 /// Nanoseconds from a decimal number of microseconds, to the nearest. `None`: no number, or
 /// out of range.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {

@@ -14,7 +14,7 @@ use super::select::{Aliases, Context};
 use super::types::{Ty, Typed, common_type};
 use super::{Answer, Domain, Planner, invalid, one_row, rename, unsupported};
 use crate::closed_types::frame_without_rows;
-use crate::query::database::first_line;
+use crate::query::error::first_line;
 use crate::query::{QueryError, nearest};
 
 /// Tables of a join that an expression names.

@@ -29,7 +29,7 @@ use sqlparser::parser::{Parser, ParserOptions};
 
 use self::scope::{Field, Relation};
 use super::QueryError;
-use super::database::first_line;
+use super::error::first_line;
 
 type Answer<T> = Result<T, QueryError>;
 

@@ -12,7 +12,7 @@ use super::types::{Typed, common_type};
 use super::window::{self, Call};
 use super::{Answer, Domain, Limit, Planner, invalid, one_row, unsupported};
 use crate::query::QueryError;
-use crate::query::database::first_line;
+use crate::query::error::first_line;
 
 impl Planner<'_> {
     /// The rows of a part of a query.
