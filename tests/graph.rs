@@ -154,7 +154,7 @@ fn a_page_marks_the_critical_path_and_says_what_it_leaves_out() {
         .stderr_has("thread 0 main");
     look(&dir, "tree", &dataset(), &["--min-share", "101"])
         .exits(2)
-        .stderr_has("expected per cent");
+        .stderr_has("expected a percentage from 0 to 100");
     let small = look(&dir, "tree", &dataset(), &["--merge", "--min-share", "10%"])
         .exits(0)
         .stdout_has("more");
