@@ -2,8 +2,9 @@
 
 use polars::prelude::{DataFrame, LazyFrame, Schema, SchemaRef};
 
-use super::database::{collect, first_line};
+use super::database::collect;
 use super::direct::Direct;
+use super::error::first_line;
 use super::{Database, QueryError};
 use crate::closed_types::{self, ClosedRows};
 

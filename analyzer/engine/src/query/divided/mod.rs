@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use polars::prelude::{DataFrame, DataType, SchemaRef};
 use sqlparser::ast::Expr;
 
-use super::database::first_line;
+use super::error::first_line;
 use super::{Database, QueryError, collect_in_order, rewrite, tables_of};
 use crate::columns::{Kind, StoredTable};
 use grouping::Grouping;
