@@ -6,7 +6,7 @@
 //!
 //! **Release time** of a segment: the time from which its successors may run.
 //!
-//! **Lag.** Each edge has a least lag, which no program can avoid ([`latencies`](crate::graph::latencies)); most have 0. Of the
+//! **Lag.** Each edge has a least lag, which no program can avoid (`latencies`); most have 0. Of the
 //! predecessors of a segment the *binding* one would have let it begin latest: release time and least lag. The
 //! time from its release to the start is measured and belongs to the edge, and to those of predecessors that would have
 //! let it begin as late, not to one of them that an id picks; all other edges have their least lag. So re-timing the
@@ -80,7 +80,7 @@ pub struct Graph<'a> {
     /// For each of the targets by rank, the place of its binding dependency or [`LANE`].
     binding: Vec<u32>,
     latencies: Latencies,
-    /// Last segment of the path; see [`ends`](crate::graph::path_end).
+    /// Last segment of the path; see `path_end`.
     last: Option<u32>,
     connected: Vec<usize>,
     /// For each lane: true if it is a [follower](Self::only_follows).
@@ -244,7 +244,7 @@ impl<'a> Graph<'a> {
         &self.let_go
     }
 
-    /// The segment that the path ends with; see [`ends`].
+    /// The segment that the path ends with; see `path_end`.
     pub fn last(&self) -> Option<u32> {
         self.last
     }

@@ -1,6 +1,6 @@
 //! The critical path: from the end of the window back to its start.
 //!
-//! From the [last](crate::graph::path_end) segment, each step goes to the binding
+//! From the last segment, each step goes to the binding
 //! predecessor. Segments and the lags between them touch, so they add up to
 //! the window, to the nanosecond.
 //!

@@ -17,7 +17,7 @@ pub struct PathSums<'g> {
     /// By label and kind; gaps have no label.
     by_label: Vec<[Sum; KINDS]>,
     gap: Sum,
-    /// By the rule that inferred why a piece is on the path, in the order of [`Rule::ALL`].
+    /// By the rule that inferred why a piece is on the path, in the order of `Rule::ALL`.
     pub inferred_ns: [i64; Rule::ALL.len()],
     /// By lane, true if a piece is on it.
     pub lanes: Vec<bool>,

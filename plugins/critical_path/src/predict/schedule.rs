@@ -243,7 +243,7 @@ fn connected_ns<const K: usize>(
 
 /// End of a lane that [only follows](Graph::only_follows): its segments come after what they depend on, and one after
 /// the other. What its gaps wait for is not recorded, so they count as nothing, as does what
-/// [only waits](crate::load::wait_functions).
+/// only waits (`wait_functions`).
 fn follower_ns<const K: usize>(
     graph: &Graph<'_>,
     scenario: &impl Scenario<K>,
@@ -272,7 +272,7 @@ fn follower_ns<const K: usize>(
 /// Time that the busiest of the lanes that nothing connects with the path would need.
 ///
 /// Of such a lane it is not known what it would wait for: it needs the time of its own work. Its gaps count as
-/// nothing, nor do its waits and what [only waits](crate::load::wait_functions).
+/// nothing, nor do its waits and what only waits (`wait_functions`).
 pub fn background_ns<const K: usize>(graph: &Graph<'_>, scenario: &impl Scenario<K>) -> [i64; K] {
     let Some(last) = graph.last() else {
         return [0; K];
