@@ -225,7 +225,7 @@ fn what_cannot_be_timed_is_counted_and_not_added() {
         "FFN | 1 | 40 | 1"
     );
     let finding = out.finding("left_out").unwrap();
-    assert_eq!(finding.title, "3 rows are part of no time");
+    assert_eq!(finding.title, "3 rows are left out of all times");
     assert!(finding.detail.as_ref().unwrap().starts_with("1 bound row,"));
 }
 
@@ -389,7 +389,7 @@ fn of_several_lanes_it_is_said_what_shares_are_of() {
     assert!(
         finding
             .title
-            .starts_with("over the host's lanes together, 66.4 % of the time"),
+            .starts_with("nothing was recorded for 66.4 % of the time on host threads"),
         "{}",
         finding.title
     );

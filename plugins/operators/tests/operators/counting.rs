@@ -133,7 +133,7 @@ fn time_of_operators_without_shapes_is_named_as_such() {
     assert!(finding.title.contains("25.0 %"), "{}", finding.title);
     let detail = finding.detail.as_deref().unwrap_or_default();
     assert!(
-        detail.contains("75.0 % was begun by operators without recorded shapes"),
+        detail.contains("75.0 % was launched by operators without recorded shapes"),
         "{detail}"
     );
 }

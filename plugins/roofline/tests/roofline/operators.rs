@@ -90,7 +90,7 @@ fn shapes_are_points_with_the_roof_that_they_were_held_against() {
     let most = out.finding("most_to_gain").expect("a finding");
     assert_eq!(
         most.title,
-        "aten::mm has most to gain: 10.0 % of what compute allows"
+        "aten::mm has the most to gain: it reaches 10.0 % of what compute allows"
     );
 }
 

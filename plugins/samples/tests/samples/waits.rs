@@ -167,11 +167,11 @@ fn waiting_and_missing_processors_are_said() {
     };
     assert_eq!(
         title("runnable"),
-        "no processor was free for 43 % of the time that threads could have run (45 ns of 105 ns)"
+        "no processor was free for 43 % of the time threads were ready to run (45 ns of 105 ns)"
     );
     assert_eq!(
         title("waits"),
-        "thread 0 (main) did not run for 55 % of its life: it waited, most in clock_nanosleep of app (50 ns)"
+        "thread 0 (main) was waiting for 55 % of its life, most in clock_nanosleep of app (50 ns)"
     );
 }
 
