@@ -128,7 +128,7 @@ fn a_damaged_run_of_the_cache_is_made_anew() {
         let again = query();
         assert_eq!(again.stdout, whole);
         again
-            .stderr_has("damaged, and made anew")
+            .stderr_has("damaged, so it is imported again")
             .stderr_has("imported into ");
         query().stderr_has("taken from ");
     }
@@ -163,8 +163,8 @@ fn without_the_cache_nothing_stays() {
     let info = dir.command(&["info", "trace.json"]);
     let info = info.env("XDG_CACHE_HOME", dir.join("trace.json"));
     let done = info.env("TMPDIR", &temporary).exits(0);
-    done.stderr_has("what is imported is not kept")
-        .stderr_has("imported, and not kept");
+    done.stderr_has("the imported run is not cached")
+        .stderr_has("imported, but not cached");
 }
 
 #[test]

@@ -164,7 +164,7 @@ fn one_sentence_says_how_much_and_how_sure() {
         one.starts_with("wall 16 ms → 8 ms, 50.0 % less time"),
         "{one}"
     );
-    assert!(one.contains("one run a side"), "{one}");
+    assert!(one.contains("one run per side"), "{one}");
     assert!(one.contains("iteration 300 µs → 150 µs"), "{one}");
     assert!(one.contains("within these two runs"), "{one}");
 
@@ -197,7 +197,7 @@ fn fail_on_and_the_threshold_decide_the_exit_code() {
     // The machine may have changed between two runs.
     compare(&dir, &[&base, &slower, "--fail-on", "slower"])
         .exits(3)
-        .stdout_has("one run a side")
+        .stdout_has("one run per side")
         .stderr_has("no fewer than 3 runs a side");
     compare(&dir, &[&base, &slower, "--single", "--fail-on", "slower"])
         .exits(1)

@@ -55,9 +55,10 @@ fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     while let Some(next) = folders.pop() {
         for entry in fs::read_dir(next).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => all.push((path.display().to_string(), fs::read(path).unwrap())),
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                all.push((path.display().to_string(), fs::read(path).unwrap()))
             }
         }
     }

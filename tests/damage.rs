@@ -212,7 +212,7 @@ fn query_and_recover_say_what_is_damaged() {
         .command(&["query", "test.run", sql, "--format", "csv"])
         .exits(0);
     assert_eq!(answer.stdout, "n\r\n0\r\n");
-    answer.stderr_has("test.run: the run is not complete, and so is the answer");
+    answer.stderr_has("test.run: the run is incomplete, and so is the answer");
     dir.command(&["recover", "test.run", "-o", "new.run"])
         .exits(1)
         .stderr_has("bricks/000000.arrow")
@@ -269,7 +269,7 @@ fn a_fact_that_changed_since_is_seen() {
         .find(|line| line.contains("\"wall_ns\""))
         .unwrap();
     fs::write(&path, before.replace(wall, "  \"wall_ns\": 8045422,")).unwrap();
-    let json = incomplete(&dir, &run, "run.json was changed since it was written");
+    let json = incomplete(&dir, &run, "run.json was changed after it was written");
     assert_eq!(json["run"]["complete"], false);
     // What is made of it does not hide that.
     let export = dir.join("export.run");
@@ -281,14 +281,14 @@ fn a_fact_that_changed_since_is_seen() {
         export.to_str().unwrap(),
     ];
     dir.command(&words).exits(0);
-    incomplete(&dir, &export, "run.json was changed since it was written");
+    incomplete(&dir, &export, "run.json was changed after it was written");
     // Without the hash it is seen as well.
     let hash = before
         .lines()
         .find(|line| line.contains("\"xxh3\""))
         .unwrap();
     fs::write(&path, before.replace(&format!(",\n{hash}"), "")).unwrap();
-    incomplete(&dir, &run, "run.json was changed since it was written");
+    incomplete(&dir, &run, "run.json was changed after it was written");
 }
 
 #[test]

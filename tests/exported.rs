@@ -98,7 +98,7 @@ fn a_run_whose_recorder_was_killed_is_exported_as_it_is() {
     let run = killed.to_str().unwrap();
     dir.command(&["export", "parquet", run, "-o", "out.run"])
         .exits(0)
-        .stderr_has("the run is not complete, and so is its export");
+        .stderr_has("the run is incomplete, and so is this export");
     let exported = dir.join("out.run");
     let before = report(&dir, &killed);
     assert!(before["problems"].to_string().contains("unclean end"));

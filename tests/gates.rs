@@ -292,7 +292,7 @@ fn a_golden_run_that_lacks_rows_or_its_end_is_no_measure() {
         ])
         .exits(3)
         .stdout_has("INCOMPLETE ")
-        .stderr_has("--fail-on judges complete runs");
+        .stderr_has("--fail-on needs complete runs");
     }
 }
 

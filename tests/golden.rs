@@ -172,7 +172,7 @@ fn what_cannot_be_saved_or_read_is_said() {
     for (file, says) in [
         ("cut.golden.json", "no golden file: no JSON"),
         ("newer.golden.json", "use a newer trueno-analyze"),
-        ("trueno.toml", "no golden file"),
+        ("trueno.toml", "not a golden file"),
         ("nothing.golden.json", "no such run"),
     ] {
         command(&dir, &base, toml, &["--golden", file])

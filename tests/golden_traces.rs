@@ -39,12 +39,13 @@ fn repository() -> Option<Dir> {
     for entry in fs::read_dir(dir.join("golden_traces")).expect("a folder") {
         let file = entry.expect("an entry").path();
         let text = fs::read_to_string(&file).expect("text");
-        let lines = text
-            .lines()
-            .map(|line| match line.starts_with("max_duration_ms = ") {
-                true => "max_duration_ms = 600000\n".to_owned(),
-                false => format!("{line}\n"),
-            });
+        let lines = text.lines().map(|line| {
+            if line.starts_with("max_duration_ms = ") {
+                "max_duration_ms = 600000\n".to_owned()
+            } else {
+                format!("{line}\n")
+            }
+        });
         fs::write(&file, lines.collect::<String>()).expect("written");
     }
     let plugins = standard_plugins(&dir);

@@ -222,9 +222,10 @@ impl Run {
         let output = child.wait_with_output();
         drop(done);
         let is_late = watch.join().expect("the watch ends");
-        match is_late {
-            true => Err("it does not end"),
-            false => Ok(output.expect("the command can be waited for")),
+        if is_late {
+            Err("it does not end")
+        } else {
+            Ok(output.expect("the command can be waited for"))
         }
     }
 }

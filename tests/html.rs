@@ -287,7 +287,7 @@ fn the_page_of_a_run_is_the_same_each_time_and_tells_where_findings_are() {
         "id=\"summary\"",
         "id=\"timeline\"",
         "id=\"t-category-by_category\"",
-        "the rows it rests on",
+        "evidence",
     ] {
         assert!(page.contains(part), "{part} is missing");
     }

@@ -298,5 +298,5 @@ fn the_hidden_verb_alone_does_nothing() {
     command.command.stdin(Stdio::null());
     command
         .exits(2)
-        .stderr_has("this verb is for the analyzer itself");
+        .stderr_has("this command is for internal use: the analyzer");
 }

@@ -308,9 +308,10 @@ fn files_of_live_that_somebody_deletes_or_empties_are_missed() {
             let dir = Dir::new();
             copy(&run, &dir.join("killed.run"));
             let path = dir.join("killed.run/live").join(&file);
-            match deletes {
-                true => fs::remove_file(&path).unwrap(),
-                false => fs::write(&path, "").unwrap(),
+            if deletes {
+                fs::remove_file(&path).unwrap()
+            } else {
+                fs::write(&path, "").unwrap()
             }
             let text = dir.command(&["info", "killed.run"]).exits(0).stdout;
             let name = file.to_str().unwrap();

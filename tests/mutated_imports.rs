@@ -142,17 +142,19 @@ fn import_and_report(
     counts.cases += 1;
     if code != Some(0) {
         counts.refused += 1;
-        return match said.is_empty() {
-            true => Err("refused without a word".to_owned()),
-            false => Ok(()),
+        return if said.is_empty() {
+            Err("refused without a word".to_owned())
+        } else {
+            Ok(())
         };
     }
     counts.imported += 1;
     ends(&["report", "a.run", "-q", "--html", "a.html"])?;
     let page = fs::read_to_string(dir.join("a.html")).unwrap_or_default();
-    match page.contains("panicked") {
-        true => Err("the page tells of a panic".to_owned()),
-        false => Ok(()),
+    if page.contains("panicked") {
+        Err("the page tells of a panic".to_owned())
+    } else {
+        Ok(())
     }
 }
 
@@ -166,9 +168,10 @@ fn all_kinds(seeds: std::ops::Range<u64>, patience: Duration) {
         for seed in seeds.clone() {
             let mut numbers = Seeded::new(seed);
             let mut bytes = original.clone();
-            let what = match file.ends_with(".sqlite") {
-                true => change_bytes(&mut numbers, &mut bytes),
-                false => change_text(&mut numbers, &mut bytes),
+            let what = if file.ends_with(".sqlite") {
+                change_bytes(&mut numbers, &mut bytes)
+            } else {
+                change_text(&mut numbers, &mut bytes)
             };
             fs::write(dir.join(file), &bytes).expect("a file of the test");
             if let Err(fault) = import_and_report(&dir, file, patience, &mut counts) {

@@ -110,9 +110,10 @@ fn shows(dir: &Dir, run: &Path, library: &Path, id: &str, columns: &[&str]) {
         let at = columns.iter().position(|name| column["n"] == *name);
         let expected = &rows[0][at.expect("a column of the table")];
         let value = &column["c"][0];
-        match column["k"] == "t" {
-            true => assert_eq!(data["texts"][value.as_u64().unwrap() as usize], *expected),
-            false => assert_eq!(value, expected, "{column}"),
+        if column["k"] == "t" {
+            assert_eq!(data["texts"][value.as_u64().unwrap() as usize], *expected)
+        } else {
+            assert_eq!(value, expected, "{column}")
         }
     }
     dir.report(run, &args)

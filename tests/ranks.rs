@@ -483,7 +483,7 @@ fn files_that_contradict_each_other_are_refused_with_a_way_out() {
     for (args, word) in [
         (&["a.json", "b.json"][..], "both be rank 1"),
         (&["a.json", "c.json"], "a job of 2 ranks"),
-        (&["a.json", "d.json"], "by its place"),
+        (&["a.json", "d.json"], "by its position"),
         (&["a.json", "d.json", "--ranks", "0"], "for 2 files"),
         (&["a.json", "d.json", "--ranks", "0,70000"], "70000"),
         (&["a.json", "missing.json"], "cannot be read"),

@@ -153,7 +153,7 @@ fn the_command_says_what_it_did_and_the_report_that_it_was_done() {
     assert!(path.join("live").is_dir(), "the run itself stays as it was");
     dir.command(&["recover", "killed.run", "-o", "new.run"])
         .exits(2)
-        .stderr_has("is there already");
+        .stderr_has("already exists");
     let done = dir
         .command(&["recover", "killed.run", "--json"])
         .exits(0)

@@ -134,6 +134,34 @@ fn queries_as_people_write_them_give_the_rows_of_duckdb() {
     assert!(count >= 60, "{count}");
 }
 
+/// Expected rows are DuckDB's.
+#[test]
+fn groups_and_joins_without_rows_give_the_rows_of_duckdb() {
+    let dir = Dir::new();
+    make_run(&dir.join("full.run"));
+    let run = Run::open(&dir.join("full.run")).unwrap();
+    let database = run.sql_context().unwrap();
+    for (sql, expected) in [
+        (
+            "SELECT 'a', COUNT(*) FROM counters WHERE time_ns < 0 GROUP BY ALL",
+            json!([["a", 0]]),
+        ),
+        (
+            "SELECT 'a' FROM counters WHERE time_ns < 0 GROUP BY ALL",
+            json!([]),
+        ),
+        (
+            "SELECT COUNT(*) FROM checksums JOIN ceilings ON checksums.layer = ceilings.repetitions \
+             RIGHT JOIN streams ON checksums.thread = streams.stream \
+             WHERE NULLIF('Attention', checksums.name) IN ('gemm', 'norm')",
+            json!([[0]]),
+        ),
+    ] {
+        let frame = collect_in_order(&database, sql).unwrap_or_else(|why| panic!("{sql}: {why}"));
+        assert_eq!(json!(parts(&frame).1), expected, "{sql}");
+    }
+}
+
 /// Columns are headed by what was written.
 #[test]
 fn a_column_without_a_name_is_headed_by_its_text() {

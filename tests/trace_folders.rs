@@ -257,7 +257,7 @@ fn a_folder_without_traces_says_what_it_holds() {
     refused
         .stderr_has("docs: not a run directory")
         .stderr_has("trueno-analyze import")
-        .stderr_has("found one file that is no trace");
+        .stderr_has("found one file that is not a trace");
     fs::write(dir.join("docs/all.zip"), "PK\x03\x04 and so on").unwrap();
     let refused = dir.report(Path::new("docs"), &[]).exits(2);
     refused.stderr_has("`unzip all.zip -d FOLDER`");
@@ -333,8 +333,17 @@ fn standard_input_is_a_trace() {
         );
         assert!(err.contains(words), "{err}");
     }
-    let (code, _, err) = piped("cut.json", &["info", "-"]);
-    assert_eq!(code, Some(2));
-    assert!(err.contains("standard input: "), "{err}");
-    assert!(!err.contains("/input-"), "{err}");
+    let (code, out, err) = piped("t.json.gz", &["import", "-", "-o", "kept.run"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(
+        out.contains("standard input is now the run kept.run"),
+        "{out}"
+    );
+    assert!(!out.contains("/input-"), "{out}");
+    for args in [&["info", "-"][..], &["import", "-", "-o", "cut.run"]] {
+        let (code, _, err) = piped("cut.json", args);
+        assert_eq!(code, Some(2));
+        assert!(err.contains("standard input: "), "{err}");
+        assert!(!err.contains("/input-"), "{err}");
+    }
 }

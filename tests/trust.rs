@@ -79,7 +79,7 @@ fn a_project_file_that_others_could_have_put_there_is_not_obeyed() {
         assert!(!ran.exists() && !shared.join("out.html").exists());
     };
     let gate = report(&dir, "shared", &["--fail-on", "critical"]);
-    gate.exits(0).stderr_has("is not obeyed");
+    gate.exits(0).stderr_has("is ignored");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, "[report]\nfail-on = \"info\"\n").unwrap();
     report(&dir, "shared", &[])

@@ -27,7 +27,7 @@ use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use trueno_compare::tolerances::Tolerance;
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
 use trueno_host::plugin::isolate;
-use trueno_host::window::Wanted;
+use trueno_host::window::WindowSpec;
 use trueno_manual::{CompletionArgs, HelpArgs, ManArgs};
 use trueno_model::Severity;
 use trueno_model::time_text::{parse_duration, parse_time};
@@ -295,8 +295,8 @@ pub struct ReportArgs {
     #[arg(long, value_name = "N")]
     pub top: Option<usize>,
     /// Look at one iteration (iteration=3) or the time of one row (id=42)
-    #[arg(long, value_name = "WHAT=N", value_parser = Wanted::parse, conflicts_with_all = ["from", "to"])]
-    pub window: Option<Wanted>,
+    #[arg(long, value_name = "WHAT=N", value_parser = WindowSpec::parse, conflicts_with_all = ["from", "to"])]
+    pub window: Option<WindowSpec>,
     /// Look at the run from this time on, such as 1.5s
     ///
     /// Times count from the start of the recording and need a unit: ns, us, ms, s, m or h.
@@ -429,8 +429,8 @@ pub struct ReportArgs {
     /// Skip plugins that need more rows of all ranks at once
     ///
     /// Their sections then say why they are missing. Most plugins work rank by rank and are not affected.
-    #[arg(long = "max-rows", alias = "most-rows", value_name = "N", default_value_t = trueno_host::MOST_ROWS, help_heading = MANY_RANKS, hide_long_help = true)]
-    pub most_rows: u64,
+    #[arg(long = "max-rows", alias = "most-rows", value_name = "N", default_value_t = trueno_host::MAX_ROWS, help_heading = MANY_RANKS, hide_long_help = true)]
+    pub max_rows: u64,
     /// Give the rows of all ranks at once also to plugins that work rank by rank: the same result with more memory.
     #[arg(long, hide = true)]
     pub together: bool,
@@ -533,7 +533,7 @@ pub struct QueryArgs {
     pub tables: Option<PathBuf>,
     /// Fail if the cluster would return more rows
     #[arg(long = "max-rows", alias = "most-rows", value_name = "N", default_value_t = 10_000_000, help_heading = QUERY_LIMITS, hide_long_help = true)]
-    pub most_rows: u64,
+    pub max_rows: u64,
     /// Plugins to load.
     #[command(flatten)]
     pub plugins: PluginArgs,
@@ -592,9 +592,9 @@ pub struct RecoverArgs {
 }
 
 /// `import`.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// Traces; several of one job become the ranks of one run
+    /// Traces, or `-` for standard input; several of one job become the ranks of one run
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// The run directory to make
@@ -642,6 +642,14 @@ pub struct ImportArgs {
 }
 
 impl ImportArgs {
+    /// The same, of other files.
+    pub fn with_files(&self, files: Vec<PathBuf>) -> Self {
+        Self {
+            files,
+            ..self.clone()
+        }
+    }
+
     /// Tells whether the summary is to be JSON.
     pub fn is_json(&self) -> bool {
         self.json || self.format == "json"

@@ -35,7 +35,7 @@ pub enum Error {
         problem: String,
     },
     /// The writer stopped early: the run holds what was written until then.
-    #[error("{}: recording is not whole, {lost} rows lost: {problem}", .path.display())]
+    #[error("{}: the recording is incomplete, {lost} rows lost: {problem}", .path.display())]
     Writer {
         /// The run directory.
         path: PathBuf,

@@ -399,9 +399,10 @@ impl Recorder {
         let primary = Record {
             name: Name::new(direction).number(),
             kind: kind::TRANSFER,
-            flags: match transfer.is_timed {
-                true => device_timing::HOST,
-                false => device_timing::BOUND,
+            flags: if transfer.is_timed {
+                device_timing::HOST
+            } else {
+                device_timing::BOUND
             },
             m: [0, 0, transfer.bytes, 0],
             ..Record::default()

@@ -126,7 +126,10 @@ impl OpenRows {
             ),
             (
                 self.meanwhile,
-                format!("{} that ended while the run was closed", self.meanwhile),
+                format!(
+                    "{} that ended while the run was being closed",
+                    self.meanwhile
+                ),
             ),
         ];
         places.extend(more.into_iter().filter(|(n, _)| *n > 0).map(|(_, t)| t));

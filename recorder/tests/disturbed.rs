@@ -58,7 +58,7 @@ fn cut_files_of_live_do_not_end_the_program() {
     assert!(
         run.problems
             .iter()
-            .any(|text| text.contains("was cut by somebody else")),
+            .any(|text| text.contains("was cut by another process")),
         "{:?}",
         run.problems
     );
@@ -106,9 +106,10 @@ fn segments_that_are_removed_meanwhile_are_counted_as_lost() {
         other => panic!("{other:?}"),
     };
     assert_eq!(run_json(&path).state, State::Failed);
-    let kept = match path.join("bricks").exists() {
-        true => table(&path, "bricks").rows as u64,
-        false => 0,
+    let kept = if path.join("bricks").exists() {
+        table(&path, "bricks").rows as u64
+    } else {
+        0
     };
     assert_eq!(
         kept + lost,

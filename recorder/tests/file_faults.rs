@@ -119,9 +119,10 @@ fn case(policy: &str, fault: &str, seed: u64) -> Result<(), String> {
         return Err(format!("{name}: {status}, said {rest:?}, {errors:?}"));
     }
     let run = run_json(&path);
-    let rows = match path.join("bricks").exists() {
-        true => table(&path, "bricks").rows as u64,
-        false => 0,
+    let rows = if path.join("bricks").exists() {
+        table(&path, "bricks").rows as u64
+    } else {
+        0
     };
     let bricks = run.tables.get("bricks");
     let counted = bricks.map_or(0, |table| table.dropped.saturating_add(table.lost));

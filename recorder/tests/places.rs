@@ -62,7 +62,7 @@ fn rows_tell_the_place_that_began_them() {
     let site = Site::in_file(Name::new("told"), "model.py", 7);
     rec.finished_brick(row, &Brick::new(site, start, Moment::now(&rec)));
     let row = BrickPlace::take(&rec).unwrap();
-    rec.finished_brick(row, &Brick::new(Name::new("not told"), start, start));
+    rec.finished_brick(row, &Brick::new(Name::new("not known"), start, start));
     drop((function, brick, layer, iteration));
     rec.finish().unwrap();
 
@@ -73,7 +73,7 @@ fn rows_tell_the_place_that_began_them() {
     assert_eq!(bricks.rows, lines.len() + 2);
     let rows = places(&bricks);
     assert!(rows.contains(&("told", Some("model.py"), Some(7))));
-    assert!(rows.contains(&("not told", None, None)));
+    assert!(rows.contains(&("not known", None, None)));
     let kernel_rows = table(&path, "kernels");
     for (name, line) in kernels {
         assert_eq!(line_of(&kernel_rows, name), line, "{name}");

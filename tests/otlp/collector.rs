@@ -29,14 +29,13 @@ pub struct Request {
 
 impl Request {
     pub fn json(&self) -> Value {
-        let unpacked = match self.head.contains("content-encoding: gzip") {
-            true => {
-                let mut unpacked = Vec::new();
-                let mut packed = flate2::read::GzDecoder::new(&self.body[..]);
-                packed.read_to_end(&mut unpacked).expect("a packed body");
-                unpacked
-            }
-            false => self.body.clone(),
+        let unpacked = if self.head.contains("content-encoding: gzip") {
+            let mut unpacked = Vec::new();
+            let mut packed = flate2::read::GzDecoder::new(&self.body[..]);
+            packed.read_to_end(&mut unpacked).expect("a packed body");
+            unpacked
+        } else {
+            self.body.clone()
         };
         serde_json::from_slice(&unpacked).expect("the body is JSON")
     }

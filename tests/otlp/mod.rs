@@ -213,7 +213,7 @@ fn what_is_no_collector_is_told() {
         .stderr_has("cannot be reached: ")
         .stderr_has("refused");
     for (reply, said) in [
-        ("200 OK", "not as a collector of OTLP does"),
+        ("200 OK", "not like an OTLP collector"),
         ("404 Not Found", "is there a collector of OTLP"),
         ("415 Unsupported Media Type", "--compression none"),
     ] {

@@ -133,7 +133,7 @@ fn a_part_of_a_large_job_has_its_path_and_its_bottlenecks() {
     // Too many even so.
     let none = report(&dir, &[&window[..], &["--most-rows", "20"]].concat());
     let why = section(&none, "critical_path")["message"].as_str().unwrap();
-    assert!(why.contains("the window has"), "{why}");
+    assert!(why.contains("the window already has"), "{why}");
 }
 
 /// Two recordings of a job, the second with a late rank and slower transfers.

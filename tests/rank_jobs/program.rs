@@ -210,9 +210,10 @@ impl Job {
         let last = arrive.iter().max().copied().unwrap_or(0);
         for ((rank, called), arrive) in members.iter().zip(called).zip(arrive) {
             let of = &mut ranks[*rank];
-            let name = match self.is_old {
-                true => "nccl:all_reduce",
-                false => "record_param_comms",
+            let name = if self.is_old {
+                "nccl:all_reduce"
+            } else {
+                "record_param_comms"
             };
             let call = of.brick(called, "function", name);
             let leave = last + self.transfer;

@@ -25,9 +25,10 @@ impl Address {
 
 impl fmt::Display for Address {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.host.contains(':') {
-            true => write!(to, "[{}]:{}", self.host, self.port),
-            false => write!(to, "{}:{}", self.host, self.port),
+        if self.host.contains(':') {
+            write!(to, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(to, "{}:{}", self.host, self.port)
         }
     }
 }
@@ -46,14 +47,14 @@ impl FromStr for Address {
             .parse()
             .ok()
             .filter(|port| *port != 0)
-            .with_context(|| format!("{text}: {port:?} is no port ({hint})"))?;
+            .with_context(|| format!("{text}: {port:?} is not a port ({hint})"))?;
         let inner = host
             .strip_prefix('[')
             .and_then(|host| host.strip_suffix(']'));
         let host = inner.unwrap_or(host);
         let is_odd = |letter: char| !letter.is_ascii_alphanumeric() && !".-_:%".contains(letter);
         if host.is_empty() || host.contains(is_odd) || (inner.is_none() && host.contains(':')) {
-            bail!("{text}: {host:?} is no host ({hint})");
+            bail!("{text}: {host:?} is not a host ({hint})");
         }
         Ok(Self {
             host: host.to_owned(),

@@ -54,7 +54,7 @@ fn ended(programs: &Programs, envelope: &Envelope) -> Result<End, String> {
     let (status, stdout, stderr) = output(&mut command, task, end)?;
     drop(held);
     match status {
-        None => Err(format!("it was not done by the deadline{stderr}")),
+        None => Err(format!("it did not finish before the deadline{stderr}")),
         Some(status) => progress(status, &stdout).map_err(|why| format!("{why}{stderr}")),
     }
 }
@@ -94,7 +94,7 @@ fn progress(status: ExitStatus, stdout: &[u8]) -> Result<End, String> {
     match (status.code(), answer) {
         (Some(0), Ok(answer)) => Ok(End::Done(answer)),
         (Some(2), Ok(answer)) if !answer.not_kept.is_empty() => Ok(End::Done(answer)),
-        (Some(0), Err(error)) => Err(format!("its answer is none: {error}")),
+        (Some(0), Err(error)) => Err(format!("its answer is not valid: {error}")),
         (Some(code), _) => Err(format!("it ended with exit code {code}")),
         (None, _) => Err(match status.signal() {
             Some(signal) => format!("it was killed by signal {signal}"),
@@ -205,7 +205,7 @@ mod tests {
         for (script, why) in [
             ("echo why >&2; exit 2", "it ended with exit code 2: why"),
             ("kill -9 $$", "it was killed by signal 9"),
-            ("echo nothing", "its answer is none"),
+            ("echo nothing", "its answer is not valid"),
             ("exit 7", "it ended with exit code 7"),
         ] {
             match run_script(script, long) {

@@ -16,19 +16,19 @@ EXAMPLES:
   A cluster on this machine, each command in a terminal of its own:
     trueno-cluster scheduler
     trueno-cluster executor --scheduler 127.0.0.1:50050 --tasks 2
-  A report that is made by it:
+  A report computed by it:
     trueno-analyze report job --parts parts --engine ballista://127.0.0.1:50050
-  The same of a job in an object store, of which each executor makes itself a mirror:
+  The same for a job in an object store; each executor mirrors it:
     trueno-store report s3://bucket/job --parts parts --engine ballista://127.0.0.1:50050";
 
-/// Makes the parts of a job's ranks on several machines, with Apache Ballista.
+/// Compute the parts of a job's ranks on several machines, with Apache Ballista
 #[derive(Debug, Parser)]
 #[command(name = "trueno-cluster", version, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
     pub command: Command,
-    /// Say more on standard error; again: more of what Ballista logs.
+    /// Log more on standard error; given twice, also more of Ballista's log
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub verbose: u8,
 }
@@ -36,23 +36,23 @@ pub struct Cli {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Hand tasks to executors: one of them a cluster.
+    /// Hand tasks to executors; a cluster has one scheduler
     Scheduler(SchedulerArgs),
     /// Run tasks, each a process of `trueno-analyze rank-task`.
     Executor(ExecutorArgs),
-    /// Make all parts of a job.
+    /// Compute all parts of a job
     Run(RunArgs),
-    /// Answer questions over the tables of a job, for `trueno-analyze query --engine`; they are JSON on standard input.
+    /// Answer queries over the tables of a job, for `trueno-analyze query --engine`; they come as JSON on standard input
     Query(QueryArgs),
 }
 
 /// `scheduler`.
 #[derive(Debug, Args)]
 pub struct SchedulerArgs {
-    /// The address to listen on; whoever reaches it can run tasks. Port 0: a free one.
+    /// Address to listen on; anyone who can reach it can run tasks; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50050")]
     pub bind: SocketAddr,
-    /// Time without a sign of life after which an executor is lost, and its tasks go to others.
+    /// Time without a heartbeat after which an executor counts as lost, and its tasks go to others
     #[arg(long, value_name = "TIME", default_value = "15s", value_parser = time)]
     pub executor_timeout: Duration,
 }
@@ -63,7 +63,7 @@ pub struct ExecutorArgs {
     /// The scheduler to ask for tasks.
     #[arg(long, value_name = "HOST:PORT")]
     pub scheduler: Address,
-    /// The address to hand results out on. Port 0: a free one.
+    /// Address to serve results on; port 0 picks a free one
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:0")]
     pub bind: SocketAddr,
     /// Tasks to run at once.
@@ -103,7 +103,7 @@ pub struct RunArgs {
     /// Ranks of one task: each task opens the whole job [default: 4, of more than 1,024 ranks a 256th of them].
     #[arg(long, value_name = "N")]
     pub ranks_per_task: Option<NonZeroUsize>,
-    /// Time after which it is an error that parts are missing, such as 90s, 10m or 2h.
+    /// Fail if parts are still missing after this time, such as 90s, 10m or 2h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     pub deadline: Duration,
     /// A flag of the report that the parts are for, such as --report=--window=iteration=3; may be given again.
@@ -123,13 +123,13 @@ pub struct QueryArgs {
     /// Folder for the answers: `0.arrow`, `1.arrow` and so on, Arrow streams.
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Rows of all answers together; more is an error.
+    /// Fail if the answers have more rows in total
     #[arg(long = "max-rows", alias = "most-rows", value_name = "N")]
-    pub most_rows: u64,
-    /// Tasks that a table is read by, of some ranks each.
+    pub max_rows: u64,
+    /// Number of tasks that read a table, each for some ranks
     #[arg(long, value_name = "N", default_value = "16")]
     pub tasks: NonZeroUsize,
-    /// Time after which it is an error that there is no answer, such as 90s, 10m or 2h.
+    /// Fail if there is no answer after this time, such as 90s, 10m or 2h
     #[arg(long, value_name = "TIME", default_value = "10m", value_parser = time)]
     pub deadline: Duration,
 }
@@ -139,13 +139,13 @@ fn time(text: &str) -> anyhow::Result<Duration> {
     let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let number: u64 = digits
         .parse()
-        .with_context(|| format!("{text}: no time (hint: 500ms, 90s, 10m, 2h)"))?;
+        .with_context(|| format!("{text}: not a time (hint: 500ms, 90s, 10m, 2h)"))?;
     let millis = match &text[digits.len()..] {
         "ms" => 1,
         "s" => 1_000,
         "m" => 60_000,
         "h" => 3_600_000,
-        unit => bail!("{text}: no time has the unit {unit:?} (hint: 500ms, 90s, 10m, 2h)"),
+        unit => bail!("{text}: unknown unit {unit:?} (hint: 500ms, 90s, 10m, 2h)"),
     };
     match number.checked_mul(millis) {
         Some(millis) if (1..=MAX_MILLIS).contains(&millis) => Ok(Duration::from_millis(millis)),

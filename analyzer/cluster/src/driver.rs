@@ -62,7 +62,7 @@ pub async fn run(args: &RunArgs, is_verbose: bool) -> anyhow::Result<u8> {
     }
     let ranks: Vec<u32> = summary.not_kept.into_iter().collect();
     say(&format!(
-        "error: the parts of {} are not kept",
+        "error: the parts of {} are not saved",
         listed(&ranks)
     ));
     Ok(FAILED)
@@ -154,7 +154,7 @@ impl Cluster<'_> {
             _ = terminate.recv() => "terminated".to_owned(),
         };
         submission.cancel().await;
-        bail!("{why}: the parts that were made are kept, and the same command goes on from there")
+        bail!("{why}: finished parts are kept, and the same command continues from there")
     }
 
     /// Says what is known of a cluster that has not answered by the deadline.

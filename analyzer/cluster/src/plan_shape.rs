@@ -57,7 +57,7 @@ pub fn check(plan: &LogicalPlan) -> anyhow::Result<()> {
         })
     })?;
     if let Some(wrong) = wrong {
-        bail!("a plan with this is not known to be safe in Ballista 55: {wrong}");
+        bail!("this part of the plan may not be safe in Ballista 55: {wrong}");
     }
     ensure!(scans == 1, "a plan reads one table, and this one {scans}");
     Ok(())

@@ -84,8 +84,8 @@ pub async fn run(args: &QueryArgs, is_verbose: bool) -> anyhow::Result<()> {
             scheduler: &args.engine,
             tables: &tables,
             tasks: args.tasks.get(),
-            most_rows: args.most_rows.saturating_sub(so_far),
-            all_rows: args.most_rows,
+            max_rows: args.max_rows.saturating_sub(so_far),
+            all_rows: args.max_rows,
             deadline,
             out: args.out.join(format!("{number}.arrow")),
             is_verbose,
@@ -103,7 +103,7 @@ struct Asking<'a> {
     tables: &'a Path,
     tasks: usize,
     /// Rows that are left of those that may come.
-    most_rows: u64,
+    max_rows: u64,
     all_rows: u64,
     deadline: Instant,
     out: PathBuf,
@@ -115,7 +115,7 @@ impl Asking<'_> {
     async fn ask(&self, question: &Question) -> anyhow::Result<u64> {
         let again = |error: &anyhow::Error| {
             if self.is_verbose {
-                eprintln!("it is asked again: {error:#}");
+                eprintln!("it is sent again: {error:#}");
             }
         };
         repeated(self.scheduler, self.deadline, again, async |_| {
@@ -174,8 +174,8 @@ impl Asking<'_> {
             };
             rows += batch.num_rows() as u64;
             ensure!(
-                rows <= self.most_rows,
-                "more than {} rows would be gathered here (hint: group or choose rows by whole numbers and texts, which \
+                rows <= self.max_rows,
+                "more than {} rows would be collected here (hint: group or filter rows by whole numbers and texts, which \
                  the cluster does, or --max-rows N)",
                 self.all_rows
             );

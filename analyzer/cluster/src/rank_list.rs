@@ -44,7 +44,7 @@ impl FromStr for RankList {
             let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
             let number = |text: &str| {
                 let number = text.parse::<u32>();
-                number.with_context(|| format!("{piece:?} is no rank (hint: 0-15,17)"))
+                number.with_context(|| format!("{piece:?} is not a rank (hint: 0-15,17)"))
             };
             let (first, last) = (number(first)?, number(last)?);
             ensure!(first <= last, "{piece}: it ends before it begins");

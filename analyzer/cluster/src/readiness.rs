@@ -40,7 +40,7 @@ pub async fn ask(scheduler: &Address) -> anyhow::Result<Readiness> {
         match answer.split(' ').nth(1) {
             Some("200") => Ok(Readiness::Ready),
             Some("503") => Ok(Readiness::NoExecutors),
-            _ => bail!("it is no scheduler of Ballista"),
+            _ => bail!("it is not a Ballista scheduler"),
         }
     };
     let asked = timeout(ANSWERS, asked).await;

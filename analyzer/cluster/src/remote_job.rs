@@ -43,7 +43,7 @@ pub fn mirrored(programs: &Programs, remote: &Remote, end: Instant) -> Result<Mi
         }
     }
     Err(format!(
-        "{}: others fetch another version of it",
+        "{}: other processes are fetching another version of it",
         remote.uri
     ))
 }
@@ -79,7 +79,7 @@ pub fn fetched(
         Some(status) if status.success() => match serde_json::from_slice::<Fetched>(&stdout) {
             Ok(fetched) => Ok(fetched.folder),
             Err(error) => Err(format!(
-                "{uri}: the answer of trueno-store is none: {error}"
+                "{uri}: the answer of trueno-store is not valid: {error}"
             )),
         },
         Some(status) if said.is_empty() => Err(format!("{uri}: trueno-store ended with {status}")),
@@ -106,7 +106,10 @@ fn held(folder: &Path, remote: &Remote, end: Instant) -> Result<Option<Mirrored>
             }
             Ok(Some(_)) => return Ok(None),
             Ok(None) if Instant::now() >= end => {
-                return Err(format!("{}: others change it", folder.display()));
+                return Err(format!(
+                    "{}: other processes are changing it",
+                    folder.display()
+                ));
             }
             Ok(None) => thread::sleep(PAUSE),
             Err(error) => return Err(format!("{}: {error}", folder.display())),

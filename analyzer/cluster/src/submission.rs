@@ -143,11 +143,11 @@ fn write(parts: &Path, tasks: &[Envelope]) -> anyhow::Result<TempDir> {
 fn pairs(batch: &RecordBatch) -> anyhow::Result<Vec<(String, String)>> {
     ensure!(
         batch.num_columns() == 2,
-        "an answer has other columns than were asked for"
+        "an answer has different columns than requested"
     );
     let column = |at: usize| {
         let column = batch.column(at).as_string_opt::<i32>();
-        column.context("an answer has other types than were asked for")
+        column.context("an answer has different types than requested")
     };
     let pairs = column(0)?.iter().zip(column(1)?.iter());
     pairs

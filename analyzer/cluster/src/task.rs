@@ -90,13 +90,13 @@ pub fn matched(tasks: &[Envelope], rows: &[(String, String)]) -> Result<Vec<Answ
     let mut answers: Vec<Option<Answer>> = tasks.iter().map(|_| None).collect();
     for (task, answer) in rows {
         let task: Envelope = serde_json::from_str(task)
-            .map_err(|error| format!("an answer is to no task of ours: {error}"))?;
+            .map_err(|error| format!("an answer does not belong to any of our tasks: {error}"))?;
         let place = places.get(task.id.as_str()).copied();
         let place = place.filter(|place| tasks[*place] == task);
-        let place =
-            place.ok_or_else(|| format!("an answer is to task {}, not of ours", task.id))?;
+        let place = place
+            .ok_or_else(|| format!("an answer belongs to task {}, which is not ours", task.id))?;
         let answer: Answer = serde_json::from_str(answer)
-            .map_err(|error| format!("the answer to task {} is none: {error}", task.id))?;
+            .map_err(|error| format!("the answer to task {} is not valid: {error}", task.id))?;
         if answer.id != task.id {
             return Err(format!("task {} has the answer of {}", task.id, answer.id));
         }
@@ -160,8 +160,8 @@ mod tests {
         );
         let mut altered = tasks[1].clone();
         altered.task.ranks.push(7);
-        assert!(refused(&[a.clone(), row(&altered, "b")]).contains("not of ours"));
+        assert!(refused(&[a.clone(), row(&altered, "b")]).contains("not ours"));
         assert!(refused(&[a.clone(), row(&tasks[1], "a")]).contains("has the answer of a"));
-        assert!(refused(&[a, (b.0, "{}".to_owned())]).contains("is none"));
+        assert!(refused(&[a, (b.0, "{}".to_owned())]).contains("is not valid"));
     }
 }

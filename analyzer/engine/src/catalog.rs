@@ -76,9 +76,10 @@ pub(crate) fn rank_column(nullable: bool) -> ColumnInfo {
         unit: None,
         nullable,
         provenance: Some("identity"),
-        doc: match nullable {
-            true => "the rank it is of; null: of the whole".to_owned(),
-            false => "the rank it is of: that of its folder".to_owned(),
+        doc: if nullable {
+            "its rank; null: of the whole job".to_owned()
+        } else {
+            "its rank: that of its folder".to_owned()
         },
     }
 }
@@ -186,7 +187,7 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
                 "text",
                 true,
                 "identity",
-                "its instruction sets, with blanks between",
+                "its instruction sets, separated by spaces",
             ),
             (
                 "cost_ns_per_span",
@@ -314,9 +315,9 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
 pub(crate) fn run_table_doc(table: &str) -> &'static str {
     match table {
         "run" => "one row: the run itself",
-        "segments" => "one row a segment file: what was written, read and lost",
+        "segments" => "one row per segment file: what was written, read and lost",
         "problems" => "what is wrong with the run",
-        "ranks" => "one row a rank of a run of several",
+        "ranks" => "one row per rank of a run of several ranks",
         _ => "",
     }
 }

@@ -51,9 +51,10 @@ impl Lane {
             (Lane::Stream(device, Some(stream)), _) => format!("gpu{device}/stream {stream}"),
             (Lane::Stream(device, None), _) => format!("gpu{device}/stream ?"),
         };
-        match of_ranks {
-            true => format!("rank {rank} {lane}"),
-            false => lane,
+        if of_ranks {
+            format!("rank {rank} {lane}")
+        } else {
+            lane
         }
     }
 

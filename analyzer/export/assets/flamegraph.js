@@ -49,7 +49,7 @@
     }
     found.textContent = needle ? `${matches.length} frames, ${(sum / WIDTH * 100).toFixed(1)} %` : '';
   };
-  const ask = () => { const text = prompt('Names that hold'); if (text !== null) mark(text); };
+  const ask = () => { const text = prompt('Names that contain'); if (text !== null) mark(text); };
   for (const frame of frames) frame.g.addEventListener('click', () => zoom(frame));
   search.style.display = '';
   search.addEventListener('click', ask);

@@ -368,9 +368,10 @@ impl Events<'_> {
             self.to.write_all(self.line.as_bytes())?;
         }
         for (pid, rank, device) in devices {
-            let name = match self.of_ranks {
-                true => format!("rank {rank} gpu{device}"),
-                false => format!("gpu{device}"),
+            let name = if self.of_ranks {
+                format!("rank {rank} gpu{device}")
+            } else {
+                format!("gpu{device}")
             };
             self.line = format!(
                 ",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"tid\":0,\"args\":{{\"name\":\"{name}\"}}}}"

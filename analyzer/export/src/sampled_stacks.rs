@@ -51,7 +51,7 @@ pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let stacks = tree.stacks;
     if stacks.nodes.len() == 1 {
         return Err(ExportError::Lacking(
-            "its samples count no time, but another event: how long a function ran is not known (hint: \
+            "its samples count another event than time, so how long a function ran is not known (hint: \
              `trueno-analyze query RUN \"SELECT * FROM samples.functions\"` has their shares)"
                 .to_owned(),
         ));

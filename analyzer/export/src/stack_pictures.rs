@@ -38,7 +38,7 @@ pub fn stack_pictures(run: &Run) -> Result<StackPictures, ExportError> {
         ),
         (
             "stacks-waits",
-            "Time in which threads did not run by stack, measured: a root for each thread; it is no work",
+            "Time in which threads did not run, by stack, measured: a root for each thread; this is not work",
             waits,
         ),
     ];

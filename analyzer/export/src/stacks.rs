@@ -59,9 +59,10 @@ pub(super) struct Stacks {
 /// Stacks of a run: of its intervals, and where it has none of work, of samples.
 pub(super) fn stacks(source: &Source<'_>) -> Result<Stacks, ExportError> {
     let has_samples = source.table("samples").is_some_and(|table| table.rows > 0);
-    match has_samples && !has_work(source)? {
-        true => sampled_stacks::stacks(source),
-        false => intervals(source),
+    if has_samples && !has_work(source)? {
+        sampled_stacks::stacks(source)
+    } else {
+        intervals(source)
     }
 }
 

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use trueno_engine::run::Run;
-use trueno_host::plan::Wish;
+use trueno_host::plan::PluginSelection;
 use trueno_host::plugin::Registry;
 use trueno_host::{Request, build};
-use trueno_model::categories::CategoryRules;
 use trueno_model::{Section, SectionStatus};
 
 use super::{Graph, sums};
@@ -54,20 +53,15 @@ pub fn path(run: &Run, registry: &Registry, slack: bool) -> Result<Path, String>
     ];
     let options: Map<String, Value> = options.into_iter().collect();
     let report = build(&Request {
-        run,
-        baseline: None,
-        reference: None,
-        registry,
-        wish: &Wish {
-            only: vec![PLUGIN.to_owned()],
-            skip: unneeded.map(str::to_owned).collect(),
-        },
-        categories: &CategoryRules::default(),
-        window: None,
         options: &BTreeMap::from([(PLUGIN.to_owned(), options)]),
-        over_ranks: trueno_host::OverRanks::default(),
-        before_each: &|_| {},
-        after_each: &|_| {},
+        ..Request::new(
+            run,
+            registry,
+            &PluginSelection {
+                only: vec![PLUGIN.to_owned()],
+                skip: unneeded.map(str::to_owned).collect(),
+            },
+        )
     })
     .map_err(|error| error.to_string())?;
     let section = report.sections.into_iter().next();

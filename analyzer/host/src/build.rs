@@ -32,7 +32,7 @@ pub enum BuildError {
     /// There is no such part of the run.
     #[error(transparent)]
     Window(#[from] WindowError),
-    /// Parts are asked for of a rank that the job does not have.
+    /// Parts of a rank that the job does not have are requested.
     #[error("rank {rank}: the job has none (hint: it has {known})")]
     NoSuchRank {
         /// The rank.
@@ -49,14 +49,14 @@ pub enum BuildError {
 pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let plugins = &request.registry.plugins;
     let steps = steps(request)?;
-    let Asked {
+    let PreparedRun {
         mut database,
         baseline,
         rows,
         names,
         window,
         mut problems,
-    } = Asked::new(request)?;
+    } = PreparedRun::new(request)?;
     let wall_ns = request.run.facts().wall_ns;
     let mut sections = Sections::new(request, &steps);
     let databases = Databases {
@@ -66,25 +66,24 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
     let coverage = thread::scope(|scope| {
         let coverage =
             scope.spawn(|| coverage_of(&rows, wall_ns).map_err(|error| error.to_string()));
-        match rows.ranks().is_empty() || request.over_ranks.together {
-            true => side_by_side::run_all(
+        if rows.ranks().is_empty() || request.over_ranks.together {
+            side_by_side::run_all(
                 &steps,
                 plugins,
                 Stage::Whole,
                 cores::count(),
                 databases,
                 &mut sections,
-            ),
-            false => {
-                let run = request.run;
-                let open = |rank| open(run, rank, names.as_ref(), window.as_ref());
-                let ranks = by_rank::Ranks {
-                    numbers: rows.ranks(),
-                    open: &open,
-                    window: window.as_ref(),
-                };
-                by_rank::run_all(request, &steps, &ranks, None, databases, &mut sections);
-            }
+            )
+        } else {
+            let run = request.run;
+            let open = |rank| open(run, rank, names.as_ref(), window.as_ref());
+            let ranks = by_rank::Ranks {
+                numbers: rows.ranks(),
+                open: &open,
+                window: window.as_ref(),
+            };
+            by_rank::run_all(request, &steps, &ranks, None, databases, &mut sections);
         }
         let panicked = |_| Err("the analyzer panicked (this is a bug of the analyzer)".to_owned());
         coverage.join().unwrap_or_else(panicked)
@@ -112,8 +111,8 @@ pub fn build(request: &Request<'_>) -> Result<Report, BuildError> {
 /// See [`BuildError`].
 pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, BuildError> {
     let steps = steps(request)?;
-    let mut asked = Asked::new(request)?;
-    let known = asked.rows.ranks();
+    let mut prepared = PreparedRun::new(request)?;
+    let known = prepared.rows.ranks();
     if let Some(rank) = only.iter().find(|rank| !known.contains(rank)) {
         return Err(BuildError::NoSuchRank {
             rank: *rank,
@@ -122,15 +121,15 @@ pub fn make_parts(request: &Request<'_>, only: &BTreeSet<u32>) -> Result<Made, B
     }
     let mut sections = Sections::new(request, &steps);
     let run = request.run;
-    let open = |rank| open(run, rank, asked.names.as_ref(), asked.window.as_ref());
+    let open = |rank| open(run, rank, prepared.names.as_ref(), prepared.window.as_ref());
     let ranks = by_rank::Ranks {
         numbers: known,
         open: &open,
-        window: asked.window.as_ref(),
+        window: prepared.window.as_ref(),
     };
     let databases = Databases {
-        subject: &mut asked.database,
-        baseline: asked.baseline.as_ref(),
+        subject: &mut prepared.database,
+        baseline: prepared.baseline.as_ref(),
     };
     Ok(by_rank::run_all(
         request,
@@ -155,11 +154,11 @@ fn steps(request: &Request<'_>) -> Result<Vec<Step>, UnknownPlugin> {
         });
     }
     let descriptors: Vec<_> = plugins.iter().map(|plugin| &plugin.descriptor).collect();
-    plan(&descriptors, request.wish)
+    plan(&descriptors, request.selection)
 }
 
-/// Data that plugins read, and the part of it that was asked for.
-struct Asked<'a> {
+/// What plugins read: the tables of a run, cut to the window.
+struct PreparedRun<'a> {
     database: Database,
     baseline: Option<Database>,
     rows: Rows<'a>,
@@ -168,7 +167,7 @@ struct Asked<'a> {
     problems: Vec<Problem>,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> PreparedRun<'a> {
     fn new(request: &Request<'a>) -> Result<Self, BuildError> {
         let mut database = request.run.sql_context()?;
         let mut baseline = request.baseline.map(Run::sql_context).transpose()?;
@@ -184,7 +183,7 @@ impl<'a> Asked<'a> {
             problems.push(Problem {
                 severity: Level::Warning,
                 code: "category_rules_not_applied".into(),
-                text: format!("names without a category have none: {why}"),
+                text: format!("rules for names without a category were not applied: {why}"),
             });
         });
         let names = names.ok();

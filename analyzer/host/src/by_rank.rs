@@ -153,7 +153,7 @@ pub(crate) fn run_all(
             let all = large.iter().copied().chain(waiting);
             let plugins = all.map(|step| &plugins[steps[step].plugin]);
             let tables = plugins.flat_map(run_tables).collect();
-            Excerpt::read(&tables, ranks, window, request.over_ranks.most_rows)
+            Excerpt::read(&tables, ranks, window, request.over_ranks.max_rows)
         });
         match excerpt {
             Ok(excerpt) => {
@@ -187,7 +187,7 @@ pub struct Made {
     pub made: usize,
     /// Those that were there.
     pub kept: usize,
-    /// Ranks with parts that could not be kept; [`KeptParts::told`](crate::KeptParts::told) says why.
+    /// Ranks with parts that could not be kept; [`PartCache::messages`](crate::PartCache::messages) says why.
     pub not_kept: Vec<u32>,
     /// Ranks whose parts nobody has made yet, and which the next round needs.
     pub missing: Vec<u32>,
@@ -232,7 +232,7 @@ impl Job<'_> {
             }
             Ok(database)
         };
-        let (folder, only) = (self.request.over_ranks.kept, self.only);
+        let (folder, only) = (self.request.over_ranks.part_cache, self.only);
         let are_merged = self.are_merged;
         let kept = folder.and_then(|kept| {
             let plugins = some.iter().map(|step| &plugins[step.plugin]);
@@ -299,13 +299,13 @@ impl Job<'_> {
                 match kept.as_ref().map_or(Ok(None), |kept| kept.read(rank)) {
                     Ok(Some(parts)) => (found.parts, found.was_kept) = (parts, true),
                     Ok(None) => {}
-                    Err(why) => say(format!("{why}; it is made again")),
+                    Err(why) => say(format!("{why}; it is computed again")),
                 }
                 if !found.was_kept {
                     found.parts = make(rank);
                     let written = kept.as_ref().map(|kept| kept.write(rank, &found.parts));
                     if let Some(Err(why)) = written {
-                        say(format!("the parts of rank {rank} are not kept: {why}"));
+                        say(format!("the parts of rank {rank} are not saved: {why}"));
                         found.is_not_kept = true;
                     }
                 }

@@ -26,7 +26,7 @@ impl Excerpt {
         tables: &BTreeSet<String>,
         ranks: &Ranks<'_>,
         window: &Window,
-        most_rows: u64,
+        max_rows: u64,
     ) -> Result<Self, String> {
         let conditions: Vec<(&str, Option<String>)> = tables
             .iter()
@@ -50,20 +50,21 @@ impl Excerpt {
                     }
                     let rows = collect_from_columns(&database, &sql);
                     let rows = rows.map_err(|error| format!("rank {rank}: {error}"))?;
-                    let rows = guarded(|| match is_timed {
-                        true => {
+                    let rows = guarded(|| {
+                        if is_timed {
                             ids.extend(numbers(&rows, "id").into_iter().flatten());
                             Ok(rows)
+                        } else {
+                            rows.filter(&points_to(&ids, &rows))
                         }
-                        false => rows.filter(&points_to(&ids, &rows)),
                     })?;
                     all.add(name, &rows)?;
                 }
             }
             let rows = all.rows();
-            if rows > most_rows {
+            if rows > max_rows {
                 return Err(format!(
-                    "the window has {rows} rows of ranks up to {rank} already, and {most_rows} at most are given at once (hint: a \
+                    "the window already has {rows} rows of ranks up to {rank}, and at most {max_rows} are allowed at once (hint: a \
                      shorter window, or --max-rows N, at some 80 bytes of memory a row)"
                 ));
             }

@@ -8,8 +8,8 @@ pub mod conformance;
 pub mod coverage;
 pub mod evidence;
 mod excerpt;
-mod kept_parts;
 pub mod name_tables;
+mod part_cache;
 pub mod plan;
 pub mod plugin;
 mod rank_parts;
@@ -23,5 +23,5 @@ pub mod window;
 
 pub use build::{BuildError, build, make_parts};
 pub use by_rank::Made;
-pub use kept_parts::KeptParts;
-pub use request::{MOST_ROWS, OverRanks, REFERENCE, Request};
+pub use part_cache::PartCache;
+pub use request::{MAX_ROWS, OverRanks, REFERENCE, Request};

@@ -15,11 +15,21 @@ use crate::plugin::{Descriptor, Input};
 
 /// Choice of plugins by the user.
 #[derive(Clone, Debug, Default)]
-pub struct Wish {
+pub struct PluginSelection {
     /// Sections to show; empty: all.
     pub only: Vec<String>,
     /// Plugins not to run.
     pub skip: Vec<String>,
+}
+
+impl PluginSelection {
+    /// The sections of these plugins.
+    pub fn only(ids: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self {
+            only: ids.into_iter().map(Into::into).collect(),
+            skip: Vec::new(),
+        }
+    }
 }
 
 /// A name that no plugin has.
@@ -80,21 +90,24 @@ pub enum Blocked {
 /// Orders `plugins`, whose ids are unique.
 ///
 /// # Errors
-/// The wish names a plugin that is not there.
-pub fn plan(plugins: &[&Descriptor], wish: &Wish) -> Result<Vec<Step>, UnknownPlugin> {
+/// The selection names a plugin that is not there.
+pub fn plan(
+    plugins: &[&Descriptor],
+    selection: &PluginSelection,
+) -> Result<Vec<Step>, UnknownPlugin> {
     // The walk below takes the last node that is ready, so nodes go in by descending id.
     let by_id: BTreeMap<&str, usize> = plugins
         .iter()
         .enumerate()
         .map(|(i, plugin)| (plugin.id.as_str(), i))
         .collect();
-    check_names("--plugin-id", &wish.only, &by_id)?;
-    check_names("--skip", &wish.skip, &by_id)?;
+    check_names("--plugin-id", &selection.only, &by_id)?;
+    check_names("--skip", &selection.skip, &by_id)?;
     let needs: BTreeMap<&str, Vec<Need>> = by_id
         .iter()
         .map(|(id, i)| (*id, needs_of(plugins[*i])))
         .collect();
-    let skipped = |id: &str| wish.skip.iter().any(|skip| skip == id);
+    let skipped = |id: &str| selection.skip.iter().any(|skip| skip == id);
 
     let mut graph: DiGraph<&str, ()> = DiGraph::new();
     let nodes: BTreeMap<&str, NodeIndex> = by_id
@@ -110,7 +123,7 @@ pub fn plan(plugins: &[&Descriptor], wish: &Wish) -> Result<Vec<Step>, UnknownPl
         }
     }
     let cycles = cut_cycles(&mut graph);
-    let wanted = wanted(&needs, wish, &by_id);
+    let wanted = wanted(&needs, selection, &by_id);
 
     let mut steps = Vec::new();
     let mut walk = Topo::new(&graph);
@@ -130,7 +143,7 @@ pub fn plan(plugins: &[&Descriptor], wish: &Wish) -> Result<Vec<Step>, UnknownPl
             (None, Some(need)) => Some(Blocked::Missing(why_missing(need, skipped(&need.plugin)))),
             (None, None) => None,
         };
-        let shown = wish.only.is_empty() || wish.only.iter().any(|only| only == id);
+        let shown = selection.only.is_empty() || selection.only.iter().any(|only| only == id);
         steps.push(Step {
             plugin: by_id[id],
             id: id.to_owned(),
@@ -283,11 +296,12 @@ pub(crate) fn tables_of(input: &Input) -> Vec<String> {
 /// Plugins to run: those to show, and what they read, directly or not.
 fn wanted<'a>(
     needs: &BTreeMap<&'a str, Vec<Need>>,
-    wish: &Wish,
+    selection: &PluginSelection,
     by_id: &BTreeMap<&'a str, usize>,
 ) -> BTreeSet<&'a str> {
     let mut wanted: BTreeSet<&str> = BTreeSet::new();
-    let shown = |id: &&&str| wish.only.is_empty() || wish.only.iter().any(|only| only == **id);
+    let shown =
+        |id: &&&str| selection.only.is_empty() || selection.only.iter().any(|only| only == **id);
     let mut open: Vec<&str> = by_id.keys().filter(shown).copied().collect();
     while let Some(id) = open.pop() {
         if wanted.insert(id) {

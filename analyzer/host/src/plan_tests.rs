@@ -25,8 +25,8 @@ fn plugin(id: &str, reads: &[&str]) -> Descriptor {
     }
 }
 
-fn plan_of(plugins: &[Descriptor], wish: &Wish) -> Vec<Step> {
-    plan(&plugins.iter().collect::<Vec<_>>(), wish).unwrap()
+fn plan_of(plugins: &[Descriptor], selection: &PluginSelection) -> Vec<Step> {
+    plan(&plugins.iter().collect::<Vec<_>>(), selection).unwrap()
 }
 
 fn ids(steps: &[Step]) -> Vec<&str> {
@@ -41,7 +41,7 @@ fn without_needs_the_order_is_by_id() {
         plugin("critical_path", &[]),
     ];
     assert_eq!(
-        ids(&plan_of(&plugins, &Wish::default())),
+        ids(&plan_of(&plugins, &PluginSelection::default())),
         ["category", "critical_path", "sanity"]
     );
 }
@@ -53,7 +53,7 @@ fn a_plugin_runs_after_what_it_reads() {
         plugin("z", &["m.t"]),
         plugin("m", &["bricks"]),
     ];
-    let steps = plan_of(&plugins, &Wish::default());
+    let steps = plan_of(&plugins, &PluginSelection::default());
     assert_eq!(ids(&steps), ["m", "z", "a"]);
     assert!(steps.iter().all(|step| step.blocked.is_none()));
 }
@@ -81,7 +81,7 @@ fn a_cycle_is_named_and_costs_its_members_only() {
         plugin("d", &["bricks"]),
         plugin("e", &["e.own"]),
     ];
-    let steps = plan_of(&plugins, &Wish::default());
+    let steps = plan_of(&plugins, &PluginSelection::default());
     let blocked: Vec<(&str, String)> = steps
         .iter()
         .filter_map(|step| match &step.blocked {
@@ -114,7 +114,7 @@ fn a_missing_plugin_blocks_unless_the_input_is_optional() {
         plugin("b", &["?ghost.t"]),
         plugin("c", &["?ghost.t", "ghost.t"]),
     ];
-    let steps = plan_of(&plugins, &Wish::default());
+    let steps = plan_of(&plugins, &PluginSelection::default());
     let text = |i: usize| match &steps[i].blocked {
         Some(Blocked::Missing(text)) => text.as_str(),
         _ => "",
@@ -140,7 +140,7 @@ fn only_runs_what_is_needed_and_shows_what_is_asked() {
     ];
     let steps = plan_of(
         &plugins,
-        &Wish {
+        &PluginSelection {
             only: vec!["a".into()],
             skip: vec![],
         },
@@ -157,7 +157,7 @@ fn skipping_a_plugin_blocks_those_that_need_it() {
     let plugins = [plugin("a", &["b.t"]), plugin("b", &["bricks"])];
     let steps = plan_of(
         &plugins,
-        &Wish {
+        &PluginSelection {
             only: vec![],
             skip: vec!["b".into()],
         },
@@ -174,7 +174,7 @@ fn an_unknown_name_lists_the_known_ones() {
     let refs: Vec<&Descriptor> = plugins.iter().collect();
     let error = plan(
         &refs,
-        &Wish {
+        &PluginSelection {
             only: vec!["c".into()],
             skip: vec![],
         },
@@ -202,8 +202,8 @@ proptest! {
             })
             .collect();
         let shuffled: Vec<Descriptor> = shuffle.iter().map(|i| plugins[*i].clone()).collect();
-        let one = plan_of(&plugins, &Wish::default());
-        let other = plan_of(&shuffled, &Wish::default());
+        let one = plan_of(&plugins, &PluginSelection::default());
+        let other = plan_of(&shuffled, &PluginSelection::default());
         let strip = |steps: &[Step]| steps.iter().map(|s| (s.id.clone(), s.blocked.clone())).collect::<Vec<_>>();
         prop_assert_eq!(strip(&one), strip(&other));
         prop_assert_eq!(one.len(), 7);

@@ -7,7 +7,7 @@ use trueno_engine::closed_types;
 use trueno_engine::query::Database;
 use trueno_model::{Problem, ranks};
 
-use crate::plugin::{FailureKind, Outcome, Plugin, Sources, Stage, Taken, run};
+use crate::plugin::{FailureKind, Outcome, Plugin, PluginOutput, Sources, Stage, run};
 use crate::sections::Sections;
 use crate::side_by_side::{self, Watch};
 
@@ -183,7 +183,7 @@ pub(crate) fn failed(message: String) -> Outcome {
     Outcome::Failed {
         kind: FailureKind::Rejected,
         message,
-        taken: Taken::default(),
+        taken: PluginOutput::default(),
     }
 }
 
@@ -209,7 +209,7 @@ pub(crate) fn finish(
         if let Some((rank, first)) = parts.failed.first() {
             let lost: Vec<u32> = parts.failed.iter().map(|(rank, _)| *rank).collect();
             let text = format!(
-                "plugin {id} has no part of {}, which none of its figures count: rank {rank}: {}",
+                "plugin {id} has no part of {}, so its figures leave that out: rank {rank}: {}",
                 ranks(&lost),
                 message(first)
             );
@@ -236,9 +236,9 @@ mod tests {
     use super::*;
 
     fn part(tables: Vec<Table>) -> Part {
-        let taken = Taken {
+        let taken = PluginOutput {
             tables,
-            ..Taken::default()
+            ..PluginOutput::default()
         };
         Outcome::Finished(taken).into()
     }

@@ -18,9 +18,10 @@ impl<'a> Rows<'a> {
     /// Those of a run; `database`: with all of its tables.
     pub(crate) fn new(run: &'a Run, database: &Database) -> Self {
         let ranks: Vec<u32> = run.ranks().into_iter().map(|(rank, _)| rank).collect();
-        match ranks.is_empty() {
-            true => Self::One(Box::new(database.clone())),
-            false => Self::Ranks(run, ranks),
+        if ranks.is_empty() {
+            Self::One(Box::new(database.clone()))
+        } else {
+            Self::Ranks(run, ranks)
         }
     }
 

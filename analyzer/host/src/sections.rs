@@ -9,7 +9,7 @@ use trueno_model::{Finding, Level, Problem, Section, SectionStatus};
 use trueno_plugin::{Column, Table};
 
 use crate::plan::{Blocked, Step};
-use crate::plugin::{Outcome, Plugin, Taken};
+use crate::plugin::{Outcome, Plugin, PluginOutput};
 use crate::request::Request;
 use crate::side_by_side::Watch;
 
@@ -165,9 +165,13 @@ fn section(plugin: &Plugin, outcome: Outcome) -> Section {
     let (status, message, taken) = match outcome {
         Outcome::Finished(taken) => (SectionStatus::Ok, None, taken),
         Outcome::Failed { message, taken, .. } => (SectionStatus::Failed, Some(message), taken),
-        Outcome::Skipped { message } => (SectionStatus::Skipped, Some(message), Taken::default()),
+        Outcome::Skipped { message } => (
+            SectionStatus::Skipped,
+            Some(message),
+            PluginOutput::default(),
+        ),
     };
-    let Taken {
+    let PluginOutput {
         tables,
         findings,
         charts,

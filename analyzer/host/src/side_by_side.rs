@@ -60,9 +60,10 @@ pub(crate) fn run_all(
     let claims_of =
         |step: &Step, subject: &Database| claims(&plugins[step.plugin], stage, subject, baseline);
     let mut queue = Queue::new(steps, sizes, most_threads);
-    let mut to_read: Vec<Vec<Claims>> = match queue.is_very_large {
-        false => steps.iter().map(|step| claims_of(step, subject)).collect(),
-        true => steps.iter().map(|_| Vec::new()).collect(),
+    let mut to_read: Vec<Vec<Claims>> = if queue.is_very_large {
+        steps.iter().map(|_| Vec::new()).collect()
+    } else {
+        steps.iter().map(|step| claims_of(step, subject)).collect()
     };
     thread::scope(|scope| {
         let (send, receive) = mpsc::channel();
@@ -89,7 +90,7 @@ pub(crate) fn run_all(
                 let thread = thread::Builder::new().name(steps[step].id.clone());
                 let started = thread.stack_size(STACK_BYTES).spawn_scoped(scope, work);
                 if let Err(error) = started {
-                    let message = format!("no thread can be had for it: {error}");
+                    let message = format!("no thread can be started for it: {error}");
                     watch.end(step, Outcome::Skipped { message }, subject);
                     queue.end(step);
                 }
@@ -133,9 +134,10 @@ impl<'a> Queue<'a> {
             .map(|(at, step)| (step.id.as_str(), at));
         let largest_bytes = sizes.iter().flatten().copied().max().unwrap_or(0);
         let is_very_large = largest_bytes > VERY_LARGE_BYTES;
-        let beside_bytes = match is_very_large {
-            true => 0,
-            false => MOST_BESIDE_BYTES.min(largest_bytes / 2),
+        let beside_bytes = if is_very_large {
+            0
+        } else {
+            MOST_BESIDE_BYTES.min(largest_bytes / 2)
         };
         Self {
             steps,
@@ -153,11 +155,13 @@ impl<'a> Queue<'a> {
         let all = 0..self.steps.len();
         let ready = all.clone().find(|&step| self.may_begin(step));
         // Whatever the plan says, a step runs once nothing else does.
-        let any = || match self.is_running() {
-            true => None,
-            false => all
-                .into_iter()
-                .find(|&step| self.states[step] == State::Waits),
+        let any = || {
+            if self.is_running() {
+                None
+            } else {
+                all.into_iter()
+                    .find(|&step| self.states[step] == State::Waits)
+            }
         };
         let step = ready.or_else(any)?;
         self.states[step] = State::Runs;

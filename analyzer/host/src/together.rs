@@ -42,10 +42,10 @@ pub(crate) fn too_many(request: &Request<'_>, plugin: &Plugin) -> Option<String>
     let rows = tables.filter(|table| read.contains(&table.name));
     let rows = rows.filter_map(|table| table.rows);
     let rows = rows.fold(0, u64::saturating_add);
-    let most = request.over_ranks.most_rows;
+    let most = request.over_ranks.max_rows;
     (rows > most).then(|| {
         format!(
-            "it reads {rows} rows of all ranks at once, and {most} at most are given (hint: --window iteration=N, or --from and \
+            "it reads {rows} rows of all ranks at once, and at most {most} are allowed (hint: --window iteration=N, or --from and \
              --to, for a part of all ranks; --max-rows N, at some 80 bytes of memory a row; or open fewer ranks)"
         )
     })

@@ -17,7 +17,7 @@ pub const TABLE: &str = "report_window";
 
 /// A window as asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum WindowSpec {
     /// From the start of the iteration with this number to its end.
     Iteration(u64),
     /// The times of one interval.
@@ -59,14 +59,14 @@ pub enum WindowError {
         times: String,
     },
     /// The end of the run is not known.
-    #[error("--from without --to: the run does not say when it ended (hint: give --to)")]
+    #[error("--from without --to: the end of the run was not recorded (hint: give --to)")]
     NoEnd,
     /// The run cannot be asked.
     #[error("the window cannot be looked up: {0}")]
     Query(String),
 }
 
-impl Wanted {
+impl WindowSpec {
     /// Reads `iteration=3` or `id=42`.
     ///
     /// # Errors
@@ -317,10 +317,13 @@ mod tests {
 
     #[test]
     fn windows_are_iterations_or_rows() {
-        assert_eq!(Wanted::parse("iteration=3"), Ok(Wanted::Iteration(3)));
-        assert_eq!(Wanted::parse("id = 42"), Ok(Wanted::Id(42)));
+        assert_eq!(
+            WindowSpec::parse("iteration=3"),
+            Ok(WindowSpec::Iteration(3))
+        );
+        assert_eq!(WindowSpec::parse("id = 42"), Ok(WindowSpec::Id(42)));
         for wrong in ["", "iteration", "iteration=x", "layer=1", "id=-1"] {
-            assert!(Wanted::parse(wrong).is_err(), "{wrong}");
+            assert!(WindowSpec::parse(wrong).is_err(), "{wrong}");
         }
     }
 }

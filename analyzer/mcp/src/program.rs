@@ -76,7 +76,7 @@ pub enum Failure {
     #[error("cancelled")]
     Cancelled,
     /// A defect of this server.
-    #[error("a defect of this server: {0} (next: ask something else; other tools go on working)")]
+    #[error("an error in this server: {0} (next: try something else; other tools still work)")]
     Defect(String),
 }
 

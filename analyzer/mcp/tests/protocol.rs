@@ -317,7 +317,7 @@ fn a_failure_or_a_panic_is_an_error_of_the_tool_and_the_server_goes_on() {
                 let result = client.call("open", json!({"path": "a.run"})).await;
                 assert_eq!(result["isError"], true);
                 assert!(
-                    text(&result).contains("a defect of this server"),
+                    text(&result).contains("an error in this server"),
                     "{}",
                     text(&result)
                 );

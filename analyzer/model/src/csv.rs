@@ -26,9 +26,10 @@ pub fn field(text: &str, texts: CsvTexts) -> Cow<'_, str> {
     let is_plain = !guarded.is_empty()
         && !guarded.contains(['"', ',', ';', '\r', '\n'])
         && guarded.trim() == guarded;
-    match is_plain {
-        true => guarded,
-        false => format!("\"{}\"", guarded.replace('"', "\"\"")).into(),
+    if is_plain {
+        guarded
+    } else {
+        format!("\"{}\"", guarded.replace('"', "\"\"")).into()
     }
 }
 

@@ -123,9 +123,10 @@ fn kind(name: &str, start: usize, end: usize) -> Option<Kind> {
         });
     }
     match before.chars().next_back()? {
-        ':' | ' ' | '\t' => Some(match counts_parts(last_word(before)) {
-            true => Kind::Index,
-            false => Kind::Other,
+        ':' | ' ' | '\t' => Some(if counts_parts(last_word(before)) {
+            Kind::Index
+        } else {
+            Kind::Other
         }),
         '(' | '[' | '{' => Some(Kind::Index),
         '_' if end == name.len() => Some(Kind::Index),
@@ -312,9 +313,10 @@ impl NameGroups {
         if slots.is_empty() {
             return None;
         }
-        let template = match self.templates.is_empty() {
-            true => None,
-            false => self.templates.get(&with_stars(name, slots.iter())),
+        let template = if self.templates.is_empty() {
+            None
+        } else {
+            self.templates.get(&with_stars(name, slots.iter()))
         };
         let mut of_template = template.into_iter().flatten();
         let folded = slots.iter().filter(|slot| match &slot.kind {

@@ -36,7 +36,7 @@ def compare(before, after, *, threshold=None, categories=None, path=True):
     base, *more = _side(before)
     arguments = ["compare", base, *_side(after)]
     for run in more:
-        arguments += ["--baseline", run]
+        arguments += ["--base", run]
     if threshold is not None:
         arguments += ["--threshold", f"{threshold}%"]
     if categories is not None:

@@ -16,7 +16,7 @@ def import_(files, output, *, format=None, ranks=None, overwrite=False, partial=
         raise ValueError("there is no file to import")
     arguments = ["import", *files, "--output", output]
     if format is not None:
-        arguments += ["--format", format]
+        arguments += ["--input-format", format]
     if ranks is not None:
         arguments += ["--ranks", ",".join(map(str, ranks))]
     arguments += ["--overwrite"] * overwrite + ["--partial"] * partial

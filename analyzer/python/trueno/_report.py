@@ -225,7 +225,7 @@ def report(
 
     with tempfile.TemporaryDirectory(prefix="trueno-") as folder:
         folder = Path(folder)
-        arguments = [*general, "report", path, "--format", "terminal", "--json", folder / "report.json"]
+        arguments = [*general, "report", path, "--format", "text", "--json", folder / "report.json"]
         if charts:
             arguments += ["--charts", folder / "charts"]
         if plugins is not None:
@@ -241,7 +241,7 @@ def report(
         for target, value in (what_if or {}).items():
             arguments += ["--what-if", f"{target}={value}"]
         for file in plugin_files:
-            arguments += ["--plugin", file]
+            arguments += ["--plugin-file", file]
         arguments += settings(options)
         # 1: a section failed, 3: nothing in it can be measured. The report says so.
         page = ask(arguments, fine=(0, 1, 3))

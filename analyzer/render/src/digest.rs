@@ -28,7 +28,7 @@ impl ReportForm for Digest {
     }
 
     fn about(&self) -> &'static str {
-        "For programs with little room: JSON with --top rows of each table, and of what findings rest on"
+        "Compact JSON: --top rows of each table, and of the evidence of findings"
     }
 
     fn shows_evidence(&self) -> bool {

@@ -87,13 +87,14 @@ pub fn joined(joined: &Joined) -> String {
         return format!("{} ({})", count(&joined.matched), joined.tool);
     }
     let file = format!("{} ({})", joined.file, joined.tool);
-    match joined.left_out.is_empty() {
-        true => format!("{file} to {}", count(&joined.matched)),
-        false => format!(
+    if joined.left_out.is_empty() {
+        format!("{file} to {}", count(&joined.matched))
+    } else {
+        format!(
             "{file} to {}; left out: {}",
             count(&joined.matched),
             count(&joined.left_out)
-        ),
+        )
     }
 }
 
@@ -194,9 +195,10 @@ fn in_window(header: &HeaderWindow) -> String {
     let window = &header.window;
     let ms = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
     let length = units::duration((window.until_ns - window.from_ns) as f64);
-    let plugins = match header.plugins.is_empty() {
-        true => "nothing here looks at it alone".to_owned(),
-        false => format!("{} look at it alone", header.plugins.join(", ")),
+    let plugins = if header.plugins.is_empty() {
+        "no analysis here covers it separately".to_owned()
+    } else {
+        format!("{} analyse it separately", header.plugins.join(", "))
     };
     format!(
         "{}: {} to {}, {length}; {plugins}",

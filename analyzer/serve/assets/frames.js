@@ -17,7 +17,7 @@ class MadePage {
         if (made.is === 'failed') throw new Error(made.why);
         this.state.textContent = `making it: ${made.step} …`;
       }
-      this.state.replaceChildren(make('a', { href: 'made.html?' + key, target: '_blank', rel: 'noreferrer' }, `${this.title} on a page of its own`));
+      this.state.replaceChildren(make('a', { href: 'made.html?' + key, target: '_blank', rel: 'noreferrer' }, `${this.title} on a separate page`));
       this.frame.replaceChildren(make('iframe', { src: 'made.html?' + key, title: this.title, sandbox: 'allow-scripts' }));
     } catch (error) {
       if (this.key !== key) return;

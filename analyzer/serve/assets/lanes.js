@@ -131,7 +131,7 @@ class Lanes {
     const [spans, blocks] = [sum(row => row.spans.length), sum(row => row.merged.length)];
     const merged = sum(row => row.merged.reduce((all, block) => all + block[2], 0));
     const lanes = new Set(this.data.rows.map(row => row.lane)).size;
-    const isCut = this.inSight().length >= MOST_LANES ? ' (as many as are asked for at once)' : '';
+    const isCut = this.inSight().length >= MOST_LANES ? ' (the maximum shown at once)' : '';
     get('drawn').textContent = `${counted(lanes, 'lane')}${isCut}, ${counted(this.data.spans, 'interval')}: ${integer(spans)} one by one, `
       + `${integer(merged)} shorter than ${duration(this.data.pixel_ns)} in ${counted(blocks, 'block')}.`;
   }

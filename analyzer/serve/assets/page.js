@@ -20,7 +20,7 @@ function banners(run) {
   } else if (doubts.length > 0) {
     out.push(make('div', { className: 'banner' }, doubts.slice(0, 5).join('; ')));
   }
-  if (run.too_deep > 0) out.push(make('div', { className: 'banner' }, `${counted(run.too_deep, 'interval')} lie too deep to be drawn, and are left out.`));
+  if (run.too_deep > 0) out.push(make('div', { className: 'banner' }, `${counted(run.too_deep, 'interval')} are nested too deeply to draw, and are left out.`));
   get('banners').replaceChildren(...out);
 }
 async function readAgain() {

@@ -42,7 +42,7 @@ const query = {
       const rows = await ask('query', { method: 'POST', body: JSON.stringify({ run: view.run, sql }), signal: abort.signal });
       if (this.abort !== abort) return;
       const took = duration((performance.now() - began) * 1e6);
-      const more = rows.is_cut ? ': the first, there are more (LIMIT, WHERE or GROUP BY make fewer)' : '';
+      const more = rows.is_cut ? ': there are more (use LIMIT, WHERE or GROUP BY)' : '';
       state.textContent = `${counted(rows.rows.length, 'row')}${more}, in ${took}.`;
       box.replaceChildren(tableOf(rows.columns, rows.numeric, rows.rows));
     } catch (error) {

@@ -49,7 +49,7 @@ async function ask(path, options = {}) {
     response = await fetch(path, options);
   } catch (error) {
     if (error.name === 'AbortError') throw error;
-    throw new Error('the server does not answer: has trueno-analyze serve been ended?');
+    throw new Error('the server does not answer: was trueno-analyze serve stopped?');
   }
   if (!response.ok) throw new Error(await response.text());
   return response.json();

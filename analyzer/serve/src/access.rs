@@ -58,11 +58,12 @@ impl Access {
             return Some("the request comes from another page");
         }
         let given = uri.path().trim_start_matches('/').split('/').next();
-        match given.is_some_and(|given| self.token.is(given)) {
-            true => None,
-            false => Some(
-                "the address has not the right token (hint: open the address that `trueno-analyze serve` printed)",
-            ),
+        if given.is_some_and(|given| self.token.is(given)) {
+            None
+        } else {
+            Some(
+                "the address does not have the right token (hint: open the address that `trueno-analyze serve` printed)",
+            )
         }
     }
 }

@@ -71,7 +71,7 @@ fn json(value: Result<impl Serialize, Refusal>) -> Response {
     let text = value.map(|value| serde_json::to_string(&value));
     match text {
         Ok(Ok(text)) => of_type("application/json", text),
-        Ok(Err(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "no JSON can be made").into_response(),
+        Ok(Err(_)) => (StatusCode::INTERNAL_SERVER_ERROR, "JSON cannot be created").into_response(),
         Err(refusal) => refusal.into_response(),
     }
 }

@@ -13,7 +13,9 @@ use crate::token::Token;
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The port is taken, or may not be had.
-    #[error("port {port} of 127.0.0.1 cannot be had: {source} (hint: --port 0 takes a free one)")]
+    #[error(
+        "port {port} of 127.0.0.1 is not available: {source} (hint: --port 0 picks a free one)"
+    )]
     Port { port: u16, source: io::Error },
     /// The system has no randomness, or no threads.
     #[error("the server cannot start: {0}")]

@@ -57,7 +57,7 @@ pub fn give(run: &mut Run, files: &[PathBuf]) -> anyhow::Result<()> {
                 .collect();
             if same.is_empty() {
                 anyhow::bail!(
-                    "--ceilings {}: they are of {}, and the run names {} (hint: ceilings hold for their own device alone)",
+                    "--ceilings {}: they belong to {}, and the run names {} (hint: ceilings apply only to their own device)",
                     file.display(),
                     gpu.name,
                     named(&devices)
@@ -81,7 +81,7 @@ fn read(file: &Path) -> anyhow::Result<Vec<Measured>> {
         std::fs::read_to_string(file).with_context(|| format!("{}: cannot be read", context()))?;
     let document = serde_json::from_str(&text).with_context(|| {
         format!(
-            "{}: is no file of ceilings (hint: `trueno-record peaks -o FILE` writes one)",
+            "{}: is not a file of ceilings (hint: `trueno-record peaks -o FILE` writes one)",
             context()
         )
     })?;
@@ -89,9 +89,10 @@ fn read(file: &Path) -> anyhow::Result<Vec<Measured>> {
         Document::One(measured) => vec![*measured],
         Document::All(all) => all,
     };
-    match all.iter().all(|measured| measured.ceilings.is_empty()) {
-        true => anyhow::bail!("{}: holds no ceiling", context()),
-        false => Ok(all),
+    if all.iter().all(|measured| measured.ceilings.is_empty()) {
+        anyhow::bail!("{}: holds no ceiling", context())
+    } else {
+        Ok(all)
     }
 }
 
@@ -100,8 +101,9 @@ fn named(devices: &[(u32, &str)]) -> String {
     let mut names: Vec<&str> = devices.iter().map(|device| device.1).collect();
     names.sort_unstable();
     names.dedup();
-    match names.is_empty() {
-        true => "no device".to_owned(),
-        false => names.join(", "),
+    if names.is_empty() {
+        "no device".to_owned()
+    } else {
+        names.join(", ")
     }
 }

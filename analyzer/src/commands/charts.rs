@@ -60,7 +60,7 @@ impl Charts {
             .map_err(|error| error.to_string())
             .and_then(|database| {
                 if beside.evidence {
-                    stderr.step("looking up what findings rest on");
+                    stderr.step("looking up evidence of findings");
                     charts.evidence = evidence::gather(report, &database);
                 }
                 if !beside.timeline {

@@ -96,7 +96,7 @@ pub(super) fn make_parts(
     let not_kept = summary(&mut command, stderr).with_context(|| format!("--engine {url}"))?;
     if !not_kept.is_empty() {
         stderr.warn(&format!(
-            "the cluster could not keep the parts of {}, which are made here",
+            "the cluster could not store the parts of {}, so they are computed here",
             trueno_model::ranks(&not_kept)
         ));
     }
@@ -113,7 +113,7 @@ impl MadeElsewhere {
         let own = count(&self.folder).saturating_sub(self.parts);
         if self.is_all && own > 0 {
             stderr.warn(&format!(
-                "{own} parts were made here, although the cluster had made all: its machines have another build of \
+                "{own} parts were computed here, although the cluster had computed all: its machines have another build of \
                  trueno-analyze or of the plugins"
             ));
         }
@@ -142,7 +142,7 @@ fn summary(command: &mut Command, stderr: &Stderr) -> anyhow::Result<Vec<u32>> {
         Ok(summary) if is_success || !summary.not_kept.is_empty() => Ok(summary.not_kept),
         _ => {
             ended.succeeded()?;
-            Err(anyhow!("{CLUSTER}: its answer is none"))
+            Err(anyhow!("{CLUSTER}: its answer is not valid"))
         }
     }
 }

@@ -175,14 +175,14 @@ fn code(comparison: &Comparison, args: &CompareArgs, stderr: &Stderr) -> u8 {
         None => false,
         Some(_) if !args.single && comparison.runs_a_side() < RUNS_A_SIDE => {
             stderr.warn(&format!(
-                "--fail-on judges no fewer than {RUNS_A_SIDE} runs a side, as the machine may have changed between two \
-                 (hint: `trueno-record compare -n 10 -- BASE -- RUN` records in turn; --single judges nevertheless)"
+                "--fail-on needs at least {RUNS_A_SIDE} runs per side, because the machine may have changed between two \
+                 (hint: `trueno-record compare -n 10 -- BASE -- RUN` records in turn; --single judges anyway)"
             ));
             return exit::NOT_MEASURABLE;
         }
         Some(_) if !comparison.incomplete.is_empty() => {
             stderr.fail(&format!(
-                "--fail-on judges complete runs, and these are not (hint: record them again): {}",
+                "--fail-on needs complete runs, and these are incomplete (hint: record them again): {}",
                 comparison.incomplete.join("; ")
             ));
             return exit::NOT_MEASURABLE;

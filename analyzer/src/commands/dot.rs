@@ -13,7 +13,7 @@ use super::graph_input::{GraphInput, Want};
 use super::output::Output;
 use super::runs::Runs;
 use super::stderr::Stderr;
-use super::tree::{Item, Tree, Wish};
+use super::tree::{Item, Tree, TreeOptions};
 use crate::cli::DotArgs;
 
 /// Columns of a name; the whole one is in the tooltip.
@@ -40,7 +40,7 @@ pub fn dot(args: &DotArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
     let filter = look.filter(args.only.as_deref())?;
     let tree = Tree::grow(
         &look.graph,
-        &Wish {
+        &TreeOptions {
             limits: Limits {
                 top: args.top,
                 min_share: 0.0,

@@ -73,8 +73,8 @@ fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
     let run = runs.open(path)?;
     if run.facts().complete == Some(false) {
         stderr.warn(&format!(
-            "{}: the run is not complete, and so is its export (hint: see `trueno-analyze info`)",
-            path.display()
+            "{path}: the run is incomplete, and so is this export (hint: `trueno-analyze info {path}` says what is missing)",
+            path = path.display()
         ));
     }
     stderr.doubts(path, &run);

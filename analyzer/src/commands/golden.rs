@@ -29,7 +29,7 @@ fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     };
     if to != Path::new("-") && to.exists() && !args.overwrite {
         bail!(
-            "{}: is there already (hint: give --overwrite, and look at the difference before you commit it)",
+            "{}: already exists (hint: give --overwrite, and check the difference before you commit it)",
             to.display()
         );
     }
@@ -48,7 +48,7 @@ fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     }
     let golden = Golden::from_run(&run, &args.run.display().to_string(), &rules)?;
     if golden.is_empty() {
-        stderr.warn("the run holds nothing to compare with later: no golden file was written");
+        stderr.warn("the run has nothing to compare against later: no golden file was written");
         return Ok(exit::NOT_MEASURABLE);
     }
     let text = golden.text();
@@ -87,9 +87,10 @@ fn list(args: &GoldenListArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     }
     files.sort();
     let files: Vec<Listed> = files.iter().map(|file| Listed::read(file)).collect();
-    let text = match args.result.is_json() {
-        true => serde_json::to_string_pretty(&files)? + "\n",
-        false => listed(&files),
+    let text = if args.result.is_json() {
+        serde_json::to_string_pretty(&files)? + "\n"
+    } else {
+        listed(&files)
     };
     to.text(&text, stderr)?;
     if files.is_empty() {

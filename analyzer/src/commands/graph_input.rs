@@ -64,11 +64,11 @@ impl GraphInput {
         let mut graph = graph?;
         if graph.circles > 0 {
             stderr.warn(&format!(
-                "{}, by some way round: shown below {}",
+                "{}, directly or through others: shown below {}",
                 counted(
                     graph.circles,
-                    "row says that it lies in itself",
-                    "rows say that they lie in themselves"
+                    "row is its own parent",
+                    "rows are their own parents"
                 ),
                 agreeing(graph.circles, "its lane", "their lanes")
             ));
@@ -99,7 +99,7 @@ impl GraphInput {
                 .map(|lane| lane.name.as_str())
                 .collect();
             anyhow::bail!(
-                "--name {text}: no lane and no name fits (hint: the lanes are {})",
+                "--name {text}: no lane or name matches (hint: the lanes are {})",
                 lanes.join(", ")
             );
         }
@@ -114,8 +114,10 @@ impl GraphInput {
     pub fn completeness(&self) -> &'static str {
         match self.facts().complete {
             Some(true) => "",
-            None => "; whether that is all is not known",
-            Some(false) => "; the run is not complete (hint: see `trueno-analyze info`)",
+            None => "; whether these are all rows is not known",
+            Some(false) => {
+                "; the run is incomplete (hint: `trueno-analyze info RUN` says what is missing)"
+            }
         }
     }
 

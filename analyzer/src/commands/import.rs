@@ -21,10 +21,16 @@ use crate::cli::ImportArgs;
 
 /// Makes a run of other profilers' files and reports the outcome of their records.
 pub fn import(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
+    let files = runs.with_standard_input(&args.files)?;
+    import_files(&args.with_files(files), runs, stderr).map_err(|error| runs.shown_in(error))
+}
+
+fn import_files(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u8> {
     if let Some(run) = &args.into {
-        return match args.files.iter().any(|file| samples::is_run(file)) {
-            true => samples::join(args, run, runs, stderr),
-            false => counters::join(args, run, runs, stderr),
+        return if args.files.iter().any(|file| samples::is_run(file)) {
+            samples::join(args, run, runs, stderr)
+        } else {
+            counters::join(args, run, runs, stderr)
         };
     }
     match args.files.as_slice() {
@@ -39,17 +45,20 @@ pub fn import(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Re
                 format: args.input_format(),
                 options: &args.options(),
             };
-            let summary = single::import(&input, output.work(), &args.output, stderr)?.summary;
+            let mut summary = single::import(&input, output.work(), &args.output, stderr)?.summary;
+            summary.file = runs.shown(&summary.file);
             output.keep(stderr)?;
             summary.counts.warn(stderr);
-            let text = match args.is_json() {
-                true => serde_json::to_string_pretty(&summary)? + "\n",
-                false => summary.text(),
+            let text = if args.is_json() {
+                serde_json::to_string_pretty(&summary)? + "\n"
+            } else {
+                summary.text()
             };
             to_stdout(text.as_bytes())?;
-            Ok(match summary.counts.is_empty() {
-                true => exit::NOT_MEASURABLE,
-                false => exit::FINE,
+            Ok(if summary.counts.is_empty() {
+                exit::NOT_MEASURABLE
+            } else {
+                exit::FINE
             })
         }
         _ => ranks::import(args, stderr),

@@ -27,7 +27,7 @@ pub fn tables(args: &TablesArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Re
         let name = name.unwrap_or_default();
         if name.contains('.') {
             bail!(
-                "{name} is no table of the run: names with a dot are tables that plugins make \
+                "{name} is not a table of the run: names with a dot are tables of plugins \
                  (hint: `trueno-analyze plugins list -v` lists them, `trueno-analyze query RUN \"SELECT * FROM {name}\"` runs the plugin)"
             );
         }

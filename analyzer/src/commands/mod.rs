@@ -1,7 +1,6 @@
 //! The commands of the command line, one module each.
 
 mod annotations;
-mod asked;
 mod browser;
 mod ceilings;
 mod charts;
@@ -29,6 +28,7 @@ mod query;
 mod rank_task;
 mod recover;
 mod report;
+mod report_setup;
 mod rerun;
 mod running;
 mod runs;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use trueno_host::plugin::{Search, find};
-use trueno_host::scaffold::{self, Sdk, Wanted};
+use trueno_host::scaffold::{self, NewPlugin, Sdk};
 use trueno_model::exit;
 use trueno_render::style::{Meaning, Palette};
 
@@ -49,7 +49,7 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
         .dir
         .clone()
         .unwrap_or_else(|| PathBuf::from(&args.name));
-    let made = scaffold::create(&Wanted {
+    let made = scaffold::create(&NewPlugin {
         id: args.name.clone(),
         lang: args.lang.into(),
         dir: dir.clone(),
@@ -63,7 +63,7 @@ pub fn new(args: &NewArgs, palette: Palette) -> anyhow::Result<u8> {
         let _ = writeln!(out, "  {file}");
     }
     if args.lang == Lang::Rust {
-        let _ = writeln!(out, "{}", sdk.told());
+        let _ = writeln!(out, "{}", sdk.hint());
     }
     if let Some(root) = &made.workspace {
         let _ = writeln!(

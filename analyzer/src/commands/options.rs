@@ -37,7 +37,7 @@ fn read(file: &Path) -> anyhow::Result<Options> {
     for (plugin, keys) in tables {
         let toml::Value::Table(keys) = keys else {
             anyhow::bail!(
-                "--options {shown}: {plugin} is no table (hint: write [{plugin}] on a line, and its options below)"
+                "--options {shown}: {plugin} is not a table (hint: write [{plugin}] on a line, and its options below)"
             );
         };
         let mut values = Map::new();

@@ -141,9 +141,10 @@ impl Output {
 
     /// The colours for what is written there: those of standard output, and none in a file.
     pub fn palette(&self, on_stdout: Palette) -> Palette {
-        match self.is_stdout() {
-            true => on_stdout,
-            false => Palette::new(false),
+        if self.is_stdout() {
+            on_stdout
+        } else {
+            Palette::new(false)
         }
     }
 

@@ -6,10 +6,9 @@ use std::fmt::Write;
 use serde::Serialize;
 use trueno_engine::run::Run;
 use trueno_host::conformance::Sample;
-use trueno_host::plan::Wish;
+use trueno_host::plan::PluginSelection;
 use trueno_host::plugin::{Entry, Execution, Input, OptionSchema, Registry, Status, known_options};
 use trueno_host::{Request, build};
-use trueno_model::categories::CategoryRules;
 use trueno_model::width::{self, printable};
 use trueno_model::{SectionStatus, exit};
 use trueno_render::style::{Meaning, Palette};
@@ -44,7 +43,7 @@ pub fn list(args: &ListArgs, verbose: u8, palette: Palette, stderr: &Stderr) -> 
                 && entry.status == Status::Ok
             {
                 row.origin = Some(match plugin.code.linked {
-                    Some(_) => "this program, a part of which it is",
+                    Some(_) => "this program, which contains it",
                     None => search.origin(&entry.file),
                 });
                 row.runs = Some(match plugin.execution {
@@ -65,9 +64,10 @@ pub fn list(args: &ListArgs, verbose: u8, palette: Palette, stderr: &Stderr) -> 
     } else {
         let text = text(&registry, rows, verbose, to.palette(palette));
         // Whole lines are for programs.
-        match to.is_stdout() && on_terminal() {
-            true => wrapped(&text, page_width(None)),
-            false => text,
+        if to.is_stdout() && on_terminal() {
+            wrapped(&text, page_width(None))
+        } else {
+            text
         }
     };
     to.text(&text, stderr)?;
@@ -173,17 +173,8 @@ fn tables(registry: &Registry) -> anyhow::Result<BTreeMap<String, Vec<TableRow>>
     let sample = Sample::record().map_err(|why| anyhow::anyhow!(why))?;
     let run = Run::open(&sample.run())?;
     let report = build(&Request {
-        run: &run,
         baseline: Some(&run),
-        reference: None,
-        registry,
-        wish: &Wish::default(),
-        categories: &CategoryRules::default(),
-        window: None,
-        options: &BTreeMap::new(),
-        over_ranks: trueno_host::OverRanks::default(),
-        before_each: &|_| {},
-        after_each: &|_| {},
+        ..Request::new(&run, registry, &PluginSelection::default())
     })?;
     let column = |(name, column): (&str, &trueno_plugin::Column)| ColumnRow {
         name: name.to_owned(),

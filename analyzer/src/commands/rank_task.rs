@@ -12,7 +12,7 @@ use serde_json::json;
 use trueno_host::make_parts;
 use trueno_model::exit;
 
-use super::asked::Asked;
+use super::report_setup::ReportSetup;
 use super::running::Running;
 use super::runs::Runs;
 use super::stderr::Stderr;
@@ -57,18 +57,18 @@ pub(super) fn rank_task(
 ) -> anyhow::Result<u8> {
     let task = read(args.task.as_deref())?;
     let report = report_args(&task)?;
-    let asked = Asked::open(&report, runs, stderr)?;
-    let kept = asked.kept(&report)?;
-    let running = Running::new(&asked.registry, stderr);
+    let setup = ReportSetup::open(&report, runs, stderr)?;
+    let part_cache = setup.part_cache(&report)?;
+    let running = Running::new(&setup.registry, stderr);
     let before_each = |id: &str| {
         stderr.step(&format!("running {id}"));
         running.begin(id);
     };
     let after_each = |id: &str| running.end(id);
-    let request = asked.request(&report, kept.as_ref(), &before_each, &after_each);
+    let request = setup.request(&report, part_cache.as_ref(), &before_each, &after_each);
     let made = make_parts(&request, &task.ranks);
     drop(running);
-    for text in kept.iter().flat_map(trueno_host::KeptParts::told) {
+    for text in part_cache.iter().flat_map(trueno_host::PartCache::messages) {
         stderr.warn(&text);
     }
     let made = made?;
@@ -80,12 +80,13 @@ pub(super) fn rank_task(
         "missing": made.missing,
     });
     to_stdout(format!("{told}\n").as_bytes())?;
-    match made.not_kept.is_empty() {
-        true => Ok(exit::FINE),
-        false => anyhow::bail!(
-            "the parts of {} are not kept",
+    if made.not_kept.is_empty() {
+        Ok(exit::FINE)
+    } else {
+        anyhow::bail!(
+            "the parts of {} are not saved",
             trueno_model::ranks(&made.not_kept)
-        ),
+        )
     }
 }
 
@@ -104,7 +105,7 @@ fn read(file: Option<&Path>) -> anyhow::Result<Task> {
     };
     let hint = "hint: {\"job\": PATH, \"ranks\": [0, 1], \"parts\": FOLDER, \"report\": [FLAG, …]}";
     let task: Task = serde_json::from_slice(&text)
-        .map_err(|error| anyhow::anyhow!("{name}: it is no task: {error} ({hint})"))?;
+        .map_err(|error| anyhow::anyhow!("{name}: it is not a task: {error} ({hint})"))?;
     anyhow::ensure!(!task.ranks.is_empty(), "{name}: it names no ranks ({hint})");
     Ok(task)
 }

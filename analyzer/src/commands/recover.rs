@@ -40,7 +40,7 @@ pub fn recover(args: &RecoverArgs, stderr: &Stderr) -> anyhow::Result<u8> {
                 }))
             } else {
                 format!(
-                    "{}, and damaged: {} rows lost, {} can be read; there is nothing in live/ to bring any back from{}\n",
+                    "{}, and damaged: {} rows lost, {} can be read; live/ has nothing to restore them from{}\n",
                     ended(args, damage.state),
                     damage.rows_lost,
                     damage.rows,

@@ -3,17 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use trueno_host::{KeptParts, build};
+use trueno_host::{PartCache, build};
 use trueno_model::csv::CsvTexts;
 use trueno_model::{Rated, Report, Severity, exit};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
 use super::annotations;
-use super::asked::Asked;
 use super::charts::{Beside, Charts};
 use super::cluster;
 use super::output::{self, Files, Output};
+use super::report_setup::ReportSetup;
 use super::rerun;
 use super::running::Running;
 use super::runs::Runs;
@@ -29,8 +29,8 @@ pub fn report(
     stderr: &Stderr,
 ) -> anyhow::Result<u8> {
     let outputs = Outputs::open(args)?;
-    let asked = Asked::open(args, runs, stderr)?;
-    let mut report = analysed(args, &asked, stderr)?;
+    let setup = ReportSetup::open(args, runs, stderr)?;
+    let mut report = analysed(args, &setup, stderr)?;
     let fail_on = args.fail_on.map(Severity::from);
     let code = report.exit_code(fail_on);
     if let Some(fail_on) = fail_on {
@@ -45,7 +45,7 @@ pub fn report(
     };
     let charts = beside
         .is_any()
-        .then(|| Charts::gather(&asked.run, &mut report, &asked.categories, beside, stderr));
+        .then(|| Charts::gather(&setup.run, &mut report, &setup.categories, beside, stderr));
     let layout = Layout {
         width: page_width(args.width),
         top: args.top,
@@ -159,22 +159,22 @@ impl Outputs {
 }
 
 /// Runs the plugins, and warns of what went wrong.
-fn analysed(args: &ReportArgs, asked: &Asked, stderr: &Stderr) -> anyhow::Result<Report> {
-    let kept = asked.kept(args)?;
-    let elsewhere = cluster::make_parts(args, &asked.run, stderr)?;
-    let running = Running::new(&asked.registry, stderr);
+fn analysed(args: &ReportArgs, setup: &ReportSetup, stderr: &Stderr) -> anyhow::Result<Report> {
+    let part_cache = setup.part_cache(args)?;
+    let elsewhere = cluster::make_parts(args, &setup.run, stderr)?;
+    let running = Running::new(&setup.registry, stderr);
     let before_each = |id: &str| {
         stderr.step(&format!("running {id}"));
         running.begin(id);
     };
     let after_each = |id: &str| running.end(id);
-    let built = build(&asked.request(args, kept.as_ref(), &before_each, &after_each));
+    let built = build(&setup.request(args, part_cache.as_ref(), &before_each, &after_each));
     drop(running);
     let report = built?;
     if let Some(elsewhere) = elsewhere {
         elsewhere.doubt(stderr);
     }
-    for text in kept.iter().flat_map(KeptParts::told) {
+    for text in part_cache.iter().flat_map(PartCache::messages) {
         stderr.warn(&text);
     }
     for (plugin, why) in report.failures() {

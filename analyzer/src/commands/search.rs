@@ -17,7 +17,7 @@ pub(super) fn gather(args: &PluginArgs, stderr: &Stderr) -> anyhow::Result<Regis
         // Else it would be as if they had been left out on purpose.
         let place = std::env::current_exe().and_then(fs::canonicalize);
         place.context(
-            "this program cannot tell where it lies, and so not which plugins are its own (hint: is /proc mounted?)",
+            "this program cannot find its own path, so it cannot find its plugins (hint: is /proc mounted?)",
         )?;
     }
     let registry = Registry::gather(&search)?;

@@ -52,7 +52,7 @@ impl Staging {
             }
             if let Some(foreign) = foreign_in_table_folder(place)? {
                 bail!(
-                    "{}: not a part of the tables beside it, and not to be lost (hint: choose another path)",
+                    "{}: does not belong to the tables next to it, and would be lost (hint: choose another path)",
                     foreign.display()
                 );
             }

@@ -71,7 +71,7 @@ fn path(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     let whole = folder.join(named);
     let name = whole
         .file_name()
-        .with_context(|| format!("{}: is no file", named.display()))?;
+        .with_context(|| format!("{}: is not a file", named.display()))?;
     // One that is gone can still be taken off the list.
     let above = whole.parent().unwrap_or(&folder);
     let real = above.canonicalize().unwrap_or_else(|_| above.to_owned());

@@ -112,7 +112,7 @@ impl Flags<'_> {
         for (plugin, options) in self.table(table, OPTIONS)?.into_iter().flatten() {
             let Value::Table(options) = options else {
                 bail!(
-                    "{}: {OPTIONS}.{plugin} is no table (hint: write [{OPTIONS}.{plugin}] on a line, and its options below)",
+                    "{}: {OPTIONS}.{plugin} is not a table (hint: write [{OPTIONS}.{plugin}] on a line, and its options below)",
                     self.file.display()
                 );
             };
@@ -128,7 +128,7 @@ impl Flags<'_> {
         match table.get(key) {
             None => Ok(None),
             Some(Value::Table(found)) => Ok(Some(found)),
-            Some(_) => bail!("{}: {key} is no table", self.file.display()),
+            Some(_) => bail!("{}: {key} is not a table", self.file.display()),
         }
     }
 

@@ -65,7 +65,7 @@ impl ProjectFile {
         let mut start = file.take(MAX_BYTES + 1);
         start.read_to_string(&mut text).with_context(cannot)?;
         if text.len() as u64 > MAX_BYTES {
-            bail!("{shown}: is larger than {MAX_BYTES} bytes, which no project file is");
+            bail!("{shown}: is larger than {MAX_BYTES} bytes, the limit for project files");
         }
         Ok(Self {
             path: path.to_owned(),

@@ -100,7 +100,7 @@ fn with_surroundings(
     let named = matches.get_one::<PathBuf>("project");
     if WITHOUT_PROJECT.contains(&name) {
         if named.is_some() {
-            bail!("{name} takes nothing from a project file (hint: type its flags)");
+            bail!("{name} does not use project files (hint: give its flags yourself)");
         }
         return Ok(as_typed(typed));
     }
@@ -167,9 +167,9 @@ fn open(
             } else {
                 distrust.to_string()
             };
-            let refusal = format!("{shown} is not obeyed: {why}");
+            let refusal = format!("{shown} is ignored: {why}");
             let hint = format!(
-                "(hint: --project {shown} obeys it all the same, --no-project does not look for it)"
+                "(hint: --project {shown} uses it anyway, --no-project ignores project files)"
             );
             if would_gate(&path, command, typed) {
                 // A build that relies on it must not pass.
@@ -245,7 +245,7 @@ impl ProjectNotes {
         }
         if !safeguards.is_empty() {
             self.warnings.push(format!(
-                "{shown} may not set {}: no project file takes a limit or a protection away (hint: type it)",
+                "{shown} may not set {}: project files cannot remove limits or protections (hint: give the flag yourself)",
                 safeguards.join(" ")
             ));
         }

@@ -57,12 +57,10 @@ impl TrustedFiles {
         let shown = list.display();
         let file = trueno_trust::open_file(list).map_err(|distrust| {
             let remedy = distrust.remedy();
-            anyhow!(
-                "{shown}: the list of trusted files is not believed: {distrust} (hint: {remedy})"
-            )
+            anyhow!("{shown}: the list of trusted files is not used: {distrust} (hint: {remedy})")
         })?;
         serde_json::from_reader(std::io::BufReader::new(file)).with_context(|| {
-            format!("{shown}: is no list of trusted files (hint: remove it, and trust them again)")
+            format!("{shown}: is not a list of trusted files (hint: remove it, and trust the files again)")
         })
     }
 
@@ -192,6 +190,6 @@ mod tests {
         fs::set_permissions(folder.path(), own).unwrap();
         fs::write(&list, "[").unwrap();
         let text = TrustedFiles::read(&list).unwrap_err().to_string();
-        assert!(text.contains("is no list of trusted files"), "{text}");
+        assert!(text.contains("is not a list of trusted files"), "{text}");
     }
 }

@@ -108,10 +108,10 @@ impl Levels {
     ) -> (Verdict, Option<String>) {
         let cannot = |why: &str| (Verdict::CannotTell, Some(why.to_owned()));
         let (Some(p), Some(interval)) = (self.p(), interval) else {
-            return cannot("one run a side: the machine or the program");
+            return cannot("one run per side, so it may be the machine");
         };
         if self.base.len().min(self.run.len()) < 2 {
-            return cannot("one run on a side: the machine or the program");
+            return cannot("one run on one side, so it may be the machine");
         }
         let (log, limit) = (self.change(), (1.0 + options.threshold).ln());
         match () {
@@ -120,7 +120,7 @@ impl Levels {
             () if interval.low.ln() >= -limit && interval.high.ln() <= limit => {
                 (Verdict::Same, None)
             }
-            () => cannot("runs of one side differ by as much"),
+            () => cannot("runs of the same side differ by as much"),
         }
     }
 

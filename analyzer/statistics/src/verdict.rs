@@ -337,7 +337,7 @@ fn judge(
         && pair.is_single()
         && common.is_some_and(|common| !common.is_outlier(ratio.value, options))
     {
-        return cannot("one run a side, and other names differ by as much".to_owned());
+        return cannot("one run per side, and other names differ by as much".to_owned());
     }
     if differs && ratio.value >= most {
         (Verdict::Slower, None)

@@ -143,7 +143,7 @@ fn a_slower_machine_is_no_slower_program() {
         assert_eq!((common.place, common.names), (Place::Host, 20));
         assert!((1.08..1.22).contains(&common.ratio), "{common:?}");
         assert_eq!(common.verdict, Verdict::CannotTell);
-        assert!(common.why.as_ref().unwrap().contains("one run a side"));
+        assert!(common.why.as_ref().unwrap().contains("one run per side"));
     }
 }
 

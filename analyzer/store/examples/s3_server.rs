@@ -182,14 +182,15 @@ fn list(mut stream: TcpStream, bucket: &Path, query: &str) -> io::Result<()> {
 fn walk(folder: &Path, bucket: &Path, keys: &mut Vec<String>) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
-        match path.is_dir() {
-            true => walk(&path, bucket, keys)?,
-            false => keys.push(
+        if path.is_dir() {
+            walk(&path, bucket, keys)?
+        } else {
+            keys.push(
                 path.strip_prefix(bucket)
                     .unwrap_or(&path)
                     .display()
                     .to_string(),
-            ),
+            )
         }
     }
     Ok(())

@@ -17,11 +17,11 @@ EXAMPLES:
 
 ENVIRONMENT:
   AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_REGION
-  AWS_ENDPOINT_URL         server of a store that is not Amazon's
+  AWS_ENDPOINT_URL         server of a store other than Amazon's
   AWS_ALLOW_HTTP=true      for a server without encryption
-  AWS_SKIP_SIGNATURE=true  for buckets that all may read";
+  AWS_SKIP_SIGNATURE=true  for public buckets";
 
-/// Reads jobs of object stores that speak the S3 protocol: mirrors them into local folders.
+/// Read jobs from S3-compatible object stores by mirroring them into local folders
 #[derive(Debug, Parser)]
 #[command(name = "trueno-store", version, after_help = EXAMPLES, max_term_width = 100, propagate_version = true)]
 pub struct Cli {
@@ -33,9 +33,9 @@ pub struct Cli {
 /// The command.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Mirror a job or run into a folder: what is missing there, or has changed.
+    /// Mirror a job or run into a folder, fetching only what is missing or has changed
     Fetch(FetchArgs),
-    /// Mirror a job or run, and have `trueno-analyze report` make its report.
+    /// Mirror a job or run, and run `trueno-analyze report` on it
     Report(ReportArgs),
 }
 
@@ -51,7 +51,7 @@ pub struct FetchArgs {
     /// Folder for mirrors [default: trueno-analyze/mirrors in the user's cache].
     #[arg(long, value_name = "DIR")]
     pub fetch_to: Option<PathBuf>,
-    /// The version that its files must have together; a mirror of it is not compared with the store again.
+    /// Require this version of its files; a mirror that has it is not compared with the store again
     #[arg(long, value_name = "VERSION")]
     pub expect: Option<String>,
 }

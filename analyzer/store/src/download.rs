@@ -70,7 +70,7 @@ async fn piece(
         sleep(pause).await;
         pause *= 2;
     }
-    Err(anyhow!("{name}: it is not to be had"))
+    Err(anyhow!("{name}: it cannot be downloaded"))
 }
 
 /// An answer that is not the piece.
@@ -114,7 +114,7 @@ async fn one_answer(
     match bytes.len() as u64 {
         length if length == expected => Ok(bytes),
         length => Err(Ended::Cut(anyhow!(
-            "{length} bytes came in place of {expected}"
+            "received {length} bytes instead of {expected}"
         ))),
     }
 }

@@ -111,7 +111,7 @@ fn is_file_below(name: &str) -> anyhow::Result<()> {
     let is_odd = |part: &str| ["", ".", ".."].contains(&part) || part.len() > 255;
     ensure!(
         !name.split('/').any(is_odd) && !name.contains('\0') && name.len() < 3_000,
-        "the object {name:?} is refused: it would be no file below the folder"
+        "the object {name:?} is refused: its file would be outside the folder"
     );
     Ok(())
 }

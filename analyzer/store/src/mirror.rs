@@ -55,7 +55,7 @@ impl Mirror {
             // Another may begin it at the same time.
             ensure!(
                 is_empty || own.is_dir(),
-                "it has files, and is no mirror (hint: name an empty folder, or a new one)"
+                "it has files, and is not a mirror (hint: name an empty or new folder)"
             );
         }
         fs::create_dir_all(&own)?;
@@ -192,7 +192,7 @@ impl Mirror {
             tag: object.tag.clone(),
             modified_ns: modified_ns(&fs::symlink_metadata(&to)?),
         };
-        let log = self.log.as_mut().context("nothing was to change")?;
+        let log = self.log.as_mut().context("nothing had to change")?;
         log.write_all(line(&entry)?.as_bytes())?;
         self.index.insert(name.to_owned(), entry);
         Ok(())
@@ -206,7 +206,7 @@ impl Mirror {
             at.push(part);
             match fs::symlink_metadata(&at) {
                 Ok(found) if found.is_dir() => {}
-                Ok(_) => bail!("{}: it is no folder", at.display()),
+                Ok(_) => bail!("{}: it is not a folder", at.display()),
                 Err(error) if error.kind() == ErrorKind::NotFound => fs::create_dir(&at)?,
                 Err(error) => return Err(error).with_context(|| at.display().to_string()),
             }

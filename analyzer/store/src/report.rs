@@ -25,7 +25,7 @@ pub async fn run(args: &ReportArgs) -> anyhow::Result<()> {
             let source = Source::read(&folder)?.and_then(|source| source.version);
             ensure!(
                 source == Some(version),
-                "{uri}: others fetch another version into {}",
+                "{uri}: other processes are fetching another version into {}",
                 folder.display()
             );
             folder
@@ -49,8 +49,12 @@ pub async fn run(args: &ReportArgs) -> anyhow::Result<()> {
 /// Has nobody change the mirror until the analyzer has ended: the lock is of the open file, which it inherits.
 fn hold(folder: &std::path::Path) -> anyhow::Result<()> {
     let held = try_hold(folder).with_context(|| folder.display().to_string())?;
-    let held =
-        held.with_context(|| format!("{}: others change it (hint: again)", folder.display()))?;
+    let held = held.with_context(|| {
+        format!(
+            "{}: other processes are changing it (hint: try again)",
+            folder.display()
+        )
+    })?;
     // SAFETY: a call with numbers, of a file that is open.
     let code = unsafe { libc::fcntl(held.as_raw_fd(), libc::F_SETFD, 0) };
     ensure!(code == 0, std::io::Error::last_os_error());

@@ -50,13 +50,13 @@ impl FromStr for StoreUri {
             let is_odd = |letter: char| !letter.is_ascii_alphanumeric() && !".-_".contains(letter);
             ensure!(
                 !bucket.is_empty() && !bucket.contains(is_odd),
-                "{text}: {bucket:?} is no bucket ({HINT})"
+                "{text}: {bucket:?} is not a bucket ({HINT})"
             );
             let prefix = prefix.trim_end_matches('/').to_owned();
             let mut parts = prefix.split('/');
             ensure!(
                 prefix.is_empty() || parts.all(|part| !["", ".", ".."].contains(&part)),
-                "{text}: {prefix:?} is no prefix ({HINT})"
+                "{text}: {prefix:?} is not a prefix ({HINT})"
             );
             let bucket = bucket.to_owned();
             return Ok(Self::S3 { bucket, prefix });
@@ -67,12 +67,12 @@ impl FromStr for StoreUri {
                 .and_then(|url| url.to_file_path().ok());
             return match folder {
                 Some(folder) => Ok(Self::File(folder)),
-                None => bail!("{text}: it names no folder of this machine ({HINT})"),
+                None => bail!("{text}: it does not name a folder on this machine ({HINT})"),
             };
         }
         match text.split_once("://") {
-            Some((scheme, _)) => bail!("{scheme}://…: there are no stores of this scheme ({HINT})"),
-            None => bail!("{text}: it is no address of a store ({HINT})"),
+            Some((scheme, _)) => bail!("{scheme}://…: unknown scheme ({HINT})"),
+            None => bail!("{text}: it is not the address of a store ({HINT})"),
         }
     }
 }

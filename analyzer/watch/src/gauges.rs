@@ -84,7 +84,7 @@ impl GaugeReader {
         };
         let text = fs::read_to_string(format!("/proc/{pid}/stat"));
         let Some(stat) = text.ok().as_deref().and_then(process_stat) else {
-            let why = format!("process {pid} is not there any more");
+            let why = format!("process {pid} no longer exists");
             gauges.not_measured.insert("program", why);
             return;
         };
@@ -150,7 +150,10 @@ fn number_of(name: libc::c_int) -> u64 {
 
 /// The process that records, if it is one of this machine and no other has its number.
 fn process(run: &RunJson) -> Result<u32, String> {
-    let pid = run.program.pid.ok_or("the run does not say its process")?;
+    let pid = run
+        .program
+        .pid
+        .ok_or("the run does not record its process")?;
     let here = trueno_format::host::facts().name;
     if let (Some(there), Some(here)) = (&run.host.name, &here)
         && there != here
@@ -165,9 +168,10 @@ fn process(run: &RunJson) -> Result<u32, String> {
         .collect();
     // The last argument is ended like all others.
     argv.pop();
-    match argv == run.program.argv {
-        true => Ok(pid),
-        false => Err(format!("process {pid} is another program here")),
+    if argv == run.program.argv {
+        Ok(pid)
+    } else {
+        Err(format!("process {pid} is another program here"))
     }
 }
 

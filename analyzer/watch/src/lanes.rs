@@ -55,9 +55,10 @@ impl Lanes {
         });
         let stretch = event.end_ns.div_euclid(STRETCH_NS);
         if stretch != lane.stretch {
-            let before = match lane.stretch + 1 == stretch {
-                true => lane.pauses_ns[0],
-                false => 0,
+            let before = if lane.stretch + 1 == stretch {
+                lane.pauses_ns[0]
+            } else {
+                0
             };
             (lane.pauses_ns, lane.stretch) = ([0, before], stretch);
         }

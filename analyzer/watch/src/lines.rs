@@ -186,9 +186,10 @@ impl Page {
                 Vec::new()
             };
         }
-        let shown = match parts.len() > room {
-            true => room - 1,
-            false => parts.len(),
+        let shown = if parts.len() > room {
+            room - 1
+        } else {
+            parts.len()
         };
         let name = format!("{name} (share: of thread time)");
         let mut lines = vec![self.heading(&name, "own time    share     ended                 ")];

@@ -107,7 +107,7 @@ fn held(
         (_, Backend::Unsaid) => None,
         (_, Backend::Unknown) if name.is_empty() => None,
         (_, Backend::Unknown) => {
-            return Err("its backend is of no known instruction set".to_owned());
+            return Err("its backend is not a known instruction set".to_owned());
         }
     };
     let device = match (label.kind, device) {

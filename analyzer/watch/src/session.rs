@@ -195,9 +195,10 @@ impl Session {
     /// Moment on the run's timeline: by the clock, or where the program runs on another machine by its newest event.
     fn now_ns(&self) -> i64 {
         let latest_ns = self.lanes.latest_ns().unwrap_or(0);
-        match self.is_here {
-            true => self.observer.host_ns(monotonic_ns()).unwrap_or(0),
-            false => latest_ns,
+        if self.is_here {
+            self.observer.host_ns(monotonic_ns()).unwrap_or(0)
+        } else {
+            latest_ns
         }
     }
 

@@ -240,7 +240,7 @@ fn iterations(sums: &Sums) -> Iterations {
         longest_ns: has_any.then_some(of.longest_ns),
         tokens_per_s: of.tokens.and_then(rate),
         samples_per_s: of.samples.and_then(rate),
-        not_measured: (!has_any).then_some("no iteration has ended in the window"),
+        not_measured: (!has_any).then_some("no iteration ended in the window"),
     }
 }
 

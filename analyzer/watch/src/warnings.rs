@@ -103,7 +103,9 @@ pub fn warnings(facts: &Facts<'_>) -> Vec<Warning> {
         warn("program_stopped", text.to_owned());
     } else if facts.writer_stands_ns > STANDS_NS {
         let time = duration(facts.writer_stands_ns as f64);
-        let text = format!("the recorder's writer has taken nothing for {time}, and rings fill");
+        let text = format!(
+            "the recorder's writer has written nothing for {time}, and rings are filling up"
+        );
         warn("writer_stands", text);
     }
     for thread in facts.threads {

@@ -242,9 +242,10 @@ impl Window {
         let Some(row) = self.open_row(event.parent, event.end_ns) else {
             return;
         };
-        match is_tokens {
-            true => row.tokens.add(event.value),
-            false => row.samples.add(event.value),
+        if is_tokens {
+            row.tokens.add(event.value)
+        } else {
+            row.samples.add(event.value)
         }
     }
 

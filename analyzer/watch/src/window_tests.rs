@@ -104,9 +104,10 @@ fn innermost<'a>(
     };
     // Of two rows one lies in the other, and the inner one has ended first.
     let row = rows.iter().find(is_over)?;
-    match row.kind == EventKind::Kernel {
-        true => of_kernel(row).unwrap_or(Some(row)),
-        false => Some(row),
+    if row.kind == EventKind::Kernel {
+        of_kernel(row).unwrap_or(Some(row))
+    } else {
+        Some(row)
     }
 }
 

@@ -298,9 +298,10 @@ impl Plugin for Reader {
             } else {
                 "dur_ns"
             };
-            match options.contains_key("type") {
-                true => batch.u64(column).map(drop)?,
-                false => sum += batch.i64(column)?.iter().flatten().sum::<i64>(),
+            if options.contains_key("type") {
+                batch.u64(column).map(drop)?
+            } else {
+                sum += batch.i64(column)?.iter().flatten().sum::<i64>()
             }
         }
         let mut extra = run.batches("extra")?;

@@ -46,9 +46,10 @@ fn offsets_of_batch_and_column_add_up_for_every_type() {
         ("t", c"U"),
     ];
     // Under Miri those around the end of a byte of bits.
-    let (offsets, step): (&[usize], usize) = match cfg!(miri) {
-        false => (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 1),
-        true => (&[0, 1, 8], 9),
+    let (offsets, step): (&[usize], usize) = if cfg!(miri) {
+        (&[0, 1, 8], 9)
+    } else {
+        (&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9], 1)
     };
     for column_offset in offsets.iter().copied() {
         for batch_offset in (0..4).step_by(if cfg!(miri) { 3 } else { 1 }) {

@@ -33,7 +33,7 @@ pub fn findings(facts: &Facts<'_>) -> Vec<Finding> {
     let mut out: Vec<Finding> = named.map(|circle| of_circle(facts, circle)).collect();
     if circles.len() > MAX_CIRCLES {
         let more = many((circles.len() - MAX_CIRCLES) as u64, "more circle");
-        let title = format!("{more} of rows that come before themselves");
+        let title = format!("{more} of rows that precede themselves");
         out.push(Finding::new("cycles", Severity::Warning, title));
     }
     out.extend(contradictions(facts));
@@ -52,20 +52,21 @@ fn contradictions(facts: &Facts<'_>) -> Option<Finding> {
     );
     let lane = |lane: usize| facts.events.lanes.lanes[lane].name.as_str();
     let (from, to) = (lane(first.from), lane(first.to));
-    let cause = match first.from == first.to {
-        true => "these edges or the times of that lane are wrong".to_owned(),
-        false => format!(
+    let cause = if first.from == first.to {
+        "these edges or the times of that lane are wrong".to_owned()
+    } else {
+        format!(
             "the clock of {from} is ahead of that of {to} by at least that much there, or these edges are wrong"
-        ),
+        )
     };
     let detail = format!(
-        "the largest in {} from {from} to {to}: what came first is recorded as the later event; {cause}; Lamport clocks follow the edges",
+        "the largest is in {} from {from} to {to}: the event that came first has the later recorded time; {cause}; Lamport clocks follow the edges",
         first.kind.name()
     );
     Some(
         Finding::new("contradictions", Severity::Warning, title)
             .detail(detail)
-            .suggestion("do not compare times of these lanes any closer than that")
+            .suggestion("do not compare times of these lanes more closely than that")
             .evidence("SELECT * FROM causality.contradictions_by_lanes ORDER BY max_late_ns DESC"),
     )
 }
@@ -101,7 +102,7 @@ fn of_circle(facts: &Facts<'_>, circle: &[u32]) -> Finding {
     );
     let ids: Vec<u64> = rows.iter().map(|row| id(*row)).collect();
     Finding::new("cycle", Severity::Warning, title)
-        .detail("edges and the order of lanes lead from each of these rows to the next; the events of the circle have no Lamport clock, those after it count it as one event")
+        .detail("edges and the order of lanes lead from each of these rows to the next; events of the cycle have no Lamport clock, and later events count it as one event")
         .suggestion("check where the program records these edges: one of them points the wrong way")
         .evidence(ids)
 }

@@ -53,8 +53,8 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     if moved > 0 {
         let title = counted(
             moved,
-            "tensor was recorded in another order",
-            "tensors were recorded in another order",
+            "tensor was recorded in a different order",
+            "tensors were recorded in a different order",
         );
         found.push(Finding::new("order_changed", Severity::Info, title));
     }
@@ -66,10 +66,10 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     if unclear > 0 {
         let title = counted(
             unclear,
-            "tensor has other bits and equal statistics",
-            "tensors have other bits and equal statistics",
+            "tensor has different bits but equal statistics",
+            "tensors have different bits but equal statistics",
         );
-        let detail = "signs of zeros, payloads of NaN, or elements that changed places: statistics cannot tell";
+        let detail = "statistics cannot distinguish signs of zeros, NaN payloads, or elements that swapped places";
         found.push(Finding::new("only_bits_differ", Severity::Warning, title).detail(detail));
     }
     let repeated = all.items.iter().filter(|item| item.repeated).count();
@@ -90,8 +90,8 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     if wide > 0 {
         let title = counted(
             wide,
-            "tensor agrees only by a tolerance above 0.1",
-            "tensors agree only by a tolerance above 0.1",
+            "tensor agrees only because of a tolerance above 0.1",
+            "tensors agree only because of a tolerance above 0.1",
         );
         let hint = "set rtol, or record with a wider type";
         found.push(Finding::new("tolerance_wide", Severity::Warning, title).suggestion(hint));
@@ -103,8 +103,7 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
             counted(all.items.len(), "tensor", "tensors")
         );
         found.push(
-            Finding::new("pairs_cut", Severity::Info, title)
-                .detail("those that are not alike come first"),
+            Finding::new("pairs_cut", Severity::Info, title).detail("those that differ come first"),
         );
     }
     found
@@ -154,9 +153,9 @@ fn diverged(all: &All) -> Option<Finding> {
         .unwrap_or_default();
     let right = match all.against(at).map(|against| against.moved) {
         None => "which side is right is not known",
-        Some(Moved::Run) => "by the reference, the run moved",
-        Some(Moved::Baseline) => "by the reference, the baseline moved",
-        Some(Moved::Both) => "by the reference, both sides moved",
+        Some(Moved::Run) => "compared with the reference, the run moved",
+        Some(Moved::Baseline) => "compared with the reference, the baseline moved",
+        Some(Moved::Both) => "compared with the reference, both sides moved",
         Some(Moved::Neither) => "both sides are within tolerance of the reference",
     };
     let detail = format!("{right}{by}; see the table first");
@@ -224,7 +223,7 @@ fn non_finite(all: &All) -> Option<Finding> {
         }
     });
     let title = format!(
-        "NaN or infinite elements come or go in {}, first {}: {} in the run, {} in the baseline",
+        "the number of NaN or infinite elements differs in {}, first {}: {} in the run, {} in the baseline",
         counted(count, "tensor", "tensors"),
         words(all, at),
         counts[0],
@@ -238,7 +237,7 @@ fn other_form(all: &All) -> Option<Finding> {
     let count = all.count(Verdict::NotComparable);
     let what = all.judged[at].reason.name();
     let title = format!(
-        "{} another dtype or shape, first {} ({what})",
+        "{} a different dtype or shape, first {} ({what})",
         counted(count, "tensor has", "tensors have"),
         words(all, at)
     );
@@ -266,7 +265,7 @@ fn duplicated(all: &All) -> Option<Finding> {
     let at = all.first(|judged| judged.verdict == Verdict::Duplicated)?;
     let count = all.count(Verdict::Duplicated);
     let title = format!(
-        "{} recorded once more than on the other side, first {}",
+        "{} recorded more often than on the other side, first {}",
         counted(count, "tensor was", "tensors were"),
         words(all, at)
     );

@@ -65,7 +65,7 @@ impl Default for Options {
 
 impl Plugin for Divergence {
     const ID: &'static str = "divergence";
-    const SUMMARY: &'static str = "Where the tensors of two runs stop being alike.";
+    const SUMMARY: &'static str = "Where the tensors of two runs start to differ.";
     const INPUTS: &'static [Input] = &inputs::INPUTS;
     type Options = Options;
 

@@ -127,7 +127,7 @@ impl Tolerance {
     pub fn formula(&self, rule: Rule, dtype: &str, steps: u64, stores: u64) -> String {
         let absolute = match self.absolute(rule) {
             0.0 => String::new(),
-            atol => format!(", and atol = {atol:e} an element"),
+            atol => format!(", and atol = {atol:e} per element"),
         };
         if let Some(rtol) = self.given(rule) {
             let by = match self.by(rule) {

@@ -128,34 +128,31 @@ fn judge(all: &[(Stretch, Usage)]) -> Cause {
         (of(&|usage| usage.communication_ns), Kind::Communication),
     ];
     let (excess_ns, kind) = most(on_devices);
-    let (excess_ns, kind, name) = match has_devices && excess_ns > idle_ns {
-        true => {
-            let is_one = |label: &Label| match kind {
-                Kind::Compute => label.class == Class::Kernel && !label.is_communication(),
-                Kind::Copy => label.class == Class::Transfer,
-                _ => label.class == Class::Kernel && label.is_communication(),
-            };
-            (excess_ns, kind, largest(&is_one))
-        }
-        false => {
-            let is_of = |label: &Label, kind: Kind| {
-                (!on_device(label) || !has_devices) && host_kind(label, has_devices) == Some(kind)
-            };
-            let kinds = [
-                Kind::Input,
-                Kind::Launch,
-                Kind::Communication,
-                Kind::Compute,
-                Kind::Host,
-            ];
-            let sums = kinds.map(|kind| {
-                let own = labels.iter().filter(|label| is_of(label, kind));
-                let sum = own.map(|label| of_label(label));
-                (sum.fold(0, i64::saturating_add), kind)
-            });
-            let (excess_ns, kind) = most(sums);
-            (excess_ns, kind, largest(&|label| is_of(label, kind)))
-        }
+    let (excess_ns, kind, name) = if has_devices && excess_ns > idle_ns {
+        let is_one = |label: &Label| match kind {
+            Kind::Compute => label.class == Class::Kernel && !label.is_communication(),
+            Kind::Copy => label.class == Class::Transfer,
+            _ => label.class == Class::Kernel && label.is_communication(),
+        };
+        (excess_ns, kind, largest(&is_one))
+    } else {
+        let is_of = |label: &Label, kind: Kind| {
+            (!on_device(label) || !has_devices) && host_kind(label, has_devices) == Some(kind)
+        };
+        let kinds = [
+            Kind::Input,
+            Kind::Launch,
+            Kind::Communication,
+            Kind::Compute,
+            Kind::Host,
+        ];
+        let sums = kinds.map(|kind| {
+            let own = labels.iter().filter(|label| is_of(label, kind));
+            let sum = own.map(|label| of_label(label));
+            (sum.fold(0, i64::saturating_add), kind)
+        });
+        let (excess_ns, kind) = most(sums);
+        (excess_ns, kind, largest(&|label| is_of(label, kind)))
     };
     if excess_ns > 0 && excess_ns as f64 >= MIN_SHARE * late_ns as f64 {
         return Cause {

@@ -28,7 +28,7 @@ const INPUTS: [Input; lanes::INPUTS.len() + 1] = {
 impl Plugin for Lateness {
     const ID: &'static str = "lateness";
     const SUMMARY: &'static str =
-        "Why ranks come last in collectives: what they spent more time on than the others.";
+        "Why ranks arrive last at collectives: what they spent more time on than the others.";
     const INPUTS: &'static [Input] = &INPUTS;
     type Options = ();
 

@@ -73,7 +73,7 @@ impl<'a> Causes<'a> {
         let mut told = known.map(|((_, kind), of)| {
             let name = of.name().map(|name| format!(", most of it in {name}"));
             format!(
-                "{}, {} longer than the others in {} together{}",
+                "{}, {} longer than the others over {}{}",
                 words(*kind),
                 time(of.excess_ns),
                 counted(of.collectives, "collective", "collectives"),
@@ -95,7 +95,7 @@ impl<'a> Causes<'a> {
             }
             Kind::Copy => "check what it copies that the others do not",
             Kind::Communication => {
-                "see who is last in the collectives before: they hold this one up"
+                "see which rank is last in the preceding collectives: it delays this one"
             }
             Kind::Input => "balance or prefetch its input",
             Kind::Launch | Kind::Host | Kind::Unknown => {
@@ -124,10 +124,10 @@ fn words(kind: Kind) -> &'static str {
     match kind {
         Kind::Compute => "it computed",
         Kind::Copy => "it copied",
-        Kind::Communication => "it was held up by other collectives",
+        Kind::Communication => "it was delayed in other collectives",
         Kind::Input => "it prepared input",
         Kind::Launch => "it launched",
-        Kind::Host => "its threads were busy otherwise",
+        Kind::Host => "its threads were busy with something else",
         Kind::Unknown => "it is not known",
     }
 }

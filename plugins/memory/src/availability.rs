@@ -40,12 +40,12 @@ pub fn nothing_recorded() -> TableBuilder {
 /// Start of live bytes, in words.
 fn since(before: Option<&InitialLive>) -> String {
     let Some(before) = before else {
-        return "since the recording began: what was live before is not known".to_owned();
+        return "since the recording began; what was live before is not known".to_owned();
     };
     let fits = match before.disagreeing {
-        0 => format!("which {} totals of its allocator agree with", before.totals),
+        0 => format!("confirmed by {} totals of its allocator", before.totals),
         others => format!(
-            "but {others} of {} totals of its allocator are not what the rows come to",
+            "but {others} of {} totals of its allocator disagree with the rows",
             before.totals
         ),
     };
@@ -137,7 +137,8 @@ pub fn table(events: &Events, pools: &[Pool], wall_ns: Option<i64>) -> TableBuil
             _ if sample_bytes.is_some() => add(
                 "fragmentation",
                 NOT_MEASURABLE,
-                "of most blocks samples know no address (hint: record every allocation)".to_owned(),
+                "samples lack the addresses of most blocks (hint: record every allocation)"
+                    .to_owned(),
             ),
             0 => add("fragmentation", NOT_MEASURABLE, no_address.to_owned()),
             some => add(

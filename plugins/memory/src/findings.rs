@@ -29,7 +29,7 @@ pub fn nothing_recorded(left_out_rows: u64) -> Finding {
         ),
     };
     Finding::new("not_recorded", Severity::Info, title)
-        .suggestion("call Recorder::allocation(tag, bytes, address) where memory is taken, with negative bytes where it is given back; or let the program's allocator do it: trueno_recorder::alloc (feature `alloc`)")
+        .suggestion("call Recorder::allocation(tag, bytes, address) when memory is allocated, with negative bytes when it is released; or let the program's allocator do it: trueno_recorder::alloc (feature `alloc`)")
         .evidence("SELECT COUNT(*) AS rows FROM allocations")
 }
 
@@ -120,7 +120,7 @@ fn peak(events: &Events, pool: &Pool, place: &str) -> Option<Finding> {
     Some(match twice {
         None => finding,
         Some((_, found)) => finding.detail(format!(
-            "{} of them lie in more than one block, such as a pool and what is taken from it, and are counted in each",
+            "{} of them are in more than one block, such as a pool and an allocation from it, and are counted in each",
             bytes(found.twice as f64)
         )),
     })
@@ -142,7 +142,7 @@ fn growth(events: &Events, pool: &Pool, place: &str, options: &Options) -> Vec<F
             let trend = growth.trend?;
             let of = growth.tag.map_or("all tags", |tag| events.tag_name(tag));
             let title = format!(
-                "{place}: {of} grows by {} an iteration over {} iterations (p = {:.2e})",
+                "{place}: {of} grows by {} per iteration over {} iterations (p = {:.2e})",
                 bytes(trend.slope),
                 growth.iterations,
                 trend.p
@@ -193,7 +193,7 @@ pub fn rows_missing(dropped: Option<u64>) -> Option<Finding> {
     );
     Some(
         Finding::new("rows_missing", Severity::Warning, title)
-            .detail("rows of all tables; where allocations are among them, a release that is missing looks like memory that is kept")
+            .detail("rows of all tables; if allocations are among them, a missing release looks like memory that was not released")
             .suggestion("raise Builder::growth_bytes, or record with Overflow::Block, or only samples of the allocations")
             .evidence("SELECT severity, code, text FROM problems"),
     )
@@ -211,7 +211,7 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
             format!("{place}: {rows} releases are of memory allocated before the recording began");
         return Some(
             Finding::new("taken_before", Severity::Info, title)
-                .detail("or by the recorder itself; they change no figure")
+                .detail("or by the recorder itself; they do not affect any figure")
                 .evidence(format!(
                     "SELECT * FROM memory.suspects WHERE place = {} AND reason = {}",
                     quoted(&place),
@@ -224,25 +224,25 @@ fn suspect(events: &Events, pool: &Pool, why: Suspect) -> Option<Finding> {
             "release_without_allocation",
             Severity::Warning,
             "releases are of addresses with no recorded allocation",
-            "they change no figure: the allocation was before the recording, had no address, or its row is lost",
+            "they do not affect any figure: the allocation was before the recording, had no address, or its row is lost",
         ),
         Suspect::Doubled => (
             "doubled_address",
             Severity::Warning,
-            "allocations are at addresses that their tag holds already",
-            "the earlier one counts as given back, without a lifetime: its release was not recorded",
+            "allocations are at addresses where their tag already has a block",
+            "the earlier block counts as released, without a lifetime: its release was not recorded",
         ),
         Suspect::OtherTag => (
             "other_tag",
             Severity::Info,
-            "releases have another tag than their allocation",
+            "releases have a different tag than their allocation",
             "they are paired by address, and count for the tag of the allocation",
         ),
         Suspect::OtherSize => (
             "other_size",
             Severity::Info,
-            "releases have other bytes than their allocation",
-            "the whole allocation counts as given back",
+            "releases have a different size than their allocation",
+            "the whole allocation counts as released",
         ),
         Suspect::Negative => (
             "negative_live",
@@ -274,7 +274,7 @@ fn busiest(pool: &Pool, churn: &[Churn], place: &str) -> Option<Finding> {
     };
     let row = churn.iter().find(often)?;
     let title = format!(
-        "{place}: {} allocates {:.1} times and {} a call",
+        "{place}: {} allocates {:.1} times and {} per call",
         row.name,
         row.per_call(number(row.taken.0))?,
         bytes(row.per_call(row.taken.1 as f64)?)

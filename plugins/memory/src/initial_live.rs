@@ -12,7 +12,7 @@ use trueno_plugin::{Result, Run};
 use crate::events::{Event, Place};
 
 /// Text in tables in place of a tag.
-pub const TAG: &str = "taken before the recording began";
+pub const TAG: &str = "allocated before the recording began";
 
 /// Live bytes that a place began with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -107,7 +107,7 @@ fn a_total_makes_live_bytes_absolute() {
     assert_eq!(
         (tag.get(0), name.get(0)),
         (
-            Some("taken before the recording began"),
+            Some("allocated before the recording began"),
             Some("not known whose")
         )
     );

@@ -93,9 +93,10 @@ fn drawn(rows: &[Row], on: TimedOn) -> impl Iterator<Item = (&Row, Total)> {
 
 fn name(compute: &Ceiling, memory: &Ceiling) -> String {
     let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let source = match compute.source == memory.source {
-        true => compute.source.clone(),
-        false => format!("{} and {}", compute.source, memory.source),
+    let source = if compute.source == memory.source {
+        compute.source.clone()
+    } else {
+        format!("{} and {}", compute.source, memory.source)
     };
     format!(
         "{} {} {}, {}, {source}",

@@ -140,9 +140,10 @@ impl DeviceTime {
         }
         if let Some(place) = innermost {
             add(&mut totals.with_signature_ns);
-            match has_model {
-                true => add(&mut totals.modelled_ns),
-                false => add(&mut self.of_calls[place as usize].not_modelled_ns),
+            if has_model {
+                add(&mut totals.modelled_ns)
+            } else {
+                add(&mut self.of_calls[place as usize].not_modelled_ns)
             }
         }
     }

@@ -56,12 +56,12 @@ fn coverage(rows: &[Row], device: &Totals) -> Option<Finding> {
     if device.not_linked_ns > 0 {
         let not_linked = share(device.not_linked_ns, device.total_ns);
         detail.push(format!(
-            "{not_linked:.1} % of all device time was begun in nothing that is recorded, mostly before the recording, \
+            "{not_linked:.1} % of all device time was launched outside recorded rows, mostly before the recording, \
              and has no shapes"
         ));
         if device.inferred_ns > 0 {
             detail.push(format!(
-                "{:.1} % of all device time is taken for that of later calls, whose kernels come in the same order \
+                "{:.1} % of all device time is assigned the shapes of later calls, whose kernels come in the same order \
                  (inferred)",
                 share(device.inferred_ns, device.total_ns)
             ));
@@ -81,7 +81,7 @@ fn nominal(devices: &[Named], rows: &[Row], achievable_share: f64) -> Option<Fin
     let mut detail = first.source.clone();
     if achievable_share < 1.0 {
         detail += &format!(
-            "; {:.0} % of it count as the roof",
+            "; {:.0} % of it counts as the roof",
             achievable_share * 100.0
         );
     }
@@ -89,10 +89,10 @@ fn nominal(devices: &[Named], rows: &[Row], achievable_share: f64) -> Option<Fin
         Finding::new(
             "nominal_roof",
             Severity::Info,
-            format!("the roofs are nominal, of the data sheet of {}", first.name),
+            format!("the roofs are nominal, from the data sheet of {}", first.name),
         )
         .detail(detail)
-        .suggestion("ceilings measured on that device (`trueno-record peaks --gpu`) take their place; --set operators.achievable_share=0.8 lowers nominal ones"),
+        .suggestion("measure ceilings on that device (`trueno-record peaks --gpu`) to replace them; --set operators.achievable_share=0.8 lowers nominal ones"),
     )
 }
 
@@ -114,7 +114,7 @@ fn no_ceilings(rows: &[Row]) -> Option<Finding> {
     Some(
         Finding::new("no_ceiling", Severity::Info, title)
             .detail((*first).clone())
-            .suggestion("join the ceilings of that machine (`trueno-record peaks --into RUN`, of a GPU `peaks --gpu` before recording); nominal ones are used with --set operators.nominal=true"),
+            .suggestion("add the ceilings of that machine with `trueno-record peaks --into RUN` (for a GPU: `peaks --gpu`, before recording), or use nominal ones with --set operators.nominal=true"),
     )
 }
 
@@ -126,7 +126,7 @@ fn above(rows: &[Row], on: Option<TimedOn>) -> Option<Finding> {
     let above: Vec<&Row> = rows.iter().filter(is_above).collect();
     let first = above.first()?;
     let title = format!(
-        "{} faster than the roof allows, most of all {}",
+        "{} faster than the roof allows, first {}",
         counted(above.len(), "shape is", "shapes are"),
         first.name
     );

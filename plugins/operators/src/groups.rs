@@ -117,9 +117,10 @@ pub fn by_shape(
     works: &Works,
 ) -> BTreeMap<Shape, Sums> {
     let recomputed = Recomputed::new(calls);
-    let on_host = match has_device_work {
-        false => counted_on_host(calls, works),
-        true => Vec::new(),
+    let on_host = if has_device_work {
+        Vec::new()
+    } else {
+        counted_on_host(calls, works)
     };
     let mut out: BTreeMap<Shape, Sums> = BTreeMap::new();
     for (place, call) in calls.rows.iter().enumerate() {

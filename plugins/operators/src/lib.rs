@@ -94,18 +94,20 @@ impl Parts for Operators {
         let facts = parts::read_facts(run)?;
         let roofs = roofs(run, &facts, &options)?;
         let sums = parts::read(run, facts, &roofs.classes)?;
-        match run.is_final() {
-            true => finish(run, sums, roofs, &options),
-            false => parts::emit(run, &sums),
+        if run.is_final() {
+            finish(run, sums, roofs, &options)
+        } else {
+            parts::emit(run, &sums)
         }
     }
 }
 
 /// The roofs of the run, if it has operators that may lie below them.
 fn roofs(run: &mut Run, facts: &Facts, options: &Options) -> Result<Roofs> {
-    match facts.has_signatures {
-        true => Roofs::read(run, Side::Run, options.nominal, options.achievable_share),
-        false => Ok(Roofs::default()),
+    if facts.has_signatures {
+        Roofs::read(run, Side::Run, options.nominal, options.achievable_share)
+    } else {
+        Ok(Roofs::default())
     }
 }
 
@@ -113,9 +115,10 @@ fn roofs(run: &mut Run, facts: &Facts, options: &Options) -> Result<Roofs> {
 fn finish(run: &mut Run, sums: RunSums, roofs: Roofs, options: &Options) -> Result<()> {
     let facts = sums.facts;
     if !facts.has_signatures {
-        return match facts.is_pytorch {
-            true => run.finding(findings::no_shapes()),
-            false => Ok(()),
+        return if facts.is_pytorch {
+            run.finding(findings::no_shapes())
+        } else {
+            Ok(())
         };
     }
     if !facts.is_any_known && !facts.is_pytorch {

@@ -25,17 +25,15 @@ impl Ranks {
 
     /// The rank of an id.
     pub fn of_key(self, key: u64) -> u64 {
-        match self.has_ranks {
-            true => rank::of_key(key),
-            false => 0,
-        }
+        if self.has_ranks { rank::of_key(key) } else { 0 }
     }
 
     /// The rank of a device.
     pub fn of_place(self, place: i64) -> u64 {
-        match self.has_ranks {
-            true => u64::try_from(rank::of_place(place).0).unwrap_or(0),
-            false => 0,
+        if self.has_ranks {
+            u64::try_from(rank::of_place(place).0).unwrap_or(0)
+        } else {
+            0
         }
     }
 }

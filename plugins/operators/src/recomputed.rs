@@ -52,9 +52,10 @@ fn context(name: &str) -> Context {
     if name.contains("torch/utils/checkpoint.py") && is_hook.iter().any(|of| name.contains(of)) {
         return Context::Recomputes;
     }
-    match function.len() < name.len() {
-        true => Context::Backward,
-        false => Context::Other,
+    if function.len() < name.len() {
+        Context::Backward
+    } else {
+        Context::Other
     }
 }
 

@@ -60,10 +60,10 @@ impl ResultDims {
         if !signature.name.contains("conv") {
             return None;
         }
-        let (known, first, second) = match signature.name.ends_with("_convolution_backward_weight")
-        {
-            true => (&self.weights, 1, 2),
-            false => (&self.outputs, 0, 1),
+        let (known, first, second) = if signature.name.ends_with("_convolution_backward_weight") {
+            (&self.weights, 1, 2)
+        } else {
+            (&self.outputs, 0, 1)
         };
         known
             .get(&(rank, dims(signature, first)?, dims(signature, second)?))?

@@ -102,7 +102,7 @@ impl Row {
 }
 
 /// Reason for which collectives have no place.
-pub const NO_NETWORK: &str = "the network bounds a collective, and no ceiling of it is known";
+pub const NO_NETWORK: &str = "the network bounds a collective, and its ceiling is not known";
 
 /// Units of a GPU that are no matrix units.
 const VECTOR_UNITS: &str = "cuda_cores";
@@ -115,9 +115,10 @@ fn place(total: &Total, device: &str, work: &Work, ceilings: &Ceilings) -> Resul
     if total.flops > 0.0 {
         let precision = work.precision.as_deref();
         let precision = precision.ok_or("its element type has no roof")?;
-        let need = match work.is_matrix || device == "cpu" {
-            true => (None, precision),
-            false => (Some(VECTOR_UNITS), vector_precision(precision)),
+        let need = if work.is_matrix || device == "cpu" {
+            (None, precision)
+        } else {
+            (Some(VECTOR_UNITS), vector_precision(precision))
         };
         let compute = ceilings.choose(&Need {
             device,

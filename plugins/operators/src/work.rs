@@ -47,10 +47,11 @@ impl Works {
         if calls.signatures.is_empty() {
             return Ok(Self { of_shapes });
         }
-        let models = match rules.is_empty() {
-            true => Models::standard(),
-            false => Models::with_rules(rules, "operators.rules")
-                .map_err(|error| Error::bad_option(error.to_string()))?,
+        let models = if rules.is_empty() {
+            Models::standard()
+        } else {
+            Models::with_rules(rules, "operators.rules")
+                .map_err(|error| Error::bad_option(error.to_string()))?
         };
         let list_types = list_element_types(calls, operations);
         let results = ResultDims::new(calls);

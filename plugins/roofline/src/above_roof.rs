@@ -29,9 +29,10 @@ impl Candidate {
 
     /// Work that lies above it: of the sum, else of the calls.
     fn work_above(&self, sum: &Sum) -> Work {
-        match self.place.is_above() {
-            true => sum.work(),
-            false => self.above.work(),
+        if self.place.is_above() {
+            sum.work()
+        } else {
+            self.above.work()
         }
     }
 }
@@ -125,12 +126,11 @@ fn candidates(point: &mut Point, ceilings: &Ceilings, levels: &[&'static str]) -
     }
     let of_level = |memory: &&'static str| {
         let mut choice = first.clone();
-        choice.bandwidth = match *memory == point.memory {
-            true => choice.bandwidth,
-            false => {
-                let found = ceilings.bandwidth(&point.device, memory, &mut choice.assumed);
-                found.ok()?
-            }
+        choice.bandwidth = if *memory == point.memory {
+            choice.bandwidth
+        } else {
+            let found = ceilings.bandwidth(&point.device, memory, &mut choice.assumed);
+            found.ok()?
         };
         Some((*memory, choice))
     };

@@ -54,7 +54,7 @@ pub fn point_findings(
         out.push(
             Finding::new("no_ceiling", Severity::Info, title)
                 .detail(why.join("; "))
-                .suggestion("`trueno-record peaks --into RUN` on the machine it was recorded on (of a GPU: `peaks --gpu`, before recording); nominal ceilings are used with --set roofline.nominal=true")
+                .suggestion("run `trueno-record peaks --into RUN` on the machine of the recording (for a GPU: `peaks --gpu`, before recording), or use nominal ceilings with --set roofline.nominal=true")
                 .evidence("SELECT device, kind, level, precision, threads, value, source FROM ceilings"),
         );
     }
@@ -82,10 +82,10 @@ pub fn point_findings(
         );
         // Points come with the most time first.
         let level = above.iter().find_map(|point| point.served_by);
-        let mut suggestion = "state FLOPs and bytes as they are".to_owned();
+        let mut suggestion = "declare the actual FLOPs and bytes".to_owned();
         if let Some(level) = level {
             suggestion.push_str(&format!(
-                ", or choose the level of memory whose traffic the bytes are: --set roofline.memory={level}"
+                ", or choose the level of memory that the bytes refer to: --set roofline.memory={level}"
             ));
         }
         out.push(
@@ -153,16 +153,16 @@ pub fn ceiling_finding(points: &[&Point], ceilings: &Ceilings) -> Option<Finding
     why.sort();
     why.dedup();
     let title = format!(
-        "{} of {} ({:.0} % of their time) {} on ceilings in doubt",
+        "{} of {} ({:.0} % of their time) {} on uncertain ceilings",
         in_doubt.len(),
         counted(placed.len(), "efficiency", "efficiencies"),
         100.0 * time(&in_doubt) / time(&placed).max(1.0),
-        agreeing(in_doubt.len(), "stands", "stand")
+        agreeing(in_doubt.len(), "depends", "depend")
     );
     (!in_doubt.is_empty()).then(|| {
         Finding::new("doubtful_ceiling", Severity::Info, title)
             .detail(why.join("; "))
-            .suggestion("measure again while nothing else runs: `trueno-record peaks --into RUN --replace`; where it stays so, the machine itself varies")
+            .suggestion("measure again while nothing else runs: `trueno-record peaks --into RUN --replace`; if the result is the same, the machine itself varies")
             .evidence("SELECT level, precision, operation, value, spread, settled, earlier, doubt FROM roofline.ceilings_used WHERE doubt IS NOT NULL ORDER BY dur_ns DESC, level, operation")
     })
 }
@@ -194,12 +194,12 @@ pub fn backend_finding(entries: &[Entry]) -> Option<Finding> {
     }
     let title = format!("SIMD does not pay for {}", listed(&names));
     let detail = format!(
-        "a gain below {PAYS} over the fastest narrower instruction set counts as none; short calls, memory that binds and tails do this"
+        "a gain below {PAYS} over the fastest narrower instruction set counts as none; typical causes are short calls, memory bandwidth and loop tails"
     );
     Some(
         Finding::new("simd_does_not_pay", Severity::Warning, title)
             .detail(detail)
-            .suggestion("use the narrower one there, or give it more work a call")
+            .suggestion("use the narrower one there, or give each call more work")
             .evidence("SELECT name, backend, run, median_ns, gain, speed_up, against FROM roofline.backends WHERE NOT pays ORDER BY dur_ns DESC, name"),
     )
 }
@@ -219,7 +219,7 @@ pub fn no_idle(entries: &[Entry]) -> Finding {
     let told = entries.iter().filter(|entry| entry.pays.is_some()).count();
     if told == 0 {
         let why = format!(
-            "it takes {} calls a backend of {} ns and more, and another instruction set",
+            "this needs {} calls per backend of {} ns or more, and a second instruction set",
             crate::backends::MIN_CALLS,
             crate::backends::MIN_CALL_NS
         );

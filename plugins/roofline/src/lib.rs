@@ -84,7 +84,7 @@ impl Options {
             return Ok(());
         }
         Err(Error::bad_option(format!(
-            "memory `{}` is no level of memory (expected one of {AUTO}, {})",
+            "memory `{}` is not a level of memory (expected one of {AUTO}, {})",
             self.memory,
             MEMORY.join(", ")
         )))

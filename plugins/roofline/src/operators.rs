@@ -198,9 +198,10 @@ impl Operators {
         if self.total.figures.dur_ns == 0 {
             return None;
         }
-        let (name, at) = match self.is_on_device {
-            true => ("operators on devices", 1),
-            false => ("operators on the host", 0),
+        let (name, at) = if self.is_on_device {
+            ("operators on devices", 1)
+        } else {
+            ("operators on the host", 0)
         };
         let lane = LaneTotal {
             busy_ns: lanes[at].map_or(0, |lane| lane.busy_ns),

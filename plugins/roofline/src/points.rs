@@ -91,7 +91,7 @@ fn point(texts: &Texts, label: Label, sum: Sum, ceilings: &Ceilings, options: &O
     let instruction_set = match named.map(backend) {
         Some(Backend::Cpu(set)) if label.device.is_none() => Ok(Some(set)),
         Some(Backend::Unknown) if label.device.is_none() => Err(format!(
-            "backend {} is no instruction set known here",
+            "backend {} is not a known instruction set",
             named.unwrap_or_default()
         )),
         _ => Ok(None),
@@ -159,7 +159,7 @@ pub fn doubt(point: &Point, ceilings: &Ceilings) -> Option<String> {
     });
     let of_memory = point.is_memory_inferred.then(|| {
         format!(
-            "it is faster than memory farther away allows, so {} is taken for its level: part of its bytes may come from there",
+            "it is faster than more distant memory allows, so {} is assumed as its level; some bytes may still come from farther away",
             point.memory
         )
     });

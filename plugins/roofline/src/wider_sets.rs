@@ -94,7 +94,7 @@ pub fn finding(found: &[Wider<'_>], texts: &Texts) -> Option<Finding> {
         first.own
     );
     let detail = format!(
-        "{} of {} could use wider registers and {}; the roof is the most that the machine was measured to do, not what a \
+        "{} of {} could use wider registers and {}; the roof is the highest rate measured on the machine, not what a \
          rewrite would reach",
         counted(found.len(), "point", "points"),
         first.own,

@@ -74,9 +74,10 @@ fn hottest(name: &str, event: &EventSum, of_event: &str) -> Option<Finding> {
     }
     details.extend(hottest_line(sum));
     let finding = Finding::new("hottest", Severity::Info, title).evidence(FUNCTIONS);
-    Some(match details.is_empty() {
-        true => finding,
-        false => finding.detail(details.join("; ")),
+    Some(if details.is_empty() {
+        finding
+    } else {
+        finding.detail(details.join("; "))
     })
 }
 
@@ -100,9 +101,10 @@ fn unknown(event: &EventSum, of_event: &str) -> Option<Finding> {
         .collect();
     let samples = unknown.iter().map(|(_, samples)| samples).sum();
     let share = Share::new(samples, all).filter(|of| of.share > UNKNOWN_SHARE)?;
-    let severity = match share.share > MOSTLY_UNKNOWN_SHARE {
-        true => Severity::Warning,
-        false => Severity::Info,
+    let severity = if share.share > MOSTLY_UNKNOWN_SHARE {
+        Severity::Warning
+    } else {
+        Severity::Info
     };
     let title = format!(
         "the function is {NOT_KNOWN} in {} of {} samples{of_event}",
@@ -112,12 +114,12 @@ fn unknown(event: &EventSum, of_event: &str) -> Option<Finding> {
     let (largest, of_largest) = unknown.first()?;
     let (place, remedy) = match largest.module.as_deref() {
         None => (
-            "in no file that is known".to_owned(),
-            "record stacks; code that is made at run time needs a map of its symbols".to_owned(),
+            "in no known file".to_owned(),
+            "record stacks; code generated at run time needs a symbol map".to_owned(),
         ),
         Some(module) if module.starts_with("[kernel") => (
             format!("in {module}"),
-            "the kernel's names are shown where `kernel.kptr_restrict` is 0".to_owned(),
+            "set `kernel.kptr_restrict` to 0 to see the kernel's names".to_owned(),
         ),
         Some(module) => (
             format!("in {module}"),
@@ -142,19 +144,19 @@ fn broken(sums: &Sums) -> Option<Finding> {
     let mut what = Vec::new();
     if sums.missing_stacks > 0 {
         what.push(format!(
-            "{} to rows of `stacks` that are not there",
+            "{} to missing rows of `stacks`",
             many(sums.missing_stacks, "reference")
         ));
     }
     if sums.circular_stacks > 0 {
         what.push(format!(
-            "{} of `stacks` that call themselves",
+            "{} of `stacks` in cycles",
             many(sums.circular_stacks, "row")
         ));
     }
     let title = format!("callers are not all known: {}", what.join(", "));
     let finding = Finding::new("broken_stacks", Severity::Warning, title)
-        .detail("the function of a sample whose row is missing is not known, and callers above a missing row, or a circle, are counted in too few samples")
+        .detail("the function of a sample whose row is missing is not known, and callers above a missing row or a cycle are counted in too few samples")
         .evidence("SELECT id, caller, \"function\" FROM stacks WHERE caller IS NOT NULL AND caller NOT IN (SELECT id FROM stacks)");
     (!what.is_empty()).then_some(finding)
 }

@@ -71,9 +71,10 @@ mod tests {
         let end = |mut outside: f64, mut inside: f64| {
             for _ in 0..200 {
                 let middle = f64::midpoint(outside, inside);
-                match far(middle) {
-                    true => outside = middle,
-                    false => inside = middle,
+                if far(middle) {
+                    outside = middle
+                } else {
+                    inside = middle
                 }
             }
             inside

@@ -82,7 +82,7 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
         }
         run.emit(waits::states::states(&sums.waits))?;
         run.chart(Chart::stacked_bar(
-            "Lives of threads: running, runnable and waiting, measured",
+            "Lifetimes of threads: running, runnable and waiting, measured",
             "states",
             "label",
             "state_ns",
@@ -121,9 +121,10 @@ fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     for finding in findings::findings(sums) {
         run.finding(finding)?;
     }
-    match sums.waits.is_empty() {
-        true => run.finding(waits::findings::not_measured()),
-        false => Ok(()),
+    if sums.waits.is_empty() {
+        run.finding(waits::findings::not_measured())
+    } else {
+        Ok(())
     }
 }
 

@@ -202,14 +202,11 @@ mod tests {
             let is_circular = |node: u32| walk(node)[1..].contains(&node);
             let outermost = tree.outermost(&label);
             for node in 0..nodes {
-                let above: Vec<u32> = match is_circular(node) {
-                    true => Vec::new(),
-                    false => {
+                let above: Vec<u32> = if is_circular(node) { Vec::new() } else {
                         let walk = walk(node);
                         let end = walk.iter().position(|of| is_circular(*of)).map_or(walk.len(), |at| at + 1);
                         walk[1..end].to_vec()
-                    }
-                };
+                    };
                 prop_assert_eq!(tree.depth[node as usize] as usize, above.len());
                 prop_assert_eq!(tree.caller[node as usize], above.first().copied().unwrap_or(NONE));
                 let is_first = above.iter().all(|of| label[*of as usize] != label[node as usize]);

@@ -38,11 +38,11 @@ pub fn small_transfers(sums: &Sums) -> Option<Finding> {
         percent(*of_wall)
     );
     let mut detail =
-        "if a tracer recorded them, half of its stop is in each: without it they take less"
+        "if a tracer recorded them, each includes half of a tracer stop, so they are faster without it"
             .to_owned();
     if all.len() > 1 {
         detail = format!(
-            "so do those of {} more names and threads; {detail}",
+            "the same holds for {} more names and threads; {detail}",
             all.len() - 1
         );
     }

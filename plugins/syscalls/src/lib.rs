@@ -34,7 +34,7 @@ impl Default for Options {
 
 impl Plugin for Syscalls {
     const ID: &'static str = "syscalls";
-    const SUMMARY: &'static str = "System calls by name, error and file; if a tracer recorded them, half of its stop is in each.";
+    const SUMMARY: &'static str = "System calls by name, error and file; if traced, each duration includes half of a tracer stop.";
     const INPUTS: &'static [Input] = &inputs::INPUTS;
     type Options = Options;
 

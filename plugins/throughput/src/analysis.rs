@@ -23,9 +23,10 @@ impl Analysis {
     /// An input lacks a column or has it in another type.
     pub fn judge(run: &mut Run, loaded: &Loaded, options: &Options) -> Result<Self> {
         let declared = Declared::load(run, &loaded.ids)?;
-        let names = match loaded.series.is_empty() {
-            true => Names::default(),
-            false => self_times::load(run)?,
+        let names = if loaded.series.is_empty() {
+            Names::default()
+        } else {
+            self_times::load(run)?
         };
         let mut results = Vec::with_capacity(loaded.series.len());
         for series in &loaded.series {

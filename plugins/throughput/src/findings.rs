@@ -23,7 +23,7 @@ pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
         ),
         0 => "no iteration was recorded: throughput is not measurable".to_owned(),
         rows => format!(
-            "throughput is not measurable: the times of {} are bounds or broken",
+            "throughput is not measurable: the times of {} are only bounds, or invalid",
             counted(rows, "iteration", "iterations")
         ),
     };
@@ -99,7 +99,7 @@ fn state(result: &Result) -> Finding {
         SteadyState::Never => Finding::new(
             "no_steady_state",
             Severity::Warning,
-            format!("{name}: {n} iterations do not settle in their first half"),
+            format!("{name}: {n} iterations reach no steady state in their first half"),
         )
         .detail("means and rates over changing iterations say little about the program")
         .suggestion("record more iterations, or check what changes from one to the next")
@@ -146,10 +146,13 @@ fn outliers(result: &Result) -> Option<Finding> {
     let by = match worst {
         Some(((kind, name), (count, excess))) => {
             let own = match kind.as_str() {
-                "iteration" | "layer" => format!("what lies in the {kind} outside bricks"),
+                "iteration" | "layer" => format!("time in the {kind} outside bricks"),
                 _ => name.clone(),
             };
-            format!(", {count} of them most by {own} (+{})", ms(*excess))
+            format!(
+                ", {count} of them mainly because of {own} (+{})",
+                ms(*excess)
+            )
         }
         None => String::new(),
     };
@@ -167,7 +170,7 @@ fn outliers(result: &Result) -> Option<Finding> {
     Some(
         Finding::new("outliers", Severity::Info, title)
             .detail(
-                "self times on the iteration's own thread; a wait for others shows in what waited",
+                "self times on the iteration's own thread; a wait for other threads counts for the name that waited",
             )
             .suggestion(
                 "look at these iterations in a timeline, and check what else ran on the machine",
@@ -188,11 +191,11 @@ fn drifts(result: &Result, options: &Options) -> Option<Finding> {
     );
     let found = if drift > 0.0 {
         Finding::new("drift", Severity::Warning, title)
-            .suggestion("see whether work grows with the iteration, as attention over a growing cache does, or the machine slows down")
+            .suggestion("check whether the work grows with the iteration, like attention over a growing cache, or the machine slows down")
     } else {
         Finding::new("drift", Severity::Info, title)
             .detail("either the warm-up had not ended (caches, memory, the machine's clock), or later iterations have less to do")
-            .suggestion("record more iterations for the speed it settles at: the median counts the slower first ones too")
+            .suggestion("record more iterations to see the final speed: the median still includes the slower first ones")
     };
     Some(found.evidence(rows_of(result, "phase = 'steady'")))
 }
@@ -208,7 +211,7 @@ fn not_declared(declared: &Counts) -> Vec<Finding> {
                 "{count} {} `{}` {} on other rows",
                 agreeing(count, "counter", "counters"),
                 WORK[work],
-                agreeing(count, "lies", "lie")
+                agreeing(count, "is", "are")
             )
         })
         .collect();
@@ -231,11 +234,11 @@ fn not_declared(declared: &Counts) -> Vec<Finding> {
     if unusable > 0 {
         let title = counted(
             unusable,
-            "iteration declares its work more than once, or as no number",
-            "iterations declare their work more than once, or as no number",
+            "iteration declares its work more than once, or not as a number",
+            "iterations declare their work more than once, or not as a number",
         );
         let detail = format!(
-            "{} negative or not finite; of two values of one name neither is used",
+            "{} negative or not finite; if a name has two values, neither is used",
             counted(declared.broken, "value is", "values are")
         );
         out.push(Finding::new("declared_twice", Severity::Warning, title).detail(detail).evidence(

@@ -31,7 +31,7 @@ pub fn findings(levels: &[Level], outliers: &Outliers, threads: usize) -> Vec<Fi
         out.push(
             Finding::new("packing", Severity::Warning, title)
                 .suggestion(
-                    "pack once and use it for more tiles, or let small problems go unpacked",
+                    "pack once and reuse it for more tiles, or skip packing for small problems",
                 )
                 .evidence(LEVELS),
         );
@@ -42,7 +42,7 @@ pub fn findings(levels: &[Level], outliers: &Outliers, threads: usize) -> Vec<Fi
         .max_by(|a, b| a.1.total_cmp(&b.1));
     if let Some((level, ratio)) = worst.filter(|(_, ratio)| *ratio > IMBALANCE) {
         let title = format!(
-            "{} tiles take {ratio:.2} times as long on one of {} threads as on the mean",
+            "{} tiles take {ratio:.2} times as long on one of {} threads as on average",
             level.name, threads
         );
         out.push(
@@ -60,7 +60,7 @@ pub fn findings(levels: &[Level], outliers: &Outliers, threads: usize) -> Vec<Fi
         );
         out.push(
             Finding::new("perturbed", Severity::Warning, title)
-                .suggestion("record only one in many (`Builder::tiles_every`)")
+                .suggestion("sample tiles instead of recording all (`Builder::tiles_every`)")
                 .evidence(LEVELS),
         );
     }
@@ -97,13 +97,13 @@ pub fn findings(levels: &[Level], outliers: &Outliers, threads: usize) -> Vec<Fi
         out.push(
             Finding::new("no_ceiling", Severity::Info, title)
                 .detail(why.join("; "))
-                .suggestion("`trueno-record peaks --into RUN` on the machine it was recorded on (of a GPU: `peaks --gpu`, before recording); nominal ceilings are used with --set tiles.nominal=true")
+                .suggestion("run `trueno-record peaks --into RUN` on the machine of the recording (for a GPU: `peaks --gpu`, before recording), or use nominal ceilings with --set tiles.nominal=true")
                 .evidence("SELECT device, kind, level, precision, threads, value, source FROM ceilings"),
         );
     }
     if outliers.count > 0 {
         let title = format!(
-            "{} far longer than others with the same work: {} beyond the median",
+            "{} far longer than others with the same work: {} above the median in total",
             counted(outliers.count, "tile took", "tiles took"),
             time(outliers.excess_ns)
         );

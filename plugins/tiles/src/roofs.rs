@@ -69,7 +69,7 @@ fn place_one(
         Some(one) => match backend(one) {
             Backend::Cpu(set) => Some(set),
             Backend::Unsaid => None,
-            _ => return Err(format!("backend {one} is no instruction set known here")),
+            _ => return Err(format!("backend {one} is not a known instruction set")),
         },
         None => None,
     };

@@ -11,7 +11,7 @@ pub type ProfileResult<T> = Result<T, ProfileError>;
 pub enum ProfileError {
     #[error("no such operation: {0}")]
     OperationNotFound(String),
-    #[error("the profiler is in no state for this: {0}")]
+    #[error("the profiler is in the wrong state for this: {0}")]
     InvalidState(String),
     #[error("cannot write the report: {0}")]
     IoError(#[from] std::io::Error),

@@ -164,12 +164,9 @@ impl ProfileReport {
                 "Taken now",
                 MemoryProfiler::format_bytes(memory.current_usage),
             ),
+            ("Peak", MemoryProfiler::format_bytes(memory.peak_usage)),
             (
-                "Most at a time",
-                MemoryProfiler::format_bytes(memory.peak_usage),
-            ),
-            (
-                "Taken in all",
+                "Allocated in total",
                 MemoryProfiler::format_bytes(memory.total_allocated),
             ),
             (

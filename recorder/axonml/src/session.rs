@@ -178,7 +178,7 @@ impl Session {
     pub fn counted_flops(&self, name: &str, flops: f64) -> Option<f64> {
         let counts = flops >= 0.0 && flops < u64::MAX as f64;
         if !counts && self.0.refused.lock().insert(name.to_owned()) {
-            let problem = format!("{name}: {flops} FLOPs are no count, and were left out");
+            let problem = format!("{name}: {flops} FLOPs is not a valid count, and was left out");
             self.0.rec.problem(problem);
         }
         counts.then_some(flops)

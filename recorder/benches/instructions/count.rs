@@ -42,9 +42,10 @@ fn run_candidate(name: &str, spans: &str) -> Result<(), Box<dyn Error>> {
 fn print_table() -> Result<(), Box<dyn Error>> {
     println!("{:<48} {:>12} {:>9}", "a span", "instructions", "branches");
     for name in candidates::NAMES {
-        let spans = match name.starts_with(candidates::OF_WRITER) {
-            true => WRITER_SPANS,
-            false => SPANS,
+        let spans = if name.starts_with(candidates::OF_WRITER) {
+            WRITER_SPANS
+        } else {
+            SPANS
         };
         let [few, many] = [spans, 2 * spans].map(|spans| stepping::count(name, spans, |_| ()));
         let (few, many) = (few?, many?);

@@ -24,13 +24,13 @@ pub struct CeilingCache {
 #[non_exhaustive]
 pub enum CacheError {
     /// There is no file.
-    #[error("{}: no ceilings are kept (hint: run `trueno-record peaks` once)", .file.display())]
+    #[error("{}: no ceilings are saved (hint: run `trueno-record peaks` once)", .file.display())]
     Missing {
         /// The file that is not there.
         file: PathBuf,
     },
     /// They were measured elsewhere, or otherwise.
-    #[error("{}: the kept ceilings are stale: {what} changed (hint: run `trueno-record peaks` once more)", .file.display())]
+    #[error("{}: the saved ceilings are stale: {what} changed (hint: run `trueno-record peaks` again)", .file.display())]
     Stale {
         /// The file.
         file: PathBuf,
@@ -38,7 +38,7 @@ pub enum CacheError {
         what: &'static str,
     },
     /// The file cannot be read or is none of these.
-    #[error("{}: cannot read the kept ceilings: {problem} (hint: run `trueno-record peaks` once more)", .file.display())]
+    #[error("{}: cannot read the saved ceilings: {problem} (hint: run `trueno-record peaks` again)", .file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
@@ -46,7 +46,7 @@ pub enum CacheError {
         problem: String,
     },
     /// Another user could have written it.
-    #[error("{}: the kept ceilings are not used: {distrust} (hint: keep others from writing there, and run `trueno-record peaks` once more)", .file.display())]
+    #[error("{}: the saved ceilings are not used: {distrust} (hint: prevent others from writing there, and run `trueno-record peaks` again)", .file.display())]
     Distrusted {
         /// The file.
         file: PathBuf,

@@ -82,12 +82,12 @@ pub fn measure(effort: &Effort, mut progress: impl FnMut(Progress<'_>)) -> CpuCe
     }
     if too_few > 0 {
         notes.push(format!(
-            "unsettled, measured at fewer than {MOMENTS} moments: {too_few} of {count}"
+            "not settled, because measured at fewer than {MOMENTS} moments: {too_few} of {count}"
         ));
     }
     if !unsettled.is_empty() {
         notes.push(format!(
-            "unsettled, faster than that at fewer than {MOMENTS} moments: {}",
+            "not settled, faster than the ceiling in fewer than {MOMENTS} measurements: {}",
             unsettled.join("; ")
         ));
     }

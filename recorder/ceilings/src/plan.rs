@@ -43,7 +43,7 @@ pub(super) fn plan(machine: &Machine, notes: &mut Vec<String>) -> Vec<Step> {
                 && set.bytes > allowed
             {
                 notes.push(format!(
-                    "{} with {threads} threads: {allowed} bytes a thread instead of {}: no more memory is free, \
+                    "{} with {threads} threads: {allowed} bytes per thread instead of {}: no more memory is free, \
                      so caches may take part",
                     set.level, set.bytes
                 ));
@@ -64,7 +64,7 @@ pub(super) fn plan(machine: &Machine, notes: &mut Vec<String>) -> Vec<Step> {
     let loops = Loop::all();
     if loops.is_empty() {
         let arch = &machine.arch;
-        notes.push(format!("nothing but the machine's name is known of {arch}"));
+        notes.push(format!("only the machine's name is known for {arch}"));
     }
     for &threads in &counts {
         steps.extend(loops.iter().map(|work| Step {

@@ -28,7 +28,7 @@ impl CpuCeilings {
         }
         if !apart.is_empty() {
             self.notes.push(format!(
-                "more than {:.0} % off what was kept before, measured {}: {}",
+                "more than {:.0} % off the saved value, measured {}: {}",
                 AGREEMENT * 100.0,
                 utc(earlier.measured_at_s.cast_signed()),
                 apart.join("; ")

@@ -30,12 +30,12 @@ pub fn run(
     let is_whole = traced.failure.is_none() && traced.counts.foreign == 0;
     if let Some(failure) = traced.failure {
         say(&format!(
-            "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
+            "warning: {failure}; nothing was recorded from then on, and {} is incomplete (hint: trueno-analyze recover)",
             output.path().display()
         ));
     }
     if strict && traced.status.success() && !is_whole {
-        say("the recording is not whole (--strict)");
+        say("the recording is incomplete (--strict)");
         return Ok(1);
     }
     Ok(signals::end_as(traced.status))

@@ -98,9 +98,10 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
         for at in order {
             let side = &mut sides[at];
             let number = (round + 1).saturating_sub(args.warmup);
-            let name = match round < args.warmup {
-                true => format!("{}-warmup", side.name),
-                false => format!("{}-{number:02}", side.name),
+            let name = if round < args.warmup {
+                format!("{}-warmup", side.name)
+            } else {
+                format!("{}-{number:02}", side.name)
             };
             progress.set_message(name.clone());
             let status = record(args, side, &name)?;
@@ -110,9 +111,10 @@ pub fn run(args: &Args) -> Result<u8, Failure> {
                     "stopped; the runs so far are in {}",
                     args.output.display()
                 ));
-                return Ok(match status.success() {
-                    true => STOPPED,
-                    false => signals::end_as(status),
+                return Ok(if status.success() {
+                    STOPPED
+                } else {
+                    signals::end_as(status)
                 });
             }
             let path = finished(args, &name, status)?;

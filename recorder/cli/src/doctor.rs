@@ -197,7 +197,7 @@ fn restricted() -> Option<String> {
     // SAFETY: takes nothing.
     let is_root = unsafe { libc::geteuid() } == 0;
     (line.trim_end().ends_with('1') && !is_root).then(|| {
-        "the driver keeps them for administrators (RmProfilingAdminOnly; hint: run ncu as root)"
+        "the driver restricts them to administrators (RmProfilingAdminOnly; hint: run ncu as root)"
             .to_owned()
     })
 }
@@ -263,7 +263,7 @@ fn in_words(findings: &Findings) -> String {
         let _ = writeln!(out, "CUPTI: {}, version {}", found.path, found.version);
     }
     for passed in &findings.cupti.passed_over {
-        let _ = writeln!(out, "CUPTI passed over: {passed}");
+        let _ = writeln!(out, "CUPTI skipped: {passed}");
     }
     if !findings.record_bytes.is_empty() {
         let sizes = findings

@@ -45,12 +45,12 @@ pub fn run(
     let is_whole = recorded.failure.is_none() && counts.lost == 0 && counts.images > 0;
     if let Some(failure) = recorded.failure {
         say(&format!(
-            "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
+            "warning: {failure}; nothing was recorded from then on, and {} is incomplete (hint: trueno-analyze recover)",
             output.path().display()
         ));
     }
     if strict && recorded.status.success() && !is_whole {
-        say("the recording is not whole (--strict)");
+        say("the recording is incomplete (--strict)");
         return Ok(1);
     }
     Ok(signals::end_as(recorded.status))
@@ -79,17 +79,15 @@ fn tell(counts: &Counts, options: &Options, output: &Output) {
     }
     if options.calls && counts.calls == 0 {
         say(
-            "warning: no routine of BLAS or LAPACK was called by a name that is known (hint: those that are linked statically, or looked up by `dlsym`, cannot be seen)",
+            "warning: no known routine of BLAS or LAPACK was called (hint: those that are linked statically, or looked up by `dlsym`, cannot be seen)",
         );
     }
     if options.mean_bytes > 0 && counts.allocations == 0 {
-        say(
-            "warning: nothing was allocated by `malloc`: the program brings an allocator of its own",
-        );
+        say("warning: nothing was allocated by `malloc`: the program has its own allocator");
     }
     if counts.lost > 0 {
         say(&format!(
-            "warning: {} calls and samples found no room, and have no row",
+            "warning: {} calls and samples did not fit and were lost",
             counts.lost
         ));
     }

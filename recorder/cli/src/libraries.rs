@@ -55,7 +55,7 @@ fn ours(
         Some(path) => vec![path.to_owned()],
         None => {
             let exe = env::current_exe()
-                .map_err(|e| format!("cannot tell where this command lies: {e}"))?;
+                .map_err(|e| format!("cannot find the path of this command: {e}"))?;
             let folder = exe.parent().unwrap_or(Path::new("/"));
             [
                 "",

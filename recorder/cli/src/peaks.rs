@@ -191,7 +191,7 @@ fn measure_gpus(args: &Args) -> Result<u8, Failure> {
         .filter(|_| !args.no_keep)
         .filter_map(|gpu| gpu.save().err())
     {
-        warn(&format!("the ceilings are not kept: {problem}"));
+        warn(&format!("the ceilings are not saved: {problem}"));
     }
     let json = serde_json::to_string_pretty(&gpus)? + "\n";
     if let Some(file) = &args.output {
@@ -245,7 +245,7 @@ fn peaks(args: &Args) -> CpuCeilings {
             Err(problem) => Err(problem.to_string()),
         };
         if let Err(problem) = kept {
-            warn(&format!("the ceilings are not kept: {problem}"));
+            warn(&format!("the ceilings are not saved: {problem}"));
         }
     }
     peaks

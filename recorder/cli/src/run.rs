@@ -250,7 +250,7 @@ fn calls_and_samples(
         let (calls, samples) = (path_of(&traced, output), sampled.path());
         let (calls, samples) = (calls.display(), samples.display());
         say(&format!(
-            "the tracer stopped the program at its calls: waits in {samples} hold these stops (hint: --sample alone for waits)"
+            "the tracer stopped the program at its calls: waits in {samples} include these stops (hint: --sample alone for waits)"
         ));
         say(&format!(
             "as one run: trueno-analyze import {samples} --into {calls} -o both.run"
@@ -267,7 +267,7 @@ fn calls_and_samples(
 
 fn end(args: &Args, status: ExitStatus, whole: bool) -> u8 {
     if args.strict && status.success() && !whole {
-        say("the recording is not whole (--strict)");
+        say("the recording is incomplete (--strict)");
         return 1;
     }
     signals::end_as(status)
@@ -384,11 +384,11 @@ pub fn hint(error: &io::Error, program: &OsStr) -> &'static str {
     let is_there = Path::new(program).exists();
     match error.raw_os_error() {
         Some(libc::ENOEXEC) => {
-            " (hint: a script says in its first line what runs it, such as `#!/bin/sh`)"
+            " (hint: the first line of a script names its interpreter, such as `#!/bin/sh`)"
         }
         Some(libc::EACCES) => " (hint: is it a program, and may you run it: `chmod +x`?)",
         Some(libc::ENOENT) if is_there => {
-            " (hint: what its first line names, or its loader, is not there)"
+            " (hint: the interpreter in its first line, or its loader, does not exist)"
         }
         _ => "",
     }
@@ -434,7 +434,7 @@ pub fn tell(summary: &Summary, status: ExitStatus) {
             continue;
         };
         for (what, count) in &capture.invalid {
-            say(&format!("warning: {count} records are not sound: {what}"));
+            say(&format!("warning: {count} records are not valid: {what}"));
         }
         for (what, count) in &capture.unreadable {
             say(&format!("warning: {count} records cannot be read: {what}"));

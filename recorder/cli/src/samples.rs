@@ -48,7 +48,7 @@ pub fn run(
     tell(&sampled.counts, output);
     if !sampled.sees_kernel {
         say(
-            "warning: the kernel's own work for the program was not sampled, nor where it waited, as this user may not see it \
+            "warning: the kernel's work for the program, and where it waited, were not sampled, because this user may not see them \
              (hint: /proc/sys/kernel/perf_event_paranoid of 1 or less allows it)",
         );
     }
@@ -66,12 +66,12 @@ pub fn run(
     let is_whole = sampled.failure.is_none() && lost + lost_switches + lost_wakings == 0;
     if let Some(failure) = sampled.failure {
         say(&format!(
-            "warning: {failure}; from then on nothing was recorded, and {} is not whole (hint: trueno-analyze recover)",
+            "warning: {failure}; nothing was recorded from then on, and {} is incomplete (hint: trueno-analyze recover)",
             output.path().display()
         ));
     }
     if strict && sampled.status.success() && !is_whole {
-        say("the recording is not whole (--strict)");
+        say("the recording is incomplete (--strict)");
         return Ok(1);
     }
     Ok(signals::end_as(sampled.status))
@@ -124,22 +124,22 @@ fn tell(counts: &Counts, output: &Output) {
     }
     if *lost > 0 {
         say(&format!(
-            "warning: {lost} samples found no room, and have no row (hint: fewer: --sample=99)"
+            "warning: {lost} samples did not fit and were lost (hint: sample less often: --sample=99)"
         ));
     }
     if *lost_switches > 0 {
         say(&format!(
-            "warning: the kernel had no room for {lost_switches} switches of a processor: waits around them are not known"
+            "warning: the kernel lost {lost_switches} context switches for lack of buffer space: waits around them are not known"
         ));
     }
     if *lost_wakings > 0 {
         say(&format!(
-            "warning: the kernel had no room for {lost_wakings} wakings: who ended some waits is not known"
+            "warning: the kernel lost {lost_wakings} wakeups for lack of buffer space: who ended some waits is not known"
         ));
     }
     if *are_packets_cut {
         say(
-            "which thread ended a wait over the loopback device is recorded for the beginning only, as the program sends \
+            "which thread ended a wait over the loopback device is recorded only at the beginning, because the program sends \
              more packets than there are waits for them",
         );
     }

@@ -107,8 +107,8 @@ fn kept_ceilings_that_others_could_write_are_neither_used_nor_replaced() {
         assert!(said.contains(why), "{said}");
     };
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o777)).unwrap();
-    refused("the kept ceilings are not used: ");
-    refused("the ceilings are not kept: ");
+    refused("the saved ceilings are not used: ");
+    refused("the ceilings are not saved: ");
     assert_eq!(fs::read(&kept).unwrap(), before);
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     if chown(&kept, Some(65_534), None).is_ok() {

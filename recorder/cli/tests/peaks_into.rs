@@ -248,7 +248,7 @@ fn a_run_that_cannot_have_them_is_refused_and_stays_as_it_is() {
         ),
         (
             Box::new(|run| fs::remove_file(run.join("run.json")).unwrap()),
-            "is no run: it has no run.json",
+            "is not a run: it has no run.json",
         ),
         (
             Box::new(|run| {

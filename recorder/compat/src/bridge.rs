@@ -27,8 +27,8 @@ use trueno::brick::{
 };
 use trueno_recorder::{Name, Recorder, Source};
 
-const SUMS: &str = "sums of a profiler of aprender-compute: bricks and tiles that lie in others count twice when they are added up, and a \
-                    deferred brick is booked up to the wait that ended all; which ones were is not kept";
+const SUMS: &str = "sums of a profiler of aprender-compute: nested bricks and tiles count twice in totals, and a \
+                    deferred brick counts up to the wait that ended all of them; which ones were deferred is not recorded";
 
 /// Counts of what was recorded, and of what no row tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -230,9 +230,10 @@ impl Sums<'_> {
                 self.count(of, "timed_calls", sum.timed, "calls", Source::Declared);
                 self.count(of, "total_time", sum.total_ns, "ns", Source::Declared);
             }
-            let (what, unit) = match of.starts_with("transfer") {
-                true => ("bytes", "byte"),
-                false => ("elements", "elements"),
+            let (what, unit) = if of.starts_with("transfer") {
+                ("bytes", "byte")
+            } else {
+                ("elements", "elements")
             };
             self.stated(of, what, sum.amount, unit);
             self.stated(of, "polls", sum.polls, "polls");

@@ -115,9 +115,10 @@ impl Nvml {
     pub fn open() -> Result<Self, NvmlError> {
         let library = Library::open(Path::new(LIBRARY)).map_err(|error| {
             let words = error.to_string();
-            match words.contains("cannot open shared object file: No such file") {
-                true => NvmlError::NotFound,
-                false => NvmlError::NotLoaded(words),
+            if words.contains("cannot open shared object file: No such file") {
+                NvmlError::NotFound
+            } else {
+                NvmlError::NotLoaded(words)
             }
         })?;
         let init = function!(library, c"nvmlInit_v2", Call);

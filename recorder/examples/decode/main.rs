@@ -111,9 +111,10 @@ fn recorder(options: &Options, simd: Simd) -> Result<Recorder, Box<dyn Error>> {
         // The prompt's tiles come faster than a busy machine's writer may run.
         .overflow(Overflow::Grow)
         .label(&label);
-    let builder = match options.counters {
-        true => builder.perf(PerfEvent::ALL),
-        false => builder,
+    let builder = if options.counters {
+        builder.perf(PerfEvent::ALL)
+    } else {
+        builder
     };
     if !options.peaks {
         return Ok(builder.create()?);

@@ -9,7 +9,7 @@ use std::sync::Arc;
 #[non_exhaustive]
 pub enum Error {
     /// There is a run already.
-    #[error("{}: a run is there already (hint: choose another path, or give --overwrite; in a program `Builder::overwrite(true)`, in Python `overwrite=True`)", .path.display())]
+    #[error("{}: a run already exists there (hint: choose another path, or give --overwrite; in a program `Builder::overwrite(true)`, in Python `overwrite=True`)", .path.display())]
     RunExists {
         /// The run directory.
         path: PathBuf,
@@ -29,7 +29,7 @@ pub enum Error {
         target: PathBuf,
     },
     /// Something else has come to that path since it was looked at.
-    #[error("{}: has changed since it was looked at, and is left as it is now (hint: try again, or choose another path)", .path.display())]
+    #[error("{}: has changed since it was checked, and is left unchanged (hint: try again, or choose another path)", .path.display())]
     Changed {
         /// The run directory.
         path: PathBuf,
@@ -41,7 +41,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// There is a run with files of somebody else in it; nothing is removed.
-    #[error("{}: would be replaced, and holds what is not of a run: {entries} (hint: move that, or choose another path)", .path.display())]
+    #[error("{}: would be replaced, and contains files that do not belong to a run: {entries} (hint: move them, or choose another path)", .path.display())]
     Foreign {
         /// The run directory.
         path: PathBuf,

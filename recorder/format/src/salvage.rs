@@ -140,7 +140,7 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     if found.is_empty && !disk.is_empty() {
         found.problem(
             &live,
-            "empty; what waited there is lost, how many rows is not known",
+            "empty; the rows that waited there are lost, and their number is not known",
         );
     }
     let mut salvaged = Salvaged {
@@ -180,13 +180,14 @@ pub fn read(run: &Path) -> Result<Option<Salvaged>, Error> {
     }
     (salvaged.values, salvaged.sources) = (found.values, found.sources);
     salvaged.problems = found.problems;
-    salvaged.lost_uncounted = match found.lost_rings {
-        true => TABLES.iter().map(|table| table.name).collect(),
-        false => found
+    salvaged.lost_uncounted = if found.lost_rings {
+        TABLES.iter().map(|table| table.name).collect()
+    } else {
+        found
             .lost_rows
             .iter()
             .map(|table| TABLES[*table].name)
-            .collect(),
+            .collect()
     };
     salvaged.segments = tables.finish(&mut salvaged.problems);
     Ok(Some(salvaged))

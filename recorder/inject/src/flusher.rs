@@ -28,7 +28,7 @@ fn stop_if_lost(session: &Session) {
         session.note(
             Severity::Error,
             "times_lost",
-            "most kernels came without sound times, so recording of CUDA work was stopped before the program's end (hint: record a shorter part of it)",
+            "most kernels came without valid times, so recording of CUDA work stopped before the program ended (hint: record a shorter part of it)",
         );
     }
 }

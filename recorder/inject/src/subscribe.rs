@@ -230,7 +230,7 @@ fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
         name
     };
     Err(format!(
-        "{who} holds CUPTI in this process, and only one can (hint: run without nsys, ncu, a debugger or torch.profiler)"
+        "{who} already uses CUPTI in this process, and only one tool can (hint: run without nsys, ncu, a debugger or torch.profiler)"
     ))
 }
 

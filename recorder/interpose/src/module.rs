@@ -16,13 +16,13 @@ pub struct Module {
     path: [u8; PATH_BYTES],
 }
 
-enum Wanted {
+enum ModuleQuery {
     Address(usize),
     Number(usize),
 }
 
 struct Search {
-    wanted: Wanted,
+    query: ModuleQuery,
     number: usize,
     found: Module,
 }
@@ -30,16 +30,16 @@ struct Search {
 impl Module {
     /// The one that an address lies in.
     pub fn at(address: usize) -> Option<Self> {
-        Self::find(Wanted::Address(address))
+        Self::find(ModuleQuery::Address(address))
     }
 
     pub fn all() -> impl Iterator<Item = Self> {
-        (0..).map_while(|number| Self::find(Wanted::Number(number)))
+        (0..).map_while(|number| Self::find(ModuleQuery::Number(number)))
     }
 
-    fn find(wanted: Wanted) -> Option<Self> {
+    fn find(query: ModuleQuery) -> Option<Self> {
         let mut search = Search {
-            wanted,
+            query,
             number: 0,
             found: Self {
                 from: 0,
@@ -106,9 +106,9 @@ unsafe extern "C" fn look(module: *mut libc::dl_phdr_info, _: usize, search: *mu
         to = to.max(begins.wrapping_add(header.p_memsz as usize));
     }
     let bytes = to.saturating_sub(from);
-    let is_wanted = match search.wanted {
-        Wanted::Address(address) => address.wrapping_sub(from) < bytes,
-        Wanted::Number(number) => number == search.number,
+    let is_wanted = match search.query {
+        ModuleQuery::Address(address) => address.wrapping_sub(from) < bytes,
+        ModuleQuery::Number(number) => number == search.number,
     };
     search.number = search.number.wrapping_add(1);
     if is_wanted {

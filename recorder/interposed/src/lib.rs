@@ -33,7 +33,7 @@ pub enum Error {
     },
     /// No library can be loaded into it.
     #[error(
-        "{}: {problem}, so that nothing can be recorded in it and nothing was started (hint: --calls and --sample record any program)",
+        "{}: {problem}, so nothing can be recorded in it and nothing was started (hint: --calls and --sample record any program)",
         program.display()
     )]
     NotLoadable {
@@ -47,7 +47,7 @@ pub enum Error {
     NoMemory(io::Error),
     /// The library's own path is none for the loader.
     #[error(
-        "{}: the loader cannot be given this path, as it has a space or a colon, and nothing was started (hint: install it elsewhere)",
+        "{}: the loader cannot use this path, because it has a space or a colon, and nothing was started (hint: install it elsewhere)",
         .0.display()
     )]
     LibraryPath(std::path::PathBuf),

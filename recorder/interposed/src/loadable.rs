@@ -33,7 +33,7 @@ pub fn problem(program: &OsStr) -> Option<String> {
     }
     if gains_privileges(&path) {
         return Some(
-            "is a program that runs with other rights than yours (set-uid, or capabilities of its file), into which the system lets nobody load a library"
+            "is a program that runs with other rights than yours (set-uid, or capabilities of its file), so the system does not allow loading a library into it"
                 .to_owned(),
         );
     }

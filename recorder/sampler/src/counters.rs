@@ -152,9 +152,10 @@ impl Counters {
                 .insert((self.last_ns, self.told), Event::PacketsEnd);
             self.told += 1;
         }
-        let later = match is_end {
-            true => BTreeMap::new(),
-            false => self.waiting.split_off(&(self.settled_ns, 0)),
+        let later = if is_end {
+            BTreeMap::new()
+        } else {
+            self.waiting.split_off(&(self.settled_ns, 0))
         };
         self.settled_ns = now_ns;
         let in_order = std::mem::replace(&mut self.waiting, later);

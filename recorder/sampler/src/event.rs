@@ -226,9 +226,10 @@ impl<'a> Visitor<'a> for Reader {
             return timed(&metadata, Event::Other);
         };
         let of = ThreadOf { process, thread };
-        let event = match metadata.misc() & SWITCH_OUT != 0 {
-            true => Event::Off(of, metadata.misc() & SWITCH_OUT_PREEMPT != 0),
-            false => Event::On(of),
+        let event = if metadata.misc() & SWITCH_OUT != 0 {
+            Event::Off(of, metadata.misc() & SWITCH_OUT_PREEMPT != 0)
+        } else {
+            Event::On(of)
         };
         timed(&metadata, event)
     }

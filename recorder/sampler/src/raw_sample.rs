@@ -95,15 +95,14 @@ pub(crate) fn with_stack(mut from: Pieces<'_>, mut stack: Vec<u8>) -> Option<(u6
         .map(|_| from.u64())
         .collect::<Option<Vec<_>>>()?;
     let has_registers = from.u64()? != 0;
-    let registers = match has_registers {
-        true => {
-            let mut values = [0; registers::COUNT];
-            for value in &mut values {
-                *value = from.u64()?;
-            }
-            Registers::new(&values)
+    let registers = if has_registers {
+        let mut values = [0; registers::COUNT];
+        for value in &mut values {
+            *value = from.u64()?;
         }
-        false => None,
+        Registers::new(&values)
+    } else {
+        None
     };
     let room_bytes = usize::try_from(from.u64()?).ok()?;
     stack.clear();

@@ -224,9 +224,10 @@ impl Rows {
         self.counts.waits += 1;
         let row = SyncRow {
             id: wait.id,
-            kind: match wait.is_runnable {
-                true => self.words.runnable,
-                false => self.words.off_cpu,
+            kind: if wait.is_runnable {
+                self.words.runnable
+            } else {
+                self.words.off_cpu
             },
             name: call.copied(),
             thread: Some(thread),
@@ -258,9 +259,10 @@ impl Rows {
         let row = EdgeRow {
             from: cause.from,
             to: cause.to,
-            kind: match cause.by_end {
-                true => self.words.joins,
-                false => self.words.wakes,
+            kind: if cause.by_end {
+                self.words.joins
+            } else {
+                self.words.wakes
             },
         };
         Ok(self.run.add(&row)?)
@@ -402,12 +404,13 @@ impl Rows {
         } = self.counts;
         if lost_wakings > 0 {
             let text = format!(
-                "the kernel had no room for {lost_wakings} wakings: who ended some waits is not known"
+                "the kernel lost {lost_wakings} wakeups for lack of buffer space: who ended some waits is not known"
             );
             self.run.run().problems.push(text);
         }
         if throttled > 0 {
-            let text = format!("the kernel paused sampling {throttled} times, as it took too long");
+            let text =
+                format!("the kernel paused sampling {throttled} times, because it took too long");
             self.run.run().problems.push(text);
         }
         let wall_ns = self

@@ -24,10 +24,11 @@ const ROUND_MS: i32 = 100;
 /// Messages that may wait to be written: the names of a big program take seconds to be read. Beyond, the kernel's room fills up.
 const MAX_WAITING: usize = 1 << 16;
 
-const NO_KERNEL: &str = "the kernel's own work for the program was not sampled, nor where it waited, as this user may not see it";
+const NO_KERNEL: &str = "the kernel's work for the program, and where it waited, were not sampled, because this user may not see them";
 /// Fact of a run: whether wakings at the receipt of packets were connected to who sent them.
 pub(crate) const OF_PACKETS: &str = "wakers_over_loopback";
-const NO_WAITS: &str = "where the program waited is not known, as the kernel had no room for it";
+const NO_WAITS: &str =
+    "where the program waited is not known, because the kernel's buffer was full";
 
 /// Sampled program, when it has ended.
 #[derive(Debug)]

@@ -148,9 +148,10 @@ impl Waits {
 
     /// A thread is there from now on: it runs, or could.
     pub fn begins(&mut self, of: ThreadOf, at_ns: u64, runs: bool) {
-        let state = match runs {
-            true => self.running(at_ns),
-            false => self.off_since(at_ns, true, None),
+        let state = if runs {
+            self.running(at_ns)
+        } else {
+            self.off_since(at_ns, true, None)
         };
         let thread = Thread {
             of,
@@ -214,9 +215,10 @@ impl Waits {
             Context::SoftInterrupt => self.packets.is_own_received(waking.by.thread, at_ns),
             Context::HardInterrupt => false,
         };
-        let by = match is_of_thread && waking.by.thread != waking.woken {
-            true => self.stretch_of(waking.by),
-            false => None,
+        let by = if is_of_thread && waking.by.thread != waking.woken {
+            self.stretch_of(waking.by)
+        } else {
+            None
         };
         let woken = self.threads.get_mut(&waking.woken);
         if let Some(State::Off {

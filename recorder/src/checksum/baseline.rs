@@ -45,7 +45,7 @@ impl Baseline {
             .map_err(|error| format!("{}: cannot be read: {error}", file.display()))?;
         Self::parse(&text).map_err(|problem| {
             format!(
-                "{}: {problem} (hint: trueno-analyze golden save RUN makes such a file)",
+                "{}: {problem} (hint: `trueno-analyze golden save RUN` creates such a file)",
                 file.display()
             )
         })
@@ -53,9 +53,9 @@ impl Baseline {
 
     fn parse(text: &[u8]) -> Result<Self, String> {
         let file: Value =
-            serde_json::from_slice(text).map_err(|error| format!("no JSON: {error}"))?;
+            serde_json::from_slice(text).map_err(|error| format!("not JSON: {error}"))?;
         if file["format"]["name"] != FORMAT {
-            return Err(format!("it does not say that it is a {FORMAT}"));
+            return Err(format!("it is not marked as a {FORMAT}"));
         }
         if file["format"]["major"]
             .as_u64()

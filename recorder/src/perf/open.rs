@@ -192,7 +192,7 @@ fn reason(error: &io::Error, paranoid: Option<i32>) -> String {
         Some(libc::EINVAL) => {
             "EINVAL: this CPU cannot count it, or not together with the others of its group".into()
         }
-        Some(libc::EBUSY) => "EBUSY: another program has the counters to itself".into(),
+        Some(libc::EBUSY) => "EBUSY: another program has exclusive use of the counters".into(),
         Some(libc::EMFILE) => "EMFILE: too many open files (hint: ulimit -n)".into(),
         Some(libc::ENOSYS) => "ENOSYS: this kernel has no perf events".into(),
         _ => error.to_string(),

@@ -181,9 +181,10 @@ fn shown(value: &dyn Debug) -> String {
     impl fmt::Write for Shown {
         fn write_str(&mut self, part: &str) -> fmt::Result {
             self.0.push_str(part);
-            match self.0.len() <= MAX_TEXT_BYTES {
-                true => Ok(()),
-                false => Err(fmt::Error),
+            if self.0.len() <= MAX_TEXT_BYTES {
+                Ok(())
+            } else {
+                Err(fmt::Error)
             }
         }
     }

@@ -83,7 +83,7 @@ impl Writer {
         self.ending.gone.store(gone, Ordering::Release);
         if gone > 0 {
             let error = std::io::Error::other(format!(
-                "segments with {gone} rows are gone, removed by somebody else"
+                "segments with {gone} rows were removed by another process"
             ));
             let error = trueno_format::Error::io(&folder.path(), "find what was written", error);
             self.tables.fail(error.into());
@@ -112,7 +112,7 @@ impl Writer {
         self.run.problems.extend(trouble);
         if cut_pages::any() {
             self.run.problems.push(
-                "a file of live/ was cut by somebody else while it was recorded into: events of its threads may be missing"
+                "a file of live/ was cut by another process during recording: events of its threads may be missing"
                     .to_owned(),
             );
         }

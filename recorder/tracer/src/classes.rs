@@ -95,7 +95,7 @@ impl Calls {
         let without = words.iter().filter(|word| word.starts_with('!')).count();
         if without > 0 && without < words.len() {
             return Err(format!(
-                "`{text}`: either what is recorded is listed, or, each with `!`, what is not"
+                "`{text}`: list either what to record, or, each with `!`, what to leave out"
             ));
         }
         let mut named = BTreeSet::new();

@@ -76,13 +76,14 @@ fn place_in(line: &str, address: u64) -> Option<Place> {
     let (major, minor) = words.next()?.split_once(':')?;
     let (major, minor) = (number(major)?, number(minor)?);
     let file: u64 = words.next()?.parse().ok()?;
-    Some(match is_shared {
-        true => Place::Shared {
+    Some(if is_shared {
+        Place::Shared {
             device: major << 32 | minor,
             number: file,
             offset: offset + (address - from),
-        },
-        false => Place::Own,
+        }
+    } else {
+        Place::Own
     })
 }
 

@@ -257,9 +257,10 @@ impl Rows {
             // Of those that the kernel answers itself: the call is begun again.
             None => self.run.text(&format!("ERESTART_{}", -result)),
         });
-        let bytes = match begun.bytes_in_result {
-            true => u64::try_from(result).ok(),
-            false => begun.bytes,
+        let bytes = if begun.bytes_in_result {
+            u64::try_from(result).ok()
+        } else {
+            begun.bytes
         };
         let start_ns = self.time(begun.start_ns);
         let row = CallRow {

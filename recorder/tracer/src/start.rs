@@ -56,9 +56,10 @@ pub(crate) fn start(command: &[OsString], calls: Option<&[u32]>) -> Result<Start
         reason.read_exact(told.as_flattened_mut()).ok()?;
         let [number, step] = told.map(i32::from_ne_bytes);
         let error = io::Error::from_raw_os_error(number);
-        Some(match step == Step::Filter as i32 {
-            true => Error::NoFilter(error),
-            false => not_started(&program, error),
+        Some(if step == Step::Filter as i32 {
+            Error::NoFilter(error)
+        } else {
+            not_started(&program, error)
         })
     };
     Ok(Started {

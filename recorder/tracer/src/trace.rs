@@ -178,9 +178,10 @@ impl Trace {
 
     /// Way in which a thread that is in no call goes on.
     fn usual(&self) -> Resume {
-        match self.sees_all_calls && self.failure.is_none() {
-            true => Resume::UntilCall,
-            false => Resume::Run,
+        if self.sees_all_calls && self.failure.is_none() {
+            Resume::UntilCall
+        } else {
+            Resume::Run
         }
     }
 

@@ -85,8 +85,8 @@ impl Distrust {
     pub fn remedy(&self) -> &'static str {
         match self.reason {
             Reason::OtherOwner(_) => "copy it to a folder of your own",
-            Reason::EveryoneWrites => "take the right away with chmod o-w",
-            Reason::GroupWrites => "take the right away with chmod g-w",
+            Reason::EveryoneWrites => "remove the permission with chmod o-w",
+            Reason::GroupWrites => "remove the permission with chmod g-w",
             Reason::Unreadable(_) => "check the path",
             _ => "put a file of your own in its place",
         }

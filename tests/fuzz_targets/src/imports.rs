@@ -100,9 +100,10 @@ fn imported_as(
     assert!(texts <= 64 * length + (64 << 10), "{texts} bytes of notes");
     if let Ok(wall_ns) = result {
         assert!(wall_ns.is_none_or(|ns| ns >= 0), "a run of {wall_ns:?} ns");
-        match chunk_hash(bytes).ends_with('0') {
-            true => drop(into.finish(wall_ns).expect("a run that ends")),
-            false => place.into = Some(into),
+        if chunk_hash(bytes).ends_with('0') {
+            drop(into.finish(wall_ns).expect("a run that ends"))
+        } else {
+            place.into = Some(into)
         }
     }
     place.uses += 1;

@@ -8,9 +8,10 @@ use tempfile::TempDir;
 pub fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let builder = tempfile::Builder::new().prefix("trueno-fuzz-").to_owned();
-    let folder = match memory.is_dir() {
-        true => builder.tempdir_in(memory),
-        false => builder.tempdir(),
+    let folder = if memory.is_dir() {
+        builder.tempdir_in(memory)
+    } else {
+        builder.tempdir()
     };
     folder.expect("a folder for scratch files")
 }

@@ -76,9 +76,10 @@ fn without_times(lines: &[String]) -> Vec<String> {
         let figure = word.trim_matches(|c: char| "(),%x".contains(c));
         let number = figure.trim_end_matches(|c: char| c.is_alphabetic());
         let is_time = ["ns", "µs", "ms", "s"].contains(&&figure[number.len()..]);
-        match number.parse::<f64>().is_ok() && (is_time || number.contains('.')) {
-            true => "#".to_owned(),
-            false => word.to_owned(),
+        if number.parse::<f64>().is_ok() && (is_time || number.contains('.')) {
+            "#".to_owned()
+        } else {
+            word.to_owned()
         }
     };
     let line = |line: &String| {

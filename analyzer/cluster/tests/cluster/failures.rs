@@ -119,7 +119,7 @@ fn tasks_that_fail_are_told() {
             "ended with exit code 2: error: no such thing",
         ),
         ("kill -11 $$", "killed by signal 11"),
-        ("echo nonsense", "its answer is none"),
+        ("echo nonsense", "its answer is not valid"),
         (
             stuck.as_str(),
             "made no part, and those of rank 1 are not there",

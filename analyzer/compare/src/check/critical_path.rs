@@ -1,7 +1,7 @@
 //! `critical_path`: how long the chain of work and waits may be.
 
 use serde::Deserialize;
-use trueno_host::window::Wanted;
+use trueno_host::window::WindowSpec;
 use trueno_model::units;
 
 use super::loss::Tables;
@@ -44,7 +44,7 @@ impl Declared for CriticalPath {
             _ => return Err("it needs max_duration_ms or max_duration_us, not negative".to_owned()),
         }
         if let Some(window) = &self.window {
-            Wanted::parse(window).map_err(|problem| format!("window: {problem}"))?;
+            WindowSpec::parse(window).map_err(|problem| format!("window: {problem}"))?;
         }
         let unknown = self
             .kinds
@@ -85,7 +85,7 @@ impl Condition for CriticalPath {
             .window
             .clone()
             .unwrap_or_else(|| "whole run".to_owned());
-        let window = self.window.as_deref().map(Wanted::parse).transpose()?;
+        let window = self.window.as_deref().map(WindowSpec::parse).transpose()?;
         let table = match subject.table("critical_path", "by_name", window.as_ref()) {
             Ok(table) => table,
             Err(why) => return Ok(Found::not_measurable(expected, why, place)),

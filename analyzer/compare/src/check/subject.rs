@@ -7,9 +7,9 @@ use std::rc::Rc;
 use serde_json::{Map, Value};
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
-use trueno_host::plan::Wish;
+use trueno_host::plan::PluginSelection;
 use trueno_host::plugin::Registry;
-use trueno_host::window::Wanted;
+use trueno_host::window::WindowSpec;
 use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
 use trueno_model::{Report, SectionStatus};
@@ -77,7 +77,7 @@ impl<'a> Subject<'a> {
     ///
     /// # Errors
     /// The reason for there being none.
-    pub fn tables(&self, plugin: &str, window: Option<&Wanted>) -> Result<Vec<Table>, String> {
+    pub fn tables(&self, plugin: &str, window: Option<&WindowSpec>) -> Result<Vec<Table>, String> {
         // Nobody asks what gains there would be, and they take the longest.
         let few = [("opportunity_names", 0), ("slack_rows", 0)];
         let few = few
@@ -91,7 +91,7 @@ impl<'a> Subject<'a> {
     fn tables_by(
         &self,
         plugin: &str,
-        window: Option<&Wanted>,
+        window: Option<&WindowSpec>,
         options: Map<String, Value>,
     ) -> Result<Vec<Table>, String> {
         if self.registry.get(plugin).is_none() {
@@ -124,7 +124,7 @@ impl<'a> Subject<'a> {
         &self,
         plugin: &str,
         table: &str,
-        window: Option<&Wanted>,
+        window: Option<&WindowSpec>,
     ) -> Result<Table, String> {
         named(self.tables(plugin, window)?, plugin, table)
     }
@@ -137,7 +137,7 @@ impl<'a> Subject<'a> {
         &self,
         plugin: &str,
         table: &str,
-        window: Option<&Wanted>,
+        window: Option<&WindowSpec>,
         options: Map<String, Value>,
     ) -> Result<Table, String> {
         named(self.tables_by(plugin, window, options)?, plugin, table)
@@ -146,25 +146,17 @@ impl<'a> Subject<'a> {
     fn report(
         &self,
         plugin: &str,
-        window: Option<Wanted>,
+        window: Option<WindowSpec>,
         options: Map<String, Value>,
     ) -> Result<Report, String> {
         let options = BTreeMap::from([(plugin.to_owned(), options)]);
         build(&Request {
-            run: self.run,
             baseline: self.golden.as_ref().map(|(golden, _)| golden.run()),
             reference: self.reference,
-            registry: self.registry,
-            wish: &Wish {
-                only: vec![plugin.to_owned()],
-                skip: Vec::new(),
-            },
             categories: self.rules,
             window,
             options: &options,
-            over_ranks: trueno_host::OverRanks::default(),
-            before_each: &|_| {},
-            after_each: &|_| {},
+            ..Request::new(self.run, self.registry, &PluginSelection::only([plugin]))
         })
         .map_err(|error| error.to_string())
     }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 use trueno_engine::run::Run;
-use trueno_host::plan::Wish;
+use trueno_host::plan::PluginSelection;
 use trueno_host::plugin::Registry;
 use trueno_host::{Request, build};
-use trueno_model::categories::CategoryRules;
 use trueno_model::{Section, SectionStatus};
 use trueno_plugin::Table;
 
@@ -27,20 +26,8 @@ pub fn section(
         ));
     }
     let report = build(&Request {
-        run,
-        baseline: None,
-        reference: None,
-        registry,
-        wish: &Wish {
-            only: vec![plugin.to_owned()],
-            skip: Vec::new(),
-        },
-        categories: &CategoryRules::default(),
-        window: None,
         options: &BTreeMap::from([(plugin.to_owned(), options)]),
-        over_ranks: trueno_host::OverRanks::default(),
-        before_each: &|_| {},
-        after_each: &|_| {},
+        ..Request::new(run, registry, &PluginSelection::only([plugin]))
     })
     .map_err(|error| error.to_string())?;
     let mut sections = report.sections.into_iter();

@@ -114,9 +114,10 @@ struct LazyColumns {
 
 impl ReadColumns for LazyColumns {
     fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
-        let together = match self.is_long {
-            true => 1,
-            false => columns.len().max(1),
+        let together = if self.is_long {
+            1
+        } else {
+            columns.len().max(1)
         };
         let mut read = Vec::with_capacity(columns.len());
         for columns in columns.chunks(together) {

@@ -165,9 +165,10 @@ impl StoredTable {
 impl Claim {
     /// Of a table that is computed all columns are claimed, as all are made at once.
     pub(crate) fn new(table: &Arc<StoredTable>, columns: &[usize]) -> Self {
-        let columns: Vec<usize> = match table.is_computed() {
-            true => (0..table.columns.len()).collect(),
-            false => columns.to_vec(),
+        let columns: Vec<usize> = if table.is_computed() {
+            (0..table.columns.len()).collect()
+        } else {
+            columns.to_vec()
         };
         let claims = &mut table.kept().claims;
         for column in &columns {

@@ -21,7 +21,7 @@ pub(super) struct Numbered {
 
 /// A query for such a list: `SELECT DISTINCT name_id AS id, name AS text FROM bricks`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Asked {
+pub(super) struct TextListQuery {
     pub(super) table: String,
     pub(super) column: String,
     number_as: String,
@@ -29,7 +29,7 @@ pub(super) struct Asked {
 }
 
 /// Tells whether a query is one for a list of texts and nothing else; `suffix` ends the names of companions.
-pub(super) fn asked(sql: &str, suffix: &str) -> Option<Asked> {
+pub(super) fn parse(sql: &str, suffix: &str) -> Option<TextListQuery> {
     let tokens = tokens(sql);
     let is_dotted = tokens.len() == 13 && tokens[11].kind == Kind::Mark('.');
     if tokens.len() != 11 && !is_dotted {
@@ -44,11 +44,12 @@ pub(super) fn asked(sql: &str, suffix: &str) -> Option<Asked> {
         && word(7, "as")
         && word(9, "from");
     let column = name(6)?;
-    let table = match is_dotted {
-        true => format!("{}.{}", name(10)?, name(12)?),
-        false => name(10)?,
+    let table = if is_dotted {
+        format!("{}.{}", name(10)?, name(12)?)
+    } else {
+        name(10)?
     };
-    (is_form && name(2)? == format!("{column}{suffix}")).then_some(Asked {
+    (is_form && name(2)? == format!("{column}{suffix}")).then_some(TextListQuery {
         table,
         column,
         number_as: name(4)?,
@@ -88,7 +89,7 @@ pub(super) fn list(
     DataFrame::new(numbers.len(), columns).ok()
 }
 
-impl Asked {
+impl TextListQuery {
     /// The query for the numbers alone.
     pub(super) fn numbers(&self, suffix: &str) -> String {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
@@ -110,16 +111,16 @@ mod tests {
 
     #[test]
     fn only_a_plain_list_is_one() {
-        let asked = |sql| asked(sql, "_id");
-        let found = asked("SELECT DISTINCT name_id AS id, name AS text FROM bricks");
-        let expected = Asked {
+        let parse = |sql| parse(sql, "_id");
+        let found = parse("SELECT DISTINCT name_id AS id, name AS text FROM bricks");
+        let expected = TextListQuery {
             table: "bricks".into(),
             column: "name".into(),
             number_as: "id".into(),
             text_as: "text".into(),
         };
         assert_eq!(found, Some(expected));
-        let dotted = asked("SELECT DISTINCT name_id AS id, name AS text FROM timeline.spans");
+        let dotted = parse("SELECT DISTINCT name_id AS id, name AS text FROM timeline.spans");
         assert_eq!(dotted.unwrap().table, "timeline.spans");
         for sql in [
             "SELECT DISTINCT name_id AS id, kind AS text FROM bricks",
@@ -129,7 +130,7 @@ mod tests {
             "SELECT DISTINCT name_id, name FROM bricks",
             "",
         ] {
-            assert_eq!(asked(sql), None, "{sql}");
+            assert_eq!(parse(sql), None, "{sql}");
         }
     }
 }

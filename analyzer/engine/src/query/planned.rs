@@ -70,10 +70,13 @@ impl Planned {
                 }
             }
             By::Rows(rows) => closed(rows),
-            By::Engine(mut frame, database) => match database.gives_no_rows(&sql) {
-                true => without_rows(&*schema_of(&mut frame)?),
-                false => closed(collect(&database, &sql)?),
-            },
+            By::Engine(mut frame, database) => {
+                if database.gives_no_rows(&sql) {
+                    without_rows(&*schema_of(&mut frame)?)
+                } else {
+                    closed(collect(&database, &sql)?)
+                }
+            }
         }
     }
 }

@@ -82,7 +82,7 @@ impl Database {
 
     /// Tables and columns of a query that is answered from columns.
     fn columns_of_direct(&self, sql: &str) -> Option<Vec<(String, Vec<usize>)>> {
-        if let Some(asked) = dictionary_lookup::asked(sql, ID_SUFFIX) {
+        if let Some(asked) = dictionary_lookup::parse(sql, ID_SUFFIX) {
             let column = self.stored.get(&asked.table)?.column(&asked.column)?.0;
             return Some(vec![(asked.table, vec![column])]);
         }

@@ -109,13 +109,15 @@ impl ReadColumns for Reader {
 
     fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
         let lanes = &self.timeline.lanes;
-        let spans = match self.is_of_lanes && lanes.get().is_some() {
-            true => Vec::new(),
-            false => self.timeline.compute()?,
+        let spans = if self.is_of_lanes && lanes.get().is_some() {
+            Vec::new()
+        } else {
+            self.timeline.compute()?
         };
-        let mut made = match self.is_of_lanes {
-            true => lanes.get().cloned().unwrap_or_default(),
-            false => spans,
+        let mut made = if self.is_of_lanes {
+            lanes.get().cloned().unwrap_or_default()
+        } else {
+            spans
         };
         let taken = columns.iter().map(|column| {
             let column = made.get_mut(*column).map(std::mem::take);

@@ -254,7 +254,7 @@ pub(super) fn rest_problems(
     let rows = rows.fold(0, u64::saturating_add);
     if rows > 0 {
         let text = format!(
-            "{} lay in live/, where rows wait for their segment, and {} read from there; no hash vouches for {} \
+            "{} in live/, where rows wait for their segment, {} read from there; no hash covers {} \
              (hint: `trueno-analyze recover` writes segments of them)",
             counted(rows, "row", "rows"),
             agreeing(rows, "is", "are"),
@@ -284,13 +284,13 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
             ),
             State::Recovered => Problem::error("not_recovered", text.into_owned()),
             _ if run.import.is_some() => Problem::error(IMPORT_CUT, text.into_owned()),
-            _ => Problem::warning(RECORDER, format!("the recorder says: {text}")),
+            _ => Problem::warning(RECORDER, format!("the recorder reports: {text}")),
         });
     }
     if run.state == State::Failed && run.problems.is_empty() {
         problems.push(Problem::error(
             "recorder_failed",
-            "the recorder stopped early, and does not say why",
+            "the recorder stopped early, and gave no reason",
         ));
     }
     let dropped: BTreeMap<&str, u64> = match rest {
@@ -430,7 +430,7 @@ pub(super) fn not_verified(segments: &[Segment]) -> Option<Problem> {
     let rows = rows.fold(0, u64::saturating_add);
     (count > 0).then(|| {
         let text = format!(
-            "NOT VERIFIED: no hash tells whether {} in {count} of {} are as they were written",
+            "NOT VERIFIED: no hash shows whether {} in {count} of {} are unchanged",
             counted(rows, "row", "rows"),
             counted(of, "segment", "segments"),
         );

@@ -103,9 +103,10 @@ fn chunks(file: &mut File, bytes: u64, form: FileForm) -> io::Result<Option<Vec<
         let Ok(xxh3) = u64::from_str_radix(&part.xxh3, 16) else {
             return Ok(None);
         };
-        let kind = match chunks.is_empty() {
-            true => ChunkKind::Head,
-            false => ChunkKind::Batch,
+        let kind = if chunks.is_empty() {
+            ChunkKind::Head
+        } else {
+            ChunkKind::Batch
         };
         chunks.push(chunk(kind, part.offset, part.bytes, part.rows, xxh3));
     }

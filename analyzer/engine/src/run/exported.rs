@@ -117,9 +117,10 @@ pub(super) fn apply_to_whole(
         .iter()
         .all(|t| t.rows_lost.is_some_and(|lost| lost <= lost_before(&t.name)));
     facts.clean_end = source.clean_end;
-    facts.complete = match files_are_whole && all_there {
-        true => source.complete,
-        false => Some(false),
+    facts.complete = if files_are_whole && all_there {
+        source.complete
+    } else {
+        Some(false)
     };
     for table in &mut facts.tables {
         if source.loss_not_known.contains(&table.name) {

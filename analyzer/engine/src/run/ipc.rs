@@ -335,9 +335,10 @@ impl Batch<'_> {
             .get(buffer)
             .ok_or("a buffer that is not there")?;
         lz4::unpack(packed, self.is_compressed, to)?;
-        match to.len() >= bytes {
-            true => Ok(()),
-            false => Err(format!("a buffer of {} bytes, expected {bytes}", to.len())),
+        if to.len() >= bytes {
+            Ok(())
+        } else {
+            Err(format!("a buffer of {} bytes, expected {bytes}", to.len()))
         }
     }
 

@@ -79,7 +79,7 @@ fn no_table(folder: &str) -> Option<&'static str> {
         || folder == catalog::RANKS
         || catalog::ADDED.contains(&folder);
     match () {
-        () if is_made_here => Some("a table of that name is made of the run itself"),
+        () if is_made_here => Some("a table of that name is computed from the run"),
         () if !trueno_plugin::is_identifier(folder) => Some("names of tables fit [a-z][a-z0-9_]*"),
         () => None,
     }
@@ -111,7 +111,7 @@ fn add(
             if found.contains_key(&name) {
                 problems.push(Problem::warning(
                     "segment_twice",
-                    format!("{name} is there sealed and open: the sealed file is read"),
+                    format!("{name} exists both sealed and open: the sealed file is read"),
                 ));
                 return;
             }

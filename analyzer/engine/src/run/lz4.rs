@@ -54,9 +54,10 @@ pub(super) fn unpack(packed: &[u8], is_compressed: bool, to: &mut Vec<u8>) -> Re
                 .map_err(|error| error.to_string())?
         };
     }
-    match at == length {
-        true => Ok(()),
-        false => Err(format!("a buffer of {at} bytes that claims to be {length}")),
+    if at == length {
+        Ok(())
+    } else {
+        Err(format!("a buffer of {at} bytes that claims to be {length}"))
     }
 }
 

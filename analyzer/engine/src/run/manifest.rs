@@ -13,8 +13,8 @@ use trueno_model::{
 
 use super::RunError;
 
-const CHANGED_TEXT: &str = "run.json was changed since it was written (its hash is not that of its text): host, program, \
-                            clock, length and losses may be others than it says";
+const CHANGED_TEXT: &str = "run.json was changed after it was written (its hash does not match): host, program, \
+                            clock, length and losses may be wrong";
 
 /// Reads `run.json` of the run at `dir`; `None`, with a problem, if there is none that can be read.
 pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<RunJson>, RunError> {
@@ -22,8 +22,9 @@ pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<Run
     let bytes = match regular_file::read(&path) {
         Ok(bytes) => bytes,
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            let text =
-                format!("{FILE} is missing: who recorded, when and for how long is not known");
+            let text = format!(
+                "{FILE} is missing: program, host, time and length of the run are not known"
+            );
             problems.push(Problem::error("run_json_missing", text));
             return Ok(None);
         }
@@ -37,7 +38,7 @@ pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<Run
     };
     let mut damaged = |reason: String| {
         let text = format!(
-            "{FILE} is damaged: {reason}; who recorded, when and for how long is not known"
+            "{FILE} is damaged: {reason}; program, host, time and length of the run are not known"
         );
         problems.push(Problem::error("run_json_damaged", text));
     };

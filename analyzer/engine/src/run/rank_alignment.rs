@@ -28,7 +28,7 @@ pub(super) fn align(members: &mut [Member]) -> Vec<(Option<u32>, Problem)> {
             if without.len() == 1 { "does" } else { "do" },
         );
         let text = format!(
-            "{of} {verb} not say when they began: put at the start of the run, their times mean nothing beside \
+            "{of} {verb} not record a start time: put at the start of the run, their times cannot be compared with \
              those of others"
         );
         problems.push((None, Problem::warning("rank_not_aligned", text)));
@@ -56,8 +56,8 @@ fn apart(members: &[Member]) -> Option<Problem> {
     for &(start_ns, end_ns, rank) in &spans[1..] {
         if start_ns > reached_ns {
             let text = format!(
-                "by the clocks of the hosts rank {rank} began {} ns after all that began before it had ended: \
-                 either they are not of one job, or a clock is wrong",
+                "by the clocks of the hosts, rank {rank} began {} ns after all earlier ranks had ended: \
+                 either they belong to different jobs, or a clock is wrong",
                 start_ns - reached_ns
             );
             return Some(Problem::warning("ranks_apart", text));

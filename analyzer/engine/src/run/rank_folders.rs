@@ -91,7 +91,7 @@ impl Folders {
         let folder = path.join(name);
         if let Some(before) = self.ranks.get(&rank) {
             let text = format!(
-                "rank {rank} is there twice: {} is read, {name} is not",
+                "rank {rank} exists twice: {} is read, {name} is not",
                 before.file_name().unwrap_or_default().to_string_lossy()
             );
             self.problems.push(Problem::error("rank_twice", text));

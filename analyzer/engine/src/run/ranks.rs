@@ -115,7 +115,7 @@ impl Ranks {
         let missing = rank_facts::missing(&members, &lost, &expected);
         if !missing.is_empty() {
             let text = format!(
-                "{} of the run {} not here: what ran there is in no figure",
+                "{} of the run {} missing: no figure includes their work",
                 trueno_model::ranks(&missing),
                 if missing.len() == 1 { "is" } else { "are" }
             );

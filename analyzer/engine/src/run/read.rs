@@ -188,7 +188,7 @@ impl Reader<'_> {
         let schema = match rebuild::schema_of_head(&head) {
             Ok(schema) => schema,
             Err(reason) => {
-                let fault = format!("cannot be read, though it is as it was written: {reason}");
+                let fault = format!("cannot be read, although it is unchanged: {reason}");
                 return Ok(self.segment(SegmentState::Lost, 0, vec![fault], Source::Nothing));
             }
         };

@@ -151,9 +151,8 @@ pub fn computed_tables() -> Vec<TableInfo> {
             rows: None,
         }
     };
-    let spans =
-        "computed when it is asked for: one row an interval, lane by lane in the order of time";
-    let lanes = "computed when it is asked for: one row a lane, a thread or a stream";
+    let spans = "computed on demand: one row per interval, lane by lane in order of time";
+    let lanes = "computed on demand: one row per lane (a thread or a stream)";
     vec![
         table(SPANS, spans, &SPAN_COLUMNS),
         table(LANES, lanes, &LANE_COLUMNS),

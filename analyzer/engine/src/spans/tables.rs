@@ -115,9 +115,10 @@ fn made(
             .or_else(|| text(label.name)),
         _ => text(label.name),
     };
-    let ends_ns = match run.is_part {
-        true => (0, run.wall_ns),
-        false => (i64::MIN, i64::MAX),
+    let ends_ns = if run.is_part {
+        (0, run.wall_ns)
+    } else {
+        (i64::MIN, i64::MAX)
     };
     for lane in std::mem::take(&mut run.lanes) {
         let name = Some(u64::from(number(&lane.name)?));

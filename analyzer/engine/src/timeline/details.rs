@@ -134,9 +134,10 @@ impl<'t> Details<'t> {
                 continue;
             }
             let before = &self.made.details[span.detail as usize];
-            let both = match before.is_empty() {
-                true => said.into_owned(),
-                false => format!("{before} · {said}"),
+            let both = if before.is_empty() {
+                said.into_owned()
+            } else {
+                format!("{before} · {said}")
             };
             let detail = self.number(both);
             self.made.rows[row as usize].spans[place as usize].detail = detail;

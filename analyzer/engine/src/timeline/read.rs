@@ -10,8 +10,8 @@ use crate::frame::{i64_at, text_at, u64_at};
 use crate::lane::{Lane, is_of_thread_first};
 use crate::query::{Database, QueryError, collect, collect_in_order};
 
-/// A table of intervals, as it is asked.
-struct Asked {
+/// A table of intervals, as it is intervals.
+struct IntervalTable {
     table: &'static str,
     /// The text that names a row, and what names it where that is null.
     text: &'static str,
@@ -22,7 +22,7 @@ struct Asked {
     which: String,
 }
 
-impl Asked {
+impl IntervalTable {
     fn new(table: &'static Table) -> Option<Self> {
         let has = |column: &str| table.column(column).is_some();
         let conditions = [("valid", "valid"), ("timing", "timing <> 'bound'")];
@@ -39,9 +39,10 @@ impl Asked {
                     &["thread", "device", "stream"]
                 }
             },
-            which: match conditions.is_empty() {
-                true => String::new(),
-                false => format!(" WHERE {}", conditions.join(" AND ")),
+            which: if conditions.is_empty() {
+                String::new()
+            } else {
+                format!(" WHERE {}", conditions.join(" AND "))
             },
         })
     }
@@ -143,22 +144,22 @@ pub(super) fn lanes(
     let mut names = Names::default();
     let unnamed = names.number("?");
     let mut found: BTreeMap<Lane, Vec<Interval>> = BTreeMap::new();
-    for asked in schema::interval_tables().filter_map(Asked::new) {
-        let Asked { table, text, .. } = asked;
+    for intervals in schema::interval_tables().filter_map(IntervalTable::new) {
+        let IntervalTable { table, text, .. } = intervals;
         let table_number = tables.len() as u8;
         tables.push(table);
         let first = names.number_column(database, table, text)?;
-        let second = match asked.or {
+        let second = match intervals.or {
             Some(column) => names.number_column(database, table, column)?,
             None => HashMap::new(),
         };
-        let or_id = asked.or.map(|column| format!("{column}_id AS or_id"));
+        let or_id = intervals.or.map(|column| format!("{column}_id AS or_id"));
         let rank = of_ranks.then(|| "rank".to_owned());
-        let place = asked.place.iter().map(|column| (*column).to_owned());
+        let place = intervals.place.iter().map(|column| (*column).to_owned());
         let more: String = (or_id.into_iter().chain(place).chain(rank))
             .map(|column| format!(", {column}"))
             .collect();
-        let which = &asked.which;
+        let which = &intervals.which;
         let sql =
             format!("SELECT id, start_ns, dur_ns, {text}_id AS name_id{more} FROM {table}{which}");
         let frame = ask(database, &sql)?;
@@ -249,7 +250,7 @@ fn lane(table: &str, [thread, device, stream, rank]: [Option<i64>; 4]) -> Lane {
     }
 }
 
-/// A column of integers, one by one; nulls where it was not asked for.
+/// A column of integers, one by one; nulls where it was not intervals for.
 fn numbers<'f>(
     frame: &'f DataFrame,
     column: &str,

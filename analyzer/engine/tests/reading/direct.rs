@@ -84,9 +84,10 @@ fn copy_folder(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let to = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy_folder(&entry.path(), &to),
-            false => _ = std::fs::copy(entry.path(), to).unwrap(),
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &to)
+        } else {
+            _ = std::fs::copy(entry.path(), to).unwrap()
         }
     }
 }
@@ -238,20 +239,20 @@ fn grouped(database: &Database, table: &str, choices: &[prop::sample::Index]) ->
         },
         4 => {
             let ((name, ty), (other, other_ty)) = (any(&mut choose), any(&mut choose));
-            match ty == other_ty && ty != DataType::Float64 && ty != DataType::Boolean {
-                true => {
-                    let not = ["", "NOT "][choose(2)];
-                    let some = ["", " WHERE id > 7"][choose(2)];
-                    format!(" WHERE {name} {not}IN (SELECT {other} FROM kernels{some})")
-                }
-                false => String::new(),
+            if ty == other_ty && ty != DataType::Float64 && ty != DataType::Boolean {
+                let not = ["", "NOT "][choose(2)];
+                let some = ["", " WHERE id > 7"][choose(2)];
+                format!(" WHERE {name} {not}IN (SELECT {other} FROM kernels{some})")
+            } else {
+                String::new()
             }
         }
         _ => " WHERE thread IN (SELECT thread FROM syncs WHERE thread IS NOT NULL)".to_owned(),
     };
-    let group = match keys.is_empty() || is_distinct {
-        true => String::new(),
-        false => format!(" GROUP BY {}", keys.join(", ")),
+    let group = if keys.is_empty() || is_distinct {
+        String::new()
+    } else {
+        format!(" GROUP BY {}", keys.join(", "))
     };
     let distinct = if is_distinct { "DISTINCT " } else { "" };
     format!(

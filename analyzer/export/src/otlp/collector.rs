@@ -60,7 +60,7 @@ impl Collector {
         }
         let client = client.build().map_err(|error| {
             let why = cause(&error);
-            ExportError::Collector(format!("{endpoint}: no client can be made: {why}"))
+            ExportError::Collector(format!("{endpoint}: a client cannot be created: {why}"))
         })?;
         Ok(Self {
             endpoint: endpoint.clone(),
@@ -90,7 +90,7 @@ impl Collector {
                 };
                 let limit = self.endpoint.timeout;
                 return Err(self.failure(&format!(
-                    "{why}{asks}; a request may take {limit:?} with its repetitions (hint: --timeout)"
+                    "{why}{asks}; a request may take {limit:?}, including retries (hint: --timeout)"
                 )));
             }
             sleep(wait);
@@ -133,9 +133,7 @@ impl Collector {
         self.is_known = true;
         if status.is_success() {
             let mut answer = Answer::read(&body).ok_or_else(|| {
-                Final(format!(
-                    "answered {status}, but not as a collector of OTLP does"
-                ))
+                Final(format!("answered {status}, but not like an OTLP collector"))
             })?;
             let remark = answer.remark.as_deref();
             answer.remark = remark.map(|text| self.endpoint.without_headers(text));

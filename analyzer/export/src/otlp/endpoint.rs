@@ -110,7 +110,7 @@ impl Endpoint {
             let pem = std::fs::read(&file).map_err(|error| read(error.to_string()))?;
             let certificate = Certificate::from_pem(&pem);
             endpoint.certificate =
-                Some(certificate.map_err(|_| read("is no certificate in PEM".to_owned()))?);
+                Some(certificate.map_err(|_| read("is not a PEM certificate".to_owned()))?);
         }
         Ok(endpoint)
     }
@@ -142,7 +142,7 @@ impl Endpoint {
     ) -> Result<(), ExportError> {
         let (name, value) = header.ok_or_else(|| {
             wrong(format!(
-                "{place}: number {} is no header; expected {expected} (its text is not shown)",
+                "{place}: number {} is not a header; expected {expected} (its text is not shown)",
                 number + 1
             ))
         })?;
@@ -186,7 +186,7 @@ fn parse(place: &str, text: &str) -> Result<Url, ExportError> {
     url.filter(|url| ["http", "https"].contains(&url.scheme()) && url.has_host())
         .ok_or_else(|| {
             wrong(format!(
-                "{place} is no address of http or https; expected one as http://localhost:4318 (what it is is not shown)"
+                "{place} is not an http or https address; expected one like http://localhost:4318 (its text is not shown)"
             ))
         })
 }

@@ -74,7 +74,7 @@ impl<'a> Spans<'a> {
     fn open(source: &'a Source<'a>) -> Result<Self, ExportError> {
         let facts = source.run.facts();
         let Some(origin_ns) = facts.clock.origin_realtime_ns else {
-            let text = "the run does not say when it began, and OTLP has no other times (hint: run.json lacks clock.origin_realtime_ns)";
+            let text = "the start time of the run was not recorded, and OTLP needs it (hint: run.json lacks clock.origin_realtime_ns)";
             return Err(ExportError::Lacking(text.to_owned()));
         };
         let run_id = facts.run_id.as_deref().unwrap_or_default();
@@ -218,9 +218,10 @@ fn declared_name(key: &str) -> String {
         || ["file", "line"]
             .map(attribute_name)
             .contains(&key.to_owned());
-    match is_taken {
-        true => format!("attribute.{key}"),
-        false => key.to_owned(),
+    if is_taken {
+        format!("attribute.{key}")
+    } else {
+        key.to_owned()
     }
 }
 

@@ -3,10 +3,10 @@
 use trueno_engine::closed_types;
 
 use crate::plugin::isolate::to_bytes;
-use crate::plugin::{Outcome, Taken};
+use crate::plugin::{Outcome, PluginOutput};
 
 /// Results, if there are any.
-pub fn taken(outcome: &Outcome) -> Option<&Taken> {
+pub fn taken(outcome: &Outcome) -> Option<&PluginOutput> {
     match outcome {
         Outcome::Finished(taken) | Outcome::Failed { taken, .. } => Some(taken),
         Outcome::Skipped { .. } => None,
@@ -28,7 +28,7 @@ pub fn difference(a: &Outcome, b: &Outcome) -> Option<String> {
         return Some(format!("once {:?}, once {:?}", words(a), words(b)));
     }
     let (a, b) = (taken(a)?, taken(b)?);
-    let names = |taken: &Taken| -> Vec<String> {
+    let names = |taken: &PluginOutput| -> Vec<String> {
         taken
             .tables
             .iter()

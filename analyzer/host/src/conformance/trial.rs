@@ -1,6 +1,6 @@
 //! The trial: each rule in turn.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use polars::prelude::{DataFrame, PolarsResult};
@@ -16,12 +16,12 @@ use super::outcome::{difference, message, taken};
 use super::over_ranks::over_ranks;
 use super::{Checked, RULES, Verdict, checked, tables, variants};
 use crate::name_tables;
-use crate::plan::{self, Wish};
+use crate::plan::{self, PluginSelection};
 use crate::plugin::{
     FailureKind, OptionSchema, Outcome, Plugin, Registry, Sources, Stage, gather, id_of,
     known_options, run_on,
 };
-use crate::{OverRanks, Request, build};
+use crate::{Request, build};
 
 /// Who is tried, and on what.
 pub struct Subject<'a> {
@@ -67,7 +67,7 @@ pub fn trial(subject: &Subject<'_>) -> Vec<Checked> {
     let tried: BTreeSet<&str> = all.iter().map(|checked| checked.rule).collect();
     let left = RULES.iter().filter(|(rule, _)| !tried.contains(rule));
     let left: Vec<Checked> = left
-        .map(|(rule, _)| checked(rule, Verdict::NotTried, "it did not come that far"))
+        .map(|(rule, _)| checked(rule, Verdict::NotTried, "it did not get that far"))
         .collect();
     all.extend(left);
     all
@@ -82,7 +82,7 @@ fn named(subject: &Subject<'_>) -> Checked {
             Verdict::Broken,
             format!("summary: {:?}", descriptor.summary),
         )
-        .mend("say in one line what it tells");
+        .mend("describe in one line what it reports");
     }
     if descriptor.version.trim().is_empty() {
         return checked("named", Verdict::Broken, "it has no version")
@@ -170,20 +170,13 @@ fn database(subject: &Subject<'_>) -> Result<Database, String> {
         return Ok(database);
     }
     let report = build(&Request {
-        run: subject.run,
         baseline: Some(subject.run),
-        reference: None,
-        registry: subject.others,
-        wish: &Wish {
-            only: ids.into_iter().cloned().collect(),
-            skip: Vec::new(),
-        },
         categories: &rules,
-        window: None,
-        options: &BTreeMap::new(),
-        over_ranks: OverRanks::default(),
-        before_each: &|_| {},
-        after_each: &|_| {},
+        ..Request::new(
+            subject.run,
+            subject.others,
+            &PluginSelection::only(ids.into_iter().cloned()),
+        )
     })
     .map_err(|error| error.to_string())?;
     for section in &report.sections {

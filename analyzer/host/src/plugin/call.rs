@@ -4,7 +4,7 @@ use trueno_plugin::arrow::{ArrowArrayStream, export_stream};
 use trueno_plugin::{Table, abi};
 
 use super::descriptor::{Execution, Plugin, Stage};
-use super::host::{Host, Sink, Taken};
+use super::host::{Host, PluginOutput, Sink};
 use super::outcome::{FailureKind, Outcome};
 
 /// Hint behind a wrong option in a report.
@@ -30,7 +30,7 @@ pub(super) fn call(
     options: &str,
     stage: Stage,
     sink: Option<Sink>,
-) -> (abi::Status, Taken) {
+) -> (abi::Status, PluginOutput) {
     let host = Host::open_to(sink);
     // As the host itself, these small things are never freed; the streams in them are released below.
     let places: &'static [*mut ArrowArrayStream] = Box::leak(
@@ -50,7 +50,7 @@ pub(super) fn call(
     (status, host.close())
 }
 
-pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
+pub(super) fn judge(status: abi::Status, mut taken: PluginOutput) -> Outcome {
     let said = taken
         .error
         .take()
@@ -73,10 +73,10 @@ pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
             Some(format!("an option is wrong: {text}{OPTION_HINT}"))
         }
         abi::BAD_INPUT => Some(format!(
-            "its input is not as it needs it: {}",
+            "it cannot use its input: {}",
             said.unwrap_or_else(|| "it does not say how".into())
         )),
-        abi::CANCELLED => Some("it stopped early, though nobody asked it to".into()),
+        abi::CANCELLED => Some("it stopped early without being cancelled".into()),
         abi::PANICKED => Some(match said {
             Some(text) if text.starts_with("panicked") || text.starts_with("raised ") => text,
             Some(text) => format!("panicked: {text}"),
@@ -92,8 +92,8 @@ pub(super) fn judge(status: abi::Status, mut taken: Taken) -> Outcome {
         (Some(message), false) if rejected.iter().any(|why| message.contains(why.as_str())) => {
             message
         }
-        (Some(message), false) => format!("{message}; not taken: {}", rejected.join("; ")),
-        (None, _) => format!("what it gave could not be taken: {}", rejected.join("; ")),
+        (Some(message), false) => format!("{message}; rejected: {}", rejected.join("; ")),
+        (None, _) => format!("its output was rejected: {}", rejected.join("; ")),
     };
     Outcome::Failed {
         kind,

@@ -57,17 +57,19 @@ impl Search {
 
     /// Tells whether a library, by its real path, lies beside the program.
     fn place_of(&self, file: &Path) -> permissions::Place {
-        match self.ships(file) {
-            true => permissions::Place::BesideProgram,
-            false => permissions::Place::Elsewhere,
+        if self.ships(file) {
+            permissions::Place::BesideProgram
+        } else {
+            permissions::Place::Elsewhere
         }
     }
 
     /// Tells whether a folder is one of the program's own.
     fn place(&self, dir: &Path) -> permissions::Place {
-        match defaults(self).iter().any(|default| default == dir) {
-            true => permissions::Place::BesideProgram,
-            false => permissions::Place::Elsewhere,
+        if defaults(self).iter().any(|default| default == dir) {
+            permissions::Place::BesideProgram
+        } else {
+            permissions::Place::Elsewhere
         }
     }
 
@@ -374,9 +376,10 @@ pub fn is_python(file: &Path) -> bool {
 /// Of a plugin in Python: `trueno_plugin_<id>.py`.
 pub fn id_of(file: &Path) -> Option<String> {
     let name = file.file_name()?.to_str()?;
-    let suffix = match is_python(file) {
-        true => ".py",
-        false => std::env::consts::DLL_SUFFIX,
+    let suffix = if is_python(file) {
+        ".py"
+    } else {
+        std::env::consts::DLL_SUFFIX
     };
     let stem = name.strip_suffix(suffix)?;
     let id = stem

@@ -30,7 +30,7 @@ const MAX_TEXT_BYTES: usize = 64 << 20;
 
 /// Results of a plugin.
 #[derive(Debug, Default)]
-pub struct Taken {
+pub struct PluginOutput {
     /// Tables in order of emission, names unique.
     pub tables: Vec<Table>,
     /// Findings in order.
@@ -46,7 +46,7 @@ pub struct Taken {
 }
 
 /// One result, as it is given.
-pub enum Given<'a> {
+pub enum Emitted<'a> {
     /// A table.
     Table(&'a Table),
     /// A finding, as JSON.
@@ -54,9 +54,9 @@ pub enum Given<'a> {
 }
 
 /// Told of each as soon as it is taken.
-pub type Sink = Box<dyn Fn(Given<'_>)>;
+pub type Sink = Box<dyn Fn(Emitted<'_>)>;
 
-impl Taken {
+impl PluginOutput {
     /// Tells why a table cannot join those before it, if it cannot.
     pub fn check_table(&self, table: &Table) -> Result<(), String> {
         let name = table.name();
@@ -111,7 +111,7 @@ impl Taken {
 
     /// A chart may come before its table, so this can only be known at the end.
     fn drop_charts_of_nothing(&mut self) {
-        let Taken {
+        let PluginOutput {
             tables,
             charts,
             rejected,
@@ -150,7 +150,7 @@ pub struct Host {
     thread: ThreadId,
     open: AtomicBool,
     called_from_elsewhere: AtomicBool,
-    taken: RefCell<Taken>,
+    taken: RefCell<PluginOutput>,
     sink: Option<Sink>,
 }
 
@@ -176,7 +176,7 @@ impl Host {
     }
 
     /// Ends the run and hands over what was taken.
-    pub fn close(&self) -> Taken {
+    pub fn close(&self) -> PluginOutput {
         self.open.store(false, Ordering::Release);
         let mut taken = self.taken.take();
         taken.drop_charts_of_nothing();
@@ -212,9 +212,9 @@ impl Host {
         }
     }
 
-    fn tell(&self, given: Given<'_>) {
+    fn tell(&self, emitted: Emitted<'_>) {
         if let Some(sink) = &self.sink {
-            sink(given);
+            sink(emitted);
         }
     }
 
@@ -228,7 +228,7 @@ impl Host {
     }
 
     /// Runs `take` on what was taken so far; notes and reports a rejection.
-    fn guard(&self, take: impl FnOnce(&mut Taken) -> Result<(), String>) -> abi::Status {
+    fn guard(&self, take: impl FnOnce(&mut PluginOutput) -> Result<(), String>) -> abi::Status {
         if !self.accepts() {
             return abi::FAILED;
         }
@@ -304,7 +304,7 @@ unsafe extern "C" fn emit_table(
             .map_err(|error| format!("table {name}: {error}"))?
             .with_name(name);
         taken.check_table(&table)?;
-        host.tell(Given::Table(&table));
+        host.tell(Emitted::Table(&table));
         taken.tables.push(table);
         Ok(())
     })
@@ -323,7 +323,7 @@ unsafe extern "C" fn emit_finding(at: *mut c_void, json: Str) -> abi::Status {
         if taken.findings.len() == MAX_FINDINGS {
             return Err(format!("more than {MAX_FINDINGS} findings"));
         }
-        host.tell(Given::Finding(json));
+        host.tell(Emitted::Finding(json));
         taken.findings.push(finding);
         Ok(())
     })

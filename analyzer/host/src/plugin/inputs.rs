@@ -4,7 +4,7 @@ use trueno_engine::closed_types::ClosedRows;
 use trueno_engine::query::{Claims, Database, Planned, QueryError};
 
 use super::descriptor::{Input, Plugin, Stage};
-use super::host::Taken;
+use super::host::PluginOutput;
 use super::outcome::{FailureKind, Outcome};
 
 /// Databases that a plugin's queries are asked of.
@@ -30,7 +30,7 @@ impl From<Obstacle> for Outcome {
             Obstacle::Wrong(message) => Outcome::Failed {
                 kind: FailureKind::Query,
                 message,
-                taken: Taken::default(),
+                taken: PluginOutput::default(),
             },
             Obstacle::Missing(message) => Outcome::Skipped { message },
         }

@@ -79,8 +79,9 @@ fn stream(
 /// The rows, with the columns that were announced.
 fn rows(planned: Planned, columns: &[Field]) -> Result<ClosedRows, String> {
     let rows = planned.rows().map_err(|error| error.to_string())?;
-    match rows.fields() == columns {
-        true => Ok(rows),
-        false => Err("its columns are not those that were planned".to_owned()),
+    if rows.fields() == columns {
+        Ok(rows)
+    } else {
+        Err("its columns are not those that were planned".to_owned())
     }
 }

@@ -24,7 +24,7 @@ pub use find::{
 };
 #[cfg(target_os = "linux")]
 pub use foreign_output::OwnScreen;
-pub use host::Taken;
+pub use host::PluginOutput;
 pub use inputs::{Sources, gather};
 pub use linked::{Code, Linked};
 pub use load::{LoadError, load};

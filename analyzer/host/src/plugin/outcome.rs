@@ -1,12 +1,12 @@
 //! The end of a plugin's run.
 
-use super::host::Taken;
+use super::host::PluginOutput;
 
 /// Outcome of a plugin's run.
 #[derive(Debug)]
 pub enum Outcome {
     /// The plugin finished.
-    Finished(Taken),
+    Finished(PluginOutput),
     /// It could not, or gave something that could not be taken; what it gave before is kept.
     Failed {
         /// Kind of failure.
@@ -14,7 +14,7 @@ pub enum Outcome {
         /// The reason, for people.
         message: String,
         /// Results taken until then.
-        taken: Taken,
+        taken: PluginOutput,
     },
     /// It did not run, since something it needs is not there.
     Skipped {

@@ -59,7 +59,7 @@ pub enum RegistryError {
     Load(#[from] LoadError),
     /// Two named libraries have one id.
     #[error(
-        "--plugin-file {} and --plugin-file {} are both the plugin {id} (hint: give one of them)",
+        "--plugin-file {} and --plugin-file {} both provide the plugin {id} (hint: give one of them)",
         .first.display(), .second.display()
     )]
     Twice {

@@ -23,7 +23,7 @@ pub enum Lang {
 
 /// A plugin to make.
 #[derive(Clone, Debug)]
-pub struct Wanted {
+pub struct NewPlugin {
     /// Id, file name and namespace of the plugin.
     pub id: String,
     /// The language.
@@ -100,9 +100,9 @@ fn hint(name: &str) -> String {
 ///
 /// # Errors
 /// See [`ScaffoldError`].
-pub fn create(wanted: &Wanted) -> Result<Made, ScaffoldError> {
-    check_name(&wanted.id)?;
-    let dir = &wanted.dir;
+pub fn create(plugin: &NewPlugin) -> Result<Made, ScaffoldError> {
+    check_name(&plugin.id)?;
+    let dir = &plugin.dir;
     let at = |path: &Path, source| ScaffoldError::Write {
         path: path.to_path_buf(),
         source,
@@ -115,14 +115,14 @@ pub fn create(wanted: &Wanted) -> Result<Made, ScaffoldError> {
         _ => at(dir, error),
     })?;
     let real = fs::canonicalize(dir).map_err(|error| at(dir, error))?;
-    let workspace = match wanted.lang {
+    let workspace = match plugin.lang {
         Lang::Rust => rust::workspace_around(&real),
         Lang::C | Lang::Python => None,
     };
-    let files = match wanted.lang {
-        Lang::Rust => rust::files(&wanted.id, &wanted.sdk, workspace.as_deref()),
-        Lang::C => c::files(&wanted.id),
-        Lang::Python => python::files(&wanted.id),
+    let files = match plugin.lang {
+        Lang::Rust => rust::files(&plugin.id, &plugin.sdk, workspace.as_deref()),
+        Lang::C => c::files(&plugin.id),
+        Lang::Python => python::files(&plugin.id),
     };
     for (name, text) in &files {
         let path = dir.join(name);
@@ -136,20 +136,20 @@ pub fn create(wanted: &Wanted) -> Result<Made, ScaffoldError> {
     let library = format!(
         "{}trueno_plugin_{}{}",
         std::env::consts::DLL_PREFIX,
-        wanted.id,
+        plugin.id,
         std::env::consts::DLL_SUFFIX
     );
     let target = || match &workspace {
         Some(root) => root.join("target").display().to_string(),
         None => "target".to_owned(),
     };
-    let (steps, library): (&[_], _) = match wanted.lang {
+    let (steps, library): (&[_], _) = match plugin.lang {
         Lang::Rust => (
             &["cargo build", "cargo test"],
             format!("{}/debug/{library}", target()),
         ),
         Lang::C => (&["make", "make check"], library),
-        Lang::Python => (&[], python::file_name(&wanted.id)),
+        Lang::Python => (&[], python::file_name(&plugin.id)),
     };
     Ok(Made {
         files: files.into_iter().map(|(name, _)| name).collect(),
@@ -194,22 +194,22 @@ mod tests {
     #[test]
     fn what_is_there_stays_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
-        let wanted = Wanted {
+        let plugin = NewPlugin {
             id: "mine".into(),
             lang: Lang::C,
             dir: dir.path().join("a/mine"),
             sdk: Sdk::Repository,
         };
-        let made = create(&wanted).unwrap();
+        let made = create(&plugin).unwrap();
         for file in &made.files {
-            assert!(wanted.dir.join(file).is_file(), "{file}");
+            assert!(plugin.dir.join(file).is_file(), "{file}");
         }
-        let error = create(&wanted).unwrap_err().to_string();
+        let error = create(&plugin).unwrap_err().to_string();
         assert!(error.contains("it is there already"), "{error}");
-        fs::write(wanted.dir.join("mine.c"), "edited").unwrap();
-        create(&wanted).unwrap_err();
+        fs::write(plugin.dir.join("mine.c"), "edited").unwrap();
+        create(&plugin).unwrap_err();
         assert_eq!(
-            fs::read_to_string(wanted.dir.join("mine.c")).unwrap(),
+            fs::read_to_string(plugin.dir.join("mine.c")).unwrap(),
             "edited"
         );
     }

@@ -53,7 +53,7 @@ impl Sdk {
     }
 
     /// The source and what it takes to build from it, for people.
-    pub fn told(&self) -> String {
+    pub fn hint(&self) -> String {
         match self {
             Sdk::Folder(dir) => format!("the SDK is that of {}", dir.display()),
             Sdk::Git { url, rev } => {
@@ -176,7 +176,7 @@ mod tests {
                 .contains("no commit")
         );
         assert!(Sdk::given("no/such").unwrap_err().contains("plugins/api"));
-        assert!(Sdk::Repository.told().contains("--sdk DIR"));
+        assert!(Sdk::Repository.hint().contains("--sdk DIR"));
     }
 
     #[test]

@@ -69,7 +69,7 @@ impl Database {
     }
 
     /// No file has more rows than bytes; one that seems to has pages that stand twice.
-    fn most_rows(&self) -> i64 {
+    fn max_rows(&self) -> i64 {
         i64::try_from(self.bytes).unwrap_or(i64::MAX)
     }
 
@@ -84,7 +84,7 @@ impl Database {
             })
             .collect();
         let (columns, from) = (columns.join(", "), quoted(table));
-        let most = self.most_rows();
+        let most = self.max_rows();
         match self.tables.get(table).and_then(|table| table.good) {
             None => format!("SELECT {columns}, rowid AS r FROM {from} LIMIT {most}"),
             Some(Good { first, last }) => {
@@ -99,7 +99,7 @@ impl Database {
 
     /// Finds out which rows can be read; what is lost, in words.
     fn salvage(&mut self, table: &str, error: &rusqlite::Error) -> String {
-        let good = salvage::good(&self.connection, &quoted(table), self.most_rows());
+        let good = salvage::good(&self.connection, &quoted(table), self.max_rows());
         if let Some(table) = self.tables.get_mut(table) {
             table.good = Some(good);
         }

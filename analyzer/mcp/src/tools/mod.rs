@@ -77,11 +77,11 @@ pub(crate) fn output_schema(tool: &dyn Tool) -> Object {
     );
     properties.insert(
         "more".to_owned(),
-        text("How to ask for what was left out; keys ending in _left_out count it."),
+        text("How to get what was left out; keys ending in _left_out count it."),
     );
     properties.insert(
         "warnings".to_owned(),
-        json!({"type": "array", "items": {"type": "string"}, "description": "What limits how far the answer is to be trusted."}),
+        json!({"type": "array", "items": {"type": "string"}, "description": "What limits how far the answer can be trusted."}),
     );
     object(json!({
         "type": "object",
@@ -132,7 +132,7 @@ impl Call {
             ));
         }
         let value = serde_json::from_slice(&output.json)
-            .map_err(|why| Failure::Defect(format!("the answer is no JSON: {why}")))?;
+            .map_err(|why| Failure::Defect(format!("the answer is not JSON: {why}")))?;
         Ok((value, output.is_not_measurable))
     }
 }

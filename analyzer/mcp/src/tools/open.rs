@@ -49,7 +49,7 @@ impl Tool for Open {
             "recording_cost": {"type": "object", "description": "What recording cost, with provenance."},
             "machine": {"type": "object"},
             "program": {"type": "object"},
-            "declared": {"type": "object", "description": "Values that the program stated of itself."},
+            "declared": {"type": "object", "description": "Values that the program declared."},
             "ranks": {"type": "array"},
             "tables": {"type": "array", "description": "Recorded tables with rows."},
             "hints": {"type": "array", "items": {"type": "string"}},
@@ -64,9 +64,10 @@ impl Tool for Open {
         Box::pin(async move {
             let arguments: Arguments = parse(arguments, self)?;
             let run = call.roots.resolve(&arguments.path)?;
-            let kind = match run.is_file() {
-                true => "file of another profiler, imported",
-                false => "run directory",
+            let kind = if run.is_file() {
+                "file of another profiler, imported"
+            } else {
+                "run directory"
             };
             let mut answer = Object::new();
             let (info, _) = call.ask_json(Request::Info { run }, &mut answer).await?;
@@ -189,11 +190,11 @@ fn hints(info: &Value, is_empty: bool) -> Vec<&'static str> {
         return vec!["nothing was recorded: nothing can be measured"];
     }
     let mut hints = vec![
-        "`report` tells what holds the run back, with evidence",
+        "`report` shows what limits the run, with evidence",
         "`tables` lists columns, `query` answers SQL over them and over tables of analyses",
     ];
     if info["complete"] == false {
-        hints.push("the run is not complete, and so is whatever is computed from it");
+        hints.push("the run is incomplete, and so is everything computed from it");
     }
     if info["state"] == "recording" {
         hints.push("the program still records, or was killed: `trueno-analyze recover` makes a whole run of it");

@@ -63,7 +63,7 @@ impl Tool for Query {
             "columns": {"type": "array", "items": {"type": "string"}},
             "rows": {"type": "array", "items": {"type": "array"}},
             "row_count": {"type": ["integer", "null"], "description": "Rows of the whole answer; null: more than are read."},
-            "provenance": {"type": "object", "description": "Recorded columns that the query names, by provenance; what SQL or an analysis makes of them is computed."},
+            "provenance": {"type": "object", "description": "Recorded columns that the query names, by provenance; what SQL or an analysis computes from them is computed."},
         })
     }
 
@@ -143,7 +143,7 @@ fn rows(output: &Output, most: usize) -> Result<Object, Failure> {
     if let Err(why) = whole
         && !(output.is_cut && why.is_eof())
     {
-        return Err(Failure::Defect(format!("the rows are no JSON: {why}")));
+        return Err(Failure::Defect(format!("the rows are not JSON: {why}")));
     }
     let shown = read.rows.len();
     let mut answer = object(json!({"columns": read.columns, "rows": read.rows}));

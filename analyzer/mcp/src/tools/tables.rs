@@ -45,7 +45,7 @@ impl Tool for Tables {
         json!({
             "tables": {"type": "array"},
             "empty": {"type": "array", "items": {"type": "string"}, "description": "Tables without rows in this run."},
-            "analyses": {"type": "array", "description": "Analyses whose tables can be asked for, too."},
+            "analyses": {"type": "array", "description": "Analyses whose tables can also be queried."},
             "table": {"type": "string"},
             "doc": {"type": "string"},
             "rows": {"type": ["integer", "null"]},
@@ -137,7 +137,7 @@ async fn of_table(
         let made: Vec<&str> = made.collect();
         let why = section["message"].as_str().unwrap_or_default();
         return Err(Failure::Refused(format!(
-            "{analysis} makes no table {name} of this run{}{why} (next: it makes {})",
+            "{analysis} has no table {name} for this run{}{why} (next: it has {})",
             if why.is_empty() { "" } else { ": " },
             if made.is_empty() {
                 "none".to_owned()

@@ -52,7 +52,7 @@ impl Tool for WhatIf {
     fn answers(&self) -> Value {
         json!({
             "run": {"type": "object"},
-            "predictions": {"type": "array", "description": "An assumption each, and all of them; matched: rows it is about; null: not predictable."},
+            "predictions": {"type": "array", "description": "One entry per assumption, and one for all; matched: rows that it applies to; null: not predictable."},
             "opportunities": {"type": "object", "description": "Gain with 10, 50 and 100 % less time of each name."},
             "path": {"type": "object", "description": "The critical path by kind, as predicted or as it is."},
             "provenance": {"type": "string"},
@@ -83,19 +83,16 @@ impl Tool for WhatIf {
                               assumed durations: an upper bound of the gain, not a measurement";
             answer.insert("provenance".to_owned(), provenance.into());
             let path = section(&digest, ANALYSIS).unwrap_or(&Value::Null);
-            let by_kind = match arguments.assumptions.is_empty() {
-                true => {
-                    let table = Digested::find(path, "opportunity");
-                    let table = table.map(|table| table.compact(MAX_NAMES));
-                    answer.insert("opportunities".to_owned(), table.unwrap_or_default().into());
-                    "by_kind"
-                }
-                false => {
-                    let table = Digested::find(path, "what_if");
-                    let rows = table.map(|table| table.rows()).unwrap_or_default();
-                    answer.insert("predictions".to_owned(), rows.into());
-                    "what_if_by_kind"
-                }
+            let by_kind = if arguments.assumptions.is_empty() {
+                let table = Digested::find(path, "opportunity");
+                let table = table.map(|table| table.compact(MAX_NAMES));
+                answer.insert("opportunities".to_owned(), table.unwrap_or_default().into());
+                "by_kind"
+            } else {
+                let table = Digested::find(path, "what_if");
+                let rows = table.map(|table| table.rows()).unwrap_or_default();
+                answer.insert("predictions".to_owned(), rows.into());
+                "what_if_by_kind"
             };
             if let Some(table) = Digested::find(path, by_kind) {
                 answer.insert("path".to_owned(), table.compact(MAX_NAMES).into());

@@ -55,7 +55,7 @@ fn map(fd: RawFd) -> Result<Buffer, String> {
         let mut stat = std::mem::zeroed::<libc::stat>();
         match libc::fstat(fd, &raw mut stat) {
             0 => usize::try_from(stat.st_size).unwrap_or(0),
-            _ => return Err(system("the length of the file cannot be had")),
+            _ => return Err(system("the length of the file cannot be read")),
         }
     };
     if bytes == 0 {

@@ -44,9 +44,10 @@ pub fn append(array: &ArrayRef, to: &Bound<'_, PyList>) -> PyResult<()> {
             let texts = PyList::empty(to.py());
             append(dictionary.values(), &texts)?;
             for (row, key) in dictionary.normalized_keys().into_iter().enumerate() {
-                match dictionary.keys().is_null(row) {
-                    true => to.append(None::<bool>)?,
-                    false => to.append(texts.get_item(key)?)?,
+                if dictionary.keys().is_null(row) {
+                    to.append(None::<bool>)?
+                } else {
+                    to.append(texts.get_item(key)?)?
                 }
             }
         }

@@ -36,9 +36,10 @@ pub struct Recorder {
 impl Recorder {
     /// The name at the line that calls into this module; without it where nothing is recorded.
     fn name(&self, py: Python<'_>, name: &str) -> Name {
-        match self.recorder.is_enabled() {
-            true => place::name(py, name),
-            false => Name::from(name),
+        if self.recorder.is_enabled() {
+            place::name(py, name)
+        } else {
+            Name::from(name)
         }
     }
 

@@ -68,7 +68,7 @@ pub fn scene(title: &str, frames: &[Frame]) -> Option<Scene> {
             let share = frame.total_ns as f64 / whole as f64;
             let share = trueno_model::units::percent(share);
             let text = format!(
-                "{}\n{} ({share}), {} of its own",
+                "{}\n{} ({share}), self {}",
                 frame.name,
                 show(frame.total_ns),
                 show(frame.self_ns)

@@ -100,9 +100,12 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
         }
         scene.line(drawn, Ink::Faint, 1);
     }
-    let radius = |row: usize| match has_sizes {
-        true => radius_of(size(row) / largest),
-        false => 4.0,
+    let radius = |row: usize| {
+        if has_sizes {
+            radius_of(size(row) / largest)
+        } else {
+            4.0
+        }
     };
     let mut named = Vec::new();
     for row in &rows {

@@ -86,9 +86,10 @@ pub fn scene(data: &Data<'_>) -> Option<Scene> {
             let width = share * (right - left);
             // A gap tells neighbours apart without colours.
             let drawn = if width > 3.0 { width - 1.0 } else { width };
-            let (ink, on) = match is_nothing(*of) {
-                true => (Ink::Unaccounted, Ink::Text),
-                false => (Ink::Series(colour[*of]), Ink::On(colour[*of])),
+            let (ink, on) = if is_nothing(*of) {
+                (Ink::Unaccounted, Ink::Text)
+            } else {
+                (Ink::Series(colour[*of]), Ink::On(colour[*of]))
             };
             scene.rect([x, y, drawn, 32.0], ink);
             let (text, percent) = (show(*value, unit), units::percent(share));

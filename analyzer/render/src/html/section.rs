@@ -114,7 +114,7 @@ fn finding(
         let count = shown.map_or(String::new(), |shown| format!(" ({})", shown.of));
         let _ = write!(
             out,
-            "<details class=\"evidence\"><summary>the rows it rests on{count}</summary>"
+            "<details class=\"evidence\"><summary>evidence{count}</summary>"
         );
         for section in &report.sections {
             for table in &section.tables {
@@ -137,7 +137,7 @@ fn finding(
         }
         let _ = write!(out, "<pre>{}</pre></details>", text(sql));
     } else if let Some(shown) = shown {
-        out.push_str("<details class=\"evidence\"><summary>the rows it rests on</summary>");
+        out.push_str("<details class=\"evidence\"><summary>evidence</summary>");
         table::plain(out, &shown.rows, shown.rows.rows());
         out.push_str("</details>");
     }

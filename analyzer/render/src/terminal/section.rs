@@ -17,14 +17,16 @@ use crate::view::{Names, View, heading};
 pub fn lines(section: &Section, out: &mut Out<'_>) {
     let full = out.page.detail == Detail::Full;
     let name = width::printable(&section.plugin).into_owned();
-    let name = match full {
-        true => width::printable(&format!("{name} {}", section.version)).into_owned(),
-        false => name,
+    let name = if full {
+        width::printable(&format!("{name} {}", section.version)).into_owned()
+    } else {
+        name
     };
     let room = out.page.width.saturating_sub(width::measure(&name) + 1);
-    let summary = match full {
-        true => section.summary.clone(),
-        false => width::shorten(&width::printable(&section.summary), room).into_owned(),
+    let summary = if full {
+        section.summary.clone()
+    } else {
+        width::shorten(&width::printable(&section.summary), room).into_owned()
     };
     out.hanging(0, (&name, Meaning::Heading), &summary, Some(Meaning::Faint));
     let state = match section.status {

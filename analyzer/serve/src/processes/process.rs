@@ -65,8 +65,8 @@ impl Ended {
         let said = self.said.trim();
         let said = said.strip_prefix("error: ").unwrap_or(said);
         match (said, self.code) {
-            ("", Some(code)) => format!("it ended with code {code} and said nothing"),
-            ("", None) => "it was killed, and said nothing (perhaps for want of memory)".to_owned(),
+            ("", Some(code)) => format!("it ended with code {code} and without output"),
+            ("", None) => "it was killed without output (perhaps out of memory)".to_owned(),
             (said, _) => said.to_owned(),
         }
     }

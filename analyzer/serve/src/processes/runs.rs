@@ -38,7 +38,7 @@ pub(super) struct Served {
 
 /// Progress of a page.
 pub(super) enum Making {
-    Wanted,
+    Requested,
     Begun(String),
     Made(Arc<Vec<u8>>),
     Failed(String),
@@ -187,9 +187,10 @@ fn word(shown: &str) -> String {
     let stem = name.split('.').find(|part| !part.is_empty()).unwrap_or("");
     let keep = |c: char| if c.is_ascii_alphanumeric() { c } else { '_' };
     let word: String = stem.chars().map(keep).take(40).collect();
-    match word.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        true => word,
-        false => format!("run_{word}"),
+    if word.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        word
+    } else {
+        format!("run_{word}")
     }
 }
 
@@ -280,7 +281,7 @@ impl Answers for Runs {
         let mut inner = self.known(&runs)?;
         if !inner.pages.contains_key(&page) {
             make_room(&mut inner);
-            inner.pages.insert(page, Making::Wanted);
+            inner.pages.insert(page, Making::Requested);
             inner.asked.insert(0, page);
             self.news.notify_all();
         }
@@ -295,7 +296,7 @@ impl Answers for Runs {
                 Some(Making::Made(bytes)) => return Ok(PageState::Ready(bytes.clone())),
                 Some(Making::Failed(why)) => return Ok(PageState::Failed(why.clone())),
                 Some(Making::Begun(step)) => step.clone(),
-                Some(Making::Wanted) | None => String::new(),
+                Some(Making::Requested) | None => String::new(),
             };
             if state != told || began.elapsed() >= LOOK {
                 return Ok(PageState::Making(match state.as_str() {
@@ -321,7 +322,7 @@ impl Answers for Runs {
                 Page::Compare { base, run: of } => *of == run || *base == run,
             };
             inner.pages.retain(|page, making| {
-                !is_of_it(page) || matches!(making, Making::Begun(_) | Making::Wanted)
+                !is_of_it(page) || matches!(making, Making::Begun(_) | Making::Requested)
             });
         });
         Ok(())

@@ -117,9 +117,10 @@ impl<W: Write> FrameWriter<W> {
         self.spans.extend(span.id.to_le_bytes());
         self.spans.extend(span.label.to_le_bytes());
         self.spans.push(span.depth);
-        match self.spans.len() < SPANS * SPAN_BYTES {
-            true => Ok(()),
-            false => self.flush_spans(),
+        if self.spans.len() < SPANS * SPAN_BYTES {
+            Ok(())
+        } else {
+            self.flush_spans()
         }
     }
 

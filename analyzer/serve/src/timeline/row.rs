@@ -126,9 +126,10 @@ impl Row {
         let (mut first, mut high) = (0, self.len());
         while first < high {
             let middle = first.midpoint(high);
-            match is_before(middle) {
-                true => first = middle + 1,
-                false => high = middle,
+            if is_before(middle) {
+                first = middle + 1
+            } else {
+                high = middle
             }
         }
         first..self.first_from(first, until_ns)

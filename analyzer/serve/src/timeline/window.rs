@@ -62,9 +62,10 @@ pub struct Id(pub u64);
 
 impl Serialize for Id {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 > EXACT {
-            true => to.collect_str(&self.0),
-            false => to.serialize_u64(self.0),
+        if self.0 > EXACT {
+            to.collect_str(&self.0)
+        } else {
+            to.serialize_u64(self.0)
         }
     }
 }

@@ -66,9 +66,10 @@ pub fn check(
         others: &others,
         run: &run,
     });
-    let text = match args.result.is_json() {
-        true => render::json(&plugin.descriptor, &args.file.display().to_string(), &all),
-        false => render::text(&plugin.descriptor, &all, to.palette(palette)),
+    let text = if args.result.is_json() {
+        render::json(&plugin.descriptor, &args.file.display().to_string(), &all)
+    } else {
+        render::text(&plugin.descriptor, &all, to.palette(palette))
     };
     to.text(&text, stderr)?;
     Ok(if render::broken(&all) > 0 {

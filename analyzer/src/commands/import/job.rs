@@ -380,7 +380,7 @@ fn check_times(files: &[Clues], silent: &[usize]) -> anyhow::Result<()> {
     for ((start_ns, file_end_ns), file) in timed {
         if start_ns.saturating_sub(end_ns) > MAX_PAUSE_NS {
             bail!(
-                "{last} and {file} were recorded hours apart and state no rank, so they are not one job (hint: give one \
+                "{last} and {file} were recorded hours apart and state no rank, so they do not belong to one job (hint: give one \
                  of them)"
             );
         }
@@ -394,11 +394,9 @@ fn check_times(files: &[Clues], silent: &[usize]) -> anyhow::Result<()> {
 fn both(files: &[Clues], first: usize, second: usize, rank: u32, source: RankSource) -> String {
     let how = match source {
         RankSource::Given => "by --ranks",
-        RankSource::Stated => {
-            "by what it says, and they are not of one process, one after the other"
-        }
-        RankSource::Named => "by its name, and they are not of one process, one after the other",
-        RankSource::Place => "by its place, as it says nothing of its rank",
+        RankSource::Stated => "as it states, and they are not consecutive traces of one process",
+        RankSource::Named => "by its name, and they are not consecutive traces of one process",
+        RankSource::Place => "by its position, because it does not state its rank",
     };
     format!(
         "{} and {} would both be rank {rank}, the latter {how} ({HINT})",
@@ -453,7 +451,7 @@ fn words(groups: &[Group], files: &[Clues], is_one_run: bool) -> String {
     if is_one_run {
         return match count {
             1 => format!("{traces} one run"),
-            _ => format!("{traces} of one process, one after the other, and make one run"),
+            _ => format!("{traces} of one process, one after the other, and become one run"),
         };
     }
     let sources = [
@@ -551,7 +549,7 @@ mod tests {
             "{twice}"
         );
         let place = refused(&[file(Some(1), None), file(None, None)], &[]);
-        assert!(place.contains("by its place"), "{place}");
+        assert!(place.contains("by its position"), "{place}");
         let jobs = refused(&[file(Some(0), Some(2)), file(Some(1), Some(8))], &[]);
         assert!(
             jobs.contains("a job of 2 ranks") && jobs.contains("of 8"),

@@ -116,7 +116,7 @@ pub(super) fn join(
         })?;
         output.keep(stderr)?;
     } else {
-        stderr.warn("no sample is of this run's program and time: no run was made");
+        stderr.warn("no sample matches this run's program and time: no run was created");
     }
     let summary = Summary {
         file: file.display().to_string(),
@@ -127,14 +127,16 @@ pub(super) fn join(
         threads_added,
         left_out,
     };
-    let text = match args.is_json() {
-        true => serde_json::to_string_pretty(&summary)? + "\n",
-        false => text(&summary),
+    let text = if args.is_json() {
+        serde_json::to_string_pretty(&summary)? + "\n"
+    } else {
+        text(&summary)
     };
     to_stdout(text.as_bytes())?;
-    Ok(match is_joined {
-        false => exit::NOT_MEASURABLE,
-        true => exit::FINE,
+    Ok(if is_joined {
+        exit::FINE
+    } else {
+        exit::NOT_MEASURABLE
     })
 }
 
@@ -189,20 +191,20 @@ fn check((run, into): (&Run, &Path), (sampled, file): (&Run, &Path)) -> anyhow::
     let hosts = [run, sampled].map(|run| run.facts().host.name.clone());
     if hosts[0] != hosts[1] {
         bail!(
-            "{} was recorded on {}, and {} on {}: their clocks are not one",
+            "{} was recorded on {}, and {} on {}: they do not share a clock",
             into.display(),
-            hosts[0].as_deref().unwrap_or("a machine that is not known"),
+            hosts[0].as_deref().unwrap_or("an unknown machine"),
             file.display(),
             hosts[1].as_deref().unwrap_or("one that is not known"),
         );
     }
     let origin_ns = |run: &Run, path: &Path| {
         let origin_ns = run.facts().clock.origin_realtime_ns;
-        origin_ns.with_context(|| format!("{}: does not say when it began", path.display()))
+        origin_ns.with_context(|| format!("{}: its start time was not recorded", path.display()))
     };
     origin_ns(sampled, file)?
         .checked_sub(origin_ns(run, into)?)
-        .with_context(|| format!("{}: began at a time that cannot be", file.display()))
+        .with_context(|| format!("{}: its start time is out of range", file.display()))
 }
 
 fn text(summary: &Summary) -> String {

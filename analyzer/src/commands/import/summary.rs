@@ -50,7 +50,7 @@ impl Counts {
             stderr.warn(warning);
         }
         if self.is_empty() {
-            stderr.warn("nothing of it became a row");
+            stderr.warn("no rows were imported");
         }
     }
 
@@ -63,7 +63,7 @@ impl Counts {
         section(out, "kept, as rows", &self.kept);
         section(out, "left out", &self.left_out);
         if !self.repeated.is_empty() {
-            section(out, "said by another record too", &self.repeated);
+            section(out, "also in another record", &self.repeated);
         }
         if !self.arguments_left_out.is_empty() {
             let arguments = &self.arguments_left_out;

@@ -133,13 +133,13 @@ impl TraceFiles {
         }
         let found = match self.skipped.len() {
             0 => "found no files".to_owned(),
-            1 => "found one file that is no trace".to_owned(),
-            count => format!("found {count} files that are no traces"),
+            1 => "found one file that is not a trace".to_owned(),
+            count => format!("found {count} files that are not traces"),
         };
         let why = self.why.as_ref();
         let why = why.map_or(String::new(), |why| format!("; {why}"));
         format!(
-            "{shown}: not a run directory, and no folder of traces that `trueno-analyze import` reads: {found}{why}"
+            "{shown}: not a run directory, and not a folder of traces that `trueno-analyze import` reads: {found}{why}"
         )
     }
 
@@ -149,8 +149,8 @@ impl TraceFiles {
         let names: Vec<String> = names.collect();
         let what = match names.len() {
             0 => return None,
-            1 => "1 file that is no trace of this kind".to_owned(),
-            count => format!("{count} files that are no traces of this kind"),
+            1 => "1 file that is not a trace of this kind".to_owned(),
+            count => format!("{count} files that are not traces of this kind"),
         };
         Some(format!("skipped {what}: {}", listed(&names)))
     }

@@ -139,9 +139,10 @@ fn run(
         Err(RecvTimeoutError::Timeout) => return Err(Failure::TimeLimit(limit)),
         Ok(Event::Stop) | Err(RecvTimeoutError::Disconnected) => return Err(Failure::Cancelled),
     };
-    let status = match is_cut {
-        true => None,
-        false => Some(child.end_by(until).ok_or(Failure::TimeLimit(limit))?),
+    let status = if is_cut {
+        None
+    } else {
+        Some(child.end_by(until).ok_or(Failure::TimeLimit(limit))?)
     };
     drop(child);
     let said = said.join().unwrap_or_default();
@@ -245,7 +246,7 @@ fn why(said: Said, status: Option<ExitStatus>) -> String {
     let words = words.into_iter().chain(said.warnings);
     let words: Vec<String> = words.filter(|text| !text.is_empty()).collect();
     match words.as_slice() {
-        [] => "the analysis ended without a word".to_owned(),
+        [] => "the analysis ended without output".to_owned(),
         words => words.join("; "),
     }
 }

@@ -24,7 +24,7 @@ pub(super) struct Cluster<'a> {
     folder: PathBuf,
     tables: TableFolder,
     rows: RowsOfRanks,
-    most_rows: u64,
+    max_rows: u64,
     deadline: Duration,
     stderr: &'a Stderr,
 }
@@ -74,7 +74,7 @@ impl<'a> Cluster<'a> {
             rows: rows.collect(),
             folder,
             tables,
-            most_rows: args.most_rows,
+            max_rows: args.max_rows,
             deadline: args.timeout.unwrap_or(limits::DEFAULT_TIME),
             stderr,
         }))
@@ -116,7 +116,7 @@ impl<'a> Cluster<'a> {
         let mut command = Command::new(program()?);
         command.args(["query", "--engine", self.url, "--tables"]);
         command.arg(&self.folder).arg("--out").arg(out.path());
-        command.args(["--max-rows", &self.most_rows.to_string()]);
+        command.args(["--max-rows", &self.max_rows.to_string()]);
         command.args([
             "--deadline",
             &format!("{}ms", self.deadline.as_millis().max(1)),

@@ -17,7 +17,7 @@ use trueno_engine::query::{Database, collect_in_order, output, tables_of};
 use trueno_engine::run::Run;
 use trueno_engine::spans::is_computed;
 use trueno_host::name_tables;
-use trueno_host::plan::Wish;
+use trueno_host::plan::PluginSelection;
 use trueno_host::{Request, build};
 use trueno_model::categories::CategoryRules;
 use trueno_model::csv::CsvTexts;
@@ -177,8 +177,8 @@ fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
     let run = runs.open(path)?;
     if run.facts().complete == Some(false) {
         stderr.warn(&format!(
-            "{}: the run is not complete, and so is the answer (hint: see `trueno-analyze info`)",
-            path.display()
+            "{path}: the run is incomplete, and so is the answer (hint: `trueno-analyze info {path}` says what is missing)",
+            path = path.display()
         ));
     }
     stderr.doubts(path, &run);
@@ -230,7 +230,9 @@ fn publish_names(
         None => CategoryRules::default(),
     };
     if let Err(why) = name_tables::publish(&rules, database, None) {
-        stderr.warn(&format!("names without a category have none: {why}"));
+        stderr.warn(&format!(
+            "rules for names without a category were not applied: {why}"
+        ));
     }
     Ok(rules)
 }
@@ -266,20 +268,11 @@ fn publish(
         .map(|path| runs.open_side(path))
         .transpose()?;
     let report = build(&Request {
-        run,
         baseline: baseline.as_ref().map(Opened::run),
-        reference: None,
-        registry: &registry,
-        wish: &Wish {
-            only,
-            skip: Vec::new(),
-        },
         categories: &rules,
-        window: None,
         options: &options,
-        over_ranks: trueno_host::OverRanks::default(),
         before_each: &|id| stderr.step(&format!("running {id}")),
-        after_each: &|_| {},
+        ..Request::new(run, &registry, &PluginSelection::only(only))
     })?;
     for section in &report.sections {
         let plugin = &section.plugin;

@@ -73,7 +73,7 @@ impl<'a> Runs<'a> {
             return Opened::open(path);
         }
         let imported = self.imported(&[path]);
-        let what = || format!("{}: no golden file", path.display());
+        let what = || format!("{}: not a golden file", path.display());
         Ok(Opened::from(imported.with_context(what)?.0))
     }
 
@@ -83,6 +83,35 @@ impl<'a> Runs<'a> {
             return Ok(self.imported(&[path])?.1);
         }
         Ok(path.to_owned())
+    }
+
+    /// Replaces `-` by the file that standard input was written to.
+    pub fn with_standard_input(&self, paths: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+        let file = |path: &PathBuf| {
+            if path == Path::new("-") {
+                self.standard_input(self.store()?)
+            } else {
+                Ok(path.clone())
+            }
+        };
+        paths.iter().map(file).collect()
+    }
+
+    /// An error that names standard input as such, not the file it was written to.
+    pub fn shown_in(&self, error: anyhow::Error) -> anyhow::Error {
+        match self.standard_input.get() {
+            Some(_) => anyhow::anyhow!(self.shown(&format!("{error:#}"))),
+            None => error,
+        }
+    }
+
+    /// A text that names standard input as such.
+    pub fn shown(&self, text: &str) -> String {
+        let Some(aside) = self.standard_input.get() else {
+            return text.to_owned();
+        };
+        let file = aside.path().join(STANDARD_INPUT).display().to_string();
+        text.replace(&file, STANDARD_INPUT)
     }
 
     /// The run of traces and its place: taken from the cache, or else imported into it.
@@ -112,7 +141,7 @@ impl<'a> Runs<'a> {
             }
             Err(RunError::Missing { .. }) => {}
             _ => {
-                let words = format!("{}: damaged, and made anew", place.display());
+                let words = format!("{}: damaged, so it is imported again", place.display());
                 self.stderr.warn(&words);
                 std::fs::remove_dir_all(&place)
                     .with_context(|| format!("{}: cannot be removed", place.display()))?;
@@ -121,7 +150,7 @@ impl<'a> Runs<'a> {
         let aside = store.aside(&key);
         let (members, text) = self
             .import(&sources, aside.path(), &place)
-            .map_err(|error| sources.shown_in(error))?;
+            .map_err(|error| self.shown_in(error))?;
         if key_of()? != key {
             bail!("{shown}: was written to while it was read (hint: try again)");
         }
@@ -133,7 +162,7 @@ impl<'a> Runs<'a> {
         self.stderr.note(&if store.is_kept() {
             format!("{shown}: {text}imported into {place_shown}")
         } else {
-            format!("{shown}: {text}imported, and not kept")
+            format!("{shown}: {text}imported, but not cached")
         });
         Ok((Run::open(&place)?, place))
     }
@@ -195,7 +224,8 @@ impl<'a> Runs<'a> {
         let mut input = std::io::stdin().lock();
         if input.is_terminal() {
             bail!(
-                "-: standard input is a terminal (hint: `xz -dc trace.json.xz | trueno-analyze report -`)"
+                "-: standard input is a terminal (hint: pipe a trace into it, as in `xz -dc trace.json.xz | trueno-analyze \
+                 report -`)"
             );
         }
         let aside = store.aside("input");
@@ -221,7 +251,7 @@ impl<'a> Runs<'a> {
         };
         let shown = place.display();
         self.stderr.warn(&format!(
-            "{distrust}, so the cached run is not used and is made anew"
+            "{distrust}, so the cached run is not used and the trace is imported again"
         ));
         match std::fs::remove_dir_all(place) {
             // Another process was faster.
@@ -235,7 +265,7 @@ impl<'a> Runs<'a> {
             match Store::cache() {
                 Ok(store) => return Ok(store),
                 Err(why) => self.stderr.warn(&format!(
-                    "{why:#}: what is imported is not kept (hint: set XDG_CACHE_HOME, or give --no-cache)"
+                    "{why:#}: the imported run is not cached (hint: set XDG_CACHE_HOME, or give --no-cache)"
                 )),
             }
         }

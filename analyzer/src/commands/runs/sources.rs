@@ -121,14 +121,4 @@ impl Sources {
             skipped: None,
         }
     }
-
-    /// The error with the paths as they were given: nobody knows the file that standard input was written to.
-    pub(super) fn shown_in(&self, error: anyhow::Error) -> anyhow::Error {
-        if self.shown != STANDARD_INPUT {
-            return error;
-        }
-        let text = format!("{error:#}");
-        let file = self.path.display().to_string();
-        anyhow::anyhow!(text.replace(&file, STANDARD_INPUT))
-    }
 }

@@ -43,7 +43,7 @@ impl Store {
             .context("no cache folder: neither XDG_CACHE_HOME nor HOME is an absolute path")?;
         let folder = cache.join("trueno-analyze/imported");
         let shown = folder.display();
-        let problem = || format!("{shown}: no runs can be kept there");
+        let problem = || format!("{shown}: no runs can be stored there");
         make(&folder).with_context(problem)?;
         trueno_trust::check_folder(&folder).with_context(problem)?;
         let lock = lock(&folder).with_context(problem)?;
@@ -60,7 +60,7 @@ impl Store {
         let user = unsafe { libc::geteuid() };
         let base = env::temp_dir().join(format!("trueno-analyze-{user}"));
         let shown = base.display();
-        let problem = || format!("{shown}: no runs can be made there (hint: set TMPDIR)");
+        let problem = || format!("{shown}: no runs can be created there (hint: set TMPDIR)");
         make(&base).with_context(problem)?;
         // Anybody can put something of that name there.
         let found = fs::symlink_metadata(&base).with_context(problem)?;

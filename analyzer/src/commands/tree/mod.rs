@@ -6,7 +6,7 @@ mod page;
 #[cfg(test)]
 mod tests;
 
-pub use model::{Item, Tree, Wish};
+pub use model::{Item, Tree, TreeOptions};
 
 use trueno_graph::Limits;
 use trueno_model::exit;
@@ -46,7 +46,7 @@ pub fn tree(
     } else {
         10
     };
-    let wish = Wish {
+    let options = TreeOptions {
         limits: Limits {
             top: args.top.unwrap_or(whole),
             min_share: args.min_share,
@@ -60,7 +60,7 @@ pub fn tree(
         merge: args.merge,
         filter: filter.as_ref(),
     };
-    let tree = Tree::grow(&look.graph, &wish);
+    let tree = Tree::grow(&look.graph, &options);
     let text = if args.result.is_json() {
         json::json(&look, &tree, args.merge)
     } else {

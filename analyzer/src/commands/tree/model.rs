@@ -3,7 +3,7 @@
 use trueno_graph::{Filter, Graph, Group, Limits, Rest, Totals, pick};
 
 /// Part of the graph that is wanted.
-pub struct Wish<'a> {
+pub struct TreeOptions<'a> {
     /// Rows below one.
     pub limits: Limits,
     /// Levels; `None`: as many as make no more than `fit_rows`.
@@ -44,9 +44,9 @@ pub struct Tree {
 
 impl Tree {
     /// Takes level after level, as far as wanted.
-    pub fn grow(graph: &Graph, wish: &Wish<'_>) -> Tree {
+    pub fn grow(graph: &Graph, options: &TreeOptions<'_>) -> Tree {
         let mut items: Vec<Item> = Vec::new();
-        let lanes = graph.top(wish.merge, wish.filter);
+        let lanes = graph.top(options.merge, options.filter);
         // Lanes are few, and what a run consists of: none of them is left out.
         let all = Limits {
             top: usize::MAX,
@@ -58,12 +58,12 @@ impl Tree {
             let to = items.len();
             let open = |item: &Item| {
                 let group = item.group.as_ref();
-                group.is_some_and(|group| graph.has_below(group, wish.filter))
+                group.is_some_and(|group| graph.has_below(group, options.filter))
             };
             if !items[from..to].iter().any(open) {
                 break;
             }
-            if wish.depth.is_some_and(|most| depth >= most) {
+            if options.depth.is_some_and(|most| depth >= most) {
                 is_cut = true;
                 break;
             }
@@ -71,11 +71,18 @@ impl Tree {
                 let Some(group) = &items[at].group else {
                     continue;
                 };
-                let below = graph.below(group, wish.merge, wish.filter);
-                add(&mut items, graph, below, wish.limits, Some(at), wish.merge);
+                let below = graph.below(group, options.merge, options.filter);
+                add(
+                    &mut items,
+                    graph,
+                    below,
+                    options.limits,
+                    Some(at),
+                    options.merge,
+                );
             }
             // The first level below the lanes is always there: a tree of lanes says nothing.
-            if wish.depth.is_none() && depth > 1 && items.len() > wish.fit_rows {
+            if options.depth.is_none() && depth > 1 && items.len() > options.fit_rows {
                 items.truncate(to);
                 is_cut = true;
                 break;

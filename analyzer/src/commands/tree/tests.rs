@@ -8,7 +8,7 @@ use trueno_model::width;
 use trueno_render::style::Palette;
 
 use super::page::page;
-use super::{Tree, Wish};
+use super::{Tree, TreeOptions};
 use crate::commands::graph_input::GraphInput;
 
 fn look(make: impl FnOnce(&std::path::Path)) -> GraphInput {
@@ -25,7 +25,7 @@ fn look(make: impl FnOnce(&std::path::Path)) -> GraphInput {
 }
 
 fn text(look: &GraphInput, top: usize, merge: bool, room: usize) -> String {
-    let wish = Wish {
+    let options = TreeOptions {
         limits: Limits {
             top,
             min_share: 0.0,
@@ -35,7 +35,7 @@ fn text(look: &GraphInput, top: usize, merge: bool, room: usize) -> String {
         merge,
         filter: None,
     };
-    let tree = Tree::grow(&look.graph, &wish);
+    let tree = Tree::grow(&look.graph, &options);
     page(look, &tree, merge, room, Palette::new(false))
 }
 
@@ -114,7 +114,7 @@ fn a_page_of_as_many_levels_as_rows() {
         }
         made.finish(2 * LEVELS);
     });
-    let wish = Wish {
+    let options = TreeOptions {
         limits: Limits {
             top: 10,
             min_share: 0.0,
@@ -124,7 +124,7 @@ fn a_page_of_as_many_levels_as_rows() {
         merge: false,
         filter: None,
     };
-    let tree = Tree::grow(&look.graph, &wish);
+    let tree = Tree::grow(&look.graph, &options);
     assert_eq!(i64::from(tree.depth), LEVELS + 1);
     let page = page(&look, &tree, false, 100, Palette::new(false));
     let rows: Vec<&str> = page.lines().filter(|line| line.contains("└ f")).collect();

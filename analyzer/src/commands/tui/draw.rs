@@ -26,7 +26,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("PgUp PgDn", "a page up or down"),
     ("Home End  g G", "the first or last row"),
     ("→  l", "open a row; again: go into it"),
-    ("←  h", "close a row; again: go to what it hangs below"),
+    ("←  h", "close a row; again: go to its parent"),
     ("Enter", "open or close a row"),
     ("*", "open all below a row"),
     ("-", "close all"),
@@ -34,7 +34,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("m", "one row a name, or each row by itself"),
     (
         "/",
-        "only what fits: a lane (thread 1, gpu0), or part of a name",
+        "show only matches: a lane (thread 1, gpu0), or part of a name",
     ),
     ("p", "the source of a kernel"),
     ("?", "this help"),
@@ -43,7 +43,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("", ""),
     (
         "host, self",
-        "time on host threads; self: not that of rows below",
+        "time on host threads; self: without rows below",
     ),
     (
         "device",
@@ -162,10 +162,7 @@ fn head(state: &State, model: &Model<'_>) -> String {
 
 fn foot(state: &State) -> String {
     match (&state.typing, &state.message) {
-        (Some(text), _) => format!(
-            "/{}▏ Enter: look for it, Esc: leave it",
-            width::printable(text)
-        ),
+        (Some(text), _) => format!("/{}▏ Enter: search, Esc: cancel", width::printable(text)),
         (None, Some(message)) => width::printable(message).into_owned(),
         _ => "? help  ↑↓ move  →← open, close  s order  m merge  / filter  p source  q quit"
             .to_owned(),

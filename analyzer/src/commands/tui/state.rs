@@ -307,7 +307,7 @@ impl State {
         if !text.is_empty() {
             let filter = Filter::new(model.graph, text);
             if filter.fits == 0 {
-                self.message = Some(format!("nothing fits {text}"));
+                self.message = Some(format!("nothing matches {text}"));
             } else {
                 self.filter = Some((text.to_owned(), filter));
             }

@@ -119,7 +119,7 @@ fn folders_that_are_something_else_are_refused() {
         &place,
         &["fetch", "s3://traces/jobs/one", "own"],
         &[],
-        "is no mirror",
+        "is not a mirror",
     );
     assert_eq!(
         fs::read_to_string(place.join("own/notes")).expect("a file"),
@@ -136,7 +136,7 @@ fn folders_that_are_something_else_are_refused() {
     // A link in the way leads elsewhere.
     fs::remove_dir_all(place.join("mirror/rank=0")).expect("a folder");
     std::os::unix::fs::symlink(place.join("own"), place.join("mirror/rank=0")).expect("a link");
-    refused(&place, &ARGS, &[], "it is no folder");
+    refused(&place, &ARGS, &[], "it is not a folder");
     assert_eq!(
         fs::read_dir(place.join("own")).expect("a folder").count(),
         1

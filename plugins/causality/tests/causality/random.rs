@@ -63,9 +63,10 @@ fn fixture(drawn: &[Drawn], edges: &[Edge]) -> Fixture {
         let (_, is_wait, start_ns, dur_ns, id) = *drawn;
         let name = if is_wait { "device" } else { "work" };
         let row = place(*drawn, row(id, name, start_ns, start_ns + dur_ns));
-        match is_wait {
-            true => fixture.run.syncs.push(row),
-            false => fixture.run.kernels.push(row),
+        if is_wait {
+            fixture.run.syncs.push(row)
+        } else {
+            fixture.run.kernels.push(row)
         }
     }
     fixture

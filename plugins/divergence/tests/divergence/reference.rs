@@ -50,7 +50,7 @@ fn a_third_run_says_which_side_moved() {
     let finding = output.finding("diverged").unwrap();
     let detail = finding.detail.as_deref().unwrap();
     assert!(
-        detail.starts_with("by the reference, the run moved"),
+        detail.starts_with("compared with the reference, the run moved"),
         "{detail}"
     );
     assert_eq!(first(&output, "moved").unwrap().0, "run");

@@ -252,7 +252,7 @@ fn count(value: &Value) -> Result<i128, String> {
     match number {
         0.. if i64::try_from(number).is_ok() => Ok(number),
         0.. => Err("more than 2^63 - 1".to_owned()),
-        _ => Err(format!("{number}, less than nothing")),
+        _ => Err(format!("{number}, which is negative")),
     }
 }
 

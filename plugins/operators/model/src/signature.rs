@@ -243,7 +243,7 @@ fn tensor(dims: &[Json], strides: Option<&[Json]>, type_name: &str) -> Result<Te
 fn length(json: &Json) -> Result<u64, String> {
     json.as_u64()
         .filter(|length| i64::try_from(*length).is_ok())
-        .ok_or_else(|| format!("{json} is no length"))
+        .ok_or_else(|| format!("{json} is not a length"))
 }
 
 impl Concrete {

@@ -32,7 +32,7 @@ fn faults_are_named() {
         ("{}", two, "Input Dims: not a list"),
         ("[[1,-2],[2,3]]", two, "operand 0: -2 is no length"),
         ("[[1,2.5],[2,3]]", two, "operand 0: 2.5 is no length"),
-        ("[[1,99999999999999999999],[2,3]]", two, "is no length"),
+        ("[[1,99999999999999999999],[2,3]]", two, "is not a length"),
         (
             "[[[1],2],[2,3]]",
             two,

@@ -303,9 +303,10 @@ fn programs() -> impl Strategy<Value = Made> {
             };
             let signature = (kind % 3 != 0).then_some(kind % 2);
             let call = call(name, at as i64, 100, signature);
-            made.calls.push(match at > 0 && !is_root {
-                true => call.inside(parent.index(at)),
-                false => call,
+            made.calls.push(if at > 0 && !is_root {
+                call.inside(parent.index(at))
+            } else {
+                call
             });
         }
         for (brick, start_ns, dur_ns, link) in kernels {

@@ -69,7 +69,7 @@ fn bad_rows_have_reasons() {
         ("zero FLOPs", good().work(0, 1000), "FLOPs are 0"),
         ("zero bytes", good().work(4000, 0), "bytes are 0"),
         (
-            "no time",
+            "another event than time",
             Row {
                 dur_ns: 0,
                 ..good()

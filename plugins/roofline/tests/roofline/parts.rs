@@ -280,9 +280,12 @@ fn a_cell_that_no_part_says_is_an_error() {
                 .columns()
                 .fold(
                     trueno_plugin::Table::build(table),
-                    |builder, (name, cells)| match name == column {
-                        true => builder.text(name, (0..of.rows()).map(|_| "?")),
-                        false => builder.column(name, cells.clone()),
+                    |builder, (name, cells)| {
+                        if name == column {
+                            builder.text(name, (0..of.rows()).map(|_| "?"))
+                        } else {
+                            builder.column(name, cells.clone())
+                        }
                     },
                 )
                 .finish()

@@ -50,7 +50,7 @@ fn no_processor(waits: &Waits) -> Option<Finding> {
             time(ns(could_ns))
         );
         Finding::new("runnable", Severity::Warning, title)
-            .detail(format!("{} ran; other programs take processors too", many(threads, "thread")))
+            .detail(format!("{} ran; other programs use processors too", many(threads, "thread")))
             .suggestion("use no more busy threads than processors, on an otherwise idle machine")
             .evidence("SELECT thread, name, on_cpu_ns, runnable_ns, off_cpu_ns FROM samples.scheduling ORDER BY runnable_ns DESC")
     })
@@ -65,15 +65,16 @@ fn first_thread(waits: &Waits) -> Option<Finding> {
     let (key, sum) = places.max_by_key(|(_, sum)| sum.time_ns)?;
     (share >= WAITING_SHARE).then(|| {
         let title = format!(
-            "{} was waiting for {} of its life, most {}",
+            "{} waited for {} of its lifetime, most of it {}",
             thread_text(*thread, times.name.as_deref()),
             percent(share),
             place_text(key, sum)
         );
         let finding = Finding::new("waits", Severity::Info, title);
-        let finding = match waits.tells_wakers() {
-            true => finding.detail(wakers_text(waits, key, sum)),
-            false => finding,
+        let finding = if waits.tells_wakers() {
+            finding.detail(wakers_text(waits, key, sum))
+        } else {
+            finding
         };
         finding.evidence(
             "SELECT thread, name, call, \"function\", waits, waited_ns FROM samples.waits",
@@ -98,8 +99,8 @@ fn wakers_text(waits: &Waits, key: &WaitKey, sum: &WaitSum) -> String {
     let woken = waits.wakers_of(key).map(|(_, sum)| sum.waits);
     let woken = woken.fold(0, u64::saturating_add);
     if woken == 0 {
-        return "of no wait there is it known that a thread of the program ended it: a clock, a device or another \
-                program may have"
+        return "no wait there is known to have been ended by a thread of the program: a clock, a device or another \
+                program may have ended it"
             .to_owned();
     }
     let by = wakers::by_place(waits).get(key).map(|(waker, _)| *waker);
@@ -110,7 +111,7 @@ fn wakers_text(waits: &Waits, key: &WaitKey, sum: &WaitSum) -> String {
         )
     });
     format!(
-        "of {} there {woken} {} ended by threads of the program{by}",
+        "of {} there, {woken} {} ended by threads of the program{by}",
         many(sum.waits, "wait"),
         agreeing(woken as usize, "was", "were")
     )
@@ -123,7 +124,7 @@ fn place_text(key: &WaitKey, sum: &WaitSum) -> String {
         (Some(call), Some(of)) => format!("in {call} of {of}"),
         (Some(call), None) => format!("in {call}"),
         (None, Some(of)) => format!("in {of}"),
-        (None, None) => "at a place that is not known".to_owned(),
+        (None, None) => "at an unknown place".to_owned(),
     };
     format!("{place} ({})", time(ns(sum.time_ns)))
 }

@@ -38,7 +38,7 @@ fn periods_beyond_what_can_be_counted_give_no_time() {
             Row {
                 thread: 0,
                 kind: Some("brick"),
-                name: "less than nothing",
+                name: "which is negative",
                 start_ns: 10,
                 dur_ns: i64::MIN,
             },

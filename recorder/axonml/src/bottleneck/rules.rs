@@ -47,7 +47,7 @@ pub fn slow_operation(
         format!(
             "{share_percent:.1} % of the time of all operations: {ms:.3} ms in {calls} call(s)"
         ),
-        "Look into it first: a better algorithm, vector instructions, a GPU, or results that are kept.",
+        "Start here: a better algorithm, vector instructions, a GPU, or cached results.",
     );
     let metrics = [
         ("time_percentage", share_percent),
@@ -77,7 +77,7 @@ pub fn high_call_count(
     let mean_ns = stats.avg_time().as_nanos() as f64;
     let says = (
         format!("{calls} calls of {:.3} us on average", mean_ns / 1e3),
-        "Do more in a call, or keep results of inputs that come again.",
+        "Do more per call, or cache results for repeated inputs.",
     );
     let metrics = [("call_count", calls as f64), ("avg_time_ns", mean_ns)];
     (calls > 0 && calls >= config.high_call_threshold).then(|| {
@@ -102,7 +102,7 @@ pub fn low_throughput(
         .filter(|rate| *rate < config.min_gflops_threshold)?;
     let says = (
         format!("{rate:.3} GFLOP/s, of declared operations"),
-        "Use a library that is made for this machine, or a GPU.",
+        "Use a library optimised for this machine, or a GPU.",
     );
     let metrics = [("gflops_per_sec", rate), ("total_gflops", total)];
     let kind = BottleneckType::LowThroughput;
@@ -122,7 +122,7 @@ pub fn memory_hotspot(
     let bounds = [(60.0, Severity::High), (45.0, Severity::Medium)];
     let amount = MemoryProfiler::format_bytes(bytes);
     let says = (
-        format!("{amount} are taken now, {percent:.1} % of the most that was taken at a time"),
+        format!("{amount} are allocated now, {percent:.1} % of the peak"),
         "Compute in place, recompute what is needed late, or take smaller batches.",
     );
     let metrics = [
@@ -155,9 +155,9 @@ pub fn memory_leak(config: &AnalyzerConfig, memory: &MemoryStats) -> Option<Bott
     let amount = MemoryProfiler::format_bytes(left);
     let says = (
         format!(
-            "{amount}, {percent:.1} % of what was taken, are not given back: a leak, or still in use"
+            "{amount}, {percent:.1} % of all allocations, are not released: a leak, or still in use"
         ),
-        "Where nothing should be in use any more, see which names have memory left.",
+        "If nothing should be in use any more, check which names still have memory.",
     );
     let metrics = [("leak_percentage", percent), ("leaked_bytes", left as f64)];
     let (kind, severity) = (BottleneckType::MemoryLeak, severity(percent, &bounds));

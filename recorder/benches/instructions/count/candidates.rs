@@ -60,9 +60,10 @@ struct Line([u64; 8]);
 pub fn run(name: &str, measure: impl FnOnce(&dyn Fn(u64))) -> Result<(), Box<dyn Error>> {
     let folder = std::env::temp_dir().join(format!("trueno-instructions-{}", std::process::id()));
     let builder = Recorder::builder(&folder);
-    let on = match name.ends_with("sampled") {
-        true => builder.tiles_every(TileLevel::Macro, 10).create()?,
-        false => builder.create()?,
+    let on = if name.ends_with("sampled") {
+        builder.tiles_every(TileLevel::Macro, 10).create()?
+    } else {
+        builder.create()?
     };
     let off = Recorder::disabled();
     let gemv = Name::new("gemv");

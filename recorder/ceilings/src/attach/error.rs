@@ -12,10 +12,10 @@ use trueno_format::edit::{FileError, StageError};
 #[non_exhaustive]
 pub enum AttachError {
     /// There is no `run.json`.
-    #[error("{}: is no run: it has no run.json (hint: give the folder that a recorder has written)", .0.display())]
+    #[error("{}: is not a run: it has no run.json (hint: give the folder that a recorder has written)", .0.display())]
     NoRun(PathBuf),
     /// Each rank is a run of its own.
-    #[error("{}: holds several ranks, of which each ran on a machine (hint: give one of them, such as {}/rank=0, on its machine)", .0.display(), .0.display())]
+    #[error("{}: holds several ranks, which may have run on different machines (hint: give one of them, such as {}/rank=0, on its machine)", .0.display(), .0.display())]
     Ranks(PathBuf),
     /// Its format.
     #[error("{}: is of format {}, which this program does not know (hint: use a newer one)", .0.display(), .1)]
@@ -44,7 +44,7 @@ pub enum AttachError {
     #[error("{}: is read-only (hint: `chmod u+w` it, or join to a copy)", .0.display())]
     ReadOnly(PathBuf),
     /// Its files are not those that were written.
-    #[error("{}: is damaged: {file}: {problem} (hint: `trueno-analyze info` tells all of it)", .run.display())]
+    #[error("{}: is damaged: {file}: {problem} (hint: `trueno-analyze info` shows all of it)", .run.display())]
     Damaged {
         /// The run.
         run: PathBuf,
@@ -54,7 +54,7 @@ pub enum AttachError {
         problem: String,
     },
     /// The run has ceilings.
-    #[error("{}: holds {count} measured ceilings of its processor{said} (hint: --replace puts new ones in their place)", .run.display())]
+    #[error("{}: holds {count} measured ceilings of its processor{said} (hint: --replace replaces them)", .run.display())]
     Already {
         /// The run.
         run: PathBuf,
@@ -64,13 +64,13 @@ pub enum AttachError {
         said: String,
     },
     /// Another process is at it.
-    #[error("{}: is being given ceilings by another process (hint: wait for its end)", .0.display())]
+    #[error("{}: another process is adding ceilings to it (hint: wait until it has finished)", .0.display())]
     Busy(PathBuf),
     /// Something else has the name.
     #[error("{}: is in the way and not ours (hint: move it)", .0.display())]
     InTheWay(PathBuf),
     /// While the ceilings were measured.
-    #[error("{}: has changed meanwhile (hint: once more)", .0.display())]
+    #[error("{}: has changed meanwhile (hint: try again)", .0.display())]
     Changed(PathBuf),
     /// The rows cannot be written.
     #[error(transparent)]

@@ -39,13 +39,14 @@ fn same<T: PartialEq + Debug>(
         Some(value) => format!("{value:?}"),
         None => "not known".to_owned(),
     };
-    match of_run == here {
-        true => Ok(()),
-        false => Err(format!(
+    if of_run == here {
+        Ok(())
+    } else {
+        Err(format!(
             "{what}: {} in the run, {} here",
             said(of_run),
             said(here)
-        )),
+        ))
     }
 }
 

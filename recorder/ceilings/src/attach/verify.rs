@@ -60,9 +60,10 @@ fn segment(path: &Path, lines: &[Line]) -> Result<(), String> {
             ));
         }
     }
-    match length == end {
-        true => Ok(()),
-        false => Err(format!("goes on behind byte {end}, where it should end")),
+    if length == end {
+        Ok(())
+    } else {
+        Err(format!("goes on behind byte {end}, where it should end"))
     }
 }
 

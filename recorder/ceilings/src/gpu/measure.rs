@@ -9,7 +9,7 @@ use trueno_cupti::driver::{
 };
 
 use super::cache::CODE_VERSION;
-use super::workloads::{self, BLOCKS_EACH, Given, Step, THREADS};
+use super::workloads::{self, BLOCKS_EACH, KernelArgument, Step, THREADS};
 use super::{CEILINGS_PTX, Gpu, GpuCeilings, GpuEffort, TENSOR_PTX};
 use crate::measure::Progress;
 use crate::repeat::Repeated;
@@ -196,12 +196,12 @@ impl Bench {
             .arguments
             .iter()
             .map(|given| match *given {
-                Given::Array(nth) => Argument::Word(self.arrays[nth].address()),
-                Given::Out => Argument::Word(self.out.address()),
-                Given::Count => Argument::Word(step.count()),
-                Given::Rounds => Argument::Half(rounds as u32),
-                Given::Half(value) => Argument::Half(value),
-                Given::Word(value) => Argument::Word(value),
+                KernelArgument::Array(nth) => Argument::Word(self.arrays[nth].address()),
+                KernelArgument::Out => Argument::Word(self.out.address()),
+                KernelArgument::Count => Argument::Word(step.count()),
+                KernelArgument::Rounds => Argument::Half(rounds as u32),
+                KernelArgument::Half(value) => Argument::Half(value),
+                KernelArgument::Word(value) => Argument::Word(value),
             })
             .collect();
         let stream = self.stream.handle();

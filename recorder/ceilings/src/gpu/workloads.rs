@@ -12,7 +12,7 @@ const ELEMENT_BYTES: u64 = 16;
 
 /// A parameter of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Given {
+pub enum KernelArgument {
     /// The nth array.
     Array(usize),
     /// A buffer with room for a word of each thread.
@@ -30,7 +30,7 @@ pub enum Given {
 pub struct Step {
     pub kernel: &'static str,
     pub is_tensor: bool,
-    pub arguments: Vec<Given>,
+    pub arguments: Vec<KernelArgument>,
     kind: CeilingKind,
     pub level: &'static str,
     pub precision: Option<&'static str>,
@@ -101,9 +101,9 @@ pub fn array_bytes(l2_bytes: u64, free_bytes: u64) -> (u64, bool) {
 
 /// All ceilings of a device with such a cache (0: not known) and such arrays.
 pub fn plan(l2_bytes: u64, array_bytes: u64, has_tensor: bool) -> Vec<Step> {
-    use Given::{Array, Count, Half, Out, Rounds, Word};
+    use KernelArgument::{Array, Count, Half, Out, Rounds, Word};
     let mut steps = Vec::new();
-    let moved = |level, bytes: u64, operation, kernel, arguments: &[Given], arrays| Step {
+    let moved = |level, bytes: u64, operation, kernel, arguments: &[KernelArgument], arrays| Step {
         kernel,
         is_tensor: false,
         arguments: arguments.to_vec(),

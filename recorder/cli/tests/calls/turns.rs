@@ -97,9 +97,10 @@ pub fn pipes() {
 fn play(mut stream: impl Read + Write, is_first: bool) {
     let mut text = *b"some";
     for turn in 0..2 * TURNS {
-        match (turn % 2 == 0) == is_first {
-            true => stream.write_all(&text).unwrap(),
-            false => stream.read_exact(&mut text).unwrap(),
+        if (turn % 2 == 0) == is_first {
+            stream.write_all(&text).unwrap()
+        } else {
+            stream.read_exact(&mut text).unwrap()
         }
     }
 }

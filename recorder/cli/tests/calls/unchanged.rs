@@ -79,7 +79,8 @@ fn what_cannot_be_recorded_is_said_and_leaves_nothing() {
     assert_eq!(done.status.code(), Some(2));
     let said = text(&done.stderr);
     assert!(
-        said.contains("a run is there already (hint: ") && said.contains("; nothing was started"),
+        said.contains("a run already exists there (hint: ")
+            && said.contains("; nothing was started"),
         "{said}"
     );
     let done = of(&["--calls", "--overwrite"], &["true"]);

@@ -81,5 +81,5 @@ fn without_any_there_is_no_table_and_damaged_ones_are_named() {
     recording.assert_clean();
     let said = &recording.run().values["peaks.gpu:0"];
     assert!(said.starts_with("not available: "), "{said}");
-    assert!(said.contains("cannot read the kept ceilings"), "{said}");
+    assert!(said.contains("cannot read the saved ceilings"), "{said}");
 }

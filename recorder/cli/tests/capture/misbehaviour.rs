@@ -191,7 +191,7 @@ fn a_device_that_has_lost_its_times_is_left_alone_and_it_is_said() {
         "what came after is not recorded: {kernels}"
     );
     let run = recording.run();
-    let said = "was stopped before the program's end";
+    let said = "stopped before the program ended";
     assert!(
         run.problems.iter().any(|problem| problem.contains(said)),
         "{:?}",

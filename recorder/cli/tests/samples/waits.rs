@@ -87,7 +87,7 @@ fn a_wait_has_its_call_and_all_callers() {
         "{}",
         text(&done.stderr)
     );
-    if text(&done.stderr).contains("nor where it waited") {
+    if text(&done.stderr).contains("and where it waited") {
         eprintln!("left out: this user may not see where a program waits");
         return;
     }

@@ -78,14 +78,14 @@ impl ExecutionGraph {
             (untimed(super::ExecutionNode::is_transfer), "transfers"),
         ];
         for (count, what) in kinds.into_iter().filter(|(count, _)| *count > 0) {
-            let _ = writeln!(text, "{count} {what} have no time, and no part in it");
+            let _ = writeln!(text, "{count} {what} have no time and are not part of it");
         }
         if self.unkept > 0 {
             let _ = writeln!(text, "{} later nodes are in the run only", self.unkept);
         }
         if self.refused_edges > 0 {
             let count = self.refused_edges;
-            let _ = writeln!(text, "{count} edges name nodes that are not there");
+            let _ = writeln!(text, "{count} edges name nodes that do not exist");
         }
         text
     }

@@ -189,9 +189,10 @@ impl Checksums {
         };
         let head = pending.slot.result.address();
         let result = head + HEAD_WORDS as u64 * 8;
-        let mut from = match passes.is_empty() {
-            true => result,
-            false => pending.slot.room(0, blocks, &self.context)?,
+        let mut from = if passes.is_empty() {
+            result
+        } else {
+            pending.slot.room(0, blocks, &self.context)?
         };
         let layout = tensor.layout();
         let function = self.function(T::DTYPE, layout.is_some())?;
@@ -207,9 +208,10 @@ impl Checksums {
         unsafe { function.launch(shape, stream, &arguments)? };
         let mut count = blocks;
         for (nth, left) in passes.iter().enumerate() {
-            let to = match nth + 1 == passes.len() {
-                true => result,
-                false => pending.slot.room((nth + 1) % 2, *left, &self.context)?,
+            let to = if nth + 1 == passes.len() {
+                result
+            } else {
+                pending.slot.room((nth + 1) % 2, *left, &self.context)?
             };
             let shape = kernels::shape(count, 1, self.multiprocessors);
             let arguments = [

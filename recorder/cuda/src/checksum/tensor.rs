@@ -12,7 +12,7 @@ pub const MAX_DIMENSIONS: usize = 8;
 #[non_exhaustive]
 pub enum NotInPlace {
     /// The address of an element must be a multiple of its size.
-    #[error("the address {address:#x} is no multiple of the {size} bytes of an element")]
+    #[error("the address {address:#x} is not a multiple of the {size} bytes of an element")]
     Misaligned {
         /// Stated address of the first element.
         address: u64,

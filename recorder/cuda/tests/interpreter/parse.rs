@@ -244,9 +244,10 @@ impl Reader {
         let mut operands = Vec::new();
         let mut rest = text.trim();
         while !rest.is_empty() {
-            let end = match rest.starts_with('{') {
-                true => rest.find('}').expect("a brace") + 1,
-                false => rest.find(',').unwrap_or(rest.len()),
+            let end = if rest.starts_with('{') {
+                rest.find('}').expect("a brace") + 1
+            } else {
+                rest.find(',').unwrap_or(rest.len())
             };
             operands.push(self.operand(rest[..end].trim()));
             rest = rest[end..].trim_start().trim_start_matches(',').trim();

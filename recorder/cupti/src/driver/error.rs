@@ -26,7 +26,7 @@ pub enum DriverError {
     NoDevice,
     /// It works, and there is no device of that number.
     #[error(
-        "the NVIDIA driver sees {found} devices: there is no device {asked} (hint: `CUDA_VISIBLE_DEVICES` hides devices)"
+        "the NVIDIA driver sees {found} devices; there is no device {asked} (hint: `CUDA_VISIBLE_DEVICES` hides devices)"
     )]
     NoSuchDevice {
         /// The number asked for.

@@ -31,9 +31,10 @@ pub fn link_or_copy(
             link_or_copy(&was, &new, &|_| false)?;
         } else if fs::hard_link(&was, &new).is_err() {
             // A pipe would be waited for, and what a link leads to may have no end.
-            let copied = match kind.is_file() {
-                true => fs::copy(&was, &new),
-                false => Err(io::Error::other("expected a regular file")),
+            let copied = if kind.is_file() {
+                fs::copy(&was, &new)
+            } else {
+                Err(io::Error::other("expected a regular file"))
             };
             copied.map_err(FileError::on(&new, "copy it"))?;
         }

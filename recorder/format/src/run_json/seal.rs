@@ -30,9 +30,10 @@ impl Seal {
     /// The seal of this text.
     pub fn of(text: &[u8]) -> Seal {
         if let Some((before, hash)) = split(text) {
-            return match chunk_hash(before).as_bytes() == hash {
-                true => Seal::Right,
-                false => Seal::Broken,
+            return if chunk_hash(before).as_bytes() == hash {
+                Seal::Right
+            } else {
+                Seal::Broken
             };
         }
         let run: Value = serde_json::from_slice(text).unwrap_or_default();

@@ -70,7 +70,7 @@ impl LiveFolder {
                 let lines = entries.len() as u64 + damaged;
                 let odd = found.take(entries, max_name(lines), &mut logged);
                 if odd > 0 {
-                    let text = format!("{odd} names have numbers that cannot be, and are left out");
+                    let text = format!("{odd} names have impossible numbers, and are left out");
                     found.problem(&log, &text);
                 }
                 if damaged > 0 {
@@ -224,7 +224,7 @@ impl LiveFolder {
                 rows => {
                     let name = schema.name;
                     let text = format!(
-                        "says that {rows} rows of {name} were dropped, which cannot be: damaged; how many were is not known"
+                        "records {rows} dropped rows of {name}, which is impossible: damaged; the true number is not known"
                     );
                     self.problem(path, &text);
                 }
@@ -245,7 +245,7 @@ impl LiveFolder {
                 let deleted = made.saturating_sub(self.finished_rings);
                 if deleted > 0 {
                     let text = format!(
-                        "{deleted} of {made} rings are empty or not there any more; the rows that they held \
+                        "{deleted} of {made} rings are empty or no longer exist; the rows that they held \
                          are lost, how many is not known"
                     );
                     self.problem(&path.with_file_name(""), &text);
@@ -257,7 +257,7 @@ impl LiveFolder {
                 self.unread((0..TABLES.len()).filter(|table| counts.has_unread(*table)));
             }
             Ok(_) if self.rings.is_empty() => {}
-            Ok(_) => self.problem(path, "cut short; rows that it counted are not told"),
+            Ok(_) => self.problem(path, "cut short; the rows that it counted are not known"),
             // The process died before it had made them.
             Err(error) if error.kind() == ErrorKind::NotFound && self.rings.is_empty() => {}
             Err(error) => self.problem(path, &format!("cannot be read: {error}")),

@@ -31,7 +31,7 @@ pub(super) fn take(
         // A link that leads nowhere is there, and cannot be read.
         if path.symlink_metadata().is_err() {
             if found.has_rows.contains(&number) {
-                let text = "not there any more; the rows that waited in it are lost, how many is not known";
+                let text = "no longer exists; the rows that waited in it are lost, and their number is not known";
                 found.problem(&path, text);
                 found.lost_rows.insert(number);
             }

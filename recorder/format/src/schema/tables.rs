@@ -25,10 +25,10 @@ declare::tables! {
         bytes_read: Option<u64>, Declared, "bytes read";
         bytes_written: Option<u64>, Declared, "bytes written";
         signature: Option<u64>, Key, "row of signatures: the shapes it was called with";
-        file: Option<Text>, Identity, "source file where it was begun; null: not told";
+        file: Option<Text>, Identity, "source file where it began; null: not recorded";
         line: Option<u32>, Identity, "line in it";
     }
-    Kernels "kernels" of KernelRow, "one row a kernel launch, on a host thread (SIMD) or a device stream",
+    Kernels "kernels" of KernelRow, "one row per kernel launch, on a host thread (SIMD) or a device stream",
     (lane: Some(StreamElseThread), labels: &["name"]) {
         id: u64, Key, "unique in the run";
         brick: Option<u64>, Key, "the enclosing row of bricks";
@@ -63,10 +63,10 @@ declare::tables! {
         smem: Option<u32>, Declared, "bytes of shared memory, where static and dynamic are known as a sum only";
         blocks_per_sm: Option<f64>, Declared, "blocks of the launch for each multiprocessor of the device, as the profiler says";
         occupancy_percent: Option<f64>, Declared, "of the warps that a multiprocessor can hold, as the profiler estimates it";
-        file: Option<Text>, Identity, "source file where it was launched; null: not told";
+        file: Option<Text>, Identity, "source file where it was launched; null: not recorded";
         line: Option<u32>, Identity, "line in it";
     }
-    Tiles "tiles" of TileRow, "one row a tile of a blocked algorithm",
+    Tiles "tiles" of TileRow, "one row per tile of a blocked algorithm",
     (lane: Some(Thread), nests: true, labels: &["level"]) {
         id: u64, Key, "unique in the run";
         parent: Option<u64>, Key, "the enclosing tile, kernel or brick";
@@ -91,7 +91,7 @@ declare::tables! {
         src_kind: Option<Text>, Identity, "pageable, pinned, device, managed or array";
         dst_kind: Option<Text>, Identity, "pageable, pinned, device, managed or array";
         is_async: Option<bool>, Identity, "whether the call could return before the end";
-        thread: Option<u32>, Place, "host thread that asked for it";
+        thread: Option<u32>, Place, "host thread that requested it";
         device: Option<u32>, Place, "device number";
         stream: Option<u32>, Identity, "stream of the device";
         start_ns: i64, Time, "when it began";
@@ -110,7 +110,7 @@ declare::tables! {
         correlation: Option<u64>, Key, "links a call to its work";
         status: Option<i64>, Measured, "what it returned";
         kind: Option<Text>, Identity, "syscall: a call of the operating system; on_cpu: no call, but a stretch in which a thread of a sampled program ran; null: a function of a library";
-        target: Option<Text>, Identity, "file that it was about: a path as the program gave it, of a descriptor the path or kind of what is open";
+        target: Option<Text>, Identity, "file that it used: a path as the program gave it, or for a descriptor the path or kind of the open file";
         bytes: Option<u64>, Measured, "bytes moved, or of memory mapped";
         errno: Option<Text>, Measured, "name of the error, such as ENOENT; null: none";
         stack: Option<u64>, Key, "row of stacks: where in the program it was called; null: not known";
@@ -184,19 +184,19 @@ declare::tables! {
         sample_14: Option<f64>, Measured, "element at a place that the number of elements decides";
         sample_15: Option<f64>, Measured, "element at a place that the number of elements decides";
     }
-    Allocations "allocations" of AllocationRow, "memory taken and given back",
+    Allocations "allocations" of AllocationRow, "allocations and releases of memory",
     (lane: Some(StreamElseThread), labels: &["tag"]) {
         time_ns: i64, Time, "when";
         thread: Option<u32>, Place, "row of threads";
         span: Option<u64>, Key, "the row of bricks that was open";
         device: Option<u32>, Place, "device number; null: host memory";
-        bytes: i64, Measured, "taken (positive) or given back (negative)";
+        bytes: i64, Measured, "allocated (positive) or released (negative)";
         tag: Option<Text>, Identity, "what for";
         address: Option<u64>, Identity, "where";
         weight: Option<f64>, Measured, "how many allocations the row stands for, 1 / probability; null: stated by the program, not by its allocator";
         sample_bytes: Option<u64>, Declared, "bytes from one sample to the next on average; null: no sample";
     }
-    Counters "counters" of CounterRow, "values over time: hardware counters, gauges, whatever the program reads",
+    Counters "counters" of CounterRow, "values over time: hardware counters, gauges, anything the program reads",
     (lane: Some(Thread), labels: &["name"]) {
         time_ns: i64, Time, "when it was read";
         span: Option<u64>, Key, "the row it belongs to";
@@ -213,15 +213,15 @@ declare::tables! {
         level: Option<Text>, Identity, "L1, L2, L3, DRAM, or an instruction set: scalar, sse2, avx2, avx512, neon; of a GPU L2, DRAM, shared, cuda_cores, tensor_mma_sync";
         precision: Option<Text>, Identity, "f32, f64, i8, ...";
         threads: Option<u32>, Identity, "threads it was measured with";
-        value: f64, Measured, "the ceiling: of a measured one what several moments reached; see source";
+        value: f64, Measured, "the ceiling; if measured, the rate that several measurements reached; see source";
         unit: Text, Identity, "flop/s, op/s (integers) or bytes/s";
         source: Text, Identity, "measured or nominal";
         operation: Option<Text>, Identity, "what ran: read, copy, copy_nt, triad; fma, mul_add, dot, mma";
         median: Option<f64>, Measured, "median of the repetitions";
         spread: Option<f64>, Measured, "interquartile range of the repetitions over their median";
         repetitions: Option<u32>, Measured, "how often it was measured";
-        settled: Option<bool>, Measured, "whether no moment was faster by more than 3 %, and there were several";
-        earlier: Option<f64>, Measured, "what the measurement gave that was kept for this machine before; null: none was";
+        settled: Option<bool>, Measured, "whether there were several measurements, and none was faster by more than 3 %";
+        earlier: Option<f64>, Measured, "the result of the previous measurement on this machine; null: there was none";
     }
     Ptx "ptx" of PtxRow, "kernel sources kept beside the tables, in ptx/<hash>.ptx",
     (labels: &["name"], is_own: true) {
@@ -246,7 +246,7 @@ declare::tables! {
         device: Option<u32>, Place, "device whose clock was read; null: none";
         device_ns: Option<i64>, Measured, "the device's clock, from its own origin";
     }
-    Diagnostics "diagnostics" of DiagnosticRow, "what the recorder had to say about its own work",
+    Diagnostics "diagnostics" of DiagnosticRow, "messages of the recorder about its own work",
     (labels: &["code"], is_own: true) {
         time_ns: Option<i64>, Time, "when";
         severity: Text, Identity, "info, warning or error";
@@ -276,7 +276,7 @@ declare::tables! {
         memory_bytes: Option<u64>, Declared, "its memory";
         multiprocessors: Option<u32>, Declared, "its streaming multiprocessors, or compute units";
     }
-    Annotations "annotations" of AnnotationRow, "named points and stretches of time that are no work: instants, and what a profiler draws over a stream",
+    Annotations "annotations" of AnnotationRow, "named points and intervals of time that are not work: instants, and what a profiler draws over a stream",
     (labels: &["name"]) {
         kind: Text, Identity, "instant, or device: an annotation of the host, drawn over the work it led to";
         name: Text, Identity, "as the program gave it";
@@ -288,20 +288,20 @@ declare::tables! {
         dur_ns: Option<i64>, Measured, "how long it lasted; null: a point";
         arguments: Option<Text>, Declared, "what it says, as JSON and as the program wrote it";
     }
-    Collectives "collectives" of CollectiveRow, "parts that this process took in collective operations, and in sends and receives",
+    Collectives "collectives" of CollectiveRow, "collective operations, sends and receives that this process took part in",
     (labels: &["operation"]) {
         span: Option<u64>, Key, "row of bricks in which it was called; its kernels are those begun there";
         kernel: Option<u64>, Key, "row of kernels, where only the kernel states what it did";
         thread: Option<u32>, Place, "row of threads; null: only the kernel is known";
         time_ns: i64, Time, "when the call, or where it is not known the kernel, began";
         dur_ns: i64, Measured, "how long that lasted";
-        communicator: Option<Text>, Identity, "process group or communicator, called the same on all its ranks; null: not stated";
-        sequence: Option<u64>, Identity, "number in its communicator, as the program counts; null: not stated, the order tells";
+        communicator: Option<Text>, Identity, "process group or communicator, with the same name on all its ranks; null: not recorded";
+        sequence: Option<u64>, Identity, "number in its communicator, as the program counts; null: not recorded, the order is used";
         operation: Text, Identity, "all_reduce, all_gather, reduce_scatter, all_to_all, broadcast, reduce, gather, scatter, barrier, send, recv, send_recv or other";
         algorithm: Option<Text>, Declared, "ring, tree, ...";
         element_type: Option<Text>, Declared, "as the program names it: Float, bf16, ...";
-        elements_in: Option<u64>, Declared, "elements that this rank gave";
-        elements_out: Option<u64>, Declared, "elements that this rank got";
+        elements_in: Option<u64>, Declared, "elements that this rank sent";
+        elements_out: Option<u64>, Declared, "elements that this rank received";
         group_size: Option<u32>, Declared, "ranks of the communicator";
         group_ranks: Option<Text>, Declared, "ranks of the communicator in the job, as JSON: `[0,1]`; null: not stated";
         peer: Option<u32>, Declared, "of a send or receive: the other rank, in the job";
@@ -312,8 +312,8 @@ declare::tables! {
         thread: u32, Place, "row of threads";
         stack: Option<u64>, Key, "row of stacks: the function that ran; null: not known";
         event: Text, Identity, "what was counted from one sample to the next: cpu-clock or task-clock (ns of CPU time), cycles, ...";
-        period: Option<u64>, Measured, "how much of the event the sample stands for; null: not told";
-        cpu: Option<u32>, Identity, "processor; null: not told";
+        period: Option<u64>, Measured, "how much of the event the sample represents; null: not recorded";
+        cpu: Option<u32>, Identity, "processor; null: not recorded";
     }
     Stacks "stacks" of StackRow, "functions by their callers: a row for each function, at each line, below each caller",
     (labels: &["function"]) {
@@ -321,17 +321,17 @@ declare::tables! {
         caller: Option<u64>, Key, "row of stacks that called it; null: nothing is known above it";
         function: Option<Text>, Identity, "its name; null: not known";
         module: Option<Text>, Identity, "file of the program or library, or `[kernel]`, `[vdso]`";
-        address: Option<u64>, Identity, "where in its file, or in memory if no file is known; null: not told, or in several places of one line";
+        address: Option<u64>, Identity, "where in its file, or in memory if no file is known; null: not recorded, or in several places of one line";
         file: Option<Text>, Identity, "source file";
         line: Option<u32>, Identity, "line in it";
         inlined: Option<bool>, Identity, "whether the compiler put it into its caller; null: not known";
     }
-    Attributes "attributes" of AttributeRow, "what the program says of a row beside its columns: a key and a value, of one type",
+    Attributes "attributes" of AttributeRow, "attributes of a row in addition to its columns: a key and a typed value",
     (labels: &["name"]) {
-        span: u64, Key, "the row it is said of, of any table that has ids; of a key that comes again in a row, the last one holds";
+        span: u64, Key, "the row it belongs to, in any table with ids; if a key repeats for a row, the last value counts";
         name: Text, Identity, "key";
         integer: Option<i64>, Declared, "whole number";
-        unsigned: Option<u64>, Declared, "whole number of 2^63 and more, which `integer` has no room for";
+        unsigned: Option<u64>, Declared, "whole number of 2^63 or more, too large for `integer`";
         number: Option<f64>, Declared, "floating-point number";
         truth: Option<bool>, Declared, "true or false";
         text: Option<Text>, Declared, "text";

@@ -30,7 +30,7 @@ pub(crate) enum Word {
 
 /// A word that a call is about, and which of its waits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Asked {
+pub(crate) struct WaitTarget {
     word: Word,
     mask: u32,
     /// Most waits that it ends, of all that it says it did something to.
@@ -120,7 +120,7 @@ impl Futexes {
                 };
                 match most {
                     0 => Role::None,
-                    most => self.wakes(Some(Asked { most, ..asked }), id, now),
+                    most => self.wakes(Some(WaitTarget { most, ..asked }), id, now),
                 }
             }
             _ => Role::None,
@@ -135,7 +135,7 @@ impl Futexes {
         Role::WaitsForFutex(asked)
     }
 
-    fn wakes(&mut self, asked: Option<Asked>, id: u64, now: Moment) -> Role {
+    fn wakes(&mut self, asked: Option<WaitTarget>, id: u64, now: Moment) -> Role {
         let Some(asked) = asked else {
             return Role::None;
         };
@@ -155,7 +155,7 @@ impl Futexes {
     /// A wait has returned; `woken` is its row, if another has ended it.
     pub fn wait_ends(
         &mut self,
-        asked: Asked,
+        asked: WaitTarget,
         (begun, ended): (Moment, Moment),
         woken: Option<u64>,
         found: &mut Vec<Cause>,
@@ -177,7 +177,7 @@ impl Futexes {
     /// A wake has returned, and says how many waits it has ended; `None`: it never said.
     pub fn wake_ends(
         &mut self,
-        asked: Asked,
+        asked: WaitTarget,
         (id, now): (u64, Moment),
         woken: Option<u64>,
         found: &mut Vec<Cause>,
@@ -244,13 +244,19 @@ impl Futexes {
         }
     }
 
-    fn asked(&mut self, caller: Caller, (at, is_private): (u64, bool), mask: u32) -> Option<Asked> {
-        let word = match is_private {
-            true => Word::Private(caller.memory, at),
-            false => self.shared(caller, at)?,
+    fn asked(
+        &mut self,
+        caller: Caller,
+        (at, is_private): (u64, bool),
+        mask: u32,
+    ) -> Option<WaitTarget> {
+        let word = if is_private {
+            Word::Private(caller.memory, at)
+        } else {
+            self.shared(caller, at)?
         };
         let word = self.first_of(word);
-        Some(Asked {
+        Some(WaitTarget {
             word,
             mask,
             most: u64::MAX,
@@ -397,7 +403,12 @@ mod tests {
             Self(Futexes::new(true), 0, Vec::new())
         }
 
-        fn begin(&mut self, operation: c_int, id: u64, (at, other): (u64, u64)) -> (Asked, Moment) {
+        fn begin(
+            &mut self,
+            operation: c_int,
+            id: u64,
+            (at, other): (u64, u64),
+        ) -> (WaitTarget, Moment) {
             self.1 += 1;
             let operation = (operation | libc::FUTEX_PRIVATE_FLAG) as u64;
             let arguments = [at, operation, 1, 9, other, u64::MAX];
@@ -407,7 +418,7 @@ mod tests {
             }
         }
 
-        fn wait(&mut self, at: u64) -> (Asked, Moment) {
+        fn wait(&mut self, at: u64) -> (WaitTarget, Moment) {
             self.begin(libc::FUTEX_WAIT, 0, (at, 0))
         }
 
@@ -416,7 +427,7 @@ mod tests {
             self.wake_ends(asked, id, woken);
         }
 
-        fn wake_ends(&mut self, asked: Asked, id: u64, woken: u64) {
+        fn wake_ends(&mut self, asked: WaitTarget, id: u64, woken: u64) {
             self.1 += 1;
             let mut found = Vec::new();
             self.0
@@ -425,7 +436,7 @@ mod tests {
                 .extend(found.iter().map(|cause| (cause.from, cause.to)));
         }
 
-        fn wait_ends(&mut self, (asked, since): (Asked, Moment), to: Option<u64>) {
+        fn wait_ends(&mut self, (asked, since): (WaitTarget, Moment), to: Option<u64>) {
             self.1 += 1;
             let mut found = Vec::new();
             self.0.wait_ends(asked, (since, self.1), to, &mut found);

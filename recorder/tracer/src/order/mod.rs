@@ -20,7 +20,7 @@ use syscalls::Sysno;
 
 use crate::descriptors::{Descriptors, Object};
 use channels::{Channel, Channels};
-use futexes::{Asked, Futexes};
+use futexes::{Futexes, WaitTarget};
 use signals::Signals;
 pub(crate) use signals::Told;
 
@@ -66,8 +66,8 @@ pub(crate) struct Part {
 pub(crate) enum Role {
     #[default]
     None,
-    WaitsForFutex(Asked),
-    WakesFutex(Asked),
+    WaitsForFutex(WaitTarget),
+    WakesFutex(WaitTarget),
     Moves {
         gives: Option<Channel>,
         takes: Option<Channel>,

@@ -74,9 +74,10 @@ pub(crate) fn told(process: pid_t, at: u64, is_file: bool) -> Option<Told> {
     let first = memory::number(process, at)?;
     let second = memory::number(process, at + 8)?;
     let code = second as c_int;
-    let sender = match is_file {
-        true => (second >> 32) as pid_t,
-        false => memory::number(process, at + 16)? as pid_t,
+    let sender = if is_file {
+        (second >> 32) as pid_t
+    } else {
+        memory::number(process, at + 16)? as pid_t
     };
     Some(Told {
         signal: first as c_int,

@@ -1,12 +1,12 @@
 //! Messages of isolated plugins.
 
-use trueno_host::plugin::isolate::fuzzing::{Kind, head, taken_from};
+use trueno_host::plugin::isolate::fuzzing::{Kind, head, output_from};
 
 use crate::frames::frames;
 
 /// Bytes as they come, and as what messages say: those of kind 3 say a table of the name `t`.
 pub fn messages(bytes: &[u8]) -> bool {
-    let (taken, _) = taken_from(bytes);
+    let (taken, _) = output_from(bytes);
     assert!(
         taken.tables.len() + taken.findings.len() <= bytes.len(),
         "more than bytes"
@@ -22,7 +22,7 @@ pub fn messages(bytes: &[u8]) -> bool {
         sent.extend_from_slice(&head(kind, &says));
         sent.extend_from_slice(&says);
     }
-    let (taken, is_whole) = taken_from(&sent);
+    let (taken, is_whole) = output_from(&sent);
     let rows: usize = taken.tables.iter().map(|table| table.rows()).sum();
     assert!(
         rows <= 64 + 8 * bytes.len(),
@@ -31,7 +31,7 @@ pub fn messages(bytes: &[u8]) -> bool {
     );
     let cut = sent.len().saturating_sub(1);
     assert!(
-        sent.is_empty() || !taken_from(&sent[..cut]).1,
+        sent.is_empty() || !output_from(&sent[..cut]).1,
         "a cut is not seen"
     );
     is_whole && !sent.is_empty()

@@ -70,9 +70,10 @@ impl TextTest {
         match self {
             Self::Among(texts) => texts.contains(text),
             Self::Like { is_lower, pattern } => {
-                let text: Vec<char> = match is_lower {
-                    true => text.to_lowercase().chars().collect(),
-                    false => text.chars().collect(),
+                let text: Vec<char> = if *is_lower {
+                    text.to_lowercase().chars().collect()
+                } else {
+                    text.chars().collect()
                 };
                 is_like(&text, pattern)
             }

@@ -30,9 +30,10 @@ pub(super) fn joined(first: Side, second: Side) -> Option<StoredTable> {
     let (columns, rows) = (columns.collect(), first.table.rows());
     let is_numbered = first.table.is_numbered() && second.table.is_numbered();
     let table = StoredTable::new(columns, rows, Box::new(Join { first, second }));
-    Some(match is_numbered {
-        true => table,
-        false => table.without_numbers(),
+    Some(if is_numbered {
+        table
+    } else {
+        table.without_numbers()
     })
 }
 
@@ -79,12 +80,11 @@ impl ReadColumns for Join {
             let (of_first, of_second) = read.split_at_mut(first.len());
             for (to, column) in of_first.iter_mut().zip(first) {
                 let column = &column[at];
-                to.push(match pairs.len() == column.rows() {
-                    true => column.clone(),
-                    false => {
-                        let of_pairs = pairs.iter().map(|(row, _)| column.get(*row as usize));
-                        Packed::of_rows(of_pairs, &mut values)
-                    }
+                to.push(if pairs.len() == column.rows() {
+                    column.clone()
+                } else {
+                    let of_pairs = pairs.iter().map(|(row, _)| column.get(*row as usize));
+                    Packed::of_rows(of_pairs, &mut values)
                 });
             }
             for (to, column) in of_second.iter_mut().zip(second) {
@@ -159,9 +159,10 @@ impl RowsByKey {
             return Ok(Self::Dense(least, places));
         }
         all.sort_unstable();
-        match all.windows(2).any(|pair| pair[0].0 == pair[1].0) {
-            true => Err(twice()),
-            false => Ok(Self::Sorted(all)),
+        if all.windows(2).any(|pair| pair[0].0 == pair[1].0) {
+            Err(twice())
+        } else {
+            Ok(Self::Sorted(all))
         }
     }
 

@@ -193,9 +193,10 @@ fn join(from: &TableWithJoins) -> Option<From> {
         _ => None,
     };
     let (left, right) = (column(left)?, column(right)?);
-    let (key, other) = match left.0 == a {
-        true => (left, right),
-        false => (right, left),
+    let (key, other) = if left.0 == a {
+        (left, right)
+    } else {
+        (right, left)
     };
     let shown = from.to_string();
     let plain = ["JOIN", "INNER JOIN"].into_iter().any(|word| {
@@ -290,18 +291,17 @@ fn form(parts: &Parts, find: Find<'_>, numbers: &Arc<CategoricalMapping>) -> Opt
         (false, is_distinct) => {
             let items = exprs.map(|expr| scope.item(expr));
             let items = items.collect::<Option<Vec<Item>>>()?;
-            match is_distinct {
-                true => {
-                    let outputs = (0..items.len()).map(Aggregate::Key);
-                    Output::Groups(Grouping::new(
-                        items,
-                        names.iter().cloned().zip(outputs).collect(),
-                    )?)
-                }
-                false => Output::Rows {
+            if is_distinct {
+                let outputs = (0..items.len()).map(Aggregate::Key);
+                Output::Groups(Grouping::new(
+                    items,
+                    names.iter().cloned().zip(outputs).collect(),
+                )?)
+            } else {
+                Output::Rows {
                     shown: items.len(),
                     items: names.iter().cloned().zip(items).collect(),
-                },
+                }
             }
         }
     };

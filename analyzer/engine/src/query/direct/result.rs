@@ -154,9 +154,12 @@ impl Vector {
                 for (place, (_, number)) in (0..).zip(texts) {
                     places[number as usize] = place;
                 }
-                let place = |row: usize| match self.is_missing(row) {
-                    true => 0,
-                    false => places[self.values[row] as usize],
+                let place = |row: usize| {
+                    if self.is_missing(row) {
+                        0
+                    } else {
+                        places[self.values[row] as usize]
+                    }
                 };
                 (0..self.len()).map(place).collect()
             }

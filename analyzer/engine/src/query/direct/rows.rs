@@ -50,9 +50,10 @@ impl Direct {
     pub(crate) fn batches(self) -> Result<Batches, String> {
         let is_empty = self.filter == Some(Condition::Constant(false));
         let columns = self.columns();
-        let of_columns = match is_empty {
-            true => columns.iter().map(|_| Arc::from([])).collect(),
-            false => self.table.batches(&columns)?,
+        let of_columns = if is_empty {
+            columns.iter().map(|_| Arc::from([])).collect()
+        } else {
+            self.table.batches(&columns)?
         };
         let dtype = ArrowDataType::Struct(self.fields());
         let made = match &self.output {

@@ -100,10 +100,7 @@ impl Scope<'_> {
             Some((Box::new(self.condition(a)?), Box::new(self.condition(b)?)))
         };
         let not = |condition| Condition::Not(Box::new(condition));
-        let unless = |negated: bool, condition| match negated {
-            true => not(condition),
-            false => condition,
-        };
+        let unless = |negated: bool, condition| if negated { not(condition) } else { condition };
         Some(match expr {
             Expr::Nested(inner) => self.condition(inner)?,
             Expr::UnaryOp {
@@ -204,9 +201,10 @@ impl Scope<'_> {
             }
             (Kind::Bool, Value::Boolean(truth)) if by == Comparison::Equal => {
                 let column = Condition::Column(column);
-                Some(match truth {
-                    true => column,
-                    false => Condition::Not(Box::new(column)),
+                Some(if *truth {
+                    column
+                } else {
+                    Condition::Not(Box::new(column))
                 })
             }
             _ => None,

@@ -130,12 +130,11 @@ fn by_rank(rows: &DataFrame) -> PolarsResult<LazyFrame> {
             from = row + 1;
         }
     }
-    match parts.is_empty() {
-        true => Ok(rows.clone().lazy()),
-        false => {
-            parts.push(rows.slice(from as i64, usize::MAX).lazy());
-            concat(parts, UnionArgs::default())
-        }
+    if parts.is_empty() {
+        Ok(rows.clone().lazy())
+    } else {
+        parts.push(rows.slice(from as i64, usize::MAX).lazy());
+        concat(parts, UnionArgs::default())
     }
 }
 
@@ -158,9 +157,10 @@ fn with_numbers<'a>(frame: LazyFrame, texts: impl Iterator<Item = &'a str>) -> L
             .alias(format!("{name}{ID_SUFFIX}"))
     };
     let numbers: Vec<_> = texts.map(number).collect();
-    match numbers.is_empty() {
-        true => frame,
-        false => frame.with_columns(numbers),
+    if numbers.is_empty() {
+        frame
+    } else {
+        frame.with_columns(numbers)
     }
 }
 

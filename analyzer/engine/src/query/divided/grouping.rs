@@ -41,13 +41,13 @@ struct Mean {
 
 /// Aggregates that groups are asked for: each an expression, by the name of its column.
 #[derive(Default)]
-struct Asked {
+struct GroupColumns {
     aggregates: Vec<(String, String)>,
     sums: Vec<String>,
     means: Vec<Mean>,
 }
 
-impl Asked {
+impl GroupColumns {
     /// The column of an aggregate.
     fn column(&mut self, sql: String) -> String {
         if let Some((name, _)) = self.aggregates.iter().find(|(_, known)| *known == sql) {
@@ -86,7 +86,7 @@ impl Database {
             None => None,
         };
         let keys = keys(select, &scope)?;
-        let mut asked = Asked::default();
+        let mut asked = GroupColumns::default();
         if select.distinct.is_none() {
             let mut rest = Rest {
                 scope: &scope,
@@ -139,7 +139,7 @@ impl Database {
         &self,
         table: &str,
         keys: &[String],
-        asked: &Asked,
+        asked: &GroupColumns,
         condition: Option<String>,
         (counted, rows): (String, &std::collections::BTreeMap<u32, u64>),
     ) -> Option<Piece> {
@@ -306,7 +306,7 @@ fn keys(select: &Select, scope: &Scope<'_>) -> Option<Vec<String>> {
 struct Rest<'a> {
     scope: &'a Scope<'a>,
     keys: &'a [String],
-    asked: &'a mut Asked,
+    asked: &'a mut GroupColumns,
     /// Names of the answer, and what they stand for.
     aliases: Vec<(String, Expr)>,
 }
@@ -429,22 +429,23 @@ impl VisitorMut for Rest<'_> {
 
     fn pre_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         match expr {
-            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => match self.is_known(expr) {
-                true => ControlFlow::Continue(()),
-                false => ControlFlow::Break(()),
-            },
+            Expr::Identifier(_) | Expr::CompoundIdentifier(_) => {
+                if self.is_known(expr) {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
+            }
             Expr::Function(call) => {
                 if let Some(made) = self.aggregate(call) {
                     *expr = made;
                     return ControlFlow::Continue(());
                 }
                 let name = call.name.to_string().to_lowercase();
-                match OF_ROW.contains(&name.as_str())
-                    && call.over.is_none()
-                    && call.filter.is_none()
-                {
-                    true => ControlFlow::Continue(()),
-                    false => ControlFlow::Break(()),
+                if OF_ROW.contains(&name.as_str()) && call.over.is_none() && call.filter.is_none() {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
                 }
             }
             Expr::Value(_)

@@ -114,7 +114,7 @@ impl Planner<'_> {
                 format!("{call} is within another aggregate (hint: compute it in a subquery)")
             } else {
                 format!(
-                    "{call} is an aggregate, which cannot stand here (hint: use HAVING, or a subquery)"
+                    "{call} is an aggregate, which is not allowed here (hint: use HAVING, or a subquery)"
                 )
             });
         };
@@ -168,10 +168,7 @@ impl Planner<'_> {
     /// Arguments and clauses of a call.
     pub(super) fn input(&mut self, call: &Function, context: &mut Context) -> Answer<Input> {
         if call.null_treatment.is_some() {
-            return unsupported(
-                "IGNORE NULLS and RESPECT NULLS",
-                "aggregates pass over NULL",
-            );
+            return unsupported("IGNORE NULLS and RESPECT NULLS", "aggregates skip NULL");
         }
         let mut arguments = Vec::new();
         for argument in arguments_of(call)? {
@@ -358,9 +355,7 @@ fn of_two(
                 Some(Constant::Int(part @ 0..=1)) => part as f64,
                 Some(Constant::Float(part)) if (0.0..=1.0).contains(&part) => part,
                 _ => {
-                    return invalid(format!(
-                        "{name}() takes a number from 0 to 1 that is written out"
-                    ));
+                    return invalid(format!("{name}() takes a literal number from 0 to 1"));
                 }
             };
             if name == "quantile_cont" {
@@ -375,7 +370,7 @@ fn of_two(
         }
         "string_agg" => {
             let Some(Constant::Text(separator)) = second.constant else {
-                return invalid("string_agg() takes a separator that is written out");
+                return invalid("string_agg() takes a literal separator");
             };
             let own = Typed::new(masked(first.into_text()), Ty::Text);
             let texts = texts(own, is_distinct, order, &None);

@@ -217,7 +217,7 @@ impl Planner<'_> {
             }
             Ast::Extract { .. } | Ast::TypedString(_) | Ast::Interval(_) => unsupported(
                 "a date, a time or an interval",
-                "times are whole nanoseconds: 1e9 are a second",
+                "times are whole nanoseconds: 1e9 is one second",
             ),
             Ast::Tuple(_) => unsupported("a list of values in parentheses", "compare each"),
             other => unsupported(other, ""),
@@ -323,7 +323,7 @@ impl Planner<'_> {
             Some(Constant::Null) => return Ok(Typed::constant(Constant::Null)),
             _ => {
                 return unsupported(
-                    "LIKE with a pattern that is not written out",
+                    "LIKE with a pattern that is not a literal",
                     "CONTAINS(text, part) or STARTS_WITH(text, part)",
                 );
             }

@@ -91,7 +91,7 @@ impl Planner<'_> {
         }
         if call.filter.is_some() || call.null_treatment.is_some() || !call.within_group.is_empty() {
             return invalid(format!(
-                "{name}() is no aggregate, and takes no FILTER or WITHIN GROUP"
+                "{name}() is not an aggregate, and takes no FILTER or WITHIN GROUP"
             ));
         }
         let mut arguments = Vec::new();
@@ -235,7 +235,7 @@ fn concatenated(name: &str, arguments: Vec<Typed>) -> Answer<Typed> {
     let separator = if name == "concat_ws" {
         match all.next().and_then(|separator| separator.constant) {
             Some(Constant::Text(separator)) => separator,
-            _ => return invalid("concat_ws() takes a text that is written out first"),
+            _ => return invalid("concat_ws() takes a literal text as its first argument"),
         }
     } else {
         String::new()
@@ -454,7 +454,11 @@ fn ternary(name: &str, a: Typed, b: Typed, c: Typed) -> Answer<Typed> {
         }
         "lpad" | "rpad" => match &c.constant {
             Some(Constant::Text(fill)) => return padded(name, a, b, fill),
-            _ => return invalid(format!("{name}() takes a text that is written out last")),
+            _ => {
+                return invalid(format!(
+                    "{name}() takes a literal text as its last argument"
+                ));
+            }
         },
         "regexp_like" | "regexp_matches" => match &c.constant {
             Some(Constant::Text(flags)) if !flags.is_empty() => truth(matched(a, &b, flags)?),
@@ -469,7 +473,7 @@ fn ternary(name: &str, a: Typed, b: Typed, c: Typed) -> Answer<Typed> {
             // Groups are \1 in SQL and ${1} here.
             let new = match &c.constant {
                 Some(Constant::Text(new)) => new.clone(),
-                _ => return invalid("regexp_replace() takes a text that is written out last"),
+                _ => return invalid("regexp_replace() takes a literal text as its last argument"),
             };
             let mut with_groups = String::new();
             let mut chars = new.chars();
@@ -538,9 +542,7 @@ fn part_of(a: Typed, start: Typed, length: Option<Typed>) -> Answer<Expr> {
 /// Rounds half away from zero; negative digits are tens.
 fn rounded(name: &str, a: Typed, digits: &Typed) -> Answer<Typed> {
     let Some(Constant::Int(digits)) = digits.constant else {
-        return invalid(format!(
-            "{name}() takes a number of digits that is written out"
-        ));
+        return invalid(format!("{name}() takes a literal number of digits"));
     };
     let a = a.into_number()?;
     let ty = a.ty;

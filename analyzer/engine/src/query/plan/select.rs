@@ -224,6 +224,7 @@ impl Planner<'_> {
             }
             return Ok(());
         }
+        let drops_constants = is_all && items.iter().any(|item| is_aggregated(item));
         let mut grouping = Grouping::default();
         for group in groups {
             let group = match ordinal(&group, items.len())? {
@@ -239,6 +240,9 @@ impl Planner<'_> {
             }
             let group = resolved_alias(group, context)?;
             let mut typed = self.expr(&group, context)?;
+            if typed.is_same_for_all() && drops_constants {
+                continue;
+            }
             if typed.is_same_for_all() {
                 // As a column, which has no value where there are no rows.
                 let id = self.new_id();

@@ -66,7 +66,7 @@ impl Planner<'_> {
         };
         if left.fields.len() != right.fields.len() {
             return invalid(format!(
-                "{op} needs as many columns on both sides, and there are {} and {}",
+                "{op} needs the same number of columns on both sides, and there are {} and {}",
                 left.fields.len(),
                 right.fields.len()
             ));
@@ -184,7 +184,7 @@ impl Planner<'_> {
         }
         let width = rows.first().map_or(0, Vec::len);
         if width == 0 || rows.iter().any(|row| row.len() != width) {
-            return invalid("the rows of VALUES need as many values each");
+            return invalid("all rows of VALUES need the same number of values");
         }
         let mut fields = Vec::new();
         for at in 0..width {

@@ -21,7 +21,7 @@ struct Subquery {
     keys: Vec<(Expr, Expr)>,
 }
 
-const TOO_MANY: &str = "a subquery in the place of a value gives more than one row (hint: LIMIT 1, or an aggregate such as MAX)";
+const TOO_MANY: &str = "a subquery used as a value returns more than one row (hint: LIMIT 1, or an aggregate such as MAX)";
 
 impl Planner<'_> {
     fn subquery(&mut self, query: &Query, context: &Context) -> Answer<Subquery> {
@@ -268,7 +268,7 @@ fn one_column(relation: &Relation) -> Answer<Field> {
     match relation.fields.as_slice() {
         [one] => Ok(one.clone()),
         several => invalid(format!(
-            "a subquery in the place of a value needs one column, and has {}",
+            "a subquery used as a value needs one column, and has {}",
             several.len()
         )),
     }

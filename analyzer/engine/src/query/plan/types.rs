@@ -138,7 +138,7 @@ impl Typed {
             (Ty::Int | Ty::UInt, Ty::Float) => Ok(expr.cast(DataType::Float64)),
             (Ty::Bool, Ty::Int | Ty::UInt | Ty::Float) => Ok(expr.cast(ty.dtype())),
             _ => invalid(format!(
-                "{} stands where {} is needed (hint: CAST(… AS …) converts)",
+                "found {} where {} is needed (hint: CAST(… AS …) converts)",
                 from.word(),
                 ty.word()
             )),
@@ -156,7 +156,7 @@ impl Typed {
             Ty::Text => match self.constant {
                 Some(_) => Ok(Self::new(self.into_type(Ty::Float)?, Ty::Float)),
                 None => invalid(
-                    "text stands where a number is needed (hint: CAST(… AS DOUBLE) converts)",
+                    "found text where a number is needed (hint: CAST(… AS DOUBLE) converts)",
                 ),
             },
             _ => Ok(Self::new(self.into_type(Ty::Int)?, Ty::Int)),
@@ -256,7 +256,7 @@ pub(super) fn common_type<'a>(all: impl Iterator<Item = &'a Typed> + Clone) -> A
             (a, Ty::Bool) if a.is_number() => a,
             (a, b) => {
                 return invalid(format!(
-                    "{} and {} do not go together (hint: CAST(… AS …) converts)",
+                    "{} and {} cannot be combined (hint: CAST(… AS …) converts)",
                     a.word(),
                     b.word()
                 ));

@@ -120,7 +120,7 @@ impl Planner<'_> {
     ) -> Answer<Typed> {
         if !context.allows_windows || context.in_aggregate {
             return invalid(format!(
-                "{call} is a window, which cannot stand here (hint: use QUALIFY, or a subquery)"
+                "{call} is a window function, which is not allowed here (hint: use QUALIFY, or a subquery)"
             ));
         }
         let spec = spec_of(call, context)?;
@@ -170,7 +170,7 @@ impl Planner<'_> {
         let is_simple = !input.is_distinct && input.order.is_empty();
         let Some(kind) = kind.filter(|_| is_simple) else {
             if !aggregate::is_aggregate(name) {
-                return invalid(format!("{name}() is no function of windows"));
+                return invalid(format!("{name}() is not a window function"));
             }
             if !is_whole {
                 return unsupported(
@@ -341,7 +341,7 @@ fn kind_of(name: &str, arguments: &[Typed]) -> Answer<Option<Kind>> {
         Some(typed) => match typed.constant {
             Some(Constant::Int(number)) => i64::try_from(number)
                 .or_else(|_| invalid(format!("{number} rows are too many for {name}()"))),
-            _ => invalid(format!("{name}() takes a whole number that is written out")),
+            _ => invalid(format!("{name}() takes a literal whole number")),
         },
     };
     let (least, most) = match name {

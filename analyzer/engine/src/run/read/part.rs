@@ -129,7 +129,7 @@ impl Reader<'_> {
             }
             Err(reason) => {
                 faults.push(format!(
-                    "cannot be read, though it is as it was written: {reason}"
+                    "cannot be read, although it is unchanged: {reason}"
                 ));
                 return Ok(self.segment(SegmentState::Lost, 0, faults, Source::Nothing));
             }

@@ -15,7 +15,7 @@ use super::{Reader, own_columns, table_of};
 
 /// The fault of a file that is as it was written, while nothing says that it belongs to the run.
 pub(super) const UNLISTED: &str =
-    "as it was written, by its own hashes, but the journal, which is whole, does not list it";
+    "unchanged by its own hashes, but the journal is complete and does not list it";
 
 impl Reader<'_> {
     /// `None`: the segment has no hashes.
@@ -37,7 +37,7 @@ impl Reader<'_> {
         let footer = match Footer::read(self.file.bytes, |at, to| read_at(handle, at, to)) {
             Ok(footer) => footer,
             Err(reason) => {
-                let fault = format!("cannot be read, though it is as it was written: {reason}");
+                let fault = format!("cannot be read, although it is unchanged: {reason}");
                 let lost = self.segment(SegmentState::Lost, 0, vec![fault], Source::Nothing);
                 return Ok(Some(lost));
             }
@@ -59,9 +59,10 @@ impl Reader<'_> {
             checked,
             ..*self
         };
-        let mut segment = match is_whole {
-            true => own.sealed(handle)?,
-            false => own.rebuilt(handle)?,
+        let mut segment = if is_whole {
+            own.sealed(handle)?
+        } else {
+            own.rebuilt(handle)?
         };
         if self.is_journal_whole {
             segment.faults.insert(0, UNLISTED.to_owned());

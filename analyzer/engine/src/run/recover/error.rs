@@ -24,10 +24,10 @@ pub enum RecoverError {
     #[error("{}: run.json is missing or damaged, so that it is not known how the recording ended (hint: the other verbs read what is there)", .0.display())]
     Unknown(PathBuf),
     /// There is something already.
-    #[error("{}: is there already (hint: choose another path)", .0.display())]
+    #[error("{}: already exists (hint: choose another path)", .0.display())]
     Exists(PathBuf),
     /// Something that is not known lies where the new run is put together.
-    #[error("{}: is in the way, and nothing that a recovery left (hint: move it away)", .0.display())]
+    #[error("{}: is in the way, and was not left by a recovery (hint: move it away)", .0.display())]
     InTheWay(PathBuf),
     /// The path ends in nothing that a folder beside it could be named after.
     #[error("{}: has no name (hint: give the run's own path, such as ../my.run)", .0.display())]

@@ -14,7 +14,7 @@ use super::request::{Request, Task};
 use super::{columns, crash, python, sandbox, tables};
 use crate::plugin::call;
 use crate::plugin::find::is_python;
-use crate::plugin::host::{Given, Taken};
+use crate::plugin::host::{Emitted, PluginOutput};
 use crate::plugin::linked::Linked;
 use crate::plugin::load::{load, load_linked};
 
@@ -29,7 +29,9 @@ const MAX_FILES: u64 = 256;
 pub fn serve(linked: &[Linked]) -> Result<Infallible, String> {
     let (job, to) = take_over().map_err(|error| error.to_string())?;
     let described = Request::read(&job).map_err(|why| {
-        format!("this verb is for the analyzer itself, which starts it to isolate a plugin ({why})")
+        format!(
+            "this command is for internal use: the analyzer starts it to isolate a plugin ({why})"
+        )
     })?;
     let fresh_bytes = crash::memory_bytes();
     confine(&described, fresh_bytes)?;
@@ -153,11 +155,11 @@ fn answer(job: Request, linked: &[Linked], inputs: File, to: &Rc<File>) -> io::R
             let sink = {
                 let to = to.clone();
                 // A parent that does not listen any more has said all about this run.
-                move |given: Given<'_>| drop(send_given(&to, given))
+                move |emitted: Emitted<'_>| drop(send_emitted(&to, emitted))
             };
             let entry = call::entry(&plugin, stage).ok_or_else(|| io::Error::other("no entry"))?;
             let (status, taken) = call::call(entry, streams, &options, stage, Some(Box::new(sink)));
-            let Taken {
+            let PluginOutput {
                 charts,
                 error,
                 rejected,
@@ -174,15 +176,15 @@ fn answer(job: Request, linked: &[Linked], inputs: File, to: &Rc<File>) -> io::R
     }
 }
 
-fn send_given(to: &File, given: Given<'_>) -> io::Result<()> {
-    match given {
-        Given::Table(table) => {
+fn send_emitted(to: &File, emitted: Emitted<'_>) -> io::Result<()> {
+    match emitted {
+        Emitted::Table(table) => {
             let name = table.name().as_bytes();
             let mut says = (name.len() as u32).to_le_bytes().to_vec();
             says.extend_from_slice(name);
             says.extend(columns::to_bytes(table));
             send(to, Kind::Table, &says)
         }
-        Given::Finding(json) => send(to, Kind::Finding, json.as_bytes()),
+        Emitted::Finding(json) => send(to, Kind::Finding, json.as_bytes()),
     }
 }

@@ -14,7 +14,7 @@ use super::captured_output::CapturedOutput;
 pub struct End {
     /// Status that the plugin returned.
     pub status: abi::Status,
-    /// Its charts, as in [`Taken`](crate::plugin::Taken).
+    /// Its charts, as in [`PluginOutput`](crate::plugin::PluginOutput).
     pub charts: Vec<Chart>,
     /// Its error, as there.
     pub error: Option<String>,
@@ -156,7 +156,7 @@ fn meaning(signal: i32, crash: Option<Crash>) -> String {
         }
         ("SIGSEGV" | "SIGBUS", Some(crash)) => {
             format!(
-                ": it used memory that is not there (address {:#x})",
+                ": it accessed unmapped memory (address {:#x})",
                 crash.address
             )
         }
@@ -166,7 +166,7 @@ fn meaning(signal: i32, crash: Option<Crash>) -> String {
             ": an instruction this processor does not have, or a check of its own failed".into()
         }
         ("SIGFPE", _) => ": a division by zero".into(),
-        ("SIGKILL", _) => ", as the system does where memory runs out".into(),
+        ("SIGKILL", _) => ", as the system does when memory runs out".into(),
         _ => String::new(),
     }
 }

@@ -48,7 +48,7 @@ pub(crate) use columns::to_bytes;
 #[doc(hidden)]
 pub mod fuzzing {
     pub use super::message::{Kind, head};
-    pub use super::process::taken_from;
+    pub use super::process::output_from;
 }
 
 pub use limits::{Isolation, Limits, Which, memory_of_this_machine, size};

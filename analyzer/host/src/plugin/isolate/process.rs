@@ -21,7 +21,7 @@ use crate::plugin::call::judge;
 use crate::plugin::descriptor::Descriptor;
 use crate::plugin::descriptor::Stage;
 use crate::plugin::find::is_python;
-use crate::plugin::host::{MAX_FINDINGS, Taken};
+use crate::plugin::host::{MAX_FINDINGS, PluginOutput};
 use crate::plugin::linked::Code;
 use crate::plugin::outcome::{FailureKind, Outcome};
 
@@ -60,7 +60,7 @@ pub fn run(
     options: &str,
     limits: &Limits,
 ) -> Outcome {
-    let mut taken = Taken::default();
+    let mut taken = PluginOutput::default();
     let (mut end, mut odd) = (None, None);
     let start = |memory: &File| {
         let inputs = write_inputs(memory, inputs)
@@ -108,8 +108,8 @@ pub fn run(
 }
 
 /// Messages as a child sends them, taken; the second is false where they end in something else.
-pub fn taken_from(bytes: &[u8]) -> (Taken, bool) {
-    let (mut inbox, mut taken, mut end) = (Inbox::default(), Taken::default(), None);
+pub fn output_from(bytes: &[u8]) -> (PluginOutput, bool) {
+    let (mut inbox, mut taken, mut end) = (Inbox::default(), PluginOutput::default(), None);
     let mut is_whole = true;
     // In pieces, as they come out of a pipe.
     for piece in bytes.chunks(1 + bytes.len() / 3) {
@@ -128,7 +128,12 @@ pub fn taken_from(bytes: &[u8]) -> (Taken, bool) {
     (taken, is_whole && !inbox.has_rest())
 }
 
-fn take(kind: Kind, says: Vec<u8>, taken: &mut Taken, end: &mut Option<End>) -> Result<(), String> {
+fn take(
+    kind: Kind,
+    says: Vec<u8>,
+    taken: &mut PluginOutput,
+    end: &mut Option<End>,
+) -> Result<(), String> {
     let json = |error: serde_json::Error| error.to_string();
     match kind {
         Kind::Table => {
@@ -226,7 +231,7 @@ fn talk(
     hear: &mut dyn FnMut(Kind, Vec<u8>),
 ) -> Result<Heard, String> {
     let memory = watch::memory_file()
-        .map_err(|error| format!("a memory file for its inputs cannot be had: {error}"))?;
+        .map_err(|error| format!("a memory file for its inputs cannot be created: {error}"))?;
     start(&memory)?;
     let allowed = Allowed::new(limits, length(&memory));
     let mut child = Command::new(&limits.program)

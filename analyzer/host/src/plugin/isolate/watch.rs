@@ -59,9 +59,10 @@ pub fn cpu_time(child: &Child) -> Duration {
     };
     let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
     let nanoseconds = u32::try_from(time.tv_nsec).unwrap_or(0);
-    match is_known {
-        true => Duration::new(seconds, nanoseconds),
-        false => Duration::ZERO,
+    if is_known {
+        Duration::new(seconds, nanoseconds)
+    } else {
+        Duration::ZERO
     }
 }
 

@@ -22,9 +22,9 @@ impl fmt::Display for Good {
 }
 
 /// Reads the table from both ends until it cannot.
-pub fn good(connection: &Connection, table: &str, most_rows: i64) -> Good {
-    let up_to = readable(connection, table, "ASC", most_rows);
-    let from = readable(connection, table, "DESC", most_rows);
+pub fn good(connection: &Connection, table: &str, max_rows: i64) -> Good {
+    let up_to = readable(connection, table, "ASC", max_rows);
+    let from = readable(connection, table, "DESC", max_rows);
     match (up_to, from) {
         // Both ways went through, as the trouble was elsewhere: no row may come twice.
         (Some((first, up_to)), Some((_, from))) if from <= up_to => Good { first, last: 0 },
@@ -40,9 +40,9 @@ fn readable(
     connection: &Connection,
     table: &str,
     order: &str,
-    most_rows: i64,
+    max_rows: i64,
 ) -> Option<(i64, i64)> {
-    let sql = format!("SELECT rowid, * FROM {table} ORDER BY rowid {order} LIMIT {most_rows}");
+    let sql = format!("SELECT rowid, * FROM {table} ORDER BY rowid {order} LIMIT {max_rows}");
     let mut statement = connection.prepare(&sql).ok()?;
     let columns = statement.column_count();
     let mut rows = statement.query([]).ok()?;

@@ -97,9 +97,12 @@ impl Managed {
         let dimensions = usize::try_from(tensor.dimensions).unwrap_or(0);
         // SAFETY: lists with a number for each dimension; the second may be null.
         let (shape, strides) = unsafe {
-            let list = |at: *const i64| match at.is_null() || dimensions == 0 {
-                true => &[][..],
-                false => std::slice::from_raw_parts(at, dimensions),
+            let list = |at: *const i64| {
+                if at.is_null() || dimensions == 0 {
+                    &[][..]
+                } else {
+                    std::slice::from_raw_parts(at, dimensions)
+                }
             };
             (list(tensor.shape), list(tensor.strides))
         };
@@ -107,12 +110,13 @@ impl Managed {
             .iter()
             .map(|length| usize::try_from(*length).unwrap_or(0))
             .collect();
-        let strides = match strides.len() == shape.len() {
-            true => strides.iter().map(|stride| *stride as isize).collect(),
-            false => super::contiguous(&shape)
+        let strides = if strides.len() == shape.len() {
+            strides.iter().map(|stride| *stride as isize).collect()
+        } else {
+            super::contiguous(&shape)
                 .into_iter()
                 .map(usize::cast_signed)
-                .collect(),
+                .collect()
         };
         let offset = usize::try_from(tensor.byte_offset).unwrap_or(0);
         Ok(Layout {

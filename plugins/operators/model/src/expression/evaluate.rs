@@ -148,7 +148,7 @@ fn arithmetic(operator: Operator, left: i128, right: i128) -> Result<Value, Stri
         Operator::Multiply => left.checked_mul(right),
         _ if right == 0 => return Err(format!("{left} divided by 0")),
         _ if left.checked_rem(right) != Some(0) => {
-            return Err(format!("{left} is no multiple of {right}"));
+            return Err(format!("{left} is not a multiple of {right}"));
         }
         _ => left.checked_div(right),
     })

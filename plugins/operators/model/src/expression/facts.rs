@@ -11,7 +11,7 @@ pub(super) fn too_large() -> String {
 /// The operand that a value means.
 pub(super) fn operand_index(value: &Value) -> Result<usize, String> {
     let number = value.integer()?;
-    usize::try_from(number).map_err(|_| format!("{number} is no operand"))
+    usize::try_from(number).map_err(|_| format!("there is no operand {number}"))
 }
 
 /// The dimension that a number means, from the end when negative.
@@ -67,7 +67,7 @@ impl<'a> Facts<'a> {
     pub(super) fn tensor(&self, at: usize) -> Result<&'a Tensor, String> {
         match self.operand(at) {
             Some(Operand::Tensor(tensor)) => Ok(tensor),
-            other => Err(format!("operand {at} is {}, no tensor", describe(other))),
+            other => Err(format!("operand {at} is {}, not a tensor", describe(other))),
         }
     }
 
@@ -105,7 +105,7 @@ impl<'a> Facts<'a> {
                     format!("the element type of the tensors in operand {at} is not recorded")
                 })
             }
-            other => Err(format!("operand {at} is {}, no tensor", describe(other))),
+            other => Err(format!("operand {at} is {}, not a tensor", describe(other))),
         }
     }
 
@@ -231,7 +231,7 @@ impl<'a> Facts<'a> {
         match self.operand(at) {
             Some(Operand::Scalar(concrete)) => Ok(Value::from_concrete(concrete)),
             None | Some(Operand::Absent) => Ok(None),
-            other => Err(format!("operand {at} is {}, no value", describe(other))),
+            other => Err(format!("operand {at} is {}, not a value", describe(other))),
         }
     }
 }

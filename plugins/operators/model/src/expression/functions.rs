@@ -171,7 +171,7 @@ pub(super) fn call(
             let code = number(0)?;
             let element_type = ElementType::from_code(code);
             let bytes = element_type.map(|element_type| i128::from(element_type.bytes()));
-            integer(bytes.ok_or_else(|| format!("{code} is the code of no element type")))
+            integer(bytes.ok_or_else(|| format!("{code} is not the code of an element type")))
         }
         Function::ElementBytes => integer(
             facts

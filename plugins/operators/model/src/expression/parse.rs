@@ -184,7 +184,7 @@ impl Parser {
         };
         let word = word.clone();
         if RESERVED.contains(&word.as_str()) || Function::named(&word).is_some() {
-            return self.expected("a name that is no word of the language");
+            return self.expected("a name that is not a keyword");
         }
         self.advance();
         Ok(word)
@@ -193,7 +193,7 @@ impl Parser {
     fn whole(&mut self) -> Result<Expression, ParseError> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
-            return self.expected(&format!("at most {MAX_DEPTH} formulas in one another"));
+            return self.expected(&format!("at most {MAX_DEPTH} nested formulas"));
         }
         let expression = if self.takes_word("if") {
             let condition = self.whole()?;

@@ -95,7 +95,7 @@ impl Pattern {
 
 /// A batch to encode.
 #[derive(Clone, Debug)]
-pub struct Given {
+pub struct BatchColumns {
     pub table: &'static Table,
     pub rows: usize,
     present: Vec<u64>,
@@ -104,7 +104,7 @@ pub struct Given {
     condensed: bool,
 }
 
-impl Given {
+impl BatchColumns {
     /// Of each column what its cells hold, and in which rows there is one (where that is odd).
     pub fn new(table: &'static Table, rows: usize, columns: &[(Pattern, Pattern)]) -> Self {
         let mut present = vec![0; rows];

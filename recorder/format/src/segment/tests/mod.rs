@@ -15,7 +15,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::embedded_hashes::Part;
 use crate::schema::{ColumnType, TABLES};
-use columns::{Given, Pattern, pattern};
+use columns::{BatchColumns, Pattern, pattern};
 use metadata::arrow_schema;
 
 /// Texts of every dictionary; the key of text `n` is `TEXTS - 1 - n`.
@@ -25,7 +25,7 @@ fn key(text: u64) -> i32 {
     (TEXTS - 1 - text % TEXTS) as i32
 }
 
-fn encode(encoder: &mut BatchEncoder, given: &Given, offset: u64) -> (Vec<u8>, Block) {
+fn encode(encoder: &mut BatchEncoder, given: &BatchColumns, offset: u64) -> (Vec<u8>, Block) {
     given.view(|batch| {
         let (bytes, block) = encoder.encode(batch, offset, |_, text| key(text));
         (bytes.to_vec(), block)
@@ -33,7 +33,7 @@ fn encode(encoder: &mut BatchEncoder, given: &Given, offset: u64) -> (Vec<u8>, B
 }
 
 /// A whole segment of these batches, read back.
-fn decode(table: &Table, batches: &[Given]) -> Vec<RecordBatch> {
+fn decode(table: &Table, batches: &[BatchColumns]) -> Vec<RecordBatch> {
     let mut encoder = BatchEncoder::new();
     let mut file = head_bytes(table);
     let mut blocks = Vec::new();
@@ -81,11 +81,11 @@ fn some_rows() -> impl Strategy<Value = usize> {
     prop_oneof![0usize..70, 0usize..=BATCH_ROWS, Just(BATCH_ROWS)]
 }
 
-fn some_batch() -> impl Strategy<Value = Given> {
+fn some_batch() -> impl Strategy<Value = BatchColumns> {
     (0..TABLES.len(), some_rows()).prop_flat_map(|(table, rows)| {
         let table = &TABLES[table];
         let columns = prop::collection::vec((pattern(), pattern()), table.columns.len());
-        columns.prop_map(move |columns| Given::new(table, rows, &columns))
+        columns.prop_map(move |columns| BatchColumns::new(table, rows, &columns))
     })
 }
 
@@ -134,7 +134,11 @@ fn columns_of_one_value_take_next_to_nothing() {
     let table = crate::schema::table("bricks").unwrap();
     let columns = vec![(Pattern::Constant(7), Pattern::Constant(1)); table.columns.len()];
     let mut encoder = BatchEncoder::new();
-    let (bytes, _) = encode(&mut encoder, &Given::new(table, BATCH_ROWS, &columns), 0);
+    let (bytes, _) = encode(
+        &mut encoder,
+        &BatchColumns::new(table, BATCH_ROWS, &columns),
+        0,
+    );
     assert!(
         bytes.len() < 8 * 1024,
         "{} bytes for {BATCH_ROWS} rows",
@@ -146,7 +150,7 @@ fn columns_of_one_value_take_next_to_nothing() {
 fn batches_follow_each_other_in_a_file() {
     let table = crate::schema::table("tiles").unwrap();
     let columns = vec![(Pattern::Steps(3, 5), Pattern::Constant(1)); table.columns.len()];
-    let batches = [BATCH_ROWS, 1, 100].map(|rows| Given::new(table, rows, &columns));
+    let batches = [BATCH_ROWS, 1, 100].map(|rows| BatchColumns::new(table, rows, &columns));
     let rows: Vec<usize> = decode(table, &batches)
         .iter()
         .map(RecordBatch::num_rows)

@@ -12,17 +12,18 @@ pub fn check(given: &str, known: &Map<String, Value>) -> Result<(), String> {
     for (key, value) in &given {
         let Some(default) = known.get(key) else {
             let names: Vec<String> = known.keys().map(|name| format!("`{name}`")).collect();
-            return Err(match names.is_empty() {
-                true => format!("unknown option `{key}`: this plugin takes none"),
-                false => format!(
+            return Err(if names.is_empty() {
+                format!("unknown option `{key}`: this plugin takes none")
+            } else {
+                format!(
                     "unknown option `{key}` (known options: {})",
                     names.join(", ")
-                ),
+                )
             });
         };
         if !fits(value, default) {
             return Err(format!(
-                "`{key}` is to be of the type of its default {default}, and is {value}"
+                "`{key}` must have the type of its default {default}, and is {value}"
             ));
         }
     }

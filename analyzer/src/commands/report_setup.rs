@@ -1,4 +1,4 @@
-//! Runs, plugins and options of a report, as they were asked for.
+//! Runs, plugins and options of a report, from the command line.
 
 use std::collections::BTreeMap;
 use std::iter::once;
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 use trueno_compare::golden::Opened;
 use trueno_compare::tolerances::Tolerances;
 use trueno_engine::run::Run;
-use trueno_host::plan::Wish;
+use trueno_host::plan::PluginSelection;
 use trueno_host::plugin::{Registry, Status};
-use trueno_host::window::Wanted;
-use trueno_host::{KeptParts, OverRanks, Request};
+use trueno_host::window::WindowSpec;
+use trueno_host::{OverRanks, PartCache, Request};
 use trueno_model::categories::CategoryRules;
 
 use super::ceilings;
@@ -29,25 +29,24 @@ const OPERATORS: &str = "operators";
 /// The plugin that predicts.
 const CRITICAL_PATH: &str = "critical_path";
 
-/// All that a report is made of.
-pub(super) struct Asked {
+pub(super) struct ReportSetup {
     /// The run.
     pub(super) run: Run,
     baseline: Option<Opened>,
     reference: Option<Opened>,
     /// The plugins there are.
     pub(super) registry: Registry,
-    wish: Wish,
+    selection: PluginSelection,
     /// Categories for names that have none.
     pub(super) categories: CategoryRules,
     options: BTreeMap<String, Map<String, Value>>,
 }
 
-impl Asked {
+impl ReportSetup {
     /// Opens the runs, loads the plugins and checks their options.
     ///
     /// # Errors
-    /// One of them cannot be had.
+    /// One of them cannot be opened.
     pub(super) fn open(
         args: &ReportArgs,
         runs: &Runs<'_>,
@@ -58,12 +57,12 @@ impl Asked {
             None => CategoryRules::default(),
         };
         let registry = gather(&args.plugins, stderr)?;
-        say_refused(&registry, stderr);
-        let mut wish = Wish {
+        warn_of_refused(&registry, stderr);
+        let mut selection = PluginSelection {
             only: args.only.clone(),
             skip: args.skip.clone(),
         };
-        let options = options_of(args, &mut wish)?;
+        let options = options_of(args, &mut selection)?;
         options::check(&options, &registry)?;
         let paths: Vec<&Path> = once(&args.run)
             .chain(&args.more)
@@ -82,7 +81,7 @@ impl Asked {
             baseline,
             reference,
             registry,
-            wish,
+            selection,
             categories,
             options,
         })
@@ -92,26 +91,24 @@ impl Asked {
     pub(super) fn request<'a>(
         &'a self,
         args: &ReportArgs,
-        kept: Option<&'a KeptParts>,
+        part_cache: Option<&'a PartCache>,
         before_each: &'a dyn Fn(&str),
         after_each: &'a dyn Fn(&str),
     ) -> Request<'a> {
         Request {
-            run: &self.run,
             baseline: self.baseline.as_ref().map(Opened::run),
             reference: self.reference.as_ref().map(Opened::run),
-            registry: &self.registry,
-            wish: &self.wish,
             categories: &self.categories,
-            window: wanted(args),
+            window: window_of(args),
             options: &self.options,
             over_ranks: OverRanks {
                 together: args.together,
-                most_rows: args.most_rows,
-                kept,
+                max_rows: args.max_rows,
+                part_cache,
             },
             before_each,
             after_each,
+            ..Request::new(&self.run, &self.registry, &self.selection)
         }
     }
 
@@ -119,7 +116,7 @@ impl Asked {
     ///
     /// # Errors
     /// The run has no ranks; a file that parts depend on cannot be read; there can be no such folder.
-    pub(super) fn kept(&self, args: &ReportArgs) -> anyhow::Result<Option<KeptParts>> {
+    pub(super) fn part_cache(&self, args: &ReportArgs) -> anyhow::Result<Option<PartCache>> {
         let Some(folder) = &args.parts else {
             return Ok(None);
         };
@@ -130,13 +127,13 @@ impl Asked {
                 args.run.display()
             );
         }
-        let kept = KeptParts::new(folder, &self.request(args, None, &|_| {}, &|_| {}));
-        let kept = kept.with_context(|| format!("--parts {}", folder.display()))?;
-        Ok(Some(kept))
+        let cache = PartCache::new(folder, &self.request(args, None, &|_| {}, &|_| {}));
+        let cache = cache.with_context(|| format!("--parts {}", folder.display()))?;
+        Ok(Some(cache))
     }
 }
 
-fn say_refused(registry: &Registry, stderr: &Stderr) {
+fn warn_of_refused(registry: &Registry, stderr: &Stderr) {
     for entry in &registry.entries {
         if let Status::Refused { why } = &entry.status {
             stderr.warn(&format!("plugin not loaded: {why}"));
@@ -147,11 +144,11 @@ fn say_refused(registry: &Registry, stderr: &Stderr) {
 /// Options of plugins, from all flags that set some.
 fn options_of(
     args: &ReportArgs,
-    wish: &mut Wish,
+    selection: &mut PluginSelection,
 ) -> anyhow::Result<BTreeMap<String, Map<String, Value>>> {
     let mut options = options::gather(args.options_file.as_deref(), &args.set)?;
     if args.compare_backends {
-        wish.only.push(ROOFLINE.to_owned());
+        selection.only.push(ROOFLINE.to_owned());
         options
             .entry(ROOFLINE.to_owned())
             .or_default()
@@ -173,7 +170,7 @@ fn options_of(
             .insert("rules".to_owned(), Value::from(rules));
     }
     if !args.what_if.is_empty() {
-        predicted(wish)?;
+        select_critical_path(selection)?;
         options
             .entry(CRITICAL_PATH.to_owned())
             .or_default()
@@ -182,14 +179,14 @@ fn options_of(
     Ok(options)
 }
 
-/// A prediction that was asked for is shown, whatever else is.
-fn predicted(wish: &mut Wish) -> anyhow::Result<()> {
+/// A requested prediction is shown, whatever else is.
+fn select_critical_path(selection: &mut PluginSelection) -> anyhow::Result<()> {
     anyhow::ensure!(
-        !wish.skip.iter().any(|skip| skip == CRITICAL_PATH),
+        !selection.skip.iter().any(|skip| skip == CRITICAL_PATH),
         "--what-if: {CRITICAL_PATH} predicts, and --skip {CRITICAL_PATH} leaves it out (hint: give one of the two)"
     );
-    if !wish.only.is_empty() {
-        wish.only.push(CRITICAL_PATH.to_owned());
+    if !selection.only.is_empty() {
+        selection.only.push(CRITICAL_PATH.to_owned());
     }
     Ok(())
 }
@@ -213,11 +210,10 @@ fn baseline(args: &ReportArgs, runs: &Runs<'_>) -> anyhow::Result<Option<Opened>
     })
 }
 
-/// The part of the run that was asked for.
-fn wanted(args: &ReportArgs) -> Option<Wanted> {
+fn window_of(args: &ReportArgs) -> Option<WindowSpec> {
     let times = || {
         let any = args.from.is_some() || args.to.is_some();
-        any.then_some(Wanted::Times(args.from, args.to))
+        any.then_some(WindowSpec::Times(args.from, args.to))
     };
     args.window.clone().or_else(times)
 }

@@ -138,7 +138,7 @@ fn parts_that_were_changed_are_made_again() {
         let merged = report(&dir, &job, &["--parts", "parts"]);
         assert_eq!(merged.stdout, local, "{place}");
         let merged = merged.stderr_has(place);
-        merged.stderr_has("it is made again");
+        merged.stderr_has("it is computed again");
         assert_eq!(report(&dir, &job, &["--parts", "parts"]).stderr, "");
     }
     // A part of another rank in its place.
@@ -150,7 +150,7 @@ fn parts_that_were_changed_are_made_again() {
     fs::copy(from, from.with_file_name("rank=3.json")).unwrap();
     let merged = report(&dir, &job, &["--parts", "parts"]);
     assert_eq!(merged.stdout, local);
-    merged.stderr_has("it is of another rank");
+    merged.stderr_has("it belongs to another rank");
 }
 
 /// Ended at any moment, a task leaves parts that are whole, or none.

@@ -25,11 +25,11 @@ use crate::request::Request;
 const FORMAT: u32 = 1;
 
 /// A folder of parts, for one report of one job.
-pub struct KeptParts {
+pub struct PartCache {
     folder: PathBuf,
     /// Hash of what all parts depend on.
     subject: u128,
-    told: Mutex<Vec<String>>,
+    messages: Mutex<Vec<String>>,
 }
 
 /// The parts of one rank.
@@ -74,7 +74,7 @@ struct OfTable {
     bytes: usize,
 }
 
-impl KeptParts {
+impl PartCache {
     /// Parts of a report, in this folder, which is made.
     ///
     /// # Errors
@@ -91,20 +91,20 @@ impl KeptParts {
         Ok(Self {
             folder: folder.to_path_buf(),
             subject: hash.digest128(),
-            told: Mutex::default(),
+            messages: Mutex::default(),
         })
     }
 
     /// Files that were not what had been written, or could not be, and why.
-    pub fn told(&self) -> Vec<String> {
-        self.told
+    pub fn messages(&self) -> Vec<String> {
+        self.messages
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
     pub(crate) fn say(&self, text: String) {
-        self.told
+        self.messages
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(text);
@@ -162,25 +162,25 @@ impl OfPlugins {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(format!("{}: {error}", place.display())),
         };
-        let told = |why: &str| format!("{}: {why}", place.display());
+        let messages = |why: &str| format!("{}: {why}", place.display());
         let manifest: Manifest =
-            serde_json::from_slice(&text).map_err(|error| told(&error.to_string()))?;
+            serde_json::from_slice(&text).map_err(|error| messages(&error.to_string()))?;
         let ids = manifest.plugins.iter().map(|of| &of.id);
         if (manifest.format, manifest.rank) != (FORMAT, rank) || !ids.eq(&self.ids) {
-            return Err(told("it is of another rank or of other plugins"));
+            return Err(messages("it belongs to another rank or to other plugins"));
         }
         let place = self.folder.join(format!("rank={rank}.arrow"));
-        let told = |why: &str| format!("{}: {why}", place.display());
-        let bytes = regular_file::read(&place).map_err(|error| told(&error.to_string()))?;
+        let messages = |why: &str| format!("{}: {why}", place.display());
+        let bytes = regular_file::read(&place).map_err(|error| messages(&error.to_string()))?;
         if bytes.len() != manifest.bytes || hash_of(&bytes) != manifest.hash {
-            return Err(told("its bytes are not those that were written"));
+            return Err(messages("its bytes have changed since it was written"));
         }
         let part = |of: OfPlugin| -> Result<Part, String> {
             Ok(match of.outcome {
                 Kept::Made { tables, wrote } => {
                     let tables = tables.into_iter().map(|table| {
                         let frame = frame(&bytes, &table);
-                        Ok((table.name, frame.map_err(|why| told(&why))?))
+                        Ok((table.name, frame.map_err(|why| messages(&why))?))
                     });
                     let tables = tables.collect::<Result<Vec<_>, String>>()?;
                     Part::Made { tables, wrote }
@@ -284,8 +284,9 @@ fn frame(bytes: &[u8], table: &OfTable) -> Result<DataFrame, String> {
     let stream = stream.ok_or("a table lies beyond its end")?;
     let frame = IpcStreamReader::new(Cursor::new(stream)).finish();
     let frame = frame.map_err(|error| error.to_string())?;
-    match frame.height() == table.rows {
-        true => Ok(frame),
-        false => Err(format!("table {} has {} rows", table.name, frame.height())),
+    if frame.height() == table.rows {
+        Ok(frame)
+    } else {
+        Err(format!("table {} has {} rows", table.name, frame.height()))
     }
 }
