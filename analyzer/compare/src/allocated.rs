@@ -47,8 +47,8 @@ pub fn allocated(database: &Database) -> Result<BTreeMap<Option<u64>, Allocated>
             .or_default();
         let bytes = bytes.get(row).unwrap_or(0);
         place.rows += 1;
-        place.kept_bytes += bytes;
-        place.taken_bytes += bytes.max(0);
+        place.kept_bytes = place.kept_bytes.saturating_add(bytes);
+        place.taken_bytes = place.taken_bytes.saturating_add(bytes.max(0));
         if place.kept_bytes > place.peak_bytes {
             place.peak_bytes = place.kept_bytes;
             place.peak_ns = time.get(row).unwrap_or(0);

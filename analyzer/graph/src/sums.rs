@@ -52,7 +52,7 @@ pub(super) fn add_up(graph: &mut Graph) {
         let (timed, untimed) = (node.has_device, node.has_untimed_device);
         if parent != NONE {
             let parent = &mut graph.nodes[parent as usize];
-            parent.device_ns += device_ns;
+            parent.device_ns = parent.device_ns.saturating_add(device_ns);
             parent.has_device |= timed;
             parent.has_untimed_device |= untimed;
         }
@@ -68,7 +68,8 @@ pub(super) fn add_up_path(graph: &mut Graph) {
         let node = &graph.nodes[at as usize];
         let (path_ns, parent) = (node.path_ns, node.parent);
         if parent != NONE {
-            graph.nodes[parent as usize].path_ns += path_ns;
+            let parent = &mut graph.nodes[parent as usize];
+            parent.path_ns = parent.path_ns.saturating_add(path_ns);
         }
     }
 }

@@ -47,7 +47,8 @@ pub(super) fn sweep(graph: &mut Graph) -> Vec<u32> {
     }
     for at in graph.lanes.len()..graph.nodes.len() {
         let (lane, self_ns) = (graph.nodes[at].lane as usize, graph.nodes[at].self_ns);
-        graph.nodes[lane].dur_ns += self_ns;
+        let lane = &mut graph.nodes[lane];
+        lane.dur_ns = lane.dur_ns.saturating_add(self_ns);
     }
     around
 }

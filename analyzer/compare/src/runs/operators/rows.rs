@@ -68,7 +68,7 @@ impl Rows {
     pub fn add(&mut self, row: u32, side: usize, sums: Sums) {
         let row = &mut self.rows[row as usize];
         row.sums[side].add(sums);
-        row.in_pair_ns[side] += sums.device_ns;
+        row.in_pair_ns[side] = row.in_pair_ns[side].saturating_add(sums.device_ns);
     }
 
     pub fn add_kernel(&mut self, row: u32, side: usize, label: u32, sums: Sums) {
@@ -86,7 +86,7 @@ impl Rows {
         self.pairs += 1;
         for row in &mut self.rows {
             let [base, run] = std::mem::take(&mut row.in_pair_ns);
-            let change = run - base;
+            let change = run.saturating_sub(base);
             let (low, high) = row.change_ns.unwrap_or((change, change));
             row.change_ns = Some((low.min(change), high.max(change)));
         }

@@ -191,7 +191,8 @@ impl Builder {
                 operator.host_self_ns = self_ns;
                 at
             } else {
-                self.tree.operators[around as usize].host_self_ns += self_ns;
+                let host_self_ns = &mut self.tree.operators[around as usize].host_self_ns;
+                *host_self_ns = host_self_ns.saturating_add(self_ns);
                 around
             };
             push_children(&mut open, &self.graph, &self.tree.names, node, at);
@@ -209,7 +210,7 @@ impl Builder {
                 let sum = sums.entry((kernel.operator, name));
                 let sum = sum.or_insert((kernel.name, 0, 0));
                 sum.1 += 1;
-                sum.2 += kernel.device_ns;
+                sum.2 = sum.2.saturating_add(kernel.device_ns);
             }
         }
         let of_operators = kernels.into_iter();
@@ -254,14 +255,14 @@ impl Builder {
         for kernel in kernels.iter_mut() {
             kernel.operator = places[kernel.operator as usize];
             let operator = &mut self.tree.operators[kernel.operator as usize];
-            operator.device_ns += kernel.device_ns;
+            operator.device_ns = operator.device_ns.saturating_add(kernel.device_ns);
         }
         kernels.sort_unstable_by_key(|kernel| (kernel.operator, kernel.name));
         kernels.dedup_by(|next, kept| {
             let is_same = (next.operator, next.name) == (kept.operator, kept.name);
             if is_same {
                 kept.calls += next.calls;
-                kept.device_ns += next.device_ns;
+                kept.device_ns = kept.device_ns.saturating_add(next.device_ns);
             }
             is_same
         });
