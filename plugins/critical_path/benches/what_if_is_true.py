@@ -2,7 +2,7 @@
 """Is a prediction true? Slows a brick of the decode example down and speeds it up for real, and
 compares the end-to-end change with what `report --what-if` predicted.
 
-    cargo build --release -p trueno-recorder --example decode
+    cargo build --release -p trueno-decode --example decode
     cargo build -p trueno-analyze -p trueno-plugin-critical-path
     plugins/critical_path/benches/what_if_is_true.py [ROUNDS] [--case CASE] [--record FOLDER | --from FOLDER]
 

@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
 /// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
-const MAY_USE: [(&str, &[&str]); 34] = [
+const MAY_USE: [(&str, &[&str]); 35] = [
     ("trueno-format", &[]),
     (
         "trueno-recorder",
         &["trueno-format", "trueno-recorder-macros"],
     ),
     ("trueno-recorder-macros", &[]),
+    ("trueno-decode", &["trueno-recorder", "trueno-ceilings"]),
     ("trueno-manual", &[]),
     ("trueno-trust", &[]),
     (

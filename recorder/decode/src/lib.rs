@@ -1,4 +1,5 @@
-//! The decoder: model, arithmetic and what is recorded of it. Two benchmarks run it, too.
+//! A small transformer that decodes tokens and records what it does: the program behind the example `decode` and
+//! two benchmarks.
 
 pub mod attention;
 pub mod backend;
@@ -20,3 +21,10 @@ pub mod simd;
 pub mod slow;
 pub mod weights;
 pub mod work;
+
+#[cfg(test)]
+mod recorded_tests;
+#[cfg(test)]
+mod reference;
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,6 @@
 //! A small transformer decoding tokens: a real program to record.
 //!
-//!     cargo run --release --example decode -- --out decode.run
+//!     cargo run --release -p trueno-decode --example decode -- --out decode.run
 //!
 //! Weights are random (seeded), everything else is as in a real decoder:
 //! embedding, RMSNorm, fused QKV, rotary embedding, a key/value cache, causal
@@ -35,25 +35,18 @@
 //! keeps what this machine can do at most in the run's table `ceilings`; `--counters` has the CPU
 //! count what each brick did.
 
-mod decoder;
 mod options;
-#[cfg(test)]
-mod recorded_tests;
-#[cfg(test)]
-mod reference;
-#[cfg(test)]
-mod tests;
 
 use clap::Parser;
-use decoder::backend::Simd;
-use decoder::generate::{Generated, generate};
-use decoder::probe::{Exp, Probe};
 use options::Options;
 use std::error::Error;
 use std::io::{IsTerminal, stderr};
 use std::process::ExitCode;
 use std::time::Duration;
 use trueno_ceilings::{CeilingRequest, Progress};
+use trueno_decode::backend::Simd;
+use trueno_decode::generate::{Generated, generate};
+use trueno_decode::probe::{Exp, Probe};
 use trueno_recorder::{Overflow, PerfEvent, Recorder};
 
 fn main() -> ExitCode {
@@ -173,7 +166,7 @@ fn print(options: &Options, simd: Simd, generated: &Generated) {
     println!("tokens {}", generated.tokens.len());
     println!(
         "token_checksum {:016x}",
-        decoder::sampling::checksum(&generated.tokens)
+        trueno_decode::sampling::checksum(&generated.tokens)
     );
     println!(
         "prefill_tokens_per_s {}",

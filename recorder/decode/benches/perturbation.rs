@@ -1,6 +1,6 @@
 //! The cost of recording in a real program: the work of the example `decode`, recorded and not.
 //!
-//! `cargo bench -p trueno-recorder --bench perturbation`; takes about a minute.
+//! `cargo bench -p trueno-decode --bench perturbation`; takes about a minute.
 //!
 //! The two of a pair run one after the other, the order alternating, so that a machine that
 //! grows slower or faster favours neither. The time is that of prompt and tokens, by the wall
@@ -9,26 +9,17 @@
 //! and the order statistics between which it lies with 95 % confidence. Pairs of two
 //! unrecorded runs show the noise.
 
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "the modules of the example serve its command line and its tests too"
-)]
-
-#[path = "../examples/decode/decoder/mod.rs"]
-mod decoder;
-
 use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use decoder::attention::HeadNames;
-use decoder::backend::{Backend, Simd};
-use decoder::head_pool::HeadPool;
-use decoder::model::Model;
-use decoder::probe::{Level, Probe};
-use decoder::sampling::Sampler;
-use decoder::weights::{Shape, Weights};
+use trueno_decode::attention::HeadNames;
+use trueno_decode::backend::{Backend, Simd};
+use trueno_decode::head_pool::HeadPool;
+use trueno_decode::model::Model;
+use trueno_decode::probe::{Level, Probe};
+use trueno_decode::sampling::Sampler;
+use trueno_decode::weights::{Shape, Weights};
 use trueno_recorder::Recorder;
 
 /// The most that bricks and kernels may add, in percent.

@@ -1,7 +1,7 @@
 //! The same model in `f64`, as slow and obvious as can be.
 
-use crate::decoder::rope;
-use crate::decoder::weights::{LayerWeights, Shape, Weights};
+use crate::rope;
+use crate::weights::{LayerWeights, Shape, Weights};
 
 /// The logits after each position of `tokens`, every position from scratch.
 pub fn logits(shape: &Shape, weights: &Weights, tokens: &[usize]) -> Vec<Vec<f64>> {

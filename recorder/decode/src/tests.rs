@@ -1,15 +1,15 @@
 //! The model against its `f64` reference, on every backend of this CPU.
 
-use crate::decoder::backend::{Backend, Simd};
-use crate::decoder::blocked_matmul::{self, Factors, Panels};
-use crate::decoder::brick::Brick;
-use crate::decoder::generate::{Generated, Plan, generate};
-use crate::decoder::kernels::Kernels;
-use crate::decoder::probe::{Exp, Probe};
-use crate::decoder::random::Random;
-use crate::decoder::simd;
-use crate::decoder::weights::{Shape, Weights};
+use crate::backend::{Backend, Simd};
+use crate::blocked_matmul::{self, Factors, Panels};
+use crate::brick::Brick;
+use crate::generate::{Generated, Plan, generate};
+use crate::kernels::Kernels;
+use crate::probe::{Exp, Probe};
+use crate::random::Random;
 use crate::reference;
+use crate::simd;
+use crate::weights::{Shape, Weights};
 use trueno_recorder::{Name, Recorder};
 
 /// No width a multiple of any SIMD width.

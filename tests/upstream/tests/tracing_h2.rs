@@ -6,9 +6,9 @@ use h2::{client, server};
 use http::{Request, Response};
 use tokio::io::DuplexStream;
 use tracing_subscriber::prelude::*;
-use trueno_recorder::Recorder;
 use trueno_recorder::tracing::RecorderLayer;
-use trueno_testing::{Table, folder, table};
+use trueno_recorder::Recorder;
+use trueno_testing::{folder, table, Table};
 
 const REQUESTS: usize = 3;
 

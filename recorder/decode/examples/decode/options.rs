@@ -1,13 +1,13 @@
 //! The command line.
 
-use crate::decoder::backend::Backend;
-use crate::decoder::generate::Plan;
-use crate::decoder::plant::Plant;
-use crate::decoder::probe::{Exp, Level};
-use crate::decoder::slow::Slow;
-use crate::decoder::weights::Shape;
 use clap::{ArgAction, Parser, ValueEnum};
 use std::path::PathBuf;
+use trueno_decode::backend::Backend;
+use trueno_decode::generate::Plan;
+use trueno_decode::plant::Plant;
+use trueno_decode::probe::{Exp, Level};
+use trueno_decode::slow::Slow;
+use trueno_decode::weights::Shape;
 
 /// Decode tokens with a small random transformer and record how it went.
 #[derive(Parser, Debug)]

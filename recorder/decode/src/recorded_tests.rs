@@ -1,9 +1,9 @@
 //! A recorded run read back: what it must hold whatever the times were.
 
-use crate::decoder::backend::{Backend, Simd};
-use crate::decoder::generate::{Plan, generate};
-use crate::decoder::probe::{Level, Probe};
-use crate::decoder::weights::Shape;
+use crate::backend::{Backend, Simd};
+use crate::generate::{Plan, generate};
+use crate::probe::{Level, Probe};
+use crate::weights::Shape;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Int32Type, Int64Type, UInt64Type};
 use arrow_array::{Array, RecordBatch};

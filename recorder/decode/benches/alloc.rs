@@ -1,7 +1,7 @@
 //! The cost of recorded allocations in a real program: the work of the example `decode`, and a loop of
 //! nothing but allocations, each with and without.
 //!
-//! `cargo bench -p trueno-recorder --features alloc --bench alloc`; takes about a minute.
+//! `cargo bench -p trueno-decode --bench alloc`; takes about a minute.
 //!
 //! The two of a pair run one after the other, the order alternating. Both have the allocator
 //! [`Recording`] and bricks and kernels recorded; one records allocations too. The time is that of prompt and
@@ -11,28 +11,19 @@
 //! `-- --once weights|nothing|samples|every` does one of them once, for a tool that counts instructions
 //! (`valgrind --tool=callgrind`): a count has no noise, but is no time. `weights` stops before the first token.
 
-#![allow(
-    dead_code,
-    unused_imports,
-    reason = "the modules of the example serve its command line and its tests too"
-)]
-
-#[path = "../examples/decode/decoder/mod.rs"]
-mod decoder;
-
 use std::alloc::System;
 use std::error::Error;
 use std::hint::black_box;
 use std::path::Path;
 use std::time::Instant;
 
-use decoder::attention::HeadNames;
-use decoder::backend::{Backend, Simd};
-use decoder::head_pool::HeadPool;
-use decoder::model::Model;
-use decoder::probe::{Level, Probe};
-use decoder::sampling::Sampler;
-use decoder::weights::{Shape, Weights};
+use trueno_decode::attention::HeadNames;
+use trueno_decode::backend::{Backend, Simd};
+use trueno_decode::head_pool::HeadPool;
+use trueno_decode::model::Model;
+use trueno_decode::probe::{Level, Probe};
+use trueno_decode::sampling::Sampler;
+use trueno_decode::weights::{Shape, Weights};
 use trueno_recorder::alloc::{Allocations, Recording};
 use trueno_recorder::{Overflow, Recorder};
 
