@@ -30,6 +30,7 @@ fn share_heaps() {
 fn main() -> ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     share_heaps();
+    trueno_manual::start_debug_log();
     // A folder that is gone has no project.
     let folder = std::env::current_dir().unwrap_or_default();
     let arguments = with_project(Cli::command(), std::env::args_os().collect(), &folder);

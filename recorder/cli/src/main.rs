@@ -117,8 +117,10 @@ impl Failure {
 const NOT_MEASURABLE: u8 = 3;
 
 fn main() -> ExitCode {
+    trueno_manual::start_debug_log();
     let cli: Cli =
         trueno_manual::parse(std::env::args_os().collect()).unwrap_or_else(|error| error.exit());
+    tracing::debug!(command = ?cli.command, "started");
     let done = match cli.command {
         Command::Run(args) => run::run(&args),
         Command::Compare(args) => compare::run(&args),

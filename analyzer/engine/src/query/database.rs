@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
+use std::time::Instant;
 
 use polars::prelude::{CategoricalMapping, DataFrame, Engine, IntoLazy, LazyFrame, PolarsResult};
 use sqlparser::ast::{ObjectName, Query, Statement, Visit, Visitor};
@@ -433,10 +434,20 @@ impl empty_join::Tables for Database {
 /// See [`QueryError`]. Queries see the database's tables only: the engine's
 /// functions that read files are refused.
 pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
+    let started = Instant::now();
+    let found = collect_by_best_way(database, sql);
+    let rows = found.as_ref().map_or(0, DataFrame::height);
+    tracing::debug!(sql, rows, elapsed = ?started.elapsed(), ok = found.is_ok(), "query");
+    found
+}
+
+fn collect_by_best_way(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     if let Some(list) = database.list_of_texts(sql) {
+        tracing::trace!("answered from a dictionary");
         return Ok(list);
     }
     if let Some(groups) = database.groups(sql) {
+        tracing::trace!("answered from columns in memory");
         return Ok(groups);
     }
     let by_streams = || run(database.plan_from_columns(sql, MIN_ROWS)?, sql);

@@ -58,7 +58,7 @@ impl Run {
     /// format wrote it, or if the directory cannot be listed.
     pub fn open(path: &Path) -> Result<Run, RunError> {
         let folders = match rank_folders::find(path) {
-            Found::One => return Run::open_one(path),
+            Found::One => return Run::open_one(path).inspect(Run::log),
             Found::OneBesideRanks(problem) => {
                 let mut run = Run::open_one(path)?;
                 run.problems.push(problem);
@@ -66,7 +66,18 @@ impl Run {
             }
             Found::Ranks(folders) => folders,
         };
-        Run::open_ranks(path, folders)
+        Run::open_ranks(path, folders).inspect(Run::log)
+    }
+
+    fn log(&self) {
+        tracing::debug!(
+            path = %self.path.display(),
+            segments = self.segments.len(),
+            tables = self.published.len(),
+            ranks = self.facts.ranks.len(),
+            problems = self.problems.len(),
+            "run opened"
+        );
     }
 
     /// Opens several runs as one, as if each was a rank of it; none of them may hold ranks.

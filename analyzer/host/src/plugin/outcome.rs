@@ -23,6 +23,17 @@ pub enum Outcome {
     },
 }
 
+impl Outcome {
+    /// Its name in the debug log.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Finished(_) => "finished",
+            Self::Failed { .. } => "failed",
+            Self::Skipped { .. } => "skipped",
+        }
+    }
+}
+
 /// Kind of failure of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureKind {

@@ -1,5 +1,7 @@
 //! Runs of plugins, in this process or in one of their own.
 
+use std::time::Instant;
+
 use polars::prelude::DataFrame;
 use trueno_engine::closed_types::ClosedRows;
 use trueno_engine::query::Claims;
@@ -16,6 +18,20 @@ use super::{isolate, lazy_inputs};
 /// its input: then no two of them are in memory, but for what the plugin keeps. Of `claims`, those of its inputs in
 /// their order, each is dropped when its input was read.
 pub fn run(
+    plugin: &Plugin,
+    stage: Stage,
+    sources: Sources<'_>,
+    claims: Vec<Claims>,
+    options: &str,
+) -> Outcome {
+    let started = Instant::now();
+    let outcome = run_where_it_belongs(plugin, stage, sources, claims, options);
+    let id = plugin.descriptor.id.as_str();
+    tracing::debug!(plugin = id, ?stage, elapsed = ?started.elapsed(), outcome = outcome.word(), "plugin ran");
+    outcome
+}
+
+fn run_where_it_belongs(
     plugin: &Plugin,
     stage: Stage,
     sources: Sources<'_>,
