@@ -142,7 +142,7 @@ fn without_the_cache_nothing_stays() {
     let info = || {
         let info = dir.command(&["info", "trace.json", "--no-cache"]);
         let done = info.env("TMPDIR", &temporary).exits(0);
-        done.stderr_has("trace.json: imported, and not kept");
+        done.stderr_has("trace.json: imported, but not cached");
         assert_eq!(cached(&dir).len(), 0);
         let base = entries(&temporary, "").remove(0);
         assert_eq!(entries(&base, "").len(), 1, "the lock alone");

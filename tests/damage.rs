@@ -217,7 +217,7 @@ fn query_and_recover_say_what_is_damaged() {
         .exits(1)
         .stderr_has("bricks/000000.arrow")
         .stdout_has("finished, and damaged: ")
-        .stdout_has("nothing in live/ to bring any back from; new.run was not written");
+        .stdout_has("live/ has nothing to restore them from; new.run was not written");
     assert!(!dir.join("new.run").exists());
     let said = dir
         .command(&["recover", "test.run", "--json"])

@@ -113,7 +113,7 @@ fn exported_tables_are_no_run_and_take_no_place_of_one() {
     fs::write(dir.join("tables/kernels/notes"), "mine").unwrap();
     refused(
         "job --by-table -o tables --overwrite",
-        "not to be lost (hint: choose another path)",
+        "and would be lost (hint: choose another path)",
     );
     fs::remove_file(dir.join("tables/kernels/notes")).unwrap();
     fs::remove_dir_all(dir.join("job/rank=2")).unwrap();

@@ -245,7 +245,7 @@ fn a_job_of_which_a_rank_is_missing_or_was_killed_is_not_measurable() {
         missing["actual"]
             .as_str()
             .unwrap()
-            .contains("rank 1 of the run is not here")
+            .contains("rank 1 of the run is missing")
     );
 }
 

@@ -150,7 +150,7 @@ fn a_page_marks_the_critical_path_and_says_what_it_leaves_out() {
     assert!(!only.stdout.contains("Sampling"));
     look(&dir, "tree", &dataset(), &["--name", "no such name"])
         .exits(2)
-        .stderr_has("--name no such name: no lane and no name fits")
+        .stderr_has("--name no such name: no lane or name matches")
         .stderr_has("thread 0 main");
     look(&dir, "tree", &dataset(), &["--min-share", "101"])
         .exits(2)
@@ -296,7 +296,7 @@ fn rows_that_lie_in_themselves_are_shown_once() {
     });
     let tree = look(&dir, "tree", &run, &["--json"])
         .exits(0)
-        .stderr_has("1 row says that it lies in itself")
+        .stderr_has("1 row is its own parent")
         .json();
     let counted: i64 = tree["rows"]
         .as_array()

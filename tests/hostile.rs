@@ -314,7 +314,7 @@ fn a_query_that_cannot_be_answered_fails_or_skips_its_plugin() {
         ("unknown_table", "failed", "unknown table"),
         ("unknown_plugin", "skipped", "there is no plugin"),
         ("unknown_status", "failed", "unknown status"),
-        ("wrong_type", "failed", "its input is not as it needs it"),
+        ("wrong_type", "failed", "it cannot use its input"),
         (
             "self_input",
             "failed",

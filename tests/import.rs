@@ -127,7 +127,7 @@ fn a_folder_that_holds_something_else_is_not_overwritten() {
         .exits(0);
     fs::write(dir.join("other.run/notes.txt"), "mine").unwrap();
     for command in [&import[..], &export] {
-        refused(command, "other.run", "not of a run: notes.txt");
+        refused(command, "other.run", "do not belong to a run: notes.txt");
     }
     assert_eq!(dir.read("program/src/main.c"), "int main;");
     assert_eq!(dir.read("other.run/notes.txt"), "mine");

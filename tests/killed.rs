@@ -269,8 +269,8 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
             "no clean end",
             "0 dropped, 0 lost",
             "unclean end",
-            "rows lay in live/",
-            "no hash vouches for them",
+            "in live/, where rows wait for their segment",
+            "no hash covers",
             "model",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");

@@ -363,7 +363,7 @@ fn what_may_not_be_asked_is_an_error_in_words() {
         (
             "tables",
             json!({"path": run, "table": "critical_path.nonsense"}),
-            "makes no table nonsense",
+            "has no table nonsense",
         ),
         (
             "report",

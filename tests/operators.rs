@@ -169,5 +169,6 @@ fn rules_and_ceilings_of_a_user_are_taken_or_refused_in_words() {
          \"level\": \"DRAM\", \"value\": 3e11, \"source\": \"measured\"}]}]",
     )
     .expect("a file");
-    with("--ceilings", "gpu.json").stderr_has("they are of NVIDIA L4, and the run names no device");
+    with("--ceilings", "gpu.json")
+        .stderr_has("they belong to NVIDIA L4, and the run names no device");
 }

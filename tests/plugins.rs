@@ -179,7 +179,7 @@ fn two_named_files_of_one_id_are_refused_by_name() {
         .exits(2)
         .stderr_has("one/")
         .stderr_has("two/")
-        .stderr_has("are both the plugin sanity");
+        .stderr_has("both provide the plugin sanity");
 }
 
 #[cfg(unix)]

@@ -186,7 +186,7 @@ const SINS: [(&str, &[&str]); 27] = [
     ),
     (
         "raise BadInput('odd rows')",
-        &["its input is not as it needs it: odd rows"],
+        &["it cannot use its input: odd rows"],
     ),
     ("raise Failed('nothing to say')", &["nothing to say"]),
     ("raise BaseException", &["raised BaseException"]),

@@ -115,7 +115,7 @@ fn too_many_rows_for_a_plugin_that_needs_all_cost_its_section_alone() {
     let (path, why) = status("critical_path");
     assert_eq!(path, "skipped");
     assert!(
-        why.contains("rows of all ranks at once, and 100 at most"),
+        why.contains("rows of all ranks at once, and at most 100"),
         "{why}"
     );
     assert_eq!(status("category").0, "ok");

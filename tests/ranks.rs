@@ -199,7 +199,7 @@ fn every_verb_takes_the_whole() {
     assert_eq!(info["ranks"][1]["offset_ns"], LATER_NS);
     dir.command(&["tables", run, "kernels"])
         .exits(0)
-        .stdout_has("the rank it is of")
+        .stdout_has("its rank: that of its folder")
         .stdout_has("the rank in the bits above");
     let tables = dir.command(&["tables", run, "--json"]).exits(0).json();
     let ranks = tables
@@ -291,7 +291,7 @@ fn a_missing_rank_is_named() {
     assert_eq!(codes(&report), BTreeSet::from(["rank_missing"]));
     dir.report(&job, &[])
         .exits(0)
-        .stdout_has("rank 1 of the run is not here");
+        .stdout_has("rank 1 of the run is missing");
     dir.report(&job, &["--fail-on", "warning"])
         .exits(1)
         .stdout_has("all ranks");
@@ -509,7 +509,7 @@ fn files_that_contradict_each_other_are_refused_with_a_way_out() {
     fs::write(dir.join("two.run/notes.txt"), "mine").unwrap();
     dir.command(&["import", "d.json", "d.json", "-o", "two.run", "--overwrite"])
         .exits(2)
-        .stderr_has("not of a run: notes.txt");
+        .stderr_has("do not belong to a run: notes.txt");
 }
 
 #[test]

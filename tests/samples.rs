@@ -220,7 +220,7 @@ fn samples_that_do_not_belong_to_a_run_are_refused_with_the_reason() {
     let elsewhere = elsewhere.to_str().unwrap();
     join(&sampled, elsewhere)
         .exits(2)
-        .stderr_has("their clocks are not one");
+        .stderr_has("they do not share a clock");
     // Of the same machine, but of another process: none is of it.
     let other = dir.join("other.run");
     let mut run = facts(1_000 * MS);
@@ -312,7 +312,7 @@ fn a_page_has_flame_graphs_of_samples_and_of_waits_side_by_side() {
     };
     let titles = [
         "CPU time by stack, estimated from samples: a root for each thread",
-        "Time in which threads did not run by stack, measured: a root for each thread; it is no work",
+        "Time in which threads did not run, by stack, measured: a root for each thread; this is not work",
     ];
     let caption = |title: &str| format!("<figcaption>{title}</figcaption>");
     let own_time = "<figcaption>Self time by stack";

@@ -175,7 +175,7 @@ fn it_answers_whoever_has_its_address_and_nobody_else() {
     let port = host.rsplit(':').next().expect("a port").to_owned();
     dir.command(&["serve", path(&run), "--port", &port])
         .exits(2)
-        .stderr_has("cannot be had");
+        .stderr_has("is not available");
     let taken = Served::start(&dir, &[path(&run), "--port", "0"]);
     assert_ne!(taken.base, served.base, "a token is new each time");
     drop(taken);

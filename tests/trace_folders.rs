@@ -84,7 +84,7 @@ fn a_folder_of_ranks_is_a_job_and_what_is_no_trace_is_named() {
     for words in [
         "logs: 2 traces are a job of 2 ranks, numbered by file names",
         "0 = worker0.pt.trace.json, 1 = worker1.pt.trace.json.gz",
-        "skipped 2 files that are no traces of this kind: README.md, config.json",
+        "skipped 2 files that are not traces of this kind: README.md, config.json",
     ] {
         assert!(said.contains(words), "{words}\n{said}");
     }
@@ -246,7 +246,7 @@ fn a_file_that_is_cut_costs_its_rank() {
     assert!(said.contains("taken from "), "{said}");
     dir.command(&["info", "logs"])
         .exits(0)
-        .stdout_has("ranks 1, 2 of the run are not here");
+        .stdout_has("ranks 1, 2 of the run are missing");
 }
 
 #[test]
@@ -280,7 +280,7 @@ fn import_takes_a_folder_as_report_does() {
     dir.command(&["import", "logs", "-o", "job.run"])
         .exits(0)
         .stderr_has("a job of 2 ranks, numbered by file names")
-        .stderr_has("skipped 1 file that is no trace of this kind: notes.txt")
+        .stderr_has("skipped 1 file that is not a trace of this kind: notes.txt")
         .stdout_has("job.run holds these 2 ranks");
     assert_eq!(
         ranks(&dir, "job.run").0,

@@ -70,7 +70,7 @@ fn a_project_file_that_others_could_have_put_there_is_not_obeyed() {
     fs::write(&file, text).unwrap();
     let plain = report(&dir, "shared", &["--no-project"]).exits(0).stdout;
     let check = |why: &str| {
-        let words = format!("trueno.toml is not obeyed: {why}");
+        let words = format!("trueno.toml is ignored: {why}");
         let all = report(&dir, "shared", &[]).env("TRUENO_TEST_PLANTED", &ran);
         let done = all.exits(0).stderr_has(&words);
         assert_eq!(done.stdout, plain, "not even how it looks");
@@ -201,7 +201,7 @@ fn a_plugin_of_a_project_is_loaded_once_it_is_trusted() {
     assert!(!ran.exists());
     dir.command(&["trust", "project/trueno.toml"]).exits(0);
     // It is no plugin; and it is loaded where it can do no harm.
-    let never = "may not set --no-isolate: no project file takes";
+    let never = "may not set --no-isolate: project files cannot remove";
     load(&[]).exits(2).stderr_has(never).stderr_has(name);
     assert!(!ran.exists());
     load(&["--no-isolate"]).exits(2);
@@ -310,7 +310,7 @@ fn a_cache_that_others_can_write_is_not_used() {
     symlink(&open, dir.join("cache/trueno-analyze")).unwrap();
     dir.command(&["info", "trace.json"])
         .exits(0)
-        .stderr_has("open can be written by everyone: what is imported is not kept");
+        .stderr_has("open can be written by everyone: the imported run is not cached");
     let kept = fs::read_dir(open.join("imported")).unwrap().count();
     assert_eq!(kept, 0);
 }

@@ -128,7 +128,7 @@ fn times_choose_a_part_too() {
     )
     .exits(0)
     .stdout_has("window    times: 2.000 ms to ")
-    .stdout_has("critical_path look at it alone");
+    .stdout_has("only critical_path is cut to it");
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn values_of_another_type_are_refused_before_anything_is_read() {
         ),
         (
             "roofline.memory=ram",
-            "roofline: an option is wrong: memory `ram` is no level of memory",
+            "roofline: an option is wrong: memory `ram` is not a level of memory",
         ),
     ] {
         let done = dir

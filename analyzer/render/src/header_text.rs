@@ -196,9 +196,9 @@ fn in_window(header: &HeaderWindow) -> String {
     let ms = |ns: i64| format!("{:.3} ms", ns as f64 / 1e6);
     let length = units::duration((window.until_ns - window.from_ns) as f64);
     let plugins = if header.plugins.is_empty() {
-        "no analysis here covers it separately".to_owned()
+        "no analysis here is cut to it".to_owned()
     } else {
-        format!("{} analyse it separately", header.plugins.join(", "))
+        format!("only {} is cut to it", header.plugins.join(", "))
     };
     format!(
         "{}: {} to {}, {length}; {plugins}",

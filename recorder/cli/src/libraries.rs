@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use trueno_cupti::driver::Driver;
 use trueno_cupti::library::{Cupti, Places, Usable, candidates, first_usable};
 use trueno_trust::{Distrust, check_file, check_shipped};
 
@@ -114,10 +115,14 @@ pub fn cupti(chosen: Option<&Path>, program: Option<&OsStr>) -> (Search, Option<
     if let Some(python) = program.and_then(python_of) {
         places.python.splice(0..0, packages(&python));
     }
+    places.driver_major = Driver::find()
+        .ok()
+        .and_then(Driver::version)
+        .map(|version| version / 1000);
     let mut candidates = candidates(&places);
     // What this process has already, the program that will run has not.
     candidates.retain(|candidate| !candidate.only_if_loaded);
-    let search = first_usable(candidates);
+    let search = first_usable(candidates, |_| Ok(()));
     let (cupti, found) = match search.found {
         Some(Usable {
             cupti,

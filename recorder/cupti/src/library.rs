@@ -16,7 +16,8 @@ pub use api::{
 pub use find::{CANDIDATES_VARIABLE, Candidate, Places, candidates, python_folders};
 pub use open::{Library, OpenError};
 pub use probe::record_sizes;
-pub use usable::{Search, Usable, first_usable};
+pub use usable::{Rejection, Search, Usable, first_usable};
 
-/// CUPTI 12.0, which numbers itself so; older ones have other layouts. (12.9.1 is 28, 13.0.1 is 130001.)
-pub const MIN_VERSION: u32 = 19;
+/// What `cuptiGetVersion` of the packages for CUDA 11.8, 12.0 and 12.1 says. (12.2 is 20, 12.4 is 22, 12.6 is 24, 13.0.1
+/// is 130001.) Whether records are long enough is checked kind by kind.
+pub const MIN_VERSION: u32 = 18;

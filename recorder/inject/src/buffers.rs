@@ -1,13 +1,14 @@
 //! Memory that CUPTI writes records into.
 
 use std::ptr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use crate::session::lock;
 
-/// Bytes of a buffer.
-pub const BUFFER_BYTES: usize = 4 << 20;
+/// Bytes of a buffer: some 4,000 launches with their calls, which a kill loses at most.
+pub const BUFFER_BYTES: usize = 1 << 20;
 
 /// A buffer, by its address: it belongs to nobody while it is in the pool.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,8 @@ pub struct Full {
 #[derive(Debug, Default)]
 pub struct Pool {
     free: Mutex<Vec<Buffer>>,
+    /// Buffers that CUPTI has.
+    lent: AtomicUsize,
     full: Mutex<Arrived>,
     arrived: Condvar,
 }
@@ -65,7 +68,19 @@ impl Pool {
     /// A buffer to fill. `None`: there is no memory.
     pub fn take(&self) -> Option<Buffer> {
         let free = lock(&self.free).pop();
-        free.or_else(Buffer::new)
+        let buffer = free.or_else(Buffer::new)?;
+        self.lent.fetch_add(1, Ordering::Relaxed);
+        Some(buffer)
+    }
+
+    /// Takes note that CUPTI gave one back.
+    pub fn returned(&self) {
+        self.lent.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Number of buffers that CUPTI has not given back.
+    pub fn lent(&self) -> usize {
+        self.lent.load(Ordering::Relaxed)
     }
 
     /// A buffer that was read.

@@ -71,8 +71,12 @@ pub unsafe extern "C" fn buffer_completed(
         let Some(session) = session::current().filter(|_| !buffer.is_null()) else {
             return;
         };
+        let buffer = Buffer::at(buffer);
+        if !is_last(buffer) {
+            session.pool.returned();
+        }
         session.pool.push(Full {
-            buffer: Buffer::at(buffer),
+            buffer,
             valid_bytes,
         });
     });

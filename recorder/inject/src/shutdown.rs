@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use trueno_cupti::spool::{Chunk, End, Severity};
 
+use crate::buffers::BUFFER_BYTES;
 use crate::flusher::{count_dropped, flush, read_clocks};
 use crate::session::{self, Phase, Session};
 use crate::{clock, entry, subscribe};
@@ -96,5 +97,24 @@ fn settle(session: &Session) -> bool {
     flush(session, true);
     subscribe::stop_all(session);
     count_dropped(session);
+    note_kept_buffers(session);
     waited.is_ok()
+}
+
+/// A forced flush gives back every buffer, unless another tool has put its own functions in the place of ours.
+fn note_kept_buffers(session: &Session) {
+    let lent = session.pool.lent();
+    if lent == 0 {
+        return;
+    }
+    session.note(
+        Severity::Warning,
+        "buffers_not_returned",
+        &format!(
+            "CUPTI did not return {lent} {} of up to {} KiB of records: another profiler in the program, such as \
+             torch.profiler, may have taken over, and records since then are missing (hint: run one profiler at a time)",
+            if lent == 1 { "buffer" } else { "buffers" },
+            BUFFER_BYTES >> 10,
+        ),
+    );
 }

@@ -7,7 +7,7 @@ use std::ptr;
 use trueno_cupti::driver::Driver;
 use trueno_cupti::kind;
 use trueno_cupti::library::{
-    Cupti, Places, Refused, SubscriberParams, candidates, first_usable, record_sizes,
+    Cupti, Places, Refused, Rejection, SubscriberParams, candidates, first_usable, record_sizes,
 };
 use trueno_cupti::spool::{CuptiFacts, Severity};
 use trueno_cupti::walk::Sizes;
@@ -58,6 +58,8 @@ const MUTED: &[&str] = &[
     "cuKernelGetAttribute",
     "cuDevicePrimaryCtxGetState",
 ];
+/// Beginnings of the names of the driver's functions that start work of a device.
+const LAUNCHES: &[&str] = &["cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset"];
 /// Functions after which records of a device are gone.
 const ENDINGS: &[&str] = &[
     "cudaDeviceReset",
@@ -94,7 +96,7 @@ pub fn start() -> bool {
 
 fn record(session: &'static Session) -> Result<(), String> {
     let mut facts = CuptiFacts::default();
-    let cupti = find(&mut facts)?;
+    let (cupti, subscriber) = find(&mut facts)?;
     let sizes = record_sizes(&cupti).unwrap_or_else(|refused| {
         facts
             .refused
@@ -105,7 +107,6 @@ fn record(session: &'static Session) -> Result<(), String> {
         .iter()
         .map(|(number, bytes)| (kind::name(number), bytes))
         .collect();
-    let subscriber = subscribe(&cupti)?;
     let functions = functions(&cupti);
     let level = session.settings.level;
     let with_graphs = level >= Level::Edges && !session.settings.whole_graphs;
@@ -141,15 +142,27 @@ fn record(session: &'static Session) -> Result<(), String> {
         cupti.register_callbacks(callbacks::buffer_requested, callbacks::buffer_completed)
     };
     registered.map_err(|refused| refused.to_string())?;
-    // SAFETY: as above.
-    if let Err(refused) = unsafe { cupti.enable_event_timestamps(1) } {
-        refuse(&mut facts, "times of events", &refused);
+    let mut no_event_times = None;
+    if level >= Level::Edges {
+        // SAFETY: as above.
+        no_event_times = unsafe { cupti.enable_event_timestamps(1) }.err();
+        // A query of an event that is not over is no wait. Versions before 13.1 record none.
+        // SAFETY: as above.
+        let _ = unsafe { cupti.enable_all_sync_records(0) };
     }
     // Before the first buffer can come.
     let _ = session.sizes.set(sizes.clone());
     let _ = session.cupti.set(cupti);
     for number in kinds(level, session.settings.whole_graphs) {
         enable(&cupti, number, &sizes, &mut facts);
+    }
+    // Without records of events there is nothing that could have a time.
+    let has_events = facts.enabled.contains(&kind::name(kind::CUDA_EVENT));
+    if let Some(refused) = no_event_times.filter(|_| has_events) {
+        refuse(&mut facts, "times of events", &refused);
+    }
+    if level == Level::Kernels {
+        enable_launches(&cupti, &sizes, &mut facts);
     }
     if facts.enabled.is_empty() {
         let why = facts.refused.values().next().cloned().unwrap_or_default();
@@ -175,10 +188,17 @@ fn kinds(level: Level, whole_graphs: bool) -> impl Iterator<Item = u32> {
         .copied()
 }
 
-/// The first library that can be used.
-fn find(facts: &mut CuptiFacts) -> Result<Cupti, String> {
-    let search = first_usable(candidates(&Places::here()));
+/// The first library that lets us subscribe, with the handle it gave.
+fn find(facts: &mut CuptiFacts) -> Result<(Cupti, *mut c_void), String> {
+    let mut subscriber = ptr::null_mut();
+    let search = first_usable(candidates(&Places::here()), |usable| {
+        subscriber = subscribe(&usable.cupti)?;
+        Ok(())
+    });
     facts.passed_over = search.passed_over;
+    if let Some(why) = search.stopped {
+        return Err(why);
+    }
     let Some(found) = search.found else {
         let tried = facts.passed_over.join("; ");
         return Err(format!(
@@ -187,10 +207,10 @@ fn find(facts: &mut CuptiFacts) -> Result<Cupti, String> {
     };
     facts.version = found.version;
     facts.path = found.path;
-    Ok(found.cupti)
+    Ok((found.cupti, subscriber))
 }
 
-fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
+fn subscribe(cupti: &Cupti) -> Result<*mut c_void, Rejection> {
     let mut subscriber = ptr::null_mut();
     let mut holder = [0u8; 256];
     let mut params = SubscriberParams {
@@ -219,7 +239,7 @@ fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
         return Ok(subscriber);
     };
     if refused.code() != Some(HELD) {
-        return Err(refused.to_string());
+        return Err(Rejection::PassOver(refused.to_string()));
     }
     let name = CStr::from_bytes_until_nul(&holder)
         .unwrap_or_default()
@@ -229,9 +249,9 @@ fn subscribe(cupti: &Cupti) -> Result<*mut c_void, String> {
     } else {
         name
     };
-    Err(format!(
+    Err(Rejection::Stop(format!(
         "{who} already uses CUPTI in this process, and only one tool can (hint: run without nsys, ncu, a debugger or torch.profiler)"
-    ))
+    )))
 }
 
 /// Functions that are told about, by name: domain and number.
@@ -313,6 +333,25 @@ fn enable(cupti: &Cupti, number: u32, sizes: &Sizes, facts: &mut CuptiFacts) {
     match unsafe { cupti.activity_enable(number) } {
         Ok(()) => facts.enabled.push(name),
         Err(refused) => refuse(facts, &name, &refused),
+    }
+}
+
+/// Calls of the driver that launch, copy and fill: libraries use them beside those of the runtime.
+fn enable_launches(cupti: &Cupti, sizes: &Sizes, facts: &mut CuptiFacts) {
+    let launches = (1..MAX_FUNCTIONS).filter(|number| {
+        let name = cupti.callback_name(domain::DRIVER, *number);
+        name.is_some_and(|name| LAUNCHES.iter().any(|prefix| name.starts_with(prefix)))
+    });
+    let mut any = false;
+    for number in launches {
+        // SAFETY: takes numbers.
+        any |= unsafe { cupti.enable_driver_api(number, 1) }.is_ok();
+    }
+    if any {
+        facts.enabled.push("launches of the driver".to_owned());
+    } else {
+        // Before 12.5 no single function can be recorded.
+        enable(cupti, kind::DRIVER, sizes, facts);
     }
 }
 

@@ -1,6 +1,11 @@
 // A CUPTI without a device: it makes the records that a device would have, in the layouts of CUPTI 13.0.85
-// (or of 12.0, with -DOLDER), and delivers them as CUPTI does. Structs are written out here from NVIDIA's
+// (or of 12.0, with -DOLDER; of 12.4, with -DEVENTS too), and delivers them as CUPTI does. Structs are written out here from NVIDIA's
 // documentation, so that they check the decoder's offsets.
+//
+// Versions, missing functions and refused kinds are those of NVIDIA's libraries of 11.8 (18), 12.0 (18), 12.1 (18), 12.2
+// (20), 12.4 (22), 12.5 (23), 12.6 (24) and 13.0 (130001), called without a driver: up to 12.1 kind 36 is refused with
+// 21, before 12.5 there is no cuptiActivityEnableDriverApi. With -DNEWER_THAN_DRIVER it refuses to be subscribed to, as
+// 13.0 does beside a driver of 12.
 //
 // FAKE_CUPTI in the environment: held (another tool has CUPTI), drop (drops every 10th kernel),
 // refuse (no synchronization records), notimes (kernels without times), backwards (kernels end before they
@@ -152,6 +157,7 @@ static size_t dropped;
 static Kernel *pending;
 static size_t pending_count, pending_room;
 static uint8_t muted[3][1024];
+static uint8_t alone[1024]; // functions of the driver that are recorded without their kind
 
 static int says(const char *word) {
   const char *all = getenv("FAKE_CUPTI");
@@ -220,9 +226,15 @@ int cuptiActivityPopExternalCorrelationId(uint32_t kind, uint64_t *last) { (void
 void fake_call(uint32_t kind, uint32_t cbid, uint32_t correlation, uint64_t start, uint32_t status) {
   int domain = kind == DRIVER ? 1 : 2;
   if (cbid < 1024 && muted[domain][cbid]) return;
+  int is_alone = kind == DRIVER && !is_on(DRIVER) && cbid < 1024 && alone[cbid] && requested;
   External e = {EXTERNAL, external_kind, external_id, correlation, 0};
   if (external_kind) put(&e);
   Api api = {kind, cbid, start, fake_now(), (uint32_t)getpid(), (uint32_t)gettid(), correlation, status};
+  if (is_alone) {
+    pthread_mutex_lock(&lock);
+    append(&api, sizeof api);
+    pthread_mutex_unlock(&lock);
+  }
   put(&api);
 }
 
@@ -379,18 +391,29 @@ int cuptiGetVersion(uint32_t *version) {
 #ifdef ANCIENT
   *version = 17;
 #elif defined(OLDER)
-  *version = 19;
+#ifdef EVENTS
+  *version = 22;
+#else
+  *version = 18;
+#endif
 #else
   *version = 130001;
 #endif
   return 0;
 }
 
+#ifdef NEWER_THAN_DRIVER
+const int fake_is_too_new = 1;
+#endif
+
 int cuptiGetTimestamp(uint64_t *time) { *time = fake_now(); return 0; }
 
 int cuptiSubscribe(void **subscriber, Callback function, void *data) {
   (void)data;
   if (says("held")) return 39;
+#ifdef NEWER_THAN_DRIVER
+  return 999;
+#endif
   callback = function;
   *subscriber = &callback;
   return 0;
@@ -427,6 +450,9 @@ int cuptiActivityRegisterCallbacks(Requested r, Completed c) {
 int cuptiActivityEnable(uint32_t kind) {
   if (kind == 3) abort(); // it would serialise the program
   if (kind == SYNC && says("refuse")) return 27;
+#if defined(OLDER) && !defined(EVENTS)
+  if (kind == CUDA_EVENT) return 21; // as 12.0 and 12.1 say
+#endif
   if (kind >= 64 || !size_of(kind)) return 21;
   pthread_mutex_lock(&lock);
   enabled |= 1ull << kind;
@@ -441,8 +467,13 @@ int cuptiActivityDisable(uint32_t kind) {
   return 0;
 }
 
+#ifndef OLDER // They came with 12.5.
 int cuptiActivityEnableRuntimeApi(uint32_t cbid, uint8_t enable) { if (cbid < 1024) muted[2][cbid] = !enable; return 0; }
-int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable) { if (cbid < 1024) muted[1][cbid] = !enable; return 0; }
+int cuptiActivityEnableDriverApi(uint32_t cbid, uint8_t enable) {
+  if (cbid < 1024) { muted[1][cbid] = !enable; alone[cbid] = enable; }
+  return 0;
+}
+#endif
 int cuptiActivityEnableLatencyTimestamps(uint8_t enable) { (void)enable; return 0; }
 
 int cuptiActivityFlushAll(uint32_t flag) {

@@ -59,6 +59,18 @@ static void external(unsigned kind, uint64_t id) {
   else pop(kind, NULL);
 }
 
+// Puts functions of another profiler in the place of the recorder's, as torch.profiler does.
+static uint8_t of_other[1 << 16];
+static void other_requested(uint8_t **at, size_t *bytes, size_t *most) { *at = of_other; *bytes = sizeof of_other; *most = 0; }
+static void other_completed(void *context, uint32_t stream, uint8_t *at, size_t bytes, size_t valid) {
+  (void)context; (void)stream; (void)at; (void)bytes; (void)valid;
+}
+static void take_over(void) {
+  void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
+  int (*register_callbacks)(void *, void *) = (int (*)(void *, void *))dlsym(cupti, "cuptiActivityRegisterCallbacks");
+  register_callbacks((void *)other_requested, (void *)other_completed);
+}
+
 // Whether CUPTI records kernels.
 static int records_kernels(void) {
   void *cupti = dlopen("libcupti.so.13", RTLD_NOW | RTLD_NOLOAD);
@@ -98,6 +110,7 @@ int main(int count, char **words) {
     else if (IS("registered")) { nvtx_registered(a, b); }
     else if (IS("wide")) { nvtx_wide_push(L"h\u00e9llo"); nvtx_pop(); }
     else if (IS("range")) { uint64_t outer = nvtx_start(a), inner = nvtx_start(b); nvtx_end(outer); nvtx_end(inner); }
+    else if (IS("takeover")) take_over();
     else if (IS("mark")) nvtx_mark(a);
     else if (IS("namethread")) nvtx_name_thread(a);
     else if (IS("sleep")) usleep(1000 * NUMBER(a));

@@ -94,7 +94,7 @@ fn a_program_that_does_not_start_is_told_why() {
         (file("text", "#!/bin/sh\n", 0o644), "chmod +x"),
         (
             file("odd.sh", "#!/no/such/thing\n", 0o755),
-            "first line names",
+            "the interpreter in its first line",
         ),
         (folder.path().join("none"), "No such file"),
     ] {

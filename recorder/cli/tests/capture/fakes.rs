@@ -13,7 +13,9 @@ use trueno_testing::{Table, compile};
 pub enum Cupti {
     /// As 13.0.
     New,
-    /// As 12.0: shorter records, fewer functions.
+    /// As 12.4: shorter records, fewer functions.
+    Middle,
+    /// As 12.0: also without records of events.
     Old,
     /// As 11.6.
     Ancient,
@@ -26,6 +28,7 @@ impl Cupti {
     fn folder(self) -> &'static str {
         match self {
             Self::New => "new",
+            Self::Middle => "middle",
             Self::Old => "old",
             Self::Ancient => "ancient",
             Self::Bare => "bare",
@@ -59,6 +62,10 @@ pub fn fakes() -> Option<&'static Path> {
         );
         library("cupti.c", "libcupti.so.13", "new", &[]);
         library("cupti.c", "libcupti.so.12", "old", &["-DOLDER"]);
+        let middle = ["-DOLDER", "-DEVENTS"];
+        library("cupti.c", "libcupti.so.12", "middle", &middle);
+        let refused = ["-DNEWER_THAN_DRIVER"];
+        library("cupti.c", "libcupti.so.13", "too_new", &refused);
         library(
             "cupti.c",
             "libcupti.so.12",
@@ -101,7 +108,7 @@ pub fn command(cupti: Cupti) -> Option<Command> {
         .env_remove("TRUENO_CUPTI")
         .env_remove("RANK");
     // A newer one of the machine would come first.
-    if let Cupti::Old | Cupti::Ancient = cupti {
+    if let Cupti::Middle | Cupti::Old | Cupti::Ancient = cupti {
         let old = fakes.join(cupti.folder()).join("libcupti.so.12");
         command.env("TRUENO_CUPTI", old);
     }

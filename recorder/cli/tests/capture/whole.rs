@@ -1,10 +1,9 @@
 //! A recording in which nothing goes wrong.
 
 use std::collections::HashMap;
-
 use trueno_format::run_json::State;
 
-use crate::fakes::{Cupti, Recording, record, record_with};
+use crate::fakes::{self, Cupti, Recording, record, record_with};
 use trueno_testing::Table;
 
 const WORDS: &str = "init stream:8 push:step current launch:gemm:7:50:300 copy:100000 event:3:7 wait:8:3 \
@@ -226,13 +225,13 @@ fn work_that_nobody_waited_for_is_waited_for_at_the_end() {
 
 #[test]
 fn an_older_cupti_with_shorter_records_gives_the_same_rows() {
-    let Some(recording) = record_with(Cupti::Old, "", "", WORDS) else {
+    let Some(recording) = record_with(Cupti::Middle, "", "", WORDS) else {
         return;
     };
     let (launched, recorded) = recording.launched_and_recorded();
     assert_eq!(launched, recorded);
     let capture = recording.capture();
-    assert_eq!(capture.cupti_version, Some(19));
+    assert_eq!(capture.cupti_version, Some(22));
     assert_eq!(
         capture.refused.keys().collect::<Vec<_>>(),
         ["times of events"]
@@ -245,6 +244,60 @@ fn an_older_cupti_with_shorter_records_gives_the_same_rows() {
             .iter()
             .any(|(from, _)| Some(*from) == events.number("id", 0))
     );
+}
+
+/// That of CUDA 12.0 and 12.1, as PyTorch 2.1 to 2.4 bring it.
+#[test]
+fn the_oldest_cupti_lacks_only_records_of_events() {
+    let Some(recording) = record_with(Cupti::Old, "", "", WORDS) else {
+        return;
+    };
+    let (launched, recorded) = recording.launched_and_recorded();
+    assert_eq!(launched, recorded);
+    let capture = recording.capture();
+    assert_eq!(capture.cupti_version, Some(18));
+    assert_eq!(capture.refused.keys().collect::<Vec<_>>(), ["cuda_event"]);
+    assert_eq!(recording.table("device_events").rows, 0);
+}
+
+/// A toolkit of CUDA 13 beside a driver of CUDA 12: its library loads, and refuses.
+#[test]
+fn a_cupti_that_refuses_is_passed_over() {
+    let Some(mut command) = fakes::command(Cupti::New) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let run = folder.path().join("it.run");
+    let all = fakes::fakes().unwrap();
+    let libraries = ["driver", "too_new", "middle"].map(|name| all.join(name));
+    let done = command
+        .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
+        .args(["run", "-o"])
+        .arg(&run)
+        .arg("--")
+        .arg(all.join("program"))
+        .args(["init", "launch:k:7:1:5", "sync"])
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    assert_eq!(trueno_testing::table(&run, "kernels").rows, 5, "{done:?}");
+}
+
+/// Triton, cuBLAS and cudarc launch by the driver.
+#[test]
+fn launches_of_the_driver_have_their_calls_at_every_level() {
+    for cupti in [Cupti::New, Cupti::Middle] {
+        let Some(recording) = record_with(cupti, "", "--level kernels", "init launch:k:7:1:5 sync")
+        else {
+            return;
+        };
+        let kernels = recording.table("kernels");
+        assert_eq!(kernels.rows, 5);
+        let calls = sorted(&recording.table("calls"), "name");
+        let launches = calls.iter().filter(|name| *name == "cuLaunchKernel");
+        assert_eq!(launches.count(), 5, "{cupti:?}");
+        assert!(recording.capture().invalid.is_empty(), "{cupti:?}");
+    }
 }
 
 #[test]

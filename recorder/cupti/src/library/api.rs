@@ -153,6 +153,8 @@ functions! {
     enable_latency_timestamps "cuptiActivityEnableLatencyTimestamps" (enable: u8);
     /// Times of events on devices.
     enable_event_timestamps "cuptiActivityEnableCudaEventDeviceTimestamps" (enable: u8);
+    /// Whether each query of an event that is not over gives a record.
+    enable_all_sync_records "cuptiActivityEnableAllSyncRecords" (enable: u8);
     /// Delivers buffers.
     flush_all "cuptiActivityFlushAll" (flag: u32);
     /// The next record of a buffer.

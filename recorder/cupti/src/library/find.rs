@@ -8,6 +8,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::driver::Driver;
+
 /// Variable by which `trueno-record` tells the recorded process where to look first: paths with `:`.
 pub const CANDIDATES_VARIABLE: &str = "TRUENO_CUPTI_CANDIDATES";
 
@@ -33,6 +35,8 @@ pub struct Places {
     pub python: Vec<PathBuf>,
     /// Folders where CUDA is installed.
     pub cuda: Vec<PathBuf>,
+    /// Major version of the driver: a CUPTI of a later one does not work with it.
+    pub driver_major: Option<u32>,
 }
 
 impl Places {
@@ -67,6 +71,9 @@ impl Places {
             first: paths(CANDIDATES_VARIABLE),
             python,
             cuda,
+            driver_major: Driver::loaded()
+                .and_then(Driver::version)
+                .map(|version| version / 1000),
         }
     }
 }
@@ -84,6 +91,18 @@ pub fn python_folders(root: &Path) -> Vec<PathBuf> {
         .collect();
     found.sort();
     found
+}
+
+/// 0 for a library of the driver's major version, 1 for one that does not say its own, 2 for another.
+fn rank(path: &Path, driver_major: Option<u32>) -> u8 {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let major = name.strip_prefix("libcupti.so.");
+    let major = major.and_then(|rest| rest.split('.').next()?.parse::<u32>().ok());
+    match (major, driver_major) {
+        (Some(major), Some(driver)) if major == driver => 0,
+        (Some(_), Some(_)) => 2,
+        _ => 1,
+    }
 }
 
 /// Lists the candidates, in order.
@@ -119,6 +138,8 @@ pub fn candidates(places: &Places) -> Vec<Candidate> {
         let files = NAMES.iter().map(|name| folder.join(name));
         all.extend(files.filter(|path| path.exists()).map(|path| (path, false)));
     }
+    // Those for the driver first, then those that do not say; what is loaded stays in front.
+    all.sort_by_key(|(path, only_if_loaded)| (!only_if_loaded, rank(path, places.driver_major)));
     let mut seen = BTreeSet::new();
     all.into_iter()
         .filter(|candidate| seen.insert(candidate.clone()))
@@ -132,6 +153,25 @@ pub fn candidates(places: &Places) -> Vec<Candidate> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_library_of_the_drivers_own_version_comes_first() {
+        let mut places = Places {
+            first: vec!["/a/libcupti.so.13".into(), "/b/libcupti.so.12".into()],
+            driver_major: Some(12),
+            ..Places::default()
+        };
+        let first = |places: &Places| {
+            let found = candidates(places);
+            let mut to_open = found.into_iter().filter(|found| !found.only_if_loaded);
+            to_open.next().unwrap().path
+        };
+        assert_eq!(first(&places), Path::new("/b/libcupti.so.12"));
+        places.driver_major = Some(13);
+        assert_eq!(first(&places), Path::new("/a/libcupti.so.13"));
+        places.driver_major = None;
+        assert_eq!(first(&places), Path::new("/a/libcupti.so.13"));
+    }
 
     #[test]
     fn what_is_loaded_comes_first_and_what_was_chosen_alone() {

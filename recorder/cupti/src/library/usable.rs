@@ -20,10 +20,24 @@ pub struct Search {
     pub found: Option<Usable>,
     /// Libraries passed over, in the order in which they were tried.
     pub passed_over: Vec<String>,
+    /// Reason why the search ended early.
+    pub stopped: Option<String>,
 }
 
-/// Tries candidates in their order.
-pub fn first_usable(candidates: Vec<Candidate>) -> Search {
+/// Why a library that is new enough is not used.
+#[derive(Clone, Debug)]
+pub enum Rejection {
+    /// Another one may do.
+    PassOver(String),
+    /// No other one would do either.
+    Stop(String),
+}
+
+/// Tries candidates in their order, until `accept` takes one.
+pub fn first_usable(
+    candidates: Vec<Candidate>,
+    mut accept: impl FnMut(&Usable) -> Result<(), Rejection>,
+) -> Search {
     let mut search = Search::default();
     for candidate in candidates {
         let shown = candidate.path.display().to_string();
@@ -39,7 +53,7 @@ pub fn first_usable(candidates: Vec<Candidate>) -> Search {
             let version = cupti.version().map_err(|refused| refused.to_string())?;
             if version < MIN_VERSION {
                 return Err(format!(
-                    "version {version}, expected {MIN_VERSION} (CUDA 12.0) or later"
+                    "version {version}, expected {MIN_VERSION} (CUDA 11.8) or later"
                 ));
             }
             let path = cupti.path().unwrap_or_else(|| shown.clone());
@@ -50,10 +64,19 @@ pub fn first_usable(candidates: Vec<Candidate>) -> Search {
             })
         });
         match usable {
-            Ok(usable) => {
-                search.found = Some(usable);
-                return search;
-            }
+            Ok(usable) => match accept(&usable) {
+                Ok(()) => {
+                    search.found = Some(usable);
+                    return search;
+                }
+                Err(Rejection::PassOver(why)) => {
+                    search.passed_over.push(format!("{}: {why}", usable.path));
+                }
+                Err(Rejection::Stop(why)) => {
+                    search.stopped = Some(why);
+                    return search;
+                }
+            },
             // The loader's words begin with the name.
             Err(problem) if problem.starts_with(&shown) => search.passed_over.push(problem),
             Err(problem) => search.passed_over.push(format!("{shown}: {problem}")),
