@@ -1,4 +1,4 @@
-// Launches that are known exactly, on a real device, for `cuda-acceptance.sh`. It uses the driver's API through
+// Launches that are known exactly, on a real device, for `gpu-acceptance.sh`. It uses the driver's API through
 // dlopen, so that any C compiler builds it, and no toolkit is needed.
 //
 //   launches plain N     N kernels on two streams, half on each; the second stream waits for an event that is

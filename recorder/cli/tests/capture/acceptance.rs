@@ -1,83 +1,75 @@
-//! The script of checks that need a GPU, tried on a fake one: that it runs, passes where nothing is wrong, and
-//! fails where something is. What it says of real devices only they can tell.
+//! The checks that need a GPU, tried on a fake one: that they are packed, run, pass where nothing is wrong, and fail
+//! where something is.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use crate::fakes::{fakes, inject};
 
-/// The examples of `recorder/cuda`, where they were built beside these tests, as with the whole workspace they are, and
-/// not before their sources changed.
-fn examples() -> Option<PathBuf> {
-    let command = Path::new(env!("CARGO_BIN_EXE_trueno-record"));
-    let folder = command.parent()?.join("examples");
-    let changed = |path: &Path| path.metadata().and_then(|of| of.modified()).ok();
-    let built = changed(&folder.join("two_streams"))?;
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda");
-    for part in ["src", "examples"] {
-        for file in sources.join(part).read_dir().ok()? {
-            if changed(&file.ok()?.path())? > built {
-                return None;
-            }
-        }
-    }
-    Some(folder)
-}
-
-fn script(misbehaves: &str, folder: &Path) -> Option<Output> {
-    let fakes = fakes()?;
-    for tool in ["bash", "python3"] {
+/// Packs what travels to the machine with the GPU, of what the tests were built with. `None`: a tool is missing, which
+/// is said.
+fn packed(folder: &Path) -> Option<PathBuf> {
+    fakes()?;
+    for tool in ["bash", "python3", "strip"] {
         if Command::new(tool).arg("--version").output().is_err() {
             eprintln!("skipped: there is no {tool}");
             return None;
         }
     }
-    let libraries = [fakes.join("driver_api"), fakes.join("new")];
-    let done = Command::new("bash")
-        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda-acceptance.sh"))
-        .arg(folder)
+    let built = Path::new(env!("CARGO_BIN_EXE_trueno-record")).parent()?;
+    let folder = folder.join("packed");
+    let done = Command::new(Path::new(env!("CARGO_MANIFEST_DIR")).join("../acceptance/pack"))
+        .arg(&folder)
+        .env("TRUENO_BUILT", built)
+        .env_remove("CUPTI_LIBRARIES")
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{done:?}");
+    Some(folder)
+}
+
+/// Its exit code and table, with a CUPTI that misbehaves so.
+fn accepted(packed: &Path, misbehaves: &str, results: &Path) -> (Output, String) {
+    let all = fakes().unwrap();
+    let libraries = [all.join("driver_api"), all.join("new")];
+    let done = Command::new(packed.join("gpu-acceptance.sh"))
+        .env("OUT", results)
         .env("LD_LIBRARY_PATH", std::env::join_paths(libraries).unwrap())
-        .env("TRUENO_RECORD", env!("CARGO_BIN_EXE_trueno-record"))
         .env("TRUENO_INJECT", inject())
         .env("TRUENO_ACCEPTANCE_LAUNCHES", "2000")
         .env("TRUENO_ACCEPTANCE_TIMINGS", "figures")
-        .envs(examples().map(|folder| ("TRUENO_CUDA_EXAMPLES", folder)))
+        .env("GPU_SECONDS", "3000")
         .env("FAKE_CUPTI", misbehaves)
-        .env_remove("TRUENO_ANALYZE")
+        .env_remove("TRUENO_CUPTI")
         .output()
         .unwrap();
-    Some(done)
+    let table = std::fs::read_to_string(results.join("table.txt")).unwrap_or_default();
+    (done, table)
 }
 
 #[test]
-fn the_acceptance_script_passes_on_what_is_whole_and_fails_on_what_is_not() {
+fn the_acceptance_passes_on_what_is_whole_and_fails_on_what_is_not() {
     let folder = tempfile::tempdir().unwrap();
-    let Some(done) = script("", folder.path()) else {
+    let Some(packed) = packed(folder.path()) else {
         return;
     };
-    let said = String::from_utf8(done.stdout).unwrap();
-    assert_eq!(done.status.code(), Some(0), "{said}");
-    assert!(
-        said.lines().filter(|line| line.contains(" pass ")).count() >= 12,
-        "{said}"
-    );
-    assert!(
-        said.contains("TRUENO_ANALYZE is not set"),
-        "what was skipped says why"
-    );
-    if examples().is_some() {
-        assert!(
-            said.contains("in-process: as many kernels as launches      pass"),
-            "{said}"
-        );
-        let modes = said.lines().filter(|line| line.starts_with("sync modes: "));
-        assert_eq!(modes.count(), 5, "{said}");
+    let results = folder.path().join("whole");
+    let (done, table) = accepted(&packed, "", &results);
+    assert_eq!(done.status.code(), Some(0), "{table}\n{done:?}");
+    let passed = table.lines().filter(|line| line.contains(" pass ")).count();
+    assert!(passed >= 20, "{table}");
+    for file in [
+        "facts.txt",
+        "plain.run.tar.gz",
+        "raw.spool.gz",
+        "logs.tar.gz",
+    ] {
+        assert!(results.join(file).is_file(), "{file}\n{table}");
     }
-    let done = script("drop", folder.path()).unwrap();
-    let said = String::from_utf8(done.stdout).unwrap();
-    assert_eq!(done.status.code(), Some(1), "{said}");
-    assert!(
-        said.contains("plain: as many kernels as launches           FAIL"),
-        "{said}"
-    );
+    let (done, table) = accepted(&packed, "drop", &folder.path().join("dropped"));
+    assert_eq!(done.status.code(), Some(1), "{table}");
+    let line = table
+        .lines()
+        .find(|line| line.contains("plain: 1000 kernels"));
+    assert!(line.is_some_and(|line| line.contains(" FAIL ")), "{table}");
 }
