@@ -408,6 +408,9 @@ impl Lane {
         let mut sleep = BLOCKED_SLEEP;
         loop {
             let (fits, half_full) = self.producer.reserve(needed);
+            if half_full && self.shared.is_outgrown(self.ring().capacity()) && self.follow() {
+                continue;
+            }
             if half_full {
                 self.shared.wake();
             }
@@ -425,14 +428,22 @@ impl Lane {
                     sleep = (sleep * 2).min(LONGEST_BLOCKED_SLEEP);
                 }
                 Overflow::Grow => {
-                    let Some(next) = self.shared.grown_ring(self.ring().capacity()) else {
+                    if !self.follow() {
                         return false;
-                    };
-                    next.header().take(&self.thread().identity());
-                    self.producer.follow(next);
+                    }
                 }
             }
         }
+    }
+
+    /// Carries on in a longer ring. False: there is no memory for one.
+    fn follow(&mut self) -> bool {
+        let Some(next) = self.shared.grown_ring(self.ring().capacity()) else {
+            return false;
+        };
+        next.header().take(&self.thread().identity());
+        self.producer.follow(next);
+        true
     }
 
     /// Counts rows that are not recorded.

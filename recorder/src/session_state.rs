@@ -1,7 +1,7 @@
 //! State that the recording threads, the writer and the handles of one recorder share.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::thread::Thread;
 
@@ -49,6 +49,10 @@ pub(crate) struct RingSizes {
 
 /// Rings kept for the next threads when theirs have ended.
 const SPARE_RINGS: usize = 4;
+/// Records in the first ring of a thread whose rings may grow: threads of a scope or a pool often record a few rows.
+const FIRST_RECORDS: usize = 1 << 10;
+/// First rings that wait for another thread.
+const SPARE_FIRST_RINGS: usize = 256;
 
 /// One thread that records. The thread stores into it for every row: not beside what others use.
 #[repr(align(64))]
@@ -111,6 +115,8 @@ pub(crate) struct SessionState {
     /// Not set: no counters of the CPU.
     pub perf: OnceLock<PerfShared>,
     pub ring_records: usize,
+    /// Records in a thread's first ring, which one of `ring_records` follows if it is shorter.
+    first_records: usize,
     /// Most memory for rings that follow full ones, of all threads together.
     pub growth_bytes: u64,
     /// Bytes of it that they have.
@@ -118,6 +124,9 @@ pub(crate) struct SessionState {
     next_thread: AtomicU32,
     pub arrivals: Mutex<Vec<Arrival>>,
     spare: Mutex<Vec<Arc<Ring>>>,
+    spare_first: Mutex<Vec<Arc<Ring>>>,
+    /// First rings to have ready: more, once a thread had to make its own.
+    first_rings: AtomicUsize,
     pub live: Arc<Live>,
     /// Threads that may still record.
     pub threads: Mutex<Vec<Arc<ThreadInfo>>>,
@@ -215,11 +224,17 @@ impl SessionState {
             tiles_every: OnceLock::new(),
             perf: OnceLock::new(),
             ring_records: rings.records,
+            first_records: match overflow {
+                Overflow::Grow => rings.records.min(FIRST_RECORDS),
+                Overflow::Drop | Overflow::Block => rings.records,
+            },
             growth_bytes: rings.growth_bytes,
             grown_bytes: AtomicU64::new(0),
             next_thread: AtomicU32::new(0),
             arrivals: Mutex::default(),
             spare: Mutex::default(),
+            spare_first: Mutex::default(),
+            first_rings: AtomicUsize::new(1),
             live: Arc::new(live),
             threads: Mutex::default(),
             ended_dropped: RowCounters::default(),
@@ -243,13 +258,41 @@ impl SessionState {
 
     /// A ring for a new thread: one that was given back, else a fresh one.
     pub fn ring(&self) -> Option<Arc<Ring>> {
+        if !self.starts_small() {
+            return self.full_ring();
+        }
+        let spare = lock(&self.spare_first).pop();
+        if spare.is_none() {
+            let wanted = self.first_rings.load(Ordering::Relaxed);
+            let wanted = (2 * wanted).min(SPARE_FIRST_RINGS);
+            self.first_rings.store(wanted, Ordering::Relaxed);
+        }
+        let spare = spare.filter(|ring| ring.is_fresh());
+        spare.or_else(|| self.live.ring(self.first_records))
+    }
+
+    fn full_ring(&self) -> Option<Arc<Ring>> {
         // One that others have written to meanwhile is left alone.
         let spare = lock(&self.spare).pop().filter(|ring| ring.is_fresh());
         spare.or_else(|| self.live.ring(self.ring_records))
     }
 
-    /// A ring to follow a full one of `capacity` records: twice as large, or as large as memory for growth is left.
+    fn starts_small(&self) -> bool {
+        self.first_records < self.ring_records
+    }
+
+    /// True if a ring of that many records is to be left once it is half full: the next one is longer, and the writer
+    /// need not be woken so often.
+    pub fn is_outgrown(&self, capacity: u64) -> bool {
+        capacity < self.ring_records as u64 && self.starts_small()
+    }
+
+    /// A ring to follow a full one of `capacity` records: one of full length after a short one, else one twice as
+    /// large, or as large as memory for growth is left.
     pub fn grown_ring(&self, capacity: u64) -> Option<Arc<Ring>> {
+        if self.is_outgrown(capacity) {
+            return self.full_ring();
+        }
         let mut records = (capacity * 2).min(LARGEST_RING.max(capacity));
         loop {
             let bytes = Ring::bytes(records as usize)? as u64;
@@ -283,8 +326,15 @@ impl SessionState {
         let _ = self.grown_bytes.fetch_update(set, fetch, less);
     }
 
-    /// Has a ring ready for the next new thread: making one takes a millisecond.
+    /// Has rings ready for the next new threads: making one of full length takes a millisecond.
     pub fn stock(&self) {
+        let wanted = self.first_rings.load(Ordering::Relaxed);
+        while self.starts_small() && lock(&self.spare_first).len() < wanted {
+            let Some(ring) = self.live.ring(self.first_records) else {
+                break;
+            };
+            lock(&self.spare_first).push(ring);
+        }
         if lock(&self.spare).is_empty()
             && let Some(ring) = self.live.ring(self.ring_records)
         {
@@ -296,14 +346,22 @@ impl SessionState {
     pub fn give_back(&self, ring: Arc<Ring>) {
         self.keep_dropped(&ring);
         ring.header().in_use.store(0, Ordering::Release);
-        if ring.header().order.load(Ordering::Relaxed) > 0 {
+        // The ring of full length that follows a short one is not growth.
+        let full_order = u64::from(self.starts_small());
+        let order = ring.header().order.load(Ordering::Relaxed);
+        if order > full_order {
             let bytes = Ring::bytes(ring.capacity() as usize).unwrap_or(0) as u64;
             self.give_back_growth(bytes);
             return self.live.remove_ring(&ring);
         }
-        let mut spare = lock(&self.spare);
-        let fits = ring.capacity() == self.ring_records as u64 && ring.next().is_none();
-        if !fits || spare.len() >= SPARE_RINGS {
+        let (spare, most, records) = if order < full_order {
+            (&self.spare_first, SPARE_FIRST_RINGS, self.first_records)
+        } else {
+            (&self.spare, SPARE_RINGS, self.ring_records)
+        };
+        let mut spare = lock(spare);
+        let fits = ring.capacity() == records as u64 && ring.next().is_none();
+        if !fits || spare.len() >= most {
             return self.live.remove_ring(&ring);
         }
         if let Some(ring) = ring.recycle() {

@@ -74,6 +74,57 @@ fn every_thread_has_its_rows_and_ids() {
     );
 }
 
+/// Five hundred at once, each with a few rows: little memory, and nothing is lost.
+#[test]
+fn threads_with_few_rows_take_little_memory() {
+    const THREADS: usize = 500;
+    let (_folder, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    let barrier = std::sync::Barrier::new(THREADS + 1);
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            let (rec, barrier) = (rec.clone(), &barrier);
+            scope.spawn(move || {
+                for _ in 0..10 {
+                    drop(rec.brick("short"));
+                }
+                barrier.wait();
+                barrier.wait();
+            });
+        }
+        barrier.wait();
+        let live = std::fs::read_dir(path.join("live")).unwrap();
+        let bytes: u64 = live
+            .filter_map(|entry| entry.ok()?.metadata().ok())
+            .map(|of| of.len())
+            .sum();
+        assert!(bytes < 100 << 20, "{bytes}");
+        barrier.wait();
+    });
+    rec.finish().unwrap();
+    assert_eq!(table(&path, "bricks").rows, 10 * THREADS);
+}
+
+/// A thread that outgrows its first ring goes on in longer ones, also while nobody reads.
+#[test]
+fn a_thread_that_records_much_outgrows_its_first_ring() {
+    let (_folder, path) = folder();
+    let rec = Recorder::create(&path).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            let rec = rec.clone();
+            scope.spawn(move || {
+                for _ in 0..100_000 {
+                    drop(rec.brick("many"));
+                }
+            });
+        }
+    });
+    rec.finish().unwrap();
+    assert_eq!(table(&path, "bricks").rows, 200_000);
+    assert_eq!(run_json(&path).dropped, 0);
+}
+
 #[test]
 fn threads_come_and_go_without_loss() {
     let (_folder, path) = folder();
