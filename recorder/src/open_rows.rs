@@ -169,7 +169,7 @@ mod tests {
             open.text().unwrap(),
             "9 rows were still open when the recording ended, and are not in the run: 4 on thread 0 \
              (iteration, layer, 2 bricks), 1 on thread 3, 1 detached, 2 of work on a device, 1 that \
-             ended while the run was closed (hint: let guards go out of scope before `Recorder::finish`)"
+             ended while the run was being closed (hint: let guards go out of scope before `Recorder::finish`)"
         );
         // The list is of another moment than the count.
         open.by_thread.insert(0, 3);

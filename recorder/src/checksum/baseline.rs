@@ -167,8 +167,8 @@ mod tests {
     fn what_is_no_golden_file_is_refused() {
         let good = file(r#"["a",0,1,null,9,"00ff"]"#);
         for (text, says) in [
-            ("", "no JSON"),
-            ("{}", "does not say"),
+            ("", "not JSON"),
+            ("{}", "not marked as a"),
             (&good.replace("\"major\": 1", "\"major\": 2"), "format 2"),
             (&good.replace("\"hash\"", "\"h\""), "no hash"),
             (&good.replace("00ff", "xx"), "number 1"),
