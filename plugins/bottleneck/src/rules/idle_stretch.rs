@@ -14,7 +14,7 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, times};
 use super::{Options, Rule, set_up};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle, Work};
+use crate::facts::{Cause, Facts, Gap, Idle, Work, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{count, percent, short, time};
@@ -143,7 +143,7 @@ fn loading(
         suggestion: "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads it at the start)".into(),
     }
     .during(facts, &times(&gaps))
-    .with_gain(facts, options, in_calls_ns.min(host_path_ns(facts, device)), verdicts);
+    .with_gain(facts, options, (in_calls_ns.min(host_path_ns(facts, device)), Without::Host), verdicts);
 }
 
 fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts) {
