@@ -5,7 +5,7 @@ use trueno_format::schema::{
     AllocationRow, AnnotationRow, BrickRow, CallRow, CollectiveRow, CounterRow, ThreadRow,
 };
 
-use super::autograd;
+use super::{autograd, believable};
 use super::collector::{Collector, Step};
 use super::profiler_ranges::Launch;
 use super::python::python_place;
@@ -93,7 +93,15 @@ pub(super) fn sweep(
         overlaps: 0,
     };
     while let Some(words) = records.next().map_err(|e| Error::io(&path, "read it", e))? {
-        sweep.record(Host::from_words(words))?;
+        let record = Host::from_words(words);
+        let collector = &mut sweep.collector;
+        if !collector.doubts.is_near(record.start_ns) {
+            collector.notes.leave_out(believable::FAR);
+        } else if collector.doubts.is_again(&record) {
+            collector.notes.repeat(believable::TWICE);
+        } else {
+            sweep.record(record)?;
+        }
     }
     sweep.end_lane();
     if sweep.overlaps > 0 {
