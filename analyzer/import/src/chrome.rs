@@ -247,9 +247,7 @@ fn hash_of(hashes: &[u64]) -> u64 {
 
 /// Everything is known: writes the rows.
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
-    let (doubts, near) = collector.believable.finish()?;
-    collector.reach = near.or(collector.reach);
-    collector.doubts = doubts;
+    (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.take_host()?;

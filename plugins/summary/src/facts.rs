@@ -211,7 +211,10 @@ impl PathShares {
         };
         let of_devices: std::collections::BTreeSet<&str> =
             kernels.iter().map(|kernel| kernel.name.as_str()).collect();
-        let rows = names.text("name")?.iter().zip(names.text("category")?.iter());
+        let rows = names
+            .text("name")?
+            .iter()
+            .zip(names.text("category")?.iter());
         for ((name, category), share) in rows.zip(names.f64("wall_share")?.iter()) {
             let (Some(name), Some(share)) = (name, share) else {
                 continue;

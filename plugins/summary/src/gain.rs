@@ -58,9 +58,7 @@ impl Gain {
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
         let found = found.or_else(|| halved(facts).filter(|_| !is_gap).filter(is_worth));
         match found {
-            None if is_gap => {
-                Self::NotKnown("nothing is recorded in most of the critical path")
-            }
+            None if is_gap => Self::NotKnown("nothing is recorded in most of the critical path"),
             Some((ns, fix, source)) => Self::Known {
                 is_fix: source != HALVED,
                 fix,

@@ -17,7 +17,7 @@ pub const MAX_GAP: f64 = 0.5;
 /// Devices that are busy for so much of their time bound a run, wherever the path runs beside them.
 const MIN_BUSY: f64 = 0.7;
 /// The path tells no difference between what holds it for nearly as long.
-const NEARLY_AS_MUCH: f64 = 1.1;
+const NEARLY_AS_MUCH: f64 = 1.2;
 /// Parts that are told.
 const PARTS: usize = 3;
 /// Smaller parts are not told.
@@ -193,7 +193,13 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
             })
             .collect();
         let text = match work.is_empty() {
-            true => "work of the host, while devices wait".to_owned(),
+            true => match facts.path.as_ref().filter(|path| path.host > 0.0) {
+                Some(path) => format!(
+                    "the host: {} of the wall in many small pieces",
+                    percent(path.host)
+                ),
+                None => "work of the host, while devices wait".to_owned(),
+            },
             false => format!("the host: {} of the wall", work.join(", ")),
         };
         limit("host", most, text)
@@ -239,7 +245,10 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
         };
         let computes = trueno_analysis::share(own_ns.max(0), rest_ns).unwrap_or(0.0);
         let rest = sentence::time(rest_ns as f64);
-        format!("; without it {} of {rest} is computation", percent(computes))
+        format!(
+            "; without it {} of {rest} is computation",
+            percent(computes)
+        )
     });
     let why = match one.is_communication {
         true => " (ranks that come late, or a start)",

@@ -211,11 +211,9 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
         (shares.copy, "copy", "exposed copies"),
     ];
     // The limit says its own.
-    let exposed = exposed
-        .into_iter()
-        .filter(|(share, by, _)| {
-            *share >= MIN_EXPOSED && ![*by, crate::limit::ONE_CALL].contains(&limit.by.as_str())
-        });
+    let exposed = exposed.into_iter().filter(|(share, by, _)| {
+        *share >= MIN_EXPOSED && ![*by, crate::limit::ONE_CALL].contains(&limit.by.as_str())
+    });
     notes.extend(exposed.map(|(share, _, name)| format!("{} {name}", percent(share))));
     if !notes.is_empty() {
         text.push_str(&format!(" ({})", notes.join(", ")));

@@ -48,6 +48,8 @@ pub(super) struct Believable {
     sum: u64,
     records: u64,
     streams: Sorter<STREAM_WORDS>,
+    /// The latest end of what is no kernel.
+    last_ns: i64,
     doubts: Doubts,
 }
 
@@ -71,6 +73,7 @@ impl Believable {
             sum: 0,
             records: 0,
             streams: Sorter::small(folder.join("import.streams")),
+            last_ns: i64::MIN,
             doubts: Doubts::default(),
         }
     }
@@ -100,11 +103,15 @@ impl Believable {
     }
 
     pub fn host(&mut self, record: &Host) {
+        self.last_ns = self.last_ns.max(record.end_ns);
         self.add(&without_place(record));
     }
 
     pub fn link(&mut self, link: &Link) -> Result<(), Error> {
         self.add(&link_without_place(link));
+        if link.part != Part::Kernel {
+            self.last_ns = self.last_ns.max(link.start_ns + link.dur_ns.max(0));
+        }
         if link.part != Part::Kernel || link.stream == NONE || link.dur_ns < 0 {
             return Ok(());
         }
@@ -125,22 +132,32 @@ impl Believable {
         self.records += 1;
     }
 
-    /// Finds what is set aside; the earliest start and the latest end of all else, where that is not all.
-    pub fn finish(&mut self) -> Result<(Doubts, Option<(i64, i64)>), Error> {
+    /// Finds what is set aside; and of `reach`, the earliest start and the latest end of all, that of all else.
+    pub fn finish(
+        &mut self,
+        reach: Option<(i64, i64)>,
+    ) -> Result<(Doubts, Option<(i64, i64)>), Error> {
         let mut doubts = std::mem::take(&mut self.doubts);
         if self.is_off {
-            return Ok((doubts, None));
+            return Ok((doubts, reach));
         }
         doubts.is_twice = self.records > 1 && self.sum == 0;
         let near = near(self.pieces.values().copied());
         doubts.near = near.map(|(first_ns, last_ns)| first_ns..=last_ns);
+        let mut reach = near.or(reach);
         if !doubts.is_twice {
-            doubts.overlong = self.overlong()?;
+            let last_ns;
+            (doubts.overlong, last_ns) = self.overlong()?;
+            if !doubts.overlong.is_empty() {
+                let last_ns = last_ns.max(self.last_ns);
+                reach = reach.map(|(first, last)| (first, last.min(last_ns)));
+            }
         }
-        Ok((doubts, near))
+        Ok((doubts, reach))
     }
 
-    fn overlong(&mut self) -> Result<BTreeMap<u64, usize>, Error> {
+    /// Kernels that last over others, and the latest end of all others.
+    fn overlong(&mut self) -> Result<(BTreeMap<u64, usize>, i64), Error> {
         let path = self.streams.path().to_owned();
         let mut all = sorted(&mut self.streams)?;
         let mut out = BTreeMap::new();
@@ -154,7 +171,7 @@ impl Believable {
         if out.len() * DOUBTFUL_IN > kernels.max(DOUBTFUL_IN) {
             out.clear();
         }
-        Ok(out)
+        Ok((out, stream.last_ns))
     }
 }
 
@@ -163,6 +180,8 @@ impl Believable {
 struct Stream {
     place: u64,
     open: Vec<Open>,
+    /// The latest end of kernels that do not last over others, of all streams.
+    last_ns: i64,
 }
 
 struct Open {
@@ -183,7 +202,8 @@ impl Stream {
         let mut at = 0;
         while at < self.open.len() {
             if self.open[at].end_ns <= start_ns {
-                tell(self.open.swap_remove(at), out);
+                let open = self.open.swap_remove(at);
+                self.close(open, out);
                 continue;
             }
             // Kernels of one graph may run at once.
@@ -200,15 +220,17 @@ impl Stream {
     }
 
     fn end(&mut self, out: &mut BTreeMap<u64, usize>) {
-        for open in self.open.drain(..) {
-            tell(open, out);
+        for open in std::mem::take(&mut self.open) {
+            self.close(open, out);
         }
     }
-}
 
-fn tell(open: Open, out: &mut BTreeMap<u64, usize>) {
-    if open.overlapped > MAX_OVERLAPPED {
-        out.insert(open.order, open.overlapped);
+    fn close(&mut self, open: Open, out: &mut BTreeMap<u64, usize>) {
+        if open.overlapped > MAX_OVERLAPPED {
+            out.insert(open.order, open.overlapped);
+        } else {
+            self.last_ns = self.last_ns.max(open.end_ns);
+        }
     }
 }
 
@@ -232,7 +254,12 @@ impl Doubts {
         if count > 0 {
             let text = format!(
                 "{}: not valid, as a stream runs one after the other ({keep} their times)",
-                counted(count, "kernel lasts", "kernels last", "over many of its stream")
+                counted(
+                    count,
+                    "kernel lasts",
+                    "kernels last",
+                    "over many of its stream"
+                )
             );
             notes.warn(text);
         }
@@ -275,7 +302,11 @@ fn counted(count: u64, one: &str, many: &str, what: &str) -> String {
 }
 
 fn without_place(record: &Host) -> [u64; HOST_WORDS] {
-    Host { order: 0, ..*record }.words()
+    Host {
+        order: 0,
+        ..*record
+    }
+    .words()
 }
 
 fn link_without_place(link: &Link) -> [u64; LINK_WORDS] {

@@ -5,7 +5,6 @@ use trueno_format::schema::{
     AllocationRow, AnnotationRow, BrickRow, CallRow, CollectiveRow, CounterRow, ThreadRow,
 };
 
-use super::{autograd, believable};
 use super::collector::{Collector, Step};
 use super::profiler_ranges::Launch;
 use super::python::python_place;
@@ -13,6 +12,7 @@ use super::record::{
     Host, Link, NO_ID, NO_LANE, NODE_WORDS, NONE, OF_ANNOTATION, Operator, Part, What, pair, rising,
 };
 use super::row_texts::RowTexts;
+use super::{autograd, believable};
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
 use crate::sorter::{Sorted, Sorter};

@@ -12,7 +12,7 @@ use super::gaps::{
 };
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle, Work, Without};
+use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{bytes, count, percent};

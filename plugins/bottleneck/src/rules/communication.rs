@@ -16,7 +16,7 @@ use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Work, name_of, Without};
+use crate::facts::{Facts, Without, Work, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{percent, time};

@@ -142,7 +142,12 @@ fn at_the_roof(
         suggestion: suggestion.into(),
     }
     .during_calls(facts, &point.name)
-    .with_gain(facts, options, (gain_ns, Without::Names(vec![&point.name])), verdicts);
+    .with_gain(
+        facts,
+        options,
+        (gain_ns, Without::Names(vec![&point.name])),
+        verdicts,
+    );
 }
 
 fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts: &mut Verdicts) {

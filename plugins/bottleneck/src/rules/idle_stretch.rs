@@ -14,7 +14,7 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, times};
 use super::{Options, Rule, set_up};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle, Work, Without};
+use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{count, percent, short, time};

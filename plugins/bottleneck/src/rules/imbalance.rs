@@ -13,7 +13,7 @@ use trueno_plugin::rank;
 use super::draft::Draft;
 use super::{Options, Rule, sync};
 use crate::class::Class;
-use crate::facts::{Facts, Idle, Work, Without};
+use crate::facts::{Facts, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};

@@ -16,7 +16,7 @@ use trueno_plugin::rank;
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Idle, Work, Without};
+use crate::facts::{Facts, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{bytes, count};

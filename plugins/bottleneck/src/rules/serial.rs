@@ -185,5 +185,10 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         suggestion: "split it into tasks, or start it while other threads still work".into(),
     }
     .during_calls(facts, &most.0)
-    .with_gain(facts, options, (all_ns - all_ns / lanes as i64, Without::Unbounded), verdicts);
+    .with_gain(
+        facts,
+        options,
+        (all_ns - all_ns / lanes as i64, Without::Unbounded),
+        verdicts,
+    );
 }

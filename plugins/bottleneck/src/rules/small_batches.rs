@@ -15,7 +15,7 @@ use super::draft::Draft;
 use super::linear_fit::{Fit, Unfit};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Idle, Work, Without};
+use crate::facts::{Facts, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, short, time};

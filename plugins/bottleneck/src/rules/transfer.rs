@@ -13,7 +13,7 @@ use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Work, condition, name_of, Without};
+use crate::facts::{Facts, Without, Work, condition, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{bytes, count, percent, time};

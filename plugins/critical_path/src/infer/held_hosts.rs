@@ -73,12 +73,7 @@ fn after_ns(held_from_ns: i64, held_until_ns: i64, work_end_ns: i64) -> Option<i
 }
 
 /// Waits that do not state their work: of what was launched last on each stream, what ended nearest.
-fn of_waits(
-    run: &Lanes,
-    rows: &RowIndex,
-    streams: &Streams,
-    waits: &[Wait],
-) -> Vec<(i64, i64)> {
+fn of_waits(run: &Lanes, rows: &RowIndex, streams: &Streams, waits: &[Wait]) -> Vec<(i64, i64)> {
     let of_wait = |wait: &Wait| {
         if wait.kind == WaitKind::StreamWait {
             return None;
