@@ -15,7 +15,7 @@ mod window;
 pub use bricks::{Bricks, Load, Name, Size, count};
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
-pub use idle::{Cause, Gap, Idle, Limits};
+pub use idle::{Cause, Gap, Idle, Limits, Scale};
 pub use path::{Opportunity, Path, Without};
 pub use ranks::{Arrival, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
@@ -41,6 +41,8 @@ pub struct Facts {
     pub device: Device,
     /// Causes of their idle time.
     pub idle: Idle,
+    /// Times that are long or short in this run.
+    pub scale: Scale,
     /// Names of bricks and calls.
     pub bricks: Bricks,
     /// Tasks on threads, and who waited for them.
@@ -72,10 +74,12 @@ impl Facts {
         let mut bricks = Bricks::load(run, &window, &name_groups)?;
         let device = Device::load(run, &window, &name_groups)?;
         bricks.busy_by_rank(&device, &window);
-        let idle = Idle::find(&device, &bricks, &window, limits);
+        let scale = Scale::new(limits, device.median_call_ns);
+        let idle = Idle::find(&device, &bricks, &window, &scale);
         Ok(Self {
             path,
             idle,
+            scale,
             tasks: Tasks::load(run, &window, &name_groups)?,
             roof: Roof::load(run, &name_groups)?,
             steps: Steps::load(run)?,

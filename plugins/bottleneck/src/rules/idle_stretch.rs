@@ -37,7 +37,7 @@ impl Rule for IdleStretch {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let least = options.idle_stretch.stretch_share;
         for (device, ..) in &facts.idle.spans {
-            let firsts = first_launches(facts, *device, options.gaps.prepare_ns);
+            let firsts = first_launches(facts, *device, facts.scale.prepare_ns);
             let in_calls_ns = firsts.iter().map(|first| first.1).saturating_sum();
             let is_set_up = firsts.len() > 1 && facts.share(in_calls_ns) >= least;
             if is_set_up {
