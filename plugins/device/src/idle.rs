@@ -117,11 +117,7 @@ pub struct Place {
 
 impl Place {
     /// Idle times of operations in order of start; `None` of none.
-    fn from_operations(
-        operations: &[Operation],
-        stream: Option<i64>,
-        way_ns: i64,
-    ) -> Option<Self> {
+    fn from_operations(operations: &[Operation], stream: Option<i64>, way_ns: i64) -> Option<Self> {
         let first = operations.first()?;
         let mut times = PlaceTimes {
             device: first.device,

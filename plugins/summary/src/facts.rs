@@ -222,6 +222,7 @@ impl PathShares {
             let part = match of_devices.contains(name) {
                 true if category == Some("communication") => &mut out.communication,
                 true => &mut out.computation,
+                false if category == Some("waiting") => &mut out.waits,
                 false if is_iteration(name) => &mut out.not_recorded,
                 false if name.to_ascii_lowercase().contains("memcpy") => &mut out.copy,
                 false => &mut out.host,

@@ -293,7 +293,26 @@ fn not_recorded(facts: &Facts) -> Option<f64> {
     Some((gap + outside).min(1.0))
 }
 
+/// Waits of threads, where the path has more of them than of anything else.
+fn of_host_waits(facts: &Facts) -> Option<Limit> {
+    let path = facts.path.as_ref()?;
+    let is_most = path.waits > path.host.max(path.not_recorded);
+    (is_most && !facts.host.waits.is_empty()).then(|| Limit {
+        by: "waits".to_owned(),
+        share: Some(path.waits),
+        detail: {
+            let names = facts.host.waits.iter().take(PARTS).map(|row| short(&row.0));
+            let names: Vec<String> = names.collect();
+            let share = percent(path.waits);
+            format!("waits: {share} of the wall, in {}", names.join(", "))
+        },
+    })
+}
+
 fn of_threads(facts: &Facts) -> Option<Limit> {
+    if let Some(limit) = of_host_waits(facts) {
+        return Some(limit);
+    }
     let host = &facts.host;
     let each = host.categories.iter().map(|row| row.1);
     let all_ns = each.fold(0, i64::saturating_add);

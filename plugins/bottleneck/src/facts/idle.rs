@@ -275,8 +275,8 @@ fn gap(
     let asked_ns = called_ns.clamp(start_ns, end_ns);
     // A gap has two parts, before the launch and after it. In a call that blocks the host still holds the work.
     let after_launch_ns = end_ns.saturating_sub(returned_ns.max(asked_ns));
-    let is_mostly_after = after_launch_ns > limits.way_ns
-        && after_launch_ns >= asked_ns.saturating_sub(start_ns);
+    let is_mostly_after =
+        after_launch_ns > limits.way_ns && after_launch_ns >= asked_ns.saturating_sub(start_ns);
     if called_ns.saturating_add(limits.launch_ns) <= start_ns || is_mostly_after {
         out.cause = Cause::Device;
         return out;

@@ -3,7 +3,10 @@
 //! Unrecorded time stays as it is, gaps as well as what iterations have outside all that is recorded in them: nobody knows
 //! what would make it less. Devices do all their work, in the order of their streams.
 
-use trueno_analysis::lanes::{Class, Label};
+use std::collections::BTreeMap;
+
+use trueno_analysis::intervals::IntervalSetBuilder;
+use trueno_analysis::lanes::{Class, Label, LaneKey, Span};
 
 use crate::graph::chains::Chains;
 use crate::graph::dependency_graph::{Graph, Link};
@@ -42,16 +45,38 @@ pub fn without(graph: &Graph<'_>, chains: &Chains, shortcuts: &Shortcuts) -> Vec
     if (0..graph.run.lanes.len()).any(|lane| graph.is_device(lane)) {
         let [connected, background] = walls_ns(graph, &Removed::new(graph), &mut Vec::new());
         let gain = |wall_ns: i64| graph.run.wall_ns - wall_ns;
+        // Streams may overlap more than as recorded; that devices do it as fast is not known.
+        let idle_ns = graph.run.wall_ns - busy_ns(graph);
+        let most_ns = [idle_ns, idle_ns, i64::MAX, idle_ns];
         out.extend(TARGETS.into_iter().enumerate().map(|(k, target)| {
             let (connected, background) = (gain(connected[k]), gain(background[k]));
             let is_open = connected > 0 && background <= 0;
             Without {
                 target: target.to_owned(),
-                gain_ns: (!is_open).then_some(connected.min(background).max(0)),
+                gain_ns: (!is_open)
+                    .then_some(connected.min(background).clamp(0, most_ns[k].max(0))),
             }
         }));
     }
     out
+}
+
+/// Time in which the busiest device has work.
+fn busy_ns(graph: &Graph<'_>) -> i64 {
+    let run = graph.run;
+    let mut devices: BTreeMap<i64, IntervalSetBuilder<i64>> = BTreeMap::new();
+    for lane in &run.lanes {
+        let LaneKey::Stream(device, _) = lane.key else {
+            continue;
+        };
+        let busy = devices.entry(device).or_default();
+        let is_work = |span: &&Span| run.labels.get(span.label).class != Class::Wait;
+        for span in lane.spans.iter().filter(is_work) {
+            busy.add(span.start_ns, span.end_ns);
+        }
+    }
+    let busy = devices.into_values().map(|busy| busy.finish().total_ns());
+    busy.max().unwrap_or(0)
 }
 
 /// Without the recorded work of hosts, without their waits, without copies and the calls that make them, and without the
