@@ -608,6 +608,12 @@ pub struct ImportArgs {
     /// Keep what comes before the first damage of a file, and say so
     #[arg(long)]
     pub partial: bool,
+    /// Keep events that cannot be beside the others
+    ///
+    /// Of Chrome's traces: events at times far from all others, kernels that last over many of their stream, and every event
+    /// of a file that has each twice. They are set aside otherwise, and counted.
+    #[arg(long, hide_short_help = true)]
+    pub keep_doubtful: bool,
     /// Add counters or samples to this run; the result goes to -o
     ///
     /// FILE is a CSV of Nsight Compute, whose counters are added to kernels by name, launch shape and order; or a run of
@@ -665,6 +671,7 @@ impl ImportArgs {
     pub fn options(&self) -> trueno_import::Options {
         trueno_import::Options {
             partial: self.partial,
+            keep_doubtful: self.keep_doubtful,
             max_ratio: self.max_ratio,
             process: None,
         }

@@ -38,6 +38,7 @@
 //! the end only, and the file is read once more.
 
 mod autograd;
+mod believable;
 mod category;
 mod collectives;
 mod collector;
@@ -220,6 +221,7 @@ fn import_foreign(
     }
     collector.facts.base_ns = base_ns;
     collector.end();
+    collector.believable.turn_off(options);
     collector.check_times()?;
     write(collector, hash_of(&hashes)).map(Read::Run)
 }
@@ -245,6 +247,7 @@ fn hash_of(hashes: &[u64]) -> u64 {
 
 /// Everything is known: writes the rows.
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
+    (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.take_host()?;
@@ -255,6 +258,7 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     flows::link(&mut collector, &texts, swept.flows)?;
     autograd::link(&mut collector, &texts, swept.nodes)?;
     collector.write_arguments()?;
+    collector.doubts.warn(collector.notes);
     for (kind, count) in collector.categories.counts() {
         *collector.notes.read.entry(kind).or_default() += count;
     }

@@ -7,6 +7,8 @@ use crate::nsys::processes::Process;
 pub struct Options {
     /// Keep what stands before the first damage, and say so, instead of refusing the file.
     pub partial: bool,
+    /// Keep events that cannot be beside all others, instead of setting them aside.
+    pub keep_doubtful: bool,
     /// A packed file may become this many times as long, beyond [`Options::FREE_BYTES`].
     pub max_ratio: u64,
     /// Only this process of several in one export of Nsight Systems.
@@ -22,6 +24,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             partial: false,
+            keep_doubtful: false,
             max_ratio: 200,
             process: None,
         }

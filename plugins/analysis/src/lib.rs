@@ -52,6 +52,7 @@ pub mod sweep;
 pub mod testing;
 pub mod unions;
 pub mod value_counts;
+pub mod waits;
 pub mod window;
 pub mod wording;
 

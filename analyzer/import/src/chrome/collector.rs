@@ -14,6 +14,7 @@ use arguments::KeptArguments;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
+use super::believable::{Believable, Doubts};
 use super::category::Categories;
 use super::collectives::Collective;
 use super::decimal::{EPOCH_NS, float, nanoseconds};
@@ -63,6 +64,9 @@ pub(super) struct Collector<'a> {
     signature_numbers: Vec<Option<u32>>,
     /// The earliest start and the latest end, of records.
     pub reach: Option<(i64, i64)>,
+    pub believable: Believable,
+    /// What is set aside of all that was read.
+    pub doubts: Doubts,
     numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
     /// Collectives that are stated, each once, and of which names, by the same number.
     collectives: HashMap<Collective, u32>,
@@ -107,6 +111,8 @@ impl<'a> Collector<'a> {
             texts: Vec::new(),
             signature_numbers: Vec::new(),
             reach: None,
+            believable: Believable::new(&folder),
+            doubts: Doubts::default(),
             numbers: HashMap::new(),
             collectives: HashMap::new(),
             collective_facts: Vec::new(),
@@ -263,10 +269,12 @@ impl<'a> Collector<'a> {
     fn reach(&mut self, start_ns: i64, end_ns: i64) {
         let (first, last) = self.reach.get_or_insert((start_ns, end_ns));
         (*first, *last) = ((*first).min(start_ns), (*last).max(end_ns));
+        self.believable.reach(start_ns, end_ns);
     }
 
     fn push_host(&mut self, record: Host) -> Result<(), Error> {
         self.reach(record.start_ns, record.end_ns);
+        self.believable.host(&record);
         let done = self.host.push(record.words());
         done.map_err(|e| Error::io(self.host.path(), "write it", e))
     }
@@ -276,6 +284,7 @@ impl<'a> Collector<'a> {
             link.start_ns,
             link.start_ns.max(link.start_ns + link.dur_ns),
         );
+        self.believable.link(&link)?;
         self.link(link)
     }
 

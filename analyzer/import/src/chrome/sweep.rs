@@ -5,7 +5,6 @@ use trueno_format::schema::{
     AllocationRow, AnnotationRow, BrickRow, CallRow, CollectiveRow, CounterRow, ThreadRow,
 };
 
-use super::autograd;
 use super::collector::{Collector, Step};
 use super::profiler_ranges::Launch;
 use super::python::python_place;
@@ -13,6 +12,7 @@ use super::record::{
     Host, Link, NO_ID, NO_LANE, NODE_WORDS, NONE, OF_ANNOTATION, Operator, Part, What, pair, rising,
 };
 use super::row_texts::RowTexts;
+use super::{autograd, believable};
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
 use crate::sorter::{Sorted, Sorter};
@@ -93,7 +93,15 @@ pub(super) fn sweep(
         overlaps: 0,
     };
     while let Some(words) = records.next().map_err(|e| Error::io(&path, "read it", e))? {
-        sweep.record(Host::from_words(words))?;
+        let record = Host::from_words(words);
+        let collector = &mut sweep.collector;
+        if !collector.doubts.is_near(record.start_ns) {
+            collector.notes.leave_out(believable::FAR);
+        } else if collector.doubts.is_again(&record) {
+            collector.notes.repeat(believable::TWICE);
+        } else {
+            sweep.record(record)?;
+        }
     }
     sweep.end_lane();
     if sweep.overlaps > 0 {

@@ -6,7 +6,7 @@
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, short, time};
@@ -82,7 +82,7 @@ impl Rule for TightLoop {
             suggestion: "move the loop into the call: pass a slice, a batch or a range".into(),
         }
         .during_calls(facts, &row.name)
-        .with_gain(facts, options, gain_ns, verdicts);
+        .with_gain(facts, options, (gain_ns, Without::Names(vec![&row.name])), verdicts);
         }
     }
 }
