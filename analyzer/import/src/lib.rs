@@ -38,5 +38,5 @@ pub mod xplane;
 pub use error::Error;
 pub use importer::{Head, Importer};
 pub use notes::Notes;
-pub use options::Options;
+pub use options::{Options, Part};
 pub use registry::{IMPORTERS, detect, detect_trace, importer};

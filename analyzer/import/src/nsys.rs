@@ -45,7 +45,7 @@ use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer};
 use crate::source::Source as Packed;
-use crate::{Error, Notes, Options};
+use crate::{Error, Notes, Options, Part};
 use context::Context;
 use payload_schema::Schemas;
 use processes::{OfProcess, Process, device_processes};
@@ -143,7 +143,7 @@ pub fn import_source(
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
-    let Some(process) = options.process else {
+    let Some(Part::Process(process)) = options.part else {
         return import_all(source, (path, bytes), into, notes, progress);
     };
     let pid = process.pid().to_string();

@@ -6,11 +6,12 @@ mod device;
 mod points;
 mod slices;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arguments::KeptArguments;
+pub(super) use device::class_of_work;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
@@ -21,6 +22,9 @@ use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
 use super::lanes::Lanes;
+use super::launch_flows::LAUNCH_FLOW_WORDS;
+use super::layout::{Layout, Role, Survey};
+use super::merged::rank_of;
 use super::open_intervals::OpenIntervals;
 use super::profiler_ranges::ProfilerRanges;
 use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
@@ -61,6 +65,22 @@ pub(super) struct Collector<'a> {
     pub texts: Vec<Text>,
     /// Signatures of operators, by the same number: a name with other shapes has another.
     signature_numbers: Vec<Option<u32>>,
+    /// What lanes are, where that is known already.
+    pub layout: Layout,
+    /// The same by the numbers of lanes.
+    roles: Vec<Role>,
+    /// Evidence of what lanes are.
+    pub survey: Survey,
+    /// The first pass, which looks for evidence.
+    pub is_survey: bool,
+    /// The only rank of several that is read.
+    pub rank: Option<String>,
+    /// Ranks by the labels of their processes, of a file that holds several.
+    pub ranks: BTreeSet<String>,
+    /// Devices with work.
+    pub devices: BTreeSet<u32>,
+    /// Ends of flows at device work, and their starts.
+    pub launch_flows: Sorter<LAUNCH_FLOW_WORDS>,
     /// The earliest start and the latest end, of records.
     pub reach: Option<(i64, i64)>,
     numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
@@ -72,7 +92,7 @@ pub(super) struct Collector<'a> {
     has_collective_calls: bool,
     /// The process that each counter was first met in.
     counters: HashMap<u32, u32>,
-    signatures: Signatures,
+    pub signatures: Signatures,
     /// Arguments that no column takes.
     pub arguments: KeptArguments,
     /// Arguments of instants, each once.
@@ -106,6 +126,14 @@ impl<'a> Collector<'a> {
             mark: None,
             texts: Vec::new(),
             signature_numbers: Vec::new(),
+            layout: Layout::default(),
+            roles: Vec::new(),
+            survey: Survey::default(),
+            is_survey: true,
+            rank: None,
+            ranks: BTreeSet::new(),
+            devices: BTreeSet::new(),
+            launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
             numbers: HashMap::new(),
             collectives: HashMap::new(),
@@ -306,6 +334,10 @@ impl<'a> Collector<'a> {
             b"thread_name" if !name.is_empty() => {
                 self.lanes.name_thread(&event.process, &event.thread, name);
             }
+            b"process_labels" if !event.arguments.label.is_empty() => {
+                self.survey.label(&event.process, &event.arguments.label);
+                self.notes.repeat("label of a process");
+            }
             _ => self
                 .notes
                 .skip("metadata without a column, such as sort indices and labels"),
@@ -328,6 +360,16 @@ impl Sink for Collector<'_> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Error> {
+        if let Some(rank) = rank_of(&event.process) {
+            if let Some(only) = &self.rank {
+                if rank != only.as_bytes() {
+                    return Ok(());
+                }
+            } else if !self.ranks.iter().any(|known| known.as_bytes() == rank) {
+                self.ranks
+                    .insert(String::from_utf8_lossy(rank).into_owned());
+            }
+        }
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;
         if event.is_raw_cut {

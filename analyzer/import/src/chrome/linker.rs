@@ -10,7 +10,7 @@ use trueno_format::schema::{
 
 use super::collector::Collector;
 use super::orphans::Orphans;
-use super::record::{LINK_WORDS, Link, NO_ID, NONE, Operator, Part, high, low, pair};
+use super::record::{LINK_WORDS, Link, NO_ID, NONE, OF_PLACE, Operator, Part, high, low, pair};
 use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
@@ -233,7 +233,7 @@ impl Linker<'_, '_> {
     }
 
     fn correlation(&self) -> Option<u64> {
-        Some(self.correlation).filter(|id| *id != NO_ID)
+        Some(self.correlation).filter(|id| *id != NO_ID && id & OF_PLACE == 0)
     }
 
     fn wait_of_call(&mut self, link: Link) -> Result<(), Error> {
