@@ -46,6 +46,7 @@ mod document;
 mod event;
 mod event_arguments;
 mod facts;
+pub(crate) mod feed;
 mod flows;
 mod lanes;
 mod launch_flows;
@@ -221,8 +222,10 @@ fn import_foreign(
     let path = paths.first().copied().unwrap_or(Path::new(""));
     let mut collector = Collector::new(path, into, notes);
     collector.signatures = std::mem::take(&mut pass.signatures);
-    if let Some(Part::Rank(label)) = &options.part {
-        collector.rank = Some(label.clone());
+    match &options.part {
+        Some(Part::Rank(label)) => collector.rank = Some(label.clone()),
+        Some(Part::ProcessId(id)) => collector.process = Some(*id),
+        Some(Part::Process(_)) | None => {}
     }
     collector.is_survey = pass.layout.is_none();
     collector.layout = pass.layout.clone().unwrap_or_default();
@@ -346,6 +349,9 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     }
     let wall_ns = collector.reach.map(|_| last_ns - origin_ns);
     collector.notes.processes = collector.lanes.numbered_processes();
+    let host = collector.host_processes.iter();
+    let host = host.filter_map(|process| collector.lanes.process_id(*process).parse().ok());
+    collector.notes.host_processes = host.collect();
     let base_ns = collector.facts.base_ns.unwrap_or(0);
     let since_base = |time_ns: i64| time_ns.saturating_add(base_ns);
     let extent = collector
@@ -368,10 +374,10 @@ fn describe(mut collector: Collector<'_>, hash: u64, origin_ns: i64) {
             "the file describes one device, number {stated}, and all work is of number {used}: that is taken for the same"
         ));
     }
-    let maker = if collector.categories.are_of_kineto() {
-        "kineto"
-    } else {
-        "chrome"
+    let maker = match collector.maker {
+        Some(maker) => maker,
+        None if collector.categories.are_of_kineto() => "kineto",
+        None => "chrome",
     };
     let realtime = match collector.facts.base_ns {
         Some(base_ns) => base_ns.checked_add(origin_ns),

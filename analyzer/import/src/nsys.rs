@@ -52,9 +52,6 @@ use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
 
-/// Tables that nvprof writes and Nsight Systems does not.
-const NVPROF: [&str; 2] = ["StringTable", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"];
-
 /// Exports of Nsight Systems to sqlite. Progress in bytes is estimated from rows.
 pub struct NsysSqlite;
 
@@ -123,6 +120,14 @@ fn unpack(
     Ok(Some(unpacked))
 }
 
+/// Opens a database that is never written or locked; its length.
+pub(crate) fn open_database(
+    path: &Path,
+    notes: &mut Notes,
+) -> Result<(rusqlite::Connection, u64), Error> {
+    sqlite::open_file(path, notes)
+}
+
 /// The processes of an export to sqlite that ran kernels, in order of their first device.
 ///
 /// # Errors
@@ -167,14 +172,6 @@ fn import_all(
     let host = tables::resolve(&tables::HOST, source, notes);
     let device = tables::resolve(&tables::DEVICE, source, notes);
     let found = source.tables();
-    if found.iter().any(|table| NVPROF.contains(&table.as_str())) {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            problem: "is a database of nvprof, which resembles an export of Nsight Systems and is not read (hint: \
-                      record with `nsys profile --trace cuda,nvtx,osrt PROGRAM`)"
-                .to_owned(),
-        });
-    }
     if host.is_empty() && device.is_empty() {
         return Err(no_export(path, &found));
     }

@@ -27,7 +27,7 @@ use super::layout::{Layout, Role, Survey};
 use super::merged::rank_of;
 use super::open_intervals::OpenIntervals;
 use super::profiler_ranges::ProfilerRanges;
-use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
+use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, NO_LANE, OPERATOR_WORDS, Operator, What};
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
 use crate::signatures::Signatures;
@@ -73,8 +73,14 @@ pub(super) struct Collector<'a> {
     pub survey: Survey,
     /// The first pass, which looks for evidence.
     pub is_survey: bool,
+    /// Name of the format, where it is another that is fed as events.
+    pub maker: Option<&'static str>,
     /// The only rank of several that is read.
     pub rank: Option<String>,
+    /// The only process that is read, with the device work that it launched.
+    pub process: Option<u64>,
+    /// Processes whose threads have rows.
+    pub host_processes: BTreeSet<u32>,
     /// Ranks by the labels of their processes, of a file that holds several.
     pub ranks: BTreeSet<String>,
     /// Devices with work.
@@ -130,7 +136,10 @@ impl<'a> Collector<'a> {
             roles: Vec::new(),
             survey: Survey::default(),
             is_survey: true,
+            maker: None,
             rank: None,
+            process: None,
+            host_processes: BTreeSet::new(),
             ranks: BTreeSet::new(),
             devices: BTreeSet::new(),
             launch_flows: Sorter::small(folder.join("import.launches")),
@@ -293,7 +302,21 @@ impl<'a> Collector<'a> {
         (*first, *last) = ((*first).min(start_ns), (*last).max(end_ns));
     }
 
+    /// A lane of another process than the one that is read.
+    fn is_of_other_process(&self, lane: u32) -> bool {
+        let is_other = |only: u64| {
+            lane != NO_LANE && {
+                let process = self.lanes.get(lane).process;
+                self.lanes.process_id(process).parse() != Ok(only)
+            }
+        };
+        self.process.is_some_and(is_other)
+    }
+
     fn push_host(&mut self, record: Host) -> Result<(), Error> {
+        if record.what != What::DeviceWork && self.is_of_other_process(record.lane) {
+            return Ok(());
+        }
         self.reach(record.start_ns, record.end_ns);
         let done = self.host.push(record.words());
         done.map_err(|e| Error::io(self.host.path(), "write it", e))

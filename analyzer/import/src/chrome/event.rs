@@ -124,6 +124,11 @@ impl Event {
         };
     }
 
+    /// As new, for the next record of a format that is no JSON.
+    pub fn reset(&mut self) {
+        self.clear();
+    }
+
     /// Reads an object whose brace comes next.
     pub fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
         self.clear();

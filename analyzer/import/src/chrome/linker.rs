@@ -167,6 +167,12 @@ impl Linker<'_, '_> {
     }
 
     pub fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
+        if self.collector.process.is_some() && matches!(begun, Begun::Unknown) {
+            self.collector
+                .notes
+                .skip("device work that no call of this process led to");
+            return Ok(());
+        }
         match link.part {
             Part::Copy => self.copy(link, begun),
             _ => self.kernel(link, begun),

@@ -266,6 +266,7 @@ impl Sweep<'_, '_> {
         let several = self.collector.lanes.several_processes();
         let title = self.collector.lanes.title(record.lane, several);
         let lane = self.collector.lanes.get(record.lane);
+        self.collector.host_processes.insert(lane.process);
         self.thread = Some(Thread {
             number,
             process: lane.process,

@@ -201,6 +201,9 @@ impl Collector<'_> {
             a: arguments,
             b: NO_ID,
         };
+        if self.is_of_other_process(lane) {
+            return Ok(());
+        }
         let done = self.host.push(record.words());
         done.map_err(|e| Error::io(self.host.path(), "write it", e))
     }
