@@ -15,6 +15,15 @@ use crate::{Error, Notes, Options};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
+/// Tables that make a database one of nvprof.
+const TABLES: [&str; 5] = [
+    "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
+    "CUPTI_ACTIVITY_KIND_KERNEL",
+    "CUPTI_ACTIVITY_KIND_MEMCPY",
+    "CUPTI_ACTIVITY_KIND_RUNTIME",
+    "CUPTI_ACTIVITY_KIND_DRIVER",
+];
+
 /// Calls of the runtime by their numbers in CUPTI, as far as traces of Kineto state both.
 const RUNTIME: &[(u32, &str)] = &[
     (1, "cudaDriverGetVersion"),
@@ -83,6 +92,17 @@ impl Importer for Nvprof {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         let mut rows = Rows::open(path, options, notes)?;
+        if !TABLES.iter().any(|table| rows.has(table)) {
+            let found: Vec<&str> = rows.tables().take(8).collect();
+            return Err(Error::Format {
+                path: path.to_owned(),
+                problem: format!(
+                    "expected a database of nvprof with tables such as {}, found {}",
+                    TABLES[0],
+                    found.join(", ")
+                ),
+            });
+        }
         let mut feed = Feed::new(path, "nvprof", into, notes);
         let names = names(&mut rows)?;
         devices(&mut rows, &mut feed)?;

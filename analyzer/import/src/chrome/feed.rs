@@ -155,7 +155,10 @@ impl<'a> Feed<'a> {
         arguments.registers = slice.registers;
         arguments.shared_memory = slice.shared_memory_bytes;
         for (name, value) in slice.attributes {
-            if !event.others.take(name.as_bytes(), Value::Text, value.as_bytes()) {
+            if !event
+                .others
+                .take(name.as_bytes(), Value::Text, value.as_bytes())
+            {
                 event.unused.count(name.as_bytes());
             }
         }

@@ -61,6 +61,8 @@ pub enum Column {
     Product,
     Core,
     Level,
+    /// Of the device, in samples of `nvidia-smi`.
+    Place,
     Time,
 }
 
@@ -93,7 +95,7 @@ const NAMES: &[(&str, Column)] = &[
     ("gpuid", Device),
     ("deviceid", Device),
     ("device", Device),
-    ("index", Device),
+    ("index", Place),
     ("sourceagentid", Source),
     ("destinationagentid", Target),
     ("streamid", Stream),

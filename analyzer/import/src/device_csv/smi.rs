@@ -18,10 +18,10 @@ pub fn row(feed: &mut Feed<'_>, columns: &Columns, record: &ByteRecord) -> Resul
             .leave_out("sample without a timestamp such as 2024/05/01 12:00:00.123");
         return Ok(());
     };
-    let device = cell(columns.place(Column::Device)).and_then(|cell| cell.parse::<u32>().ok());
+    let device = cell(columns.place(Column::Place)).and_then(|cell| cell.parse::<u32>().ok());
     let device = device.unwrap_or(0);
     for (place, title) in columns.titles.iter().enumerate() {
-        let is_place = [Column::Time, Column::Device]
+        let is_place = [Column::Time, Column::Place]
             .iter()
             .any(|column| columns.place(*column) == Some(place));
         if is_place {
