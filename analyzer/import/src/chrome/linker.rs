@@ -11,7 +11,7 @@ use trueno_format::schema::{
 use super::believable;
 use super::collector::Collector;
 use super::orphans::Orphans;
-use super::record::{LINK_WORDS, Link, NO_ID, NONE, Operator, Part, high, low, pair};
+use super::record::{LINK_WORDS, Link, NO_ID, NONE, OF_PLACE, Operator, Part, high, low, pair};
 use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
@@ -176,6 +176,12 @@ impl Linker<'_, '_> {
     }
 
     pub fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
+        if self.collector.process.is_some() && matches!(begun, Begun::Unknown) {
+            self.collector
+                .notes
+                .skip("device work that no call of this process led to");
+            return Ok(());
+        }
         match link.part {
             Part::Copy => self.copy(link, begun),
             _ => self.kernel(link, begun),
@@ -242,7 +248,7 @@ impl Linker<'_, '_> {
     }
 
     fn correlation(&self) -> Option<u64> {
-        Some(self.correlation).filter(|id| *id != NO_ID)
+        Some(self.correlation).filter(|id| *id != NO_ID && id & OF_PLACE == 0)
     }
 
     fn wait_of_call(&mut self, link: Link) -> Result<(), Error> {

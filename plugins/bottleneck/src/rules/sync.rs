@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
+use trueno_analysis::vendors;
 use trueno_plugin::rank;
 
 use super::draft::Draft;
@@ -299,18 +300,5 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
 
 /// Returns whether a kernel's name is that of a collective, whose time depends on other ranks.
 pub fn is_collective(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    [
-        "nccl",
-        "rccl",
-        "allreduce",
-        "all_reduce",
-        "allgather",
-        "alltoall",
-        "all_to_all",
-        "reducescatter",
-        "reduce_scatter",
-    ]
-    .iter()
-    .any(|part| name.contains(part))
+    vendors::is_communication(name)
 }
