@@ -219,6 +219,12 @@ impl Events<'_, '_, '_> {
         }
     }
 
+    /// The row that a value stands for, which the value alone does not tell.
+    fn row_of_point(&mut self, event: &mut Message, table: &str, frame: &DataFrame, row: usize) {
+        event.number(3, self.packets.intern(Interned::Category, table));
+        self.columns(event, frame, row, &["time_ns"]);
+    }
+
     /// Rows that are points: counters, allocations, instants.
     fn points(&mut self) -> Result<(), ExportError> {
         let source = self.source;
@@ -260,6 +266,7 @@ impl Events<'_, '_, '_> {
                 let value = value.and_then(|value| value.extract()).unwrap_or(f64::NAN);
                 let mut event = self.packets.track_event(Kind::Counter, track);
                 event.double(44, value);
+                self.row_of_point(&mut event, table, frame, row);
                 event
             }
             "allocations" => {
@@ -271,6 +278,7 @@ impl Events<'_, '_, '_> {
                 let track = self.counter(&name, |of| of.number(3, BYTES))?;
                 let mut event = self.packets.track_event(Kind::Counter, track);
                 event.signed(30, bytes);
+                self.row_of_point(&mut event, table, frame, row);
                 event
             }
             _ => {

@@ -47,7 +47,7 @@ const BYTES: [(&[u8], &str, &str); 4] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 4] = [
+const TEXTS: [(&str, &str, &str); 3] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
@@ -55,25 +55,14 @@ const TEXTS: [(&str, &str, &str); 4] = [
     ),
     ("<!DOCTYPE", "a web page", "download the file itself"),
     ("<html", "a web page", "download the file itself"),
-    ("\"Kind\",\"Agent_Id\"", ROCPROF_CSV, ROCPROF_NEXT),
 ];
-
-const ROCPROF_CSV: &str = "a CSV file of rocprofv3, which is not read yet";
-const ROCPROF_NEXT: &str = "record with `rocprofv3 --output-format pftrace`, whose files are read";
 
 /// First keys of JSON documents, what they are, and the next step.
-const KEYS: [(&str, &str, &str); 2] = [
-    (
-        "\"rocprofiler-sdk-tool\"",
-        "JSON of rocprofv3, which is not read yet",
-        ROCPROF_NEXT,
-    ),
-    (
-        "\"$schema\"",
-        "a document with a schema of another tool, such as speedscope",
-        "give the trace it was made from",
-    ),
-];
+const KEYS: [(&str, &str, &str); 1] = [(
+    "\"$schema\"",
+    "a document with a schema of another tool, such as speedscope",
+    "give the trace it was made from",
+)];
 
 /// Expected, found and next step of a file that is known and not read.
 pub(crate) fn known_by_sight(
@@ -160,11 +149,6 @@ mod tests {
     #[test]
     fn formats_of_others_are_named_and_traces_are_not_taken_for_them() {
         for (text, words) in [
-            (
-                "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\"\n",
-                "CSV file of rocprofv3",
-            ),
-            ("{\n\"rocprofiler-sdk-tool\": [", "JSON of rocprofv3"),
             ("<!doctype html>", "web page"),
             (
                 "version https://git-lfs.github.com/spec/v1\n",

@@ -7,19 +7,23 @@ use std::path::Path;
 use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
-    Error, Options, axonml, brick_profiler, cgp, chrome, foreign, ncu, nsys, otlp, perf_script,
-    perfetto, renacer, strace, xplane,
+    Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, foreign, ncu, nsys, nvprof,
+    otlp, perf_script, perfetto, renacer, rocpd, rocprof_json, strace, xplane,
 };
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 12] = [
+pub const IMPORTERS: [&dyn Importer; 16] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
     &cgp::Cgp,
     &otlp::Otlp,
+    &rocprof_json::RocprofJson,
     &chrome::Kineto,
+    &rocpd::Rocpd,
+    &nvprof::Nvprof,
     &nsys::NsysSqlite,
     &ncu::NcuCsv,
+    &device_csv::DeviceCsv,
     &renacer::Renacer,
     &perf_script::PerfScript,
     &strace::Strace,

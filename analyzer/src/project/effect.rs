@@ -40,6 +40,7 @@ const SETTINGS: &[&str] = &[
     "input-format",
     "into",
     "isolate",
+    "keep-doubtful",
     "lang",
     "last",
     "launches",

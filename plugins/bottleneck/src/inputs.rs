@@ -37,7 +37,7 @@ pub const INPUTS: [Input; 35] = [
     ),
     may(
         "path_without",
-        "SELECT category, gain_ns FROM critical_path.without",
+        "SELECT target, gain_ns FROM critical_path.without",
     ),
     may(
         "path_alone",

@@ -90,6 +90,9 @@ pub struct Device {
     returns_ns: BTreeMap<u64, Vec<i64>>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
+    /// Median length of the calls that launch kernels; `None`: none is recorded.
+    pub median_call_ns: Option<i64>,
+    calls_ns: Vec<i64>,
 }
 
 /// Numbers of groups by the names in them.
@@ -111,6 +114,9 @@ impl Device {
         };
         let kernels = run.table("kernels")?;
         out.rows(&kernels, "name", window, &mut numbers)?;
+        out.calls_ns.sort_unstable();
+        out.median_call_ns = out.calls_ns.get(out.calls_ns.len() / 2).copied();
+        out.calls_ns = Vec::new();
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;
         out.work
@@ -187,6 +193,9 @@ impl Device {
                 continue;
             };
             let call = called.get(row).zip(returned.get(row));
+            if let Some((from_ns, to_ns)) = call.filter(|_| !is_copy) {
+                self.calls_ns.push(to_ns.saturating_sub(from_ns));
+            }
             let copy = if is_copy {
                 let kinds = [from, to].map(|kind| kind.and_then(|kind| kind.get(row)));
                 let is_pageable = kinds.contains(&Some("pageable"));

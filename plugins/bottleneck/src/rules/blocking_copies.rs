@@ -12,7 +12,7 @@ use super::gaps::{
 };
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle, Work};
+use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{bytes, count, percent};
@@ -99,5 +99,5 @@ fn behind_copies(
         },
     }
     .during(facts, &times(gaps))
-    .with_gain(facts, options, ns.min(host_path_ns(facts, device)), verdicts);
+    .with_gain(facts, options, (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
 }

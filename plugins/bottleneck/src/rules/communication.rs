@@ -16,7 +16,7 @@ use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Work, name_of};
+use crate::facts::{Facts, Without, Work, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{percent, time};
@@ -64,13 +64,14 @@ impl Rule for ExposedCommunication {
                 .busy(device, computing)
                 .difference(&all)
                 .total_ns();
-            let most_ns = facts.path.most_of_category_ns("communication");
+            let most_ns = facts.most_ns(&Without::Communication);
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
             if facts.share(gain_ns) >= options.general.least_share {
                 draft.fix = "overlapping communication with compute".into();
                 let mut found = Verdicts::default();
-                draft.with_gain(facts, options, gain_ns, &mut found);
+                let gain = (gain_ns, Without::Communication);
+                draft.with_gain(facts, options, gain, &mut found);
                 let mut arrivals = facts.ranks.arrivals.iter();
                 let is_told = facts.path.is_known && arrivals.any(|of| of.last.is_some());
                 let counted = if is_told { facts.share(gain_ns) } else { share };

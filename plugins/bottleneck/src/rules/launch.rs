@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle};
+use crate::facts::{Cause, Facts, Idle, Without};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{count, percent, time};
@@ -78,7 +78,7 @@ impl Rule for LaunchBound {
             suggestion: "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)".into(),
         }
         .during(facts, &during)
-        .with_gain(facts, options, ns.min(host_path_ns(facts, *device)), verdicts);
+        .with_gain(facts, options, (ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
     }
 }

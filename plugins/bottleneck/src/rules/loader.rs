@@ -13,7 +13,7 @@ use trueno_analysis::intervals::{IntervalSetBuilder, SaturatingSum};
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Load};
+use crate::facts::{Cause, Facts, Load, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
@@ -157,7 +157,7 @@ impl Rule for DataLoad {
         suggestion: "load on other threads, a few steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
     }
     .during(facts, &loading)
-    .with_gain(facts, options, gain_ns, verdicts);
+    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
     }
 }
 

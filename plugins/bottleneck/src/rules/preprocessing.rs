@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
@@ -91,6 +91,6 @@ impl Rule for Preprocessing {
             ),
             suggestion: "prepare inputs in workers of the data loader, or on the device".into(),
         }
-        .with_gain(facts, options, work_ns.min(rest_ns), verdicts);
+        .with_gain(facts, options, (work_ns.min(rest_ns), Without::HostBeforeDevices), verdicts);
     }
 }

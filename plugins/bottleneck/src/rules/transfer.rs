@@ -13,7 +13,7 @@ use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Work, condition, name_of};
+use crate::facts::{Facts, Without, Work, condition, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{bytes, count, percent, time};
@@ -162,7 +162,7 @@ impl Rule for Transfer {
             },
         }
         .during(facts, &ranges)
-        .with_gain(facts, options, gain_ns, verdicts);
+        .with_gain(facts, options, (gain_ns, Without::Copies), verdicts);
         }
     }
 }
