@@ -108,6 +108,8 @@ impl Facts {
             &run.table("sampled_scheduling")?,
         )?;
         let judged = run.table("bottlenecks")?;
+        // Rows of a device may be counted as those of threads: nothing can be said of the host then.
+        let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
         Ok(Self {
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
             wall_ns: wall_ns.filter(|ns| *ns > 0),
@@ -119,8 +121,11 @@ impl Facts {
             device_categories: sums(&categories, "device")?,
             host,
             kernels: kernels::read(&run.table("launches")?)?,
-            is_judged: !judged.is_missing(),
-            bottlenecks: bottlenecks(&judged)?,
+            is_judged: !judged.is_missing() && !has_unclear_devices,
+            bottlenecks: match has_unclear_devices {
+                true => Vec::new(),
+                false => bottlenecks(&judged)?,
+            },
             has_no_path,
             path_gap: path_kinds
                 .iter()
