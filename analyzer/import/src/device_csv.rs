@@ -109,7 +109,15 @@ fn may_be_other_trace(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_ascii_lowercase();
     let endings = [
-        ".json", ".json.gz", ".json.zst", ".sqlite", ".db", ".pb", ".pftrace", ".parquet", ".arrow",
+        ".json",
+        ".json.gz",
+        ".json.zst",
+        ".sqlite",
+        ".db",
+        ".pb",
+        ".pftrace",
+        ".parquet",
+        ".arrow",
     ];
     endings.iter().any(|end| name.ends_with(end)) && !name.contains("_results.")
 }
@@ -117,7 +125,9 @@ fn may_be_other_trace(path: &Path) -> bool {
 /// True for a table of what happened at a time, and not of sums or agents.
 pub(crate) fn has_times(head: &Head<'_>) -> bool {
     let mut lines = head.text().lines().take(MAX_PREAMBLE);
-    lines.find_map(Table::of_header).is_some_and(Table::has_times)
+    lines
+        .find_map(Table::of_header)
+        .is_some_and(Table::has_times)
 }
 
 fn table_of(path: &Path) -> Option<Table> {

@@ -54,7 +54,16 @@ pub fn write(
     }
     let first_ns = events.events.first().map_or(0, |event| event.time_ns);
     // Our own export counts from the origin of its run.
-    let origin_ns = if events.has_own { 0 } else { first_ns };
+    let origin_ns = if events.has_own {
+        let rows = events.events.iter();
+        let mut moved = rows.filter_map(|event| {
+            let own = event.own.as_ref().filter(|own| !own.is_untimed())?;
+            event.time_ns.checked_sub(own.stated_ns()?)
+        });
+        moved.next().unwrap_or(0)
+    } else {
+        first_ns
+    };
     let last_ns = events.events.last().map(|event| event.time_ns);
     let last_ns = last_ns.max(ends.iter().map(|end| end.0).max());
     describe(&events, path, origin_ns, into);
