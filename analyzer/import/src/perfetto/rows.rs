@@ -64,8 +64,12 @@ pub fn write(
     } else {
         first_ns
     };
-    let last_ns = events.events.last().map(|event| event.time_ns);
-    let last_ns = last_ns.max(ends.iter().map(|end| end.0).max());
+    let last_of_slices = ends.iter().map(|end| end.0).max();
+    let last_ns = match (events.has_own, last_of_slices) {
+        // A run reaches no further for instants.
+        (true, Some(_)) => last_of_slices,
+        _ => last_of_slices.max(events.events.last().map(|event| event.time_ns)),
+    };
     describe(&events, path, origin_ns, into);
     let mut rows = Rows {
         events: &events,
