@@ -51,6 +51,7 @@ pub(crate) mod feed;
 mod flows;
 mod lanes;
 mod launch_flows;
+mod launch_points;
 mod layout;
 mod linker;
 mod merged;

@@ -84,6 +84,9 @@ pub fn set_in(folder: &Path) -> Option<Vec<PathBuf>> {
     if let ([], [only]) = (files.as_slice(), folders.as_slice()) {
         return set_in(only);
     }
+    if files.iter().any(|path| may_be_other_trace(path)) {
+        return None;
+    }
     let mut tables: Vec<PathBuf> = files
         .into_iter()
         .filter(|path| {
@@ -99,6 +102,32 @@ pub fn set_in(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut kinds = kinds.into_iter();
     tables.retain(|_| kinds.next().flatten().is_some());
     (tables.len() > 1).then_some(tables)
+}
+
+/// A file that may be a trace of its own. What rocprofv3 writes beside its tables says the same again.
+fn may_be_other_trace(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_ascii_lowercase();
+    let endings = [
+        ".json",
+        ".json.gz",
+        ".json.zst",
+        ".sqlite",
+        ".db",
+        ".pb",
+        ".pftrace",
+        ".parquet",
+        ".arrow",
+    ];
+    endings.iter().any(|end| name.ends_with(end)) && !name.contains("_results.")
+}
+
+/// True for a table of what happened at a time, and not of sums or agents.
+pub(crate) fn has_times(head: &Head<'_>) -> bool {
+    let mut lines = head.text().lines().take(MAX_PREAMBLE);
+    lines
+        .find_map(Table::of_header)
+        .is_some_and(Table::has_times)
 }
 
 fn table_of(path: &Path) -> Option<Table> {

@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// The traces of several ranks that a tool merged into one file. Each rank is imported alone, as
     /// [`Part::Rank`](crate::Part::Rank).
-    #[error("{}: holds the traces of {} ranks, one after the other: import each alone", .path.display(), .ranks.len())]
+    #[error("{}: holds the traces of {} ranks that a tool merged; give it alone, and it becomes a job of ranks", .path.display(), .ranks.len())]
     Merged {
         /// The file.
         path: PathBuf,

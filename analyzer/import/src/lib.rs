@@ -38,6 +38,7 @@ mod sorter;
 mod source;
 mod sqlite_rows;
 pub mod strace;
+pub mod torch_memory;
 pub mod xplane;
 
 pub use error::Error;

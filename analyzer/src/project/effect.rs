@@ -27,6 +27,7 @@ const SETTINGS: &[&str] = &[
     "compare-backends",
     "compression",
     "depth",
+    "device",
     "each",
     "fail-on",
     "false-discoveries",

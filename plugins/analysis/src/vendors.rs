@@ -511,8 +511,7 @@ pub fn device_lane(name: &str) -> DeviceLane {
     if is_idle_row(trimmed) {
         return DeviceLane::Idle;
     }
-    let is_repeated = REPEATED_LANES.iter().any(|repeated| trimmed == *repeated);
-    if is_repeated {
+    if REPEATED_LANES.contains(&trimmed) {
         return DeviceLane::Repeated;
     }
     DeviceLane::Work(stream_number(trimmed))

@@ -120,6 +120,8 @@ impl Facts {
         let is_iteration = |name: &str| is_any_of(&iterations, name);
         let path = PathShares::read(&path_names, &path_kinds, &kernels, is_iteration)?;
         let graphs = run.table("graph_launches")?;
+        // Rows of a device may be counted as those of threads: nothing can be said of the host then.
+        let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
         Ok(Self {
             path: path.filter(|_| !has_no_path),
             one_call: OneCall::read(&bricks, wall_ns)?,
@@ -134,8 +136,12 @@ impl Facts {
             device_categories: sums(&categories, "device")?,
             host,
             kernels,
-            is_judged: !judged.is_missing(),
-            bottlenecks: bottlenecks(&judged)?,
+            is_judged: !judged.is_missing() && !has_unclear_devices,
+            bottlenecks: if has_unclear_devices {
+                Vec::new()
+            } else {
+                bottlenecks(&judged)?
+            },
             has_no_path,
             path_gap: path_kinds
                 .iter()

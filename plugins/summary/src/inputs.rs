@@ -35,6 +35,10 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 27] {
         may("ranks", "SELECT rank FROM ranks"),
         may("devices", "SELECT * FROM devices"),
         may(
+            "unclear_devices",
+            "SELECT code FROM diagnostics WHERE code = 'device_unclear'",
+        ),
+        may(
             "exposure",
             "SELECT scope, kind, split_ns FROM device.exposure",
         ),

@@ -262,6 +262,29 @@ fn an_empty_run_says_that_nothing_was_recorded() {
 }
 
 #[test]
+fn nothing_is_said_of_the_host_where_a_process_may_be_a_device() {
+    let inputs = |unclear: &[&str]| {
+        [
+            wall(10 * MS, 9),
+            categories(&[("host", "FFN", 6 * MS)]),
+            lanes(&[("thread 0", 6 * MS, 10 * MS)]),
+            bottleneck("host_bound", (4 * MS, 0.4), "half of FFN saves 4 ms"),
+            Table::build("unclear_devices").text("code", unclear.iter().copied()),
+        ]
+    };
+    let judged = summary(inputs(&[]));
+    assert!(
+        sentence(&judged).contains("bound by"),
+        "{}",
+        sentence(&judged)
+    );
+    let unclear = summary(inputs(&["device_unclear"]));
+    let text = sentence(&unclear);
+    assert!(text.contains("what bounds it was not judged"), "{text}");
+    assert!(!text.contains("saves"), "{text}");
+}
+
+#[test]
 fn most_of_the_time_is_no_limit_where_nobody_looked_for_bottlenecks() {
     let inputs = || {
         [

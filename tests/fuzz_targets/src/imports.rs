@@ -25,6 +25,7 @@ use trueno_import::renacer::Renacer;
 use trueno_import::rocpd::Rocpd;
 use trueno_import::rocprof_json::RocprofJson;
 use trueno_import::strace::Strace;
+use trueno_import::torch_memory::TorchMemory;
 use trueno_import::xplane::XPlaneFile;
 use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
 
@@ -324,6 +325,16 @@ pub fn rocprof_json(bytes: &[u8]) -> bool {
 pub fn rocpd(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         Rocpd.import(file, &by_length(bytes), into, notes, &mut |_| ())
+    })
+}
+
+/// Memory snapshots of PyTorch: no more allocations than bytes.
+pub fn torch_memory(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = TorchMemory.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = notes.kept.get("allocations").copied().unwrap_or(0);
+        assert!(kept <= bytes.len() as u64, "allocations");
+        result
     })
 }
 

@@ -112,6 +112,10 @@ pub const TARGETS: &[Target] = &[
         run: imports::nvprof,
     },
     Target {
+        name: "torch_memory",
+        run: imports::torch_memory,
+    },
+    Target {
         name: "axonml",
         run: imports::axonml,
     },

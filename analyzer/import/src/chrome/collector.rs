@@ -23,7 +23,7 @@ use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
 use super::lanes::Lanes;
-use super::launch_flows::LAUNCH_FLOW_WORDS;
+use super::launch_points::LAUNCH_FLOW_WORDS;
 use super::layout::{Layout, Role, Survey};
 use super::merged::rank_of;
 use super::open_intervals::OpenIntervals;
@@ -191,6 +191,12 @@ impl<'a> Collector<'a> {
     pub fn operator(&mut self, operator: Operator) -> Result<(), Error> {
         let done = self.operators.push(operator.words());
         done.map_err(|e| Error::io(self.operators.path(), "write it", e))
+    }
+
+    /// An end of a flow to device work.
+    pub fn put_launch_flow(&mut self, words: [u64; LAUNCH_FLOW_WORDS]) -> Result<(), Error> {
+        let done = self.launch_flows.push(words);
+        done.map_err(|e| Error::io(self.launch_flows.path(), "write it", e))
     }
 
     /// A record to be linked, of something that is counted already.

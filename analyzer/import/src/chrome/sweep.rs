@@ -7,7 +7,7 @@ use trueno_format::schema::{
 
 use super::category::Class;
 use super::collector::{Collector, Step, class_of_work};
-use super::launch_flows;
+use super::launch_points;
 use super::profiler_ranges::Launch;
 use super::python::python_place;
 use super::record::{
@@ -64,7 +64,7 @@ struct Sweep<'g, 'a> {
     /// Ends of flows that wait for the next slice.
     next: Vec<Host>,
     /// Calls that flows to device work may begin in; none where the file has no such flows.
-    calls: Vec<launch_flows::Call>,
+    calls: Vec<launch_points::Call>,
     has_launch_flows: bool,
     /// Device work that may hold the next row of its lane.
     device_work: Option<Host>,
@@ -235,7 +235,7 @@ impl Sweep<'_, '_> {
             .max_by_key(|call| (call.end_ns > time_ns, call.start_ns))
             .copied();
         if let Some(call) = around {
-            let words = launch_flows::start_in_call(record.a, time_ns, call);
+            let words = launch_points::start_in_call(record.a, time_ns, call);
             return self.collector.put_launch_flow(words);
         }
         let (Some(open), Some(thread)) = (self.innermost(time_ns), &self.thread) else {
@@ -243,7 +243,7 @@ impl Sweep<'_, '_> {
             return Ok(());
         };
         let place = (open.id, thread.number);
-        let words = launch_flows::start_in_brick(record.a, time_ns, place);
+        let words = launch_points::start_in_brick(record.a, time_ns, place);
         self.collector.put_launch_flow(words)
     }
 
@@ -429,7 +429,7 @@ impl Sweep<'_, '_> {
         let process = self.thread.as_ref().map_or(NONE, |thread| thread.process);
         if self.has_launch_flows {
             self.calls.retain(|call| call.end_ns >= record.start_ns);
-            self.calls.push(launch_flows::Call {
+            self.calls.push(launch_points::Call {
                 id,
                 brick: brick.unwrap_or(NO_ID),
                 thread_and_process: pair(thread, process),

@@ -209,7 +209,7 @@ impl<'a> Rows<'a> {
                 .or(columns.unit(column))
                 .map_or(1.0, |unit| unit.0);
             let value = cell.replace(',', "").parse::<f64>().ok()? * factor;
-            (value >= 0.0 && value < 1e18).then_some(value.round() as u64)
+            (0.0..1e18).contains(&value).then_some(value.round() as u64)
         };
         let shared = match (bytes(Column::StaticShared), bytes(Column::DynamicShared)) {
             (None, None) => number(columns, record, Column::Shared),

@@ -81,6 +81,9 @@ fn the_tables_of_a_program_are_one_run() {
         "\"Correlation_Id\",\"Dispatch_Id\",\"Kernel_Name\",\"Counter_Name\",\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n1,1,\"gemm\",\"SQ_WAVES\",16,2000,3000\n".to_owned(),
     );
     write("notes.csv", "a,b\n1,2\n".to_owned());
+    write("rank0.json", "{}".to_owned());
+    assert_eq!(set_in(folder.path()), None, "a job of traces");
+    std::fs::rename(inner.join("rank0.json"), inner.join("7_results.json")).unwrap();
     let files = set_in(folder.path()).unwrap();
     assert_eq!(files.len(), 6);
     let run =

@@ -46,6 +46,16 @@ impl OwnRow {
         found.map(|(_, value)| value)
     }
 
+    /// Its time in the run that was exported, where all times were moved.
+    pub fn stated_ns(&self) -> Option<i64> {
+        self.member("start_ns").or(self.member("time_ns"))?.as_i64()
+    }
+
+    /// Its times are not those that it is drawn at.
+    pub fn is_untimed(&self) -> bool {
+        self.member("untimed").is_some()
+    }
+
     pub fn id(&self) -> Option<u64> {
         self.member("id")?.as_u64()
     }

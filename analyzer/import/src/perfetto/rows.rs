@@ -54,9 +54,22 @@ pub fn write(
     }
     let first_ns = events.events.first().map_or(0, |event| event.time_ns);
     // Our own export counts from the origin of its run.
-    let origin_ns = if events.has_own { 0 } else { first_ns };
-    let last_ns = events.events.last().map(|event| event.time_ns);
-    let last_ns = last_ns.max(ends.iter().map(|end| end.0).max());
+    let origin_ns = if events.has_own {
+        let rows = events.events.iter();
+        let mut moved = rows.filter_map(|event| {
+            let own = event.own.as_ref().filter(|own| !own.is_untimed())?;
+            event.time_ns.checked_sub(own.stated_ns()?)
+        });
+        moved.next().unwrap_or(0)
+    } else {
+        first_ns
+    };
+    let last_of_slices = ends.iter().map(|end| end.0).max();
+    let last_ns = match (events.has_own, last_of_slices) {
+        // A run reaches no further for instants.
+        (true, Some(_)) => last_of_slices,
+        _ => last_of_slices.max(events.events.last().map(|event| event.time_ns)),
+    };
     describe(&events, path, origin_ns, into);
     let mut rows = Rows {
         events: &events,

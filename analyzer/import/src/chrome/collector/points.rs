@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::Collector;
 use crate::Error;
 use crate::chrome::event::Event;
-use crate::chrome::launch_flows::{self, is_of_kineto};
+use crate::chrome::launch_points::{self, is_of_kineto};
 use crate::chrome::layout::Role;
 use crate::chrome::record::{Host, NO_ID, NO_LANE, NONE, What};
 use crate::signatures::{MAX_SHAPE_BYTES, without_spaces};
@@ -90,7 +90,7 @@ impl Collector<'_> {
         let is_on_device = matches!(self.role_of(event), Role::Work(_));
         if is_on_device && is_end {
             let work = self.id_at(event, time_ns);
-            self.put_launch_flow(launch_flows::end(key, time_ns, work))?;
+            self.put_launch_flow(launch_points::end(key, time_ns, work))?;
         } else if !is_on_device && !is_end {
             self.point(event, What::LaunchFlow, 0, key, 0)?;
         }
