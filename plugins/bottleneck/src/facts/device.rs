@@ -90,8 +90,9 @@ pub struct Device {
     returns_ns: BTreeMap<u64, Vec<i64>>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
-    /// Median length of the calls that launch kernels; `None`: none is recorded.
-    pub median_call_ns: Option<i64>,
+    /// Length of the calls that launch kernels, of which a quarter are shorter: others may have waited, or loaded code. `None`: none
+    /// is recorded.
+    pub usual_call_ns: Option<i64>,
     calls_ns: Vec<i64>,
 }
 
@@ -115,7 +116,8 @@ impl Device {
         let kernels = run.table("kernels")?;
         out.rows(&kernels, "name", window, &mut numbers)?;
         out.calls_ns.sort_unstable();
-        out.median_call_ns = out.calls_ns.get(out.calls_ns.len() / 2).copied();
+        let quarter = out.calls_ns.len().saturating_sub(1) / 4;
+        out.usual_call_ns = out.calls_ns.get(quarter).copied();
         out.calls_ns = Vec::new();
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;

@@ -21,18 +21,18 @@ use trueno_plugin::rank;
 use super::device::{Wait, Work, device_name};
 use super::{Bricks, Device, Window};
 
-/// A wait that began within so many median calls of the call of a copy waited for that copy.
+/// A wait that began within so many usual calls of the call of a copy waited for that copy.
 const AT_ONCE_CALLS: i64 = 4;
-/// A launch that began within so many median calls before the device fell idle was still under way.
+/// A launch that began within so many usual calls before the device fell idle was still under way.
 const LAUNCH_CALLS: i64 = 2;
-/// The host that takes so many median calls before it launches prepares.
+/// The host that takes so many usual calls before it launches prepares.
 const PREPARE_CALLS: i64 = 40;
-/// A launch that has returned is on its way for no longer than so many median calls.
+/// A launch that has returned is on its way for no longer than so many usual calls.
 const WAY_CALLS: i64 = 4;
 /// A call that launches, where none is recorded.
 const CALL_NS: i64 = 5_000;
 
-/// Times and sizes in the table of the module; times are those that a user sets, or multiples of the median call that launches
+/// Times and sizes in the table of the module; times are those that a user sets, or multiples of the usual call that launches
 /// work.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -52,8 +52,8 @@ pub struct Scale {
 }
 
 impl Scale {
-    pub fn new(limits: &Limits, median_call_ns: Option<i64>) -> Self {
-        let call_ns = median_call_ns.unwrap_or(CALL_NS).max(1);
+    pub fn new(limits: &Limits, usual_call_ns: Option<i64>) -> Self {
+        let call_ns = usual_call_ns.unwrap_or(CALL_NS).max(1);
         let calls = |count: i64| call_ns.saturating_mul(count);
         Self {
             launch_ns: limits.launch_ns.unwrap_or(calls(LAUNCH_CALLS)),

@@ -1,0 +1,37 @@
+//! What recorded the run: advice is in its words.
+
+use trueno_plugin::{Result, Run};
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Producer {
+    /// The profiler of PyTorch, Kineto.
+    PyTorch,
+    /// This project's recorder, or any other tool.
+    #[default]
+    Other,
+}
+
+impl Producer {
+    /// Reads input `run`.
+    ///
+    /// # Errors
+    /// The input has no such table.
+    pub fn load(run: &mut Run) -> Result<Self> {
+        let table = run.table("run")?;
+        let source = table.text("clock_source").ok();
+        let source = source.and_then(|source| source.iter().flatten().next());
+        Ok(match source {
+            Some("imported: kineto") => Self::PyTorch,
+            _ => Self::Other,
+        })
+    }
+
+    /// Advice in the words of PyTorch, or in general ones.
+    pub fn advice(self, pytorch: &str, general: &str) -> String {
+        match self {
+            Self::PyTorch => pytorch,
+            Self::Other => general,
+        }
+        .to_owned()
+    }
+}
