@@ -80,7 +80,7 @@ impl Facts {
         let scale = Scale::new(limits, device.usual_call_ns);
         let idle = Idle::find(&device, &bricks, &window, &scale);
         Ok(Self {
-            producer: Producer::load(run)?,
+            producer: window.producer,
             path,
             idle,
             scale,

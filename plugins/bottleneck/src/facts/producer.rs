@@ -1,6 +1,6 @@
 //! What recorded the run: advice is in its words.
 
-use trueno_plugin::{Result, Run};
+use trueno_plugin::Table;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Producer {
@@ -12,18 +12,13 @@ pub enum Producer {
 }
 
 impl Producer {
-    /// Reads input `run`.
-    ///
-    /// # Errors
-    /// The input has no such table.
-    pub fn load(run: &mut Run) -> Result<Self> {
-        let table = run.table("run")?;
+    /// Of table `run`.
+    pub fn of_run(table: &Table) -> Self {
         let source = table.text("clock_source").ok();
-        let source = source.and_then(|source| source.iter().flatten().next());
-        Ok(match source {
+        match source.and_then(|source| source.iter().flatten().next()) {
             Some("imported: kineto") => Self::PyTorch,
             _ => Self::Other,
-        })
+        }
     }
 
     /// Advice in the words of PyTorch, or in general ones.
