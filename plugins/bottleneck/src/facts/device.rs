@@ -94,6 +94,8 @@ pub struct Device {
     /// is recorded.
     pub usual_call_ns: Option<i64>,
     calls_ns: Vec<i64>,
+    /// The shortest time from the return of a call to the start of its kernel.
+    pub least_way_ns: Option<i64>,
 }
 
 /// Numbers of groups by the names in them.
@@ -197,6 +199,9 @@ impl Device {
             let call = called.get(row).zip(returned.get(row));
             if let Some((from_ns, to_ns)) = call.filter(|_| !is_copy) {
                 self.calls_ns.push(to_ns.saturating_sub(from_ns));
+                let way_ns = start_ns.saturating_sub(to_ns).max(0);
+                let least_ns = self.least_way_ns.get_or_insert(way_ns);
+                *least_ns = way_ns.min(*least_ns);
             }
             let copy = if is_copy {
                 let kinds = [from, to].map(|kind| kind.and_then(|kind| kind.get(row)));

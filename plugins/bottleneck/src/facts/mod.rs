@@ -77,7 +77,7 @@ impl Facts {
         let mut bricks = Bricks::load(run, &window, &name_groups)?;
         let device = Device::load(run, &window, &name_groups)?;
         bricks.busy_by_rank(&device, &window);
-        let scale = Scale::new(limits, device.usual_call_ns);
+        let scale = Scale::new(limits, &device);
         let idle = Idle::find(&device, &bricks, &window, &scale);
         Ok(Self {
             producer: window.producer,
