@@ -13,7 +13,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 pub const INPUTS: [Input; 35] = [
     may(
         "run",
-        "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus FROM run",
+        "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
     ),
     Window::INPUT,
     NameGroups::INPUT,

@@ -151,16 +151,25 @@ impl Place {
     }
 }
 
-/// A launch that has returned is on its way for no longer than so many median calls: 20 µs where a call takes 5.
-const WAY_CALLS: i64 = 4;
+/// A launch that has returned is on its way for twice as long as the quickest of the device, for no less than 4 and no more than 20
+/// usual calls, of which a quarter are shorter: 20 to 100 µs where a call takes 5.
+const WAY_CALLS: (i64, i64) = (4, 20);
 
 fn way_ns(operations: &[Operation]) -> i64 {
-    let calls = operations.iter().filter(|of| !of.shares_call);
-    let calls = calls.filter_map(|of| of.call.map(|(from, to)| to.saturating_sub(from)));
+    let launched = operations.iter().filter(|of| !of.shares_call);
+    let launched = launched.filter_map(|of| Some((of.start_ns, of.call?)));
+    let least_ns = launched
+        .clone()
+        .map(|(start_ns, call)| start_ns.saturating_sub(call.1).max(0))
+        .min();
+    let calls = launched.map(|(_, call)| call.1.saturating_sub(call.0));
     let mut calls: Vec<i64> = calls.collect();
     calls.sort_unstable();
-    let median_ns = calls.get(calls.len() / 2).copied().unwrap_or(0);
-    median_ns.saturating_mul(WAY_CALLS)
+    let quarter = calls.len().saturating_sub(1) / 4;
+    let call_ns = calls.get(quarter).copied().unwrap_or(0).max(0);
+    let (least, most) = WAY_CALLS;
+    let way_ns = least_ns.unwrap_or(0).saturating_mul(2);
+    way_ns.clamp(call_ns.saturating_mul(least), call_ns.saturating_mul(most))
 }
 
 fn gap(after: Operation, next: Operation, way_ns: i64) -> Gap {

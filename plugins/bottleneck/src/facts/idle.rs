@@ -21,18 +21,18 @@ use trueno_plugin::rank;
 use super::device::{Wait, Work, device_name};
 use super::{Bricks, Device, Window};
 
-/// A wait that began within so many median calls of the call of a copy waited for that copy.
+/// A wait that began within so many usual calls of the call of a copy waited for that copy.
 const AT_ONCE_CALLS: i64 = 4;
-/// A launch that began within so many median calls before the device fell idle was still under way.
+/// A launch that began within so many usual calls before the device fell idle was still under way.
 const LAUNCH_CALLS: i64 = 2;
-/// The host that takes so many median calls before it launches prepares.
+/// The host that takes so many usual calls before it launches prepares.
 const PREPARE_CALLS: i64 = 40;
-/// A launch that has returned is on its way for no longer than so many median calls.
-const WAY_CALLS: i64 = 4;
+/// A launch that has returned is on its way for twice as long as the quickest, for no less than 4 and no more than 20 usual calls.
+const WAY_CALLS: (i64, i64) = (4, 20);
 /// A call that launches, where none is recorded.
 const CALL_NS: i64 = 5_000;
 
-/// Times and sizes in the table of the module; times are those that a user sets, or multiples of the median call that launches
+/// Times and sizes in the table of the module; times are those that a user sets, or multiples of the usual call that launches
 /// work.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
@@ -52,13 +52,14 @@ pub struct Scale {
 }
 
 impl Scale {
-    pub fn new(limits: &Limits, median_call_ns: Option<i64>) -> Self {
-        let call_ns = median_call_ns.unwrap_or(CALL_NS).max(1);
+    pub fn new(limits: &Limits, device: &Device) -> Self {
+        let call_ns = device.usual_call_ns.unwrap_or(CALL_NS).max(1);
         let calls = |count: i64| call_ns.saturating_mul(count);
+        let way_ns = device.least_way_ns.unwrap_or(0).saturating_mul(2);
         Self {
             launch_ns: limits.launch_ns.unwrap_or(calls(LAUNCH_CALLS)),
             prepare_ns: limits.prepare_ns.unwrap_or(calls(PREPARE_CALLS)),
-            way_ns: calls(WAY_CALLS),
+            way_ns: way_ns.clamp(calls(WAY_CALLS.0), calls(WAY_CALLS.1)),
             at_once_ns: calls(AT_ONCE_CALLS),
             read_back_bytes: limits.read_back_bytes,
         }

@@ -6,6 +6,7 @@ mod device;
 mod idle;
 mod loader_names;
 mod path;
+mod producer;
 mod ranks;
 mod roof;
 mod steps;
@@ -17,6 +18,7 @@ pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
 pub use path::{Opportunity, Path, Without};
+pub use producer::Producer;
 pub use ranks::{Arrival, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
 pub use steps::Steps;
@@ -36,6 +38,7 @@ pub struct Facts {
     pub name_groups: NameGroups,
     /// The part of the run that is looked at.
     pub window: Window,
+    pub producer: Producer,
     /// The critical path, and what it predicts.
     pub path: Path,
     pub device: Device,
@@ -74,9 +77,10 @@ impl Facts {
         let mut bricks = Bricks::load(run, &window, &name_groups)?;
         let device = Device::load(run, &window, &name_groups)?;
         bricks.busy_by_rank(&device, &window);
-        let scale = Scale::new(limits, device.median_call_ns);
+        let scale = Scale::new(limits, &device);
         let idle = Idle::find(&device, &bricks, &window, &scale);
         Ok(Self {
+            producer: window.producer,
             path,
             idle,
             scale,

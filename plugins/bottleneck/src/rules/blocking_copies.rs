@@ -95,7 +95,10 @@ fn behind_copies(
         ),
         suggestion: match 2 * back > n {
             true => "keep values on the device (`item()`, `cpu()`, `tolist()` all wait); read them back rarely, asynchronously and into pinned memory".into(),
-            false => "copy asynchronously from pinned memory (`pin_memory`, `non_blocking`), ahead of the work that uses it".into(),
+            false => facts.producer.advice(
+                "`tensor.to(device, non_blocking=True)` from pinned memory (`DataLoader(pin_memory=True)`), ahead of the work that uses it",
+                "copy asynchronously from pinned memory, ahead of the work that uses it",
+            ),
         },
     }
     .during(facts, &times(gaps))

@@ -16,9 +16,9 @@ thresholds! {
     pub struct Gaps {
         /// Fewer pieces of evidence are no pattern.
         least_gaps: u64 = 10,
-        /// A launch that began no longer before the device fell idle was still under way; null: two median calls that launch.
+        /// A launch that began no longer before the device fell idle was still under way; null: two usual calls that launch.
         launch_ns: Option<i64> = None,
-        /// Host time before a launch from which on the host *prepares*, not just launches; null: forty median calls.
+        /// Host time before a launch from which on the host *prepares*, not just launches; null: forty usual calls.
         prepare_ns: Option<i64> = None,
     }
 }

@@ -75,7 +75,10 @@ impl Rule for LaunchBound {
             evidence: gaps_sql(gaps),
             assumption: "work launched together runs back to back, and launching costs the host nothing".into(),
             considered: other_causes(facts, *device, Cause::Launch),
-            suggestion: "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)".into(),
+            suggestion: facts.producer.advice(
+                "`torch.compile(mode=\"reduce-overhead\")` or CUDA graphs (`torch.cuda.graph`), optimizers with `fused=True` or `foreach=True`, or a larger batch",
+                "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)",
+            ),
         }
         .during(facts, &during)
         .with_gain(facts, options, (ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);

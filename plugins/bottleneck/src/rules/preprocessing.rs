@@ -89,7 +89,10 @@ impl Rule for Preprocessing {
                 time(work_ns),
                 time(rest_ns)
             ),
-            suggestion: "prepare inputs in workers of the data loader, or on the device".into(),
+            suggestion: facts.producer.advice(
+                "prepare inputs in `DataLoader(num_workers=…)`, or on the device",
+                "prepare inputs on other threads, or on the device",
+            ),
         }
         .with_gain(facts, options, (work_ns.min(rest_ns), Without::HostBeforeDevices), verdicts);
     }

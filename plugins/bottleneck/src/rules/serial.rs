@@ -74,7 +74,10 @@ impl Rule for Serialisation {
                 count(n),
                 other_causes(facts, *device, Cause::Host)
             ),
-            suggestion: "prepare the next step on another thread, or before waiting for this one; move the work to the device".into(),
+            suggestion: facts.producer.advice(
+                "`torch.compile` takes Python out of the step; prepare inputs in `DataLoader(num_workers=…)`, or move the work to the device",
+                "prepare the next step on another thread, or before waiting for this one; move the work to the device",
+            ),
         }
         .during(facts, &during)
         .with_gain(facts, options, (ns.min(*busy).min(host_path_ns(facts, *device)), Without::Host), verdicts);

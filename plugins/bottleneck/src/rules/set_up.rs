@@ -133,7 +133,10 @@ impl Rule for SetUp {
             let single = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("{}single calls: {single}", until.unwrap_or_default())
         },
-        suggestion: "record after a warm-up if the steady state matters; else keep the process running, or load less at the start".into(),
+        suggestion: facts.producer.advice(
+            "`schedule(wait=1, warmup=2, active=8)` records the steady state; else keep the process running, or load less at the start",
+            "record after a warm-up if the steady state matters; else keep the process running, or load less at the start",
+        ),
     }
     .with_gain(facts, options, (all_ns, without), verdicts);
     }

@@ -248,7 +248,10 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         ),
         assumption: "the wait costs nothing; all other work on the path stays".into(),
         considered: format!("waits that device work or tasks explain are counted as that work, not here; so is the time in which a device works, {}", time(for_device_ns.min(all_ns))),
-        suggestion: "record what the host waits for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
+        suggestion: facts.producer.advice(
+            "`profile(with_stack=True)` shows which line waits; traces of all ranks show for whom",
+            "record what the host waits for: tasks with Recorder::wait, device work with its stream, other ranks",
+        ),
     }
     .during(facts, &waits)
     .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
