@@ -1,5 +1,6 @@
 //! End-to-end tests: the built command, real plugins, real recordings.
 
+mod answers;
 mod attributes;
 mod bottlenecks;
 mod builds;

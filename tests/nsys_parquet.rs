@@ -162,7 +162,7 @@ fn processes_of_one_export_become_ranks() {
     make(&export);
     for no in [
         ["made.sqlite", "one process alone ran kernels"],
-        ["a.json", "this is none"],
+        ["a.json", "name no process by a number"],
     ] {
         fs::write(dir.join("a.json"), r#"{"traceEvents": []}"#).unwrap();
         dir.command(&["import", "--by-process", no[0], "-o", "no.run"])

@@ -186,8 +186,6 @@ fn archives_and_formats_of_others_are_named_with_the_next_step() {
     tar.resize(257, 0);
     tar.extend_from_slice(b"ustar\x0000");
     tar.resize(512, 0);
-    let rocprof =
-        "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\"\n\"KERNEL_DISPATCH\",1,1,\"k\"\n";
     let files: [(&str, Vec<u8>, &str); 8] = [
         (
             "t.json.xz",
@@ -206,11 +204,15 @@ fn archives_and_formats_of_others_are_named_with_the_next_step() {
         ),
         ("t.tar", tar.clone(), "`tar -xf t.tar`"),
         ("t.tar.gz", gzip(&tar), "`tar -xzf t.tar.gz`"),
-        ("k.csv", rocprof.into(), "CSV file of rocprofv3"),
         (
-            "r.json",
-            b"{\n\"rocprofiler-sdk-tool\": []}".to_vec(),
-            "rocprofv3 --output-format pftrace",
+            "r.h5",
+            b"\x89HDF\r\n\x1a\n\0".to_vec(),
+            "`nsys export --type sqlite REPORT.nsys-rep`",
+        ),
+        (
+            "sums.json",
+            b"[\n {\"children\": [], \"frame\": {}}]".to_vec(),
+            "proton.start",
         ),
         (
             "lfs.json",
@@ -223,19 +225,6 @@ fn archives_and_formats_of_others_are_named_with_the_next_step() {
         let refused = dir.report(Path::new(file), &[]).exits(2);
         refused.stderr_has(file).stderr_has(words);
     }
-    let database = rusqlite::Connection::open(dir.join("nvprof.sqlite")).unwrap();
-    database
-        .execute_batch(
-            "CREATE TABLE StringTable (_id_ INTEGER PRIMARY KEY, value TEXT);
-             CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (start INT, end INT, name INT);
-             CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INT, end INT, correlationId INT);",
-        )
-        .unwrap();
-    drop(database);
-    let refused = dir.report(Path::new("nvprof.sqlite"), &[]).exits(2);
-    refused
-        .stderr_has("database of nvprof")
-        .stderr_has("nsys profile");
 }
 
 #[test]

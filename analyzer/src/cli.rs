@@ -608,6 +608,12 @@ pub struct ImportArgs {
     /// Keep what comes before the first damage of a file, and say so
     #[arg(long)]
     pub partial: bool,
+    /// Keep events that cannot be beside the others
+    ///
+    /// Of Chrome's traces: events at times far from all others, kernels that last over many of their stream, and every event
+    /// of a file that has each twice. They are set aside otherwise, and counted.
+    #[arg(long, hide_short_help = true)]
+    pub keep_doubtful: bool,
     /// Add counters or samples to this run; the result goes to -o
     ///
     /// FILE is a CSV of Nsight Compute, whose counters are added to kernels by name, launch shape and order; or a run of
@@ -620,11 +626,22 @@ pub struct ImportArgs {
     /// Ranks of the files, in order [default: from the files, else 0, 1, …]
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(..65_536))]
     pub ranks: Vec<u32>,
-    /// Make each process that ran kernels a rank
+    /// Make each process a rank
     ///
-    /// For one export of Nsight Systems that holds several, as of `nsys profile torchrun …`.
+    /// For one file that holds several: of an export of Nsight Systems, as of `nsys profile torchrun …`, the processes that
+    /// ran kernels; of a trace, those with rows.
     #[arg(long, conflicts_with = "into", hide_short_help = true)]
     pub by_process: bool,
+    /// Read this process of a trace as a device
+    ///
+    /// Its number or its name, where the trace does not say that it is one. May be given several times.
+    #[arg(
+        long = "device",
+        value_name = "PROCESS",
+        conflicts_with = "into",
+        hide_short_help = true
+    )]
+    pub devices: Vec<String>,
     /// Form of the summary
     ///
     /// A format of files here is the old spelling of `--input-format`.
@@ -665,8 +682,10 @@ impl ImportArgs {
     pub fn options(&self) -> trueno_import::Options {
         trueno_import::Options {
             partial: self.partial,
+            keep_doubtful: self.keep_doubtful,
             max_ratio: self.max_ratio,
-            process: None,
+            part: None,
+            devices: self.devices.clone(),
         }
     }
 }

@@ -150,6 +150,8 @@ impl Events<'_, '_, '_> {
         // Times that are not shown are annotations as well.
         let told: &[&str] = match untimed {
             Some(_) => &["name"],
+            // Times that were moved are read back from here.
+            None if self.shift_ns > 0 => &["name", "dur_ns"],
             None => &["name", "start_ns", "dur_ns"],
         };
         self.columns(&mut event, frame, row, told);
@@ -219,6 +221,21 @@ impl Events<'_, '_, '_> {
         }
     }
 
+    /// Columns of points that an event states itself: name and time, unless that was moved.
+    fn told_of_points(&self) -> &'static [&'static str] {
+        match self.shift_ns > 0 {
+            true => &["name"],
+            false => &["name", "time_ns"],
+        }
+    }
+
+    /// The row that a value stands for, which the value alone does not tell.
+    fn row_of_point(&mut self, event: &mut Message, table: &str, frame: &DataFrame, row: usize) {
+        event.number(3, self.packets.intern(Interned::Category, table));
+        let told = self.told_of_points();
+        self.columns(event, frame, row, &told[1..]);
+    }
+
     /// Rows that are points: counters, allocations, instants.
     fn points(&mut self) -> Result<(), ExportError> {
         let source = self.source;
@@ -260,6 +277,7 @@ impl Events<'_, '_, '_> {
                 let value = value.and_then(|value| value.extract()).unwrap_or(f64::NAN);
                 let mut event = self.packets.track_event(Kind::Counter, track);
                 event.double(44, value);
+                self.row_of_point(&mut event, table, frame, row);
                 event
             }
             "allocations" => {
@@ -271,6 +289,7 @@ impl Events<'_, '_, '_> {
                 let track = self.counter(&name, |of| of.number(3, BYTES))?;
                 let mut event = self.packets.track_event(Kind::Counter, track);
                 event.signed(30, bytes);
+                self.row_of_point(&mut event, table, frame, row);
                 event
             }
             _ => {
@@ -279,7 +298,8 @@ impl Events<'_, '_, '_> {
                 let mut event = self.packets.track_event(Kind::Instant, track);
                 let name = text_at(frame, "name", row).unwrap_or("event");
                 self.packets.title(&mut event, table, name);
-                self.columns(&mut event, frame, row, &["name", "time_ns"]);
+                let told = self.told_of_points();
+                self.columns(&mut event, frame, row, told);
                 event
             }
         };

@@ -201,10 +201,35 @@ fn categories_table(
 ) -> Result<DataFrame, String> {
     let of_groups: BTreeSet<String> = names.iter().filter_map(|name| groups.group(name)).collect();
     let all: BTreeSet<&String> = names.iter().chain(&of_groups).collect();
-    let fits = all.into_iter();
+    // Words of the field mean other things in a program of another one: `sort` is no lookup of embeddings there.
+    let is_of_field = !rules.are_default() || !are_of_plain_python(names);
+    let fits = all.into_iter().filter(|_| is_of_field);
     let fits = fits.filter_map(|name| Some((name.as_str(), rules.category(name)?)));
     let fits: Vec<(&str, &str)> = fits.collect();
     texts_table(CATEGORIES, ["name", "category"], &fits)
+}
+
+/// True of names of a Python program in which nothing tells of machine learning or of a device.
+fn are_of_plain_python(names: &BTreeSet<String>) -> bool {
+    const OF_FIELD: [&str; 11] = [
+        "aten::",
+        "c10",
+        "torch",
+        "nccl",
+        "tensorflow",
+        "jax",
+        "xla",
+        "cuda",
+        "hip",
+        "triton",
+        "numpy.core",
+    ];
+    const DIRECTIONS: [&str; 6] = ["h2d", "d2h", "d2d", "p2p", "h2h", "memset"];
+    let is_of_field = |name: &String| {
+        let name = name.to_ascii_lowercase();
+        OF_FIELD.iter().any(|part| name.contains(part)) || DIRECTIONS.contains(&name.as_str())
+    };
+    names.iter().any(|name| name.contains(".py")) && !names.iter().any(is_of_field)
 }
 
 fn groups_table<'a>(

@@ -38,6 +38,7 @@
 //! the end only, and the file is read once more.
 
 mod autograd;
+mod believable;
 mod category;
 mod collectives;
 mod collector;
@@ -46,9 +47,14 @@ mod document;
 mod event;
 mod event_arguments;
 mod facts;
+pub(crate) mod feed;
 mod flows;
 mod lanes;
+mod launch_flows;
+mod launch_points;
+mod layout;
 mod linker;
+mod merged;
 mod open_intervals;
 mod orphans;
 mod profiler_ranges;
@@ -65,6 +71,7 @@ mod unused_arguments;
 use std::path::{Path, PathBuf};
 
 use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::{DiagnosticRow, SignatureRow, TableRow};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::importer::{Head, Importer};
@@ -74,10 +81,16 @@ use crate::{Error, Notes, Options};
 use collector::Collector;
 use decimal::EPOCH_NS;
 use document::{Failure, Shape};
+use record::NONE;
 use reimport::Mark;
 pub use reimport::{FORMAT_VERSION, MARK};
 use row_texts::RowTexts;
 use scanner::Scanner;
+
+use crate::options::Part;
+use crate::signatures::Signatures;
+use layout::Layout;
+pub use merged::ranks_of;
 
 /// Trace events of Chrome, of Kineto and of many others, packed or not. Of a damaged file [`Options::partial`] keeps
 /// what stands before the damage.
@@ -124,18 +137,41 @@ pub fn import_parts(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
     let before = notes.clone();
-    let mut read = import_foreign(paths, Texts::AsTheyStand, options, into, notes, progress)?;
-    if let Read::Unescaped(first) = read {
-        *notes = before.clone();
-        read = match import_foreign(paths, Texts::Mended, options, into, notes, progress) {
+    let mut pass = Pass {
+        texts: Texts::AsTheyStand,
+        layout: None,
+        signatures: Signatures::default(),
+    };
+    let mut first = None;
+    let read = loop {
+        match import_foreign(paths, &mut pass, options, into, notes, progress) {
+            Ok(Read::Unescaped(error)) if first.is_none() => {
+                pass.texts = Texts::Mended;
+                first = Some(error);
+            }
+            Ok(Read::Layout(layout)) => pass.layout = Some(*layout),
             // The place of the first is one of the file.
-            Err(Error::Damaged { .. }) | Ok(Read::Unescaped(_)) => return Err(first),
-            other => other?,
-        };
-    }
+            Err(Error::Damaged { .. }) | Ok(Read::Unescaped(_)) if first.is_some() => {
+                return Err(first.unwrap_or_else(|| unreachable!("it was just looked at")));
+            }
+            other => break other?,
+        }
+        // Rows of signatures are written while the file is read, and each once.
+        let signatures = notes.kept.get(SignatureRow::TABLE.schema().name).copied();
+        *notes = before.clone();
+        if let Some(count) = signatures {
+            notes.kept.insert(SignatureRow::TABLE.schema().name, count);
+        }
+    };
     match (read, paths) {
         (Read::Run(wall_ns), _) => Ok(wall_ns),
         (Read::Unescaped(error), _) => Err(error),
+        (Read::Layout(_), _) => Err(Error::Format {
+            path: paths
+                .first()
+                .map_or_else(PathBuf::new, |path| path.to_path_buf()),
+            problem: "its devices cannot be told from its threads".to_owned(),
+        }),
         (Read::Export(path, mark), [_]) => {
             *notes = before;
             reimport::import(&path, options, &mark, into, notes, progress)
@@ -155,6 +191,16 @@ enum Read {
     Export(PathBuf, Mark),
     /// No JSON as it stands, which unescaped texts may have done; nothing was written yet.
     Unescaped(Error),
+    /// Lanes of devices, which were read as threads of the host; nothing was written yet but signatures.
+    Layout(Box<Layout>),
+}
+
+/// How a pass over the files reads them, and what the one before learned.
+struct Pass {
+    texts: Texts,
+    /// `None`: the first pass, which looks for devices.
+    layout: Option<Layout>,
+    signatures: Signatures,
 }
 
 /// How texts are read.
@@ -168,14 +214,23 @@ enum Texts {
 /// Reads traces of any other program.
 fn import_foreign(
     paths: &[&Path],
-    texts: Texts,
+    pass: &mut Pass,
     options: &Options,
     into: &mut RunWriter,
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Read, Error> {
-    let mut collector =
-        Collector::new(paths.first().copied().unwrap_or(Path::new("")), into, notes);
+    let texts = pass.texts;
+    let path = paths.first().copied().unwrap_or(Path::new(""));
+    let mut collector = Collector::new(path, into, notes);
+    collector.signatures = std::mem::take(&mut pass.signatures);
+    match &options.part {
+        Some(Part::Rank(label)) => collector.rank = Some(label.clone()),
+        Some(Part::ProcessId(id)) => collector.process = Some(*id),
+        Some(Part::Process(_)) | None => {}
+    }
+    collector.is_survey = pass.layout.is_none();
+    collector.layout = pass.layout.clone().unwrap_or_default();
     let (mut hashes, mut base_ns, mut bytes_before) = (Vec::new(), None, 0);
     for (path, part) in paths.iter().zip(0..) {
         let mut bytes = 0;
@@ -197,6 +252,7 @@ fn import_foreign(
             Err(Failure::Stop(stop)) => {
                 let may_be_mended = !stop.is_cut && stop.io.is_none();
                 if texts == Texts::AsTheyStand && may_be_mended {
+                    pass.signatures = std::mem::take(&mut collector.signatures);
                     return Ok(Read::Unescaped(shape.refusal(path, stop, packing)));
                 }
                 let text = shape.stopped(path, stop, packing, options)?;
@@ -220,7 +276,22 @@ fn import_foreign(
     }
     collector.facts.base_ns = base_ns;
     collector.end();
+    collector.believable.turn_off(options);
     collector.check_times()?;
+    if collector.rank.is_none() && collector.ranks.len() > 1 {
+        return Err(Error::Merged {
+            path: path.to_owned(),
+            ranks: ranks_of(collector.ranks.iter().map(String::as_str)),
+        });
+    }
+    if collector.is_survey {
+        let layout = collector.survey.layout(&collector.lanes, &options.devices);
+        if !layout.is_plain() {
+            pass.signatures = std::mem::take(&mut collector.signatures);
+            return Ok(Read::Layout(Box::new(layout)));
+        }
+        collector.layout = layout;
+    }
     write(collector, hash_of(&hashes)).map(Read::Run)
 }
 
@@ -245,21 +316,47 @@ fn hash_of(hashes: &[u64]) -> u64 {
 
 /// Everything is known: writes the rows.
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
+    (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
     let texts = RowTexts::new(collector.into);
     let host = collector.take_host()?;
     let swept = sweep::sweep(&mut collector, &texts, host, origin_ns)?;
+    launch_flows::link(&mut collector)?;
     let links = collector.take_links()?;
     let rows = linker::link(&mut collector, &texts, links, origin_ns)?;
     profiler_rows::write(&mut collector, &texts, rows, origin_ns)?;
     flows::link(&mut collector, &texts, swept.flows)?;
     autograd::link(&mut collector, &texts, swept.nodes)?;
     collector.write_arguments()?;
+    collector.doubts.warn(collector.notes);
+    let Layout {
+        warnings, unclear, ..
+    } = std::mem::take(&mut collector.layout);
+    for text in &unclear {
+        let (severity, code) = (
+            collector.into.text("warning"),
+            collector.into.text("device_unclear"),
+        );
+        let text = collector.into.text(text);
+        collector.add(&DiagnosticRow {
+            severity,
+            code,
+            text,
+            count: 1,
+            ..DiagnosticRow::default()
+        })?;
+    }
+    for warning in warnings.into_iter().chain(unclear) {
+        collector.notes.warn(warning);
+    }
     for (kind, count) in collector.categories.counts() {
         *collector.notes.read.entry(kind).or_default() += count;
     }
     let wall_ns = collector.reach.map(|_| last_ns - origin_ns);
     collector.notes.processes = collector.lanes.numbered_processes();
+    let host = collector.host_processes.iter();
+    let host = host.filter_map(|process| collector.lanes.process_id(*process).parse().ok());
+    collector.notes.host_processes = host.collect();
     let base_ns = collector.facts.base_ns.unwrap_or(0);
     let since_base = |time_ns: i64| time_ns.saturating_add(base_ns);
     let extent = collector
@@ -271,11 +368,21 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
 }
 
 /// Fills in `run.json`.
-fn describe(collector: Collector<'_>, hash: u64, origin_ns: i64) {
-    let maker = if collector.categories.are_of_kineto() {
-        "kineto"
-    } else {
-        "chrome"
+fn describe(mut collector: Collector<'_>, hash: u64, origin_ns: i64) {
+    let devices = collector
+        .devices
+        .iter()
+        .copied()
+        .filter(|device| *device != NONE);
+    if let Some((stated, used)) = collector.facts.rename_only_device(devices) {
+        collector.notes.warn(format!(
+            "the file describes one device, number {stated}, and all work is of number {used}: that is taken for the same"
+        ));
+    }
+    let maker = match collector.maker {
+        Some(maker) => maker,
+        None if collector.categories.are_of_kineto() => "kineto",
+        None => "chrome",
     };
     let realtime = match collector.facts.base_ns {
         Some(base_ns) => base_ns.checked_add(origin_ns),

@@ -34,6 +34,15 @@ pub enum Error {
         /// Expected, found, next step.
         problem: String,
     },
+    /// The traces of several ranks that a tool merged into one file. Each rank is imported alone, as
+    /// [`Part::Rank`](crate::Part::Rank).
+    #[error("{}: holds the traces of {} ranks that a tool merged; give it alone, and it becomes a job of ranks", .path.display(), .ranks.len())]
+    Merged {
+        /// The file.
+        path: PathBuf,
+        /// Ranks, and the labels that their processes have.
+        ranks: Vec<(u32, String)>,
+    },
     /// The run could not be written.
     #[error(transparent)]
     Run(#[from] trueno_format::Error),
@@ -43,7 +52,10 @@ impl Error {
     /// The same of another file, where the one at hand is a copy that nobody knows.
     pub(crate) fn of_file(mut self, file: &Path) -> Self {
         match &mut self {
-            Self::Io { path, .. } | Self::Format { path, .. } | Self::Damaged { path, .. } => {
+            Self::Io { path, .. }
+            | Self::Format { path, .. }
+            | Self::Damaged { path, .. }
+            | Self::Merged { path, .. } => {
                 *path = file.to_owned();
             }
             Self::Run(_) => {}

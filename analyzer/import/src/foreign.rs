@@ -23,7 +23,7 @@ const PACKED: [(&[u8], &str, &str); 9] = [
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
 /// First bytes of other files, what they are, and the next step.
-const BYTES: [(&[u8], &str, &str); 4] = [
+const BYTES: [(&[u8], &str, &str); 5] = [
     (
         b"PAR1",
         "a Parquet file",
@@ -35,9 +35,14 @@ const BYTES: [(&[u8], &str, &str); 4] = [
         "give the run directory it lies in",
     ),
     (
-        b"\x80\x04\x95",
-        "a Python pickle, such as a memory snapshot of PyTorch",
-        "export a trace: `prof.export_chrome_trace(\"trace.json\")`",
+        b"\x89HDF\r\n\x1a\n",
+        "an HDF5 file, such as `nsys export --type hdf` writes",
+        "export the report as a database: `nsys export --type sqlite REPORT.nsys-rep`",
+    ),
+    (
+        b"tracy\0",
+        "a capture of Tracy",
+        "export a Chrome trace where the program can, or record with `trueno-record run PROGRAM`",
     ),
     (
         b"\x7fELF",
@@ -47,7 +52,7 @@ const BYTES: [(&[u8], &str, &str); 4] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 4] = [
+const TEXTS: [(&str, &str, &str); 3] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
@@ -55,23 +60,43 @@ const TEXTS: [(&str, &str, &str); 4] = [
     ),
     ("<!DOCTYPE", "a web page", "download the file itself"),
     ("<html", "a web page", "download the file itself"),
-    ("\"Kind\",\"Agent_Id\"", ROCPROF_CSV, ROCPROF_NEXT),
 ];
 
-const ROCPROF_CSV: &str = "a CSV file of rocprofv3, which is not read yet";
-const ROCPROF_NEXT: &str = "record with `rocprofv3 --output-format pftrace`, whose files are read";
-
 /// First keys of JSON documents, what they are, and the next step.
-const KEYS: [(&str, &str, &str); 2] = [
+const KEYS: [(&str, &str, &str); 4] = [
     (
-        "\"rocprofiler-sdk-tool\"",
-        "JSON of rocprofv3, which is not read yet",
-        ROCPROF_NEXT,
+        "\"exporter\"",
+        "a profile of speedscope",
+        "give the samples it was made from: `perf script > samples.txt`",
+    ),
+    (
+        "\"meta\"",
+        "a profile of Firefox or samply",
+        "record samples with `trueno-record run --sample PROGRAM`, or give `perf script > samples.txt`",
+    ),
+    (
+        "\"schema\"",
+        "an execution trace of PyTorch (Chakra), which has no times",
+        "export the Kineto trace of the same run: `prof.export_chrome_trace(\"trace.json\")`",
     ),
     (
         "\"$schema\"",
         "a document with a schema of another tool, such as speedscope",
         "give the trace it was made from",
+    ),
+];
+
+/// First keys of the first object of a list, what the list is, and the next step.
+const LISTS: [(&str, &str, &str); 2] = [
+    (
+        "\"count\"",
+        "sums of TensorRT's `trtexec --exportProfile`",
+        "record the times themselves: `nsys profile --trace cuda,nvtx trtexec …`, then `nsys export --type sqlite`",
+    ),
+    (
+        "\"children\"",
+        "sums of Triton's Proton (hatchet)",
+        "record the times themselves: `proton.start(\"name\", data=\"trace\")`",
     ),
 ];
 
@@ -111,7 +136,10 @@ pub(crate) fn known_by_sight(
     let of_key = KEYS
         .iter()
         .find(|(key, ..)| head.behind(&["{", key]).is_some());
-    let (_, what, next) = of_text.or(of_key)?;
+    let of_list = LISTS
+        .iter()
+        .find(|(key, ..)| head.behind(&["[", "{", key]).is_some());
+    let (_, what, next) = of_text.or(of_key).or(of_list)?;
     Some(format!("is {what} (hint: {next})"))
 }
 
@@ -160,12 +188,15 @@ mod tests {
     #[test]
     fn formats_of_others_are_named_and_traces_are_not_taken_for_them() {
         for (text, words) in [
-            (
-                "\"Kind\",\"Agent_Id\",\"Queue_Id\",\"Kernel_Name\"\n",
-                "CSV file of rocprofv3",
-            ),
-            ("{\n\"rocprofiler-sdk-tool\": [", "JSON of rocprofv3"),
             ("<!doctype html>", "web page"),
+            (
+                "[\n  { \"count\" : 100 }\n, { \"name\" : \"conv\"",
+                "nsys profile",
+            ),
+            ("[\n {\n \"children\": [\n", "data=\"trace\""),
+            ("{\"exporter\":\"speedscope@1\"", "speedscope"),
+            ("{\"meta\":{\"categories\"", "samply"),
+            ("{\"schema\": \"1.1.0-chakra.0.0.4\"", "Chakra"),
             (
                 "version https://git-lfs.github.com/spec/v1\n",
                 "git lfs pull",

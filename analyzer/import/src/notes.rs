@@ -28,6 +28,8 @@ pub struct Notes {
     pub warnings: Vec<String>,
     /// Processes whose threads the file tells of, as far as they are numbers; of Chrome's traces only.
     pub processes: BTreeSet<u64>,
+    /// Those among them whose threads have rows; of Chrome's traces only.
+    pub host_processes: BTreeSet<u64>,
     /// First and last time of the file, as its clock counts; of Chrome's traces only.
     pub extent_ns: Option<(i64, i64)>,
 }

@@ -45,15 +45,12 @@ use trueno_format::run_writer::RunWriter;
 
 use crate::importer::{Head, Importer};
 use crate::source::Source as Packed;
-use crate::{Error, Notes, Options};
+use crate::{Error, Notes, Options, Part};
 use context::Context;
 use payload_schema::Schemas;
 use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
-
-/// Tables that nvprof writes and Nsight Systems does not.
-const NVPROF: [&str; 2] = ["StringTable", "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL"];
 
 /// Exports of Nsight Systems to sqlite. Progress in bytes is estimated from rows.
 pub struct NsysSqlite;
@@ -123,6 +120,14 @@ fn unpack(
     Ok(Some(unpacked))
 }
 
+/// Opens a database that is never written or locked; its length.
+pub(crate) fn open_database(
+    path: &Path,
+    notes: &mut Notes,
+) -> Result<(rusqlite::Connection, u64), Error> {
+    sqlite::open_file(path, notes)
+}
+
 /// The processes of an export to sqlite that ran kernels, in order of their first device.
 ///
 /// # Errors
@@ -143,7 +148,7 @@ pub fn import_source(
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
-    let Some(process) = options.process else {
+    let Some(Part::Process(process)) = options.part else {
         return import_all(source, (path, bytes), into, notes, progress);
     };
     let pid = process.pid().to_string();
@@ -167,14 +172,6 @@ fn import_all(
     let host = tables::resolve(&tables::HOST, source, notes);
     let device = tables::resolve(&tables::DEVICE, source, notes);
     let found = source.tables();
-    if found.iter().any(|table| NVPROF.contains(&table.as_str())) {
-        return Err(Error::Format {
-            path: path.to_owned(),
-            problem: "is a database of nvprof, which resembles an export of Nsight Systems and is not read (hint: \
-                      record with `nsys profile --trace cuda,nvtx,osrt PROGRAM`)"
-                .to_owned(),
-        });
-    }
     if host.is_empty() && device.is_empty() {
         return Err(no_export(path, &found));
     }

@@ -3,9 +3,11 @@
 //! | Perfetto | row |
 //! | --- | --- |
 //! | slice on a track | bricks, kind function; its first category is the category |
-//! | debug annotations | attributes; of instants their `arguments`; of our own export those alone that were attributes |
+//! | debug annotations | attributes; of instants their `arguments`; of our own export the columns of its rows |
 //! | instant | annotations |
 //! | counter, extra counters of a slice | counters |
+//! | slices of rocprofv3's categories (`kernel_dispatch`, `memory_copy`, `hip_api`, …) | kernels, transfers, calls |
+//! | slices, instants and counters of our own export | rows of their tables |
 //! | flow from one slice to the next of its number | edges: `depends_on` from what had ended, else `spawns`; at the end of a slice `joins` |
 //! | track of a thread, other track | threads: one for each; more where slices overlap without nesting, which is inferred, and said |
 //!
@@ -18,7 +20,9 @@
 mod clocks;
 mod events;
 mod messages;
+mod own_export;
 mod packets;
+mod rocprof;
 mod rows;
 mod sequence;
 mod tracks;
@@ -82,7 +86,9 @@ impl Importer for Perfetto {
             }
         }
         source.end(notes);
-        rows::write(events, path, into, notes)
+        let hash = source.hash();
+        let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
+        rows::write(events, path, hash, into, notes)
     }
 }
 

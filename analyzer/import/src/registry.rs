@@ -7,19 +7,24 @@ use std::path::Path;
 use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
-    Error, Options, axonml, brick_profiler, cgp, chrome, foreign, ncu, nsys, otlp, perf_script,
-    perfetto, renacer, strace, xplane,
+    Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, foreign, ncu, nsys, nvprof,
+    otlp, perf_script, perfetto, renacer, rocpd, rocprof_json, strace, torch_memory, xplane,
 };
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 12] = [
+pub const IMPORTERS: [&dyn Importer; 17] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
     &cgp::Cgp,
     &otlp::Otlp,
+    &rocprof_json::RocprofJson,
+    &torch_memory::TorchMemory,
     &chrome::Kineto,
+    &rocpd::Rocpd,
+    &nvprof::Nvprof,
     &nsys::NsysSqlite,
     &ncu::NcuCsv,
+    &device_csv::DeviceCsv,
     &renacer::Renacer,
     &perf_script::PerfScript,
     &strace::Strace,
@@ -58,6 +63,8 @@ pub fn detect_trace(path: &Path) -> Result<&'static dyn Importer, Error> {
         if importer.name() == chrome::Kineto.name() {
             let text = head.text();
             text.contains("\"traceEvents\"") || text.contains("\"ph\"")
+        } else if importer.name() == device_csv::DeviceCsv.name() {
+            device_csv::has_times(head)
         } else {
             importer.name() != ncu::NcuCsv.name()
         }

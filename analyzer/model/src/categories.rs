@@ -139,6 +139,11 @@ impl CategoryRules {
         Ok(Self { rules })
     }
 
+    /// True of the rules that are used where no others are given.
+    pub fn are_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// The category of a name: that of the first rule that fits.
     pub fn category(&self, name: &str) -> Option<&str> {
         let name = name.to_lowercase();

@@ -1,8 +1,10 @@
 //! `trueno-analyze import`.
 
 mod counters;
+pub(super) mod folders;
 pub(super) mod job;
 pub(super) mod nsys_parquet;
+pub(super) mod parts;
 mod rank_names;
 mod ranks;
 mod samples;
@@ -11,6 +13,7 @@ pub(super) mod summary;
 pub(super) mod trace_files;
 
 use single::Input;
+use trueno_import::Error;
 use trueno_model::exit;
 
 use super::runs::Runs;
@@ -45,7 +48,17 @@ fn import_files(args: &ImportArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::
                 format: args.input_format(),
                 options: &args.options(),
             };
-            let mut summary = single::import(&input, output.work(), &args.output, stderr)?.summary;
+            let imported = match single::import(&input, output.work(), &args.output, stderr) {
+                Ok(imported) => imported,
+                Err(error) => match error.downcast_ref() {
+                    Some(Error::Merged { ranks, .. }) => {
+                        std::fs::remove_dir_all(output.work())?;
+                        return ranks::import_merged(args, ranks, output, stderr);
+                    }
+                    _ => return Err(error),
+                },
+            };
+            let mut summary = imported.summary;
             summary.file = runs.shown(&summary.file);
             output.keep(stderr)?;
             summary.counts.warn(stderr);

@@ -20,6 +20,7 @@
 //! | [`roofline`] | ceilings of a machine, the instruction set of a backend, the roofline model |
 //! | [`name_groups`] | names that hold ids, as the groups that the host formed of them |
 //! | [`name_pattern`] | names by `*` and `?` |
+//! | [`vendors`] | how makers of accelerators name devices, calls, communication, idle time and waits |
 //! | [`wording`] | times, counts and shares as people say them |
 //! | [`testing`] | runs written by hand, as inputs of [`lanes::load`] |
 //!
@@ -52,6 +53,8 @@ pub mod sweep;
 pub mod testing;
 pub mod unions;
 pub mod value_counts;
+pub mod vendors;
+pub mod waits;
 pub mod window;
 pub mod wording;
 

@@ -13,7 +13,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 pub const INPUTS: [Input; 35] = [
     may(
         "run",
-        "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus FROM run",
+        "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
     ),
     Window::INPUT,
     NameGroups::INPUT,
@@ -37,7 +37,7 @@ pub const INPUTS: [Input; 35] = [
     ),
     may(
         "path_without",
-        "SELECT category, gain_ns FROM critical_path.without",
+        "SELECT target, gain_ns FROM critical_path.without",
     ),
     may(
         "path_alone",

@@ -41,10 +41,10 @@ use crate::path::iterations::{Iteration, Iterations};
 use crate::path::path_sums::PathSums;
 use crate::path::path_time_by_name::{PathTime, PathTimes};
 use crate::path::serial_work::SerialWork;
-use crate::predict::opportunity::{Opportunity, opportunities, without_categories};
+use crate::predict::opportunity::{Opportunity, opportunities};
 use crate::predict::shortcuts::Shortcuts;
 use crate::predict::what_if_rule::Rule;
-use crate::predict::{at_roof, predictions, slack};
+use crate::predict::{at_roof, predictions, slack, without};
 
 pub struct CriticalPath;
 
@@ -167,7 +167,7 @@ impl Plugin for CriticalPath {
             predicted_names,
         );
         run.emit(tables::opportunity(&opportunities, wall_ns))?;
-        let without = without_categories(&graph, &chains, &shortcuts);
+        let without = without::without(&graph, &chains, &shortcuts);
         if !without.is_empty() {
             run.emit(tables::without(&without, wall_ns))?;
         }

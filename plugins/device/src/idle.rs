@@ -6,8 +6,8 @@
 //! | part | when |
 //! | --- | --- |
 //! | not asked | nobody had asked for the next operation yet |
-//! | launching | from the call, which began in the gap, to the start |
-//! | asked before | the call began before the gap: the way to the device, an event, or work of another stream held it |
+//! | launching | from the call, which began in the gap, to the start, or to its return where the device held the operation after that |
+//! | asked before | the call began before the gap, or had returned for longer than a launch is on its way: an event, or work of another stream held it |
 //! | not known | no call is recorded |
 
 use crate::operations::{Loaded, Operation};
@@ -17,9 +17,9 @@ use crate::queue::{Queue, queue};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleParts {
     pub not_asked_ns: i64,
-    /// Since the call, in gaps in which it began.
+    /// Since the call, in gaps in which it began, while the operation was on its way.
     pub launching_ns: i64,
-    /// Gaps that began after the call.
+    /// Gaps that began after the call, and the rest of those in which the device held the operation after it.
     pub asked_before_ns: i64,
     /// Gaps before an operation without a call.
     pub not_known_ns: i64,
@@ -117,7 +117,7 @@ pub struct Place {
 
 impl Place {
     /// Idle times of operations in order of start; `None` of none.
-    fn from_operations(operations: &[Operation], stream: Option<i64>) -> Option<Self> {
+    fn from_operations(operations: &[Operation], stream: Option<i64>, way_ns: i64) -> Option<Self> {
         let first = operations.first()?;
         let mut times = PlaceTimes {
             device: first.device,
@@ -135,7 +135,7 @@ impl Place {
         let mut after = *first;
         for next in &operations[1..] {
             if next.start_ns > times.last_ns {
-                let gap = gap(after, *next);
+                let gap = gap(after, *next, way_ns);
                 times.parts.add(gap.parts);
                 times.gaps += 1;
                 times.longest_ns = times.longest_ns.max(Some(gap.dur_ns()));
@@ -151,16 +151,40 @@ impl Place {
     }
 }
 
-fn gap(after: Operation, next: Operation) -> Gap {
+/// A launch that has returned is on its way for twice as long as the quickest of the device, for no less than 4 and no more than 20
+/// usual calls, of which a quarter are shorter: 20 to 100 µs where a call takes 5.
+const WAY_CALLS: (i64, i64) = (4, 20);
+
+fn way_ns(operations: &[Operation]) -> i64 {
+    let launched = operations.iter().filter(|of| !of.shares_call);
+    let launched = launched.filter_map(|of| Some((of.start_ns, of.call?)));
+    let least_ns = launched
+        .clone()
+        .map(|(start_ns, call)| start_ns.saturating_sub(call.1).max(0))
+        .min();
+    let calls = launched.map(|(_, call)| call.1.saturating_sub(call.0));
+    let mut calls: Vec<i64> = calls.collect();
+    calls.sort_unstable();
+    let quarter = calls.len().saturating_sub(1) / 4;
+    let call_ns = calls.get(quarter).copied().unwrap_or(0).max(0);
+    let (least, most) = WAY_CALLS;
+    let way_ns = least_ns.unwrap_or(0).saturating_mul(2);
+    way_ns.clamp(call_ns.saturating_mul(least), call_ns.saturating_mul(most))
+}
+
+fn gap(after: Operation, next: Operation, way_ns: i64) -> Gap {
     let (start_ns, end_ns) = (after.end_ns, next.start_ns);
     let dur_ns = end_ns.saturating_sub(start_ns);
     let mut parts = IdleParts::default();
     match next.call {
         None => parts.not_known_ns = dur_ns,
         Some((called_ns, _)) if called_ns <= start_ns => parts.asked_before_ns = dur_ns,
-        Some((called_ns, _)) => {
+        Some((called_ns, returned_ns)) => {
             parts.not_asked_ns = called_ns.saturating_sub(start_ns);
-            parts.launching_ns = end_ns.saturating_sub(called_ns);
+            let is_held = end_ns.saturating_sub(returned_ns) > way_ns;
+            let until_ns = if is_held { returned_ns } else { end_ns };
+            parts.launching_ns = until_ns.saturating_sub(called_ns);
+            parts.asked_before_ns = end_ns.saturating_sub(until_ns);
         }
     }
     Gap {
@@ -176,13 +200,14 @@ fn gap(after: Operation, next: Operation) -> Gap {
 pub fn places(loaded: &Loaded) -> Vec<Place> {
     let mut out = Vec::new();
     for device in loaded.devices() {
+        let way_ns = way_ns(device);
         let mut by_start = device.to_vec();
         by_start.sort_unstable_by_key(|o| (o.start_ns, o.end_ns, o.id));
-        out.extend(Place::from_operations(&by_start, None));
+        out.extend(Place::from_operations(&by_start, None, way_ns));
         let streams: Vec<&[Operation]> = device.chunk_by(|a, b| a.stream == b.stream).collect();
         if streams.len() > 1 {
             let known = streams.iter().filter(|of| of[0].stream.is_some());
-            out.extend(known.filter_map(|of| Place::from_operations(of, of[0].stream)));
+            out.extend(known.filter_map(|of| Place::from_operations(of, of[0].stream, way_ns)));
         }
     }
     out

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::lanes::Class;
 use trueno_analysis::quantiles::lower_median;
+use trueno_analysis::vendors;
 
 use crate::usage::{Label, Stretch, Usage, Usages};
 
@@ -178,12 +179,16 @@ fn most<const N: usize>(sums: [(i64, Kind); N]) -> (i64, Kind) {
     most.unwrap_or((0, Kind::Unknown))
 }
 
+fn is_launch(name: &str) -> bool {
+    vendors::call(name) == Some(vendors::Call::Launch)
+}
+
 /// Kind of a host interval's own time; `None`: a wait, which explains nothing.
 fn host_kind(label: &Label, has_devices: bool) -> Option<Kind> {
     match label.class {
         Class::Wait => None,
         _ if label.category == INPUT => Some(Kind::Input),
-        Class::Call if label.name.contains("Launch") => Some(Kind::Launch),
+        Class::Call if is_launch(&label.name) => Some(Kind::Launch),
         _ if label.is_communication() && !has_devices => Some(Kind::Communication),
         Class::Kernel | Class::Tile if !has_devices => Some(Kind::Compute),
         Class::Brick | Class::Task if !has_devices => Some(Kind::Compute),

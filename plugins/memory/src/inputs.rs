@@ -49,7 +49,7 @@ pub const INPUTS: [Input; 10] = [
     Input::sql(
         "totals",
         "SELECT time_ns, name, value FROM counters \
-         WHERE name LIKE 'gpu% allocated' AND source = 'measured' AND unit = 'bytes'",
+         WHERE name LIKE 'gpu% allocated' AND source IN ('measured', 'computed') AND unit = 'bytes'",
     )
     .optional(),
     // Only there where the run holds ranks: the host memory of each is its own.

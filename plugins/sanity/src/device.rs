@@ -32,6 +32,13 @@ const GRAPH: Spec = Spec {
     severity: Severity::Warning,
     suggestion: "a replayed graph hides the bricks it was captured from; profile with eager launches to see them",
 };
+const GRAPHS: Spec = Spec {
+    name: "graphs_with_work",
+    expected: "kernels of every launched graph",
+    severity: Severity::Error,
+    suggestion: "idle time is not known where launched work is missing: record kernels of graphs one by one (nsys \
+                 --cuda-graph-trace=node), and end the recording after the device",
+};
 const CLOCK: Spec = Spec {
     name: "clock_rate",
     expected: "within 500 ppm of the median",
@@ -46,12 +53,13 @@ const TENSORS: Spec = Spec {
 };
 
 /// All checks of this file.
-pub fn checks(tallies: &Tallies) -> [Check; 6] {
+pub fn checks(tallies: &Tallies) -> [Check; 7] {
     [
         launches(&tallies.launches),
         valid(tallies),
         bound(tallies),
         graph(&tallies.graph_kernels),
+        graphs(&tallies.graph_launches),
         clock(tallies),
         tensors(&tallies.checksums),
     ]
@@ -115,6 +123,25 @@ fn graph(kernels: &Marked) -> Check {
     GRAPH.counted(
         kernels.all.saturating_sub(kernels.marked),
         format!("of {} kernels of replayed graphs", kernels.all),
+    )
+}
+
+/// A graph launched last may run after the end of the recording.
+const MAX_EMPTY_GRAPHS: u64 = 1;
+
+fn graphs(launches: &Marked) -> Check {
+    if launches.all == 0 || launches.marked == 0 {
+        return GRAPHS.not_measurable("no launch of a graph is linked to any of its kernels");
+    }
+    let empty = launches.all.saturating_sub(launches.marked);
+    let found = format!("{empty} of {}", launches.all);
+    let detail = "launches of graphs without any kernel";
+    if empty <= MAX_EMPTY_GRAPHS {
+        return GRAPHS.pass(found, detail);
+    }
+    GRAPHS.fail(found, empty, detail).evidence(
+        "SELECT c.id, c.name, c.start_ns FROM calls AS c LEFT JOIN kernels AS k ON c.correlation = k.correlation \
+         WHERE c.name LIKE '%GraphLaunch%' AND k.id IS NULL ORDER BY c.start_ns",
     )
 }
 

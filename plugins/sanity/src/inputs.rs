@@ -23,7 +23,7 @@ pub const RANK_PROBLEMS: Input = Input::sql(
 .optional();
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 19] = [
+pub const INPUTS: [Input; 20] = [
     RUN,
     SEGMENTS,
     Input::sql(
@@ -69,6 +69,12 @@ pub const INPUTS: [Input; 19] = [
     Input::sql(
         "graph_kernels",
         "SELECT COUNT(*) AS kernels, COUNT(brick) AS with_brick FROM kernels WHERE graph_node IS NOT NULL",
+    ),
+    Input::sql(
+        "graph_launches",
+        "SELECT COUNT(*) AS launches, COUNT(w.correlation) AS with_work FROM calls AS c LEFT JOIN \
+         (SELECT correlation FROM kernels WHERE correlation IS NOT NULL GROUP BY correlation) AS w \
+         ON c.correlation = w.correlation WHERE c.name LIKE '%GraphLaunch%'",
     ),
     Input::sql(
         "clock_pairs",

@@ -14,7 +14,7 @@ pub const MERGE_INPUTS: [Input; 8] = [
         "tallies",
         "SELECT twice, linked, missing, nested, outside, first_outside_table, first_outside_rank, first_outside_id, \
          is_told, covered_ns, edges, edges_to_nowhere, launches, early_launches, graph_kernels, \
-         graph_kernels_with_brick, checksums, nan_checksums, decode_calls, odd_decode_calls, clock_readings, clock_deviation FROM sanity.tallies",
+         graph_kernels_with_brick, graph_launches, graph_launches_with_work, checksums, nan_checksums, decode_calls, odd_decode_calls, clock_readings, clock_deviation FROM sanity.tallies",
     ),
     Input::sql(
         "table_tallies",
@@ -45,6 +45,7 @@ pub fn emit(run: &mut Run, tallies: &Tallies) -> Result<()> {
         edges,
         launches,
         graph_kernels,
+        graph_launches,
         checksums,
         decode,
         clock,
@@ -69,6 +70,8 @@ pub fn emit(run: &mut Run, tallies: &Tallies) -> Result<()> {
             .u64("early_launches", [launches.marked])
             .u64("graph_kernels", [graph_kernels.all])
             .u64("graph_kernels_with_brick", [graph_kernels.marked])
+            .u64("graph_launches", [graph_launches.all])
+            .u64("graph_launches_with_work", [graph_launches.marked])
             .u64("checksums", [checksums.all])
             .u64("nan_checksums", [checksums.marked])
             .u64("decode_calls", [decode.all])
@@ -168,6 +171,7 @@ fn of_part(table: &Table, row: usize) -> Result<Tallies> {
         edges: marked("edges", "edges_to_nowhere")?,
         launches: marked("launches", "early_launches")?,
         graph_kernels: marked("graph_kernels", "graph_kernels_with_brick")?,
+        graph_launches: marked("graph_launches", "graph_launches_with_work")?,
         checksums: marked("checksums", "nan_checksums")?,
         decode: marked("decode_calls", "odd_decode_calls")?,
         clock: Clock {

@@ -103,6 +103,8 @@ pub struct Tallies {
     pub launches: Marked,
     /// Kernels of replayed graphs; marked: those under a brick.
     pub graph_kernels: Marked,
+    /// Launches of graphs; marked: those with kernels.
+    pub graph_launches: Marked,
     /// Checksums of floating-point elements; marked: those with NaN.
     pub checksums: Marked,
     /// Numbers of calls of a decoder's bricks; marked: those that differ.
@@ -125,6 +127,13 @@ impl Tallies {
             Marked {
                 all: sum(&table, "kernels")?,
                 marked: sum(&table, "with_brick")?,
+            }
+        };
+        tallies.graph_launches = {
+            let table = run.table("graph_launches")?;
+            Marked {
+                all: sum(&table, "launches")?,
+                marked: sum(&table, "with_work")?,
             }
         };
         tallies.checksums = Marked {
@@ -154,6 +163,7 @@ impl Tallies {
         self.edges.merge(&other.edges);
         self.launches.merge(&other.launches);
         self.graph_kernels.merge(&other.graph_kernels);
+        self.graph_launches.merge(&other.graph_launches);
         self.checksums.merge(&other.checksums);
         self.decode.merge(&other.decode);
         for (reason, kernels) in other.invalid_kernels {

@@ -116,6 +116,7 @@ impl Made {
                 .text("reason", (self.invalid > 0).then_some("no timestamp"))
                 .i64("kernels", (self.invalid > 0).then_some(self.invalid)),
             counts("graph_kernels", ("kernels", 0), ("with_brick", 0)),
+            counts("graph_launches", ("launches", 0), ("with_work", 0)),
             Table::build("clock_pairs")
                 .u64("ticks", self.clock.iter().map(|pair| pair.0))
                 .i64("host_ns", self.clock.iter().map(|pair| pair.1)),

@@ -278,6 +278,9 @@ fn inputs(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilde
         Table::build("graph_kernels")
             .i64("kernels", [sum(|rank| rank.graph.0 + rank.graph.1)])
             .i64("with_brick", [sum(|rank| rank.graph.1)]),
+        Table::build("graph_launches")
+            .i64("launches", [sum(|rank| rank.graph.0)])
+            .i64("with_work", [sum(|rank| rank.graph.0 / 2)]),
         Table::build("clock_pairs")
             .u64("ticks", clocks.iter().map(|reading| reading.2))
             .i64("host_ns", clocks.iter().map(|reading| reading.1)),

@@ -59,6 +59,12 @@ pub struct Facts {
     pub has_no_path: bool,
     /// Work on the critical path, by name.
     pub path_work: Vec<(String, f64)>,
+    /// Shares of the critical path by what holds it up; none without a path.
+    pub path: Option<PathShares>,
+    /// One call of a device that holds most of the run, and is like none of the others of its name.
+    pub one_call: Option<OneCall>,
+    /// `8 of 10`: launches of graphs without any of their kernels.
+    pub empty_graphs: Option<String>,
     /// Names of iterations, where there are devices.
     pub iterations: Vec<String>,
     /// Gains of half the time of a name.
@@ -108,7 +114,18 @@ impl Facts {
             &run.table("sampled_scheduling")?,
         )?;
         let judged = run.table("bottlenecks")?;
+        let kernels = kernels::read(&run.table("launches")?)?;
+        let path_names = run.table("path_names")?;
+        let path_work = pairs(&path_names, "name", "wall_share")?;
+        let is_iteration = |name: &str| is_any_of(&iterations, name);
+        let path = PathShares::read(&path_names, &path_kinds, &kernels, is_iteration)?;
+        let graphs = run.table("graph_launches")?;
+        // Rows of a device may be counted as those of threads: nothing can be said of the host then.
+        let has_unclear_devices = !run.table("unclear_devices")?.is_empty();
         Ok(Self {
+            path: path.filter(|_| !has_no_path),
+            one_call: OneCall::read(&bricks, wall_ns)?,
+            empty_graphs: texts(&graphs, "found")?.pop(),
             any_busy: any.filter(|_| ranks < 2 && devices.len() > 1),
             wall_ns: wall_ns.filter(|ns| *ns > 0),
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
@@ -118,9 +135,13 @@ impl Facts {
             devices,
             device_categories: sums(&categories, "device")?,
             host,
-            kernels: kernels::read(&run.table("launches")?)?,
-            is_judged: !judged.is_missing(),
-            bottlenecks: bottlenecks(&judged)?,
+            kernels,
+            is_judged: !judged.is_missing() && !has_unclear_devices,
+            bottlenecks: if has_unclear_devices {
+                Vec::new()
+            } else {
+                bottlenecks(&judged)?
+            },
             has_no_path,
             path_gap: path_kinds
                 .iter()
@@ -131,7 +152,7 @@ impl Facts {
                 .filter(|(kind, _)| ["launch_delay", "queue"].contains(&kind.as_str()))
                 .map(|(_, share)| share)
                 .sum(),
-            path_work: pairs(&run.table("path_names")?, "name", "wall_share")?,
+            path_work,
             iterations,
             halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,
             at_roof: predictions(&run.table("at_roof")?, "gain_ns")?.pop(),
@@ -149,8 +170,121 @@ impl Facts {
 
     /// True of the name of iterations, or of a group of such.
     pub fn is_iteration(&self, name: &str) -> bool {
-        let mut iterations = self.iterations.iter();
-        iterations.any(|iteration| name_pattern::matches(name, iteration))
+        is_any_of(&self.iterations, name)
+    }
+}
+
+fn is_any_of(names: &[String], name: &str) -> bool {
+    names.iter().any(|of| name_pattern::matches(name, of))
+}
+
+/// Shares of the wall on the critical path.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PathShares {
+    /// Kernels of devices that compute.
+    pub computation: f64,
+    /// Kernels of devices that communicate.
+    pub communication: f64,
+    /// Copies, and calls that copy.
+    pub copy: f64,
+    /// Recorded work of hosts.
+    pub host: f64,
+    /// Waits of hosts that nothing recorded explains.
+    pub waits: f64,
+    /// Nothing was recorded: gaps, and what iterations have outside all that is recorded in them.
+    pub not_recorded: f64,
+}
+
+impl PathShares {
+    fn read(
+        names: &Table,
+        kinds: &[(String, f64)],
+        kernels: &[Kernel],
+        is_iteration: impl Fn(&str) -> bool,
+    ) -> Result<Option<Self>> {
+        if names.is_empty() {
+            return Ok(None);
+        }
+        let kind = |name: &str| {
+            let of = kinds.iter().find(|(kind, _)| kind == name);
+            of.map_or(0.0, |of| of.1)
+        };
+        let mut out = Self {
+            copy: kind("transfer"),
+            waits: kind("sync_wait"),
+            not_recorded: kind("gap"),
+            ..Self::default()
+        };
+        let of_devices: std::collections::BTreeSet<&str> =
+            kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+        let rows = names
+            .text("name")?
+            .iter()
+            .zip(names.text("category")?.iter());
+        for ((name, category), share) in rows.zip(names.f64("wall_share")?.iter()) {
+            let (Some(name), Some(share)) = (name, share) else {
+                continue;
+            };
+            let part = match of_devices.contains(name) {
+                true if category == Some("communication") => &mut out.communication,
+                true => &mut out.computation,
+                false if category == Some("waiting") => &mut out.waits,
+                false if is_iteration(name) => &mut out.not_recorded,
+                false if name.to_ascii_lowercase().contains("memcpy") => &mut out.copy,
+                false => &mut out.host,
+            };
+            *part += share;
+        }
+        Ok(Some(out))
+    }
+
+    /// Work of devices.
+    pub fn devices(&self) -> f64 {
+        self.computation + self.communication + self.copy
+    }
+}
+
+/// Of the run, the part from which on one call is the run.
+const MIN_OF_RUN: f64 = 0.2;
+/// So many calls of a name tell what is usual.
+const MIN_CALLS: u64 = 8;
+/// All others together have no more than one part in so many.
+const OTHERS_PART: i64 = 10;
+
+/// A call that is no pattern.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OneCall {
+    pub name: String,
+    pub calls: u64,
+    pub dur_ns: i64,
+    pub is_communication: bool,
+}
+
+impl OneCall {
+    fn read(bricks: &Table, wall_ns: Option<i64>) -> Result<Option<Self>> {
+        let (kinds, names) = (bricks.text("lane_kind")?, bricks.text("name")?);
+        let categories = bricks.text("category")?;
+        let (calls, all, max) = (
+            bricks.u64("calls")?,
+            bricks.i64("inclusive_ns")?,
+            bricks.i64("max_ns")?,
+        );
+        let row = |row: usize| {
+            let (all_ns, dur_ns) = (all.get(row)?, max.get(row)?);
+            let others_ns = all_ns.saturating_sub(dur_ns).max(0);
+            let calls = calls.get(row).filter(|calls| *calls >= MIN_CALLS)?;
+            let share = trueno_analysis::share(dur_ns, wall_ns?)?;
+            let is_single = share >= MIN_OF_RUN && others_ns.saturating_mul(OTHERS_PART) < dur_ns;
+            (kinds.get(row) == Some("device") && is_single).then(|| Self {
+                name: names.get(row).unwrap_or_default().to_owned(),
+                calls,
+                dur_ns,
+                is_communication: categories.get(row) == Some("communication"),
+            })
+        };
+        Ok((0..bricks.rows())
+            .filter_map(row)
+            .max_by_key(|one| one.dur_ns))
     }
 }
 

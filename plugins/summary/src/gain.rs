@@ -34,9 +34,10 @@ impl Gain {
     /// The most of what a finding of `bottleneck` saves and what a name saves at its roof; without either, half of the
     /// kernel, operator or brick with the most to save.
     pub fn find(facts: &Facts) -> Self {
-        if facts.path_gap.is_some_and(|gap| gap >= MAX_GAP) {
-            return Self::NotKnown("nothing is recorded in most of the critical path");
+        if facts.empty_graphs.is_some() {
+            return Self::NotKnown("launched work is not recorded");
         }
+        let is_gap = facts.path_gap.is_some_and(|gap| gap >= MAX_GAP);
         let top = facts.bottlenecks.iter();
         let top = top.filter_map(|top| {
             let (ns, _) = top.gain?;
@@ -55,8 +56,9 @@ impl Gain {
         let found = top.chain(at_roof).filter(is_worth);
         // Of equal ones the first.
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
-        let found = found.or_else(|| halved(facts).filter(is_worth));
+        let found = found.or_else(|| halved(facts).filter(|_| !is_gap).filter(is_worth));
         match found {
+            None if is_gap => Self::NotKnown("nothing is recorded in most of the critical path"),
             Some((ns, fix, source)) => Self::Known {
                 is_fix: source != HALVED,
                 fix,

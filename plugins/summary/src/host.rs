@@ -22,6 +22,8 @@ pub struct Host {
     pub categories: Vec<(String, i64)>,
     /// Self time by name, the most first.
     pub bricks: Vec<(String, i64)>,
+    /// The same of what only waits.
+    pub waits: Vec<(String, i64)>,
 }
 
 impl Host {
@@ -46,20 +48,27 @@ impl Host {
         let rows = kinds
             .iter()
             .zip(names.iter().zip(bricks.i64("self_ns")?.iter()));
-        let mut by_name: BTreeMap<&str, i64> = BTreeMap::new();
-        for (kind, (name, ns)) in rows {
+        let rows = rows.zip(bricks.text("category")?.iter());
+        let (mut by_name, mut waits) = <(BTreeMap<&str, i64>, BTreeMap<&str, i64>)>::default();
+        for ((kind, (name, ns)), category) in rows {
             if let (true, Some(name), Some(ns)) = (kind == Some("host"), name, ns) {
-                *by_name.entry(name).or_default() += ns;
+                let of = match category {
+                    Some("waiting") => &mut waits,
+                    _ => &mut by_name,
+                };
+                *of.entry(name).or_default() += ns;
             }
         }
         host.bricks = descending(by_name);
+        host.waits = descending(waits);
         Ok(host)
     }
 
     /// True if all that was recorded of threads is that they ran, or waited.
     pub fn only_ran(&self) -> bool {
         let mut categories = self.categories.iter().map(|row| row.0.as_str());
-        let mut names = self.bricks.iter().map(|row| row.0.as_str());
+        let names = self.bricks.iter().chain(&self.waits);
+        let mut names = names.map(|row| row.0.as_str());
         categories.all(|name| matches!(name, "waiting" | "uncategorised" | "outside bricks"))
             && names.all(|name| matches!(name, RUNNING | "runnable" | "off_cpu"))
     }

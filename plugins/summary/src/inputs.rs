@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are made of rows of events.
-pub const INPUTS: [Input; 26] = all(
+pub const INPUTS: [Input; 27] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,14 +26,18 @@ pub const INPUTS: [Input; 26] = all(
 );
 
 /// Inputs of the merging of parts: those two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 26] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 27] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 26] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 27] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
         may("ranks", "SELECT rank FROM ranks"),
         may("devices", "SELECT * FROM devices"),
+        may(
+            "unclear_devices",
+            "SELECT code FROM diagnostics WHERE code = 'device_unclear'",
+        ),
         may(
             "exposure",
             "SELECT scope, kind, split_ns FROM device.exposure",
@@ -65,7 +69,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 26] {
         ),
         may(
             "path_names",
-            "SELECT name, wall_share FROM critical_path.by_name WHERE kind = 'work' ORDER BY dur_ns DESC, name LIMIT 8",
+            "SELECT name, category, wall_share FROM critical_path.by_name WHERE kind = 'work' ORDER BY dur_ns DESC, name",
         ),
         may(
             "opportunity",
@@ -82,11 +86,15 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 26] {
         ),
         may(
             "by_brick",
-            "SELECT lane_kind, name, category, self_ns FROM category.by_brick WHERE calls > 0",
+            "SELECT lane_kind, name, category, self_ns, calls, inclusive_ns, max_ns FROM category.by_brick WHERE calls > 0",
         ),
         may(
             "by_lane",
             "SELECT lane, lane_kind, busy_ns, wall_ns FROM category.by_lane",
+        ),
+        may(
+            "graph_launches",
+            "SELECT found, count FROM sanity.checks WHERE check = 'graphs_with_work' AND verdict = 'fail'",
         ),
         may("memory", "SELECT place, peak_bytes FROM memory.places"),
         may("operators", "SELECT name FROM operators.by_name"),

@@ -1,22 +1,30 @@
 //! The limit: what bounds the run.
 //!
-//! A finding of `bottleneck` that would save at least `MIN_GAIN` of the wall; else the largest part of the devices' time;
-//! without devices what was not recorded, if that is most of the path, or the largest part of the threads' time.
+//! One call that is most of the run; a finding of `bottleneck` that would save at least `MIN_GAIN` of the wall; what held launched
+//! work; else the largest part of the time of devices that are busy, or of the critical path where they are not; without devices
+//! what was not recorded, if that is most of the path, or the largest part of the threads' time.
 
 use trueno_analysis::wording::percent;
 
 use crate::devices::Split;
 use crate::facts::{Bottleneck, Facts};
-use crate::sentence::short;
+use crate::sentence::{self, short};
 
 /// A finding with a smaller gain does not bound the run.
 const MIN_GAIN: f64 = 0.2;
 /// Share of the critical path in which nothing was recorded, from which on the path says nothing.
 pub const MAX_GAP: f64 = 0.5;
+/// Devices that are busy for so much of their time bound a run, wherever the path runs beside them.
+const MIN_BUSY: f64 = 0.7;
+/// The path tells no difference between what holds it for nearly as long.
+const NEARLY_AS_MUCH: f64 = 1.2;
 /// Parts that are told.
 const PARTS: usize = 3;
 /// Smaller parts are not told.
 const MIN_PART: f64 = 0.05;
+
+/// A limit that is one call like no other of its name.
+pub const ONE_CALL: &str = "one call";
 
 /// The limit of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -87,6 +95,9 @@ impl Limit {
             let computes = |of: &Shares| of.computation >= of.communication.max(of.copy);
             hides && shares.is_some_and(computes)
         };
+        if let Some(limit) = of_one_call(facts) {
+            return Some(limit);
+        }
         if let Some(top) = facts.bottlenecks.first()
             && top.gain.is_some_and(|(_, share)| share >= MIN_GAIN)
             && !is_hidden(&top.class)
@@ -139,15 +150,23 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         idle,
         of,
     } = *shares;
-    // Where the path goes through a device's work, that it idles beside it bounds nothing.
-    let path_works = facts.path_work.first().is_some_and(|(name, _)| {
-        let mut kernels = facts.kernels.iter();
-        kernels.any(|kernel| kernel.name == *name)
-    });
     let busiest = computation.max(communication).max(copy);
-    let most = match path_works && busiest > 0.0 {
+    // Where the path goes through the work of devices, that they idle beside it bounds nothing.
+    let is_of_devices = match &facts.path {
+        _ if shares.busy() >= MIN_BUSY => true,
+        Some(path) => {
+            let others = path.host.max(path.not_recorded).max(path.waits);
+            path.devices() * NEARLY_AS_MUCH >= others
+        }
+        None => busiest >= idle,
+    };
+    let most = match is_of_devices && busiest > 0.0 {
         true => busiest,
-        false => busiest.max(idle),
+        false => idle,
+    };
+    let (computation, communication, copy) = match is_of_devices {
+        true => (computation, communication, copy),
+        false => (-1.0, -1.0, -1.0),
     };
     if computation == most {
         let kinds = facts.device_categories.iter();
@@ -160,10 +179,12 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     } else if copy == most {
         let text = format!("copies: {} of {}", percent(most), whole(of));
         limit("copy", most, text)
-    } else if let Some(limit) = of_gaps(facts) {
+    } else if let Some(limit) = of_gaps(facts).or_else(|| of_waits(facts)) {
         limit
     } else {
-        let work = facts.path_work.iter().filter(|row| row.1 >= MIN_PART);
+        let is_kernel = |name: &str| facts.kernels.iter().any(|kernel| kernel.name == name);
+        let work = facts.path_work.iter();
+        let work = work.filter(|row| row.1 >= MIN_PART && !is_kernel(&row.0));
         let work = work.take(PARTS);
         let work: Vec<String> = work
             .map(|(name, share)| match facts.is_iteration(name) {
@@ -172,7 +193,13 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
             })
             .collect();
         let text = match work.is_empty() {
-            true => "work of the host, while devices wait".to_owned(),
+            true => match facts.path.as_ref().filter(|path| path.host > 0.0) {
+                Some(path) => format!(
+                    "the host: {} of the wall in many small pieces",
+                    percent(path.host)
+                ),
+                None => "work of the host, while devices wait".to_owned(),
+            },
             false => format!("the host: {} of the wall", work.join(", ")),
         };
         limit("host", most, text)
@@ -192,9 +219,62 @@ fn of_held(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// Gaps as the limit, where they are most of the path: nobody knows what bounds the run.
+/// Waits that nothing explains, where the path has more of them than of anything else.
+fn of_waits(facts: &Facts) -> Option<Limit> {
+    let path = facts.path.as_ref()?;
+    (path.waits > path.host.max(path.not_recorded)).then(|| Limit {
+        by: "waits".to_owned(),
+        share: Some(path.waits),
+        detail: format!(
+            "waits of the host, for what is not recorded: {} of the wall",
+            percent(path.waits)
+        ),
+    })
+}
+
+/// One call that is like none of the others of its name, and what is left without it.
+fn of_one_call(facts: &Facts) -> Option<Limit> {
+    let one = facts.one_call.as_ref()?;
+    let (wall_ns, share) = (facts.wall_ns?, facts.share(one.dur_ns)?);
+    let rest_ns = wall_ns.saturating_sub(one.dur_ns);
+    let busy = facts.devices.first().map(|device| {
+        let split = device.split;
+        let own_ns = match one.is_communication {
+            true => split.computation_ns,
+            false => split.computation_ns.saturating_sub(one.dur_ns),
+        };
+        let computes = trueno_analysis::share(own_ns.max(0), rest_ns).unwrap_or(0.0);
+        let rest = sentence::time(rest_ns as f64);
+        format!(
+            "; without it {} of {rest} is computation",
+            percent(computes)
+        )
+    });
+    let why = match one.is_communication {
+        true => " (ranks that come late, or a start)",
+        false => "",
+    };
+    Some(Limit {
+        by: ONE_CALL.to_owned(),
+        share: Some(share),
+        detail: format!(
+            "one call of {} of {}, which takes {}, {} of the wall{why}{}",
+            one.calls,
+            short(&one.name),
+            sentence::time(one.dur_ns as f64),
+            percent(share),
+            busy.unwrap_or_default()
+        ),
+    })
+}
+
+/// Gaps as the limit, where they are half of the path, or more than anything else of it: nobody knows what bounds the run.
 fn of_gaps(facts: &Facts) -> Option<Limit> {
-    let gap = not_recorded(facts).filter(|gap| *gap >= MAX_GAP)?;
+    let is_most = |gap: f64| {
+        let path = facts.path.as_ref();
+        path.is_some_and(|path| gap > path.host.max(path.waits) && gap >= path.devices())
+    };
+    let gap = not_recorded(facts).filter(|gap| *gap >= MAX_GAP || is_most(*gap))?;
     Some(Limit {
         by: "not recorded".to_owned(),
         share: Some(gap),
@@ -213,7 +293,26 @@ fn not_recorded(facts: &Facts) -> Option<f64> {
     Some((gap + outside).min(1.0))
 }
 
+/// Waits of threads, where the path has more of them than of anything else.
+fn of_host_waits(facts: &Facts) -> Option<Limit> {
+    let path = facts.path.as_ref()?;
+    let is_most = path.waits > path.host.max(path.not_recorded);
+    (is_most && !facts.host.waits.is_empty()).then(|| Limit {
+        by: "waits".to_owned(),
+        share: Some(path.waits),
+        detail: {
+            let names = facts.host.waits.iter().take(PARTS).map(|row| short(&row.0));
+            let names: Vec<String> = names.collect();
+            let share = percent(path.waits);
+            format!("waits: {share} of the wall, in {}", names.join(", "))
+        },
+    })
+}
+
 fn of_threads(facts: &Facts) -> Option<Limit> {
+    if let Some(limit) = of_host_waits(facts) {
+        return Some(limit);
+    }
     let host = &facts.host;
     let each = host.categories.iter().map(|row| row.1);
     let all_ns = each.fold(0, i64::saturating_add);

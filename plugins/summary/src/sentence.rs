@@ -182,6 +182,12 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
         (count, least, most) => format!("{count} GPUs {least} to {most} busy"),
     };
     let mut notes = Vec::new();
+    if let Some(graphs) = &facts.empty_graphs {
+        text = text.replacen("GPU ", "GPU at least ", 1);
+        notes.push(format!(
+            "how long it idled is not known: {graphs} launches of graphs have no kernel"
+        ));
+    }
     notes.extend(
         facts
             .any_busy
@@ -205,9 +211,9 @@ fn devices(facts: &Facts, shares: &Shares, limit: &Limit) -> String {
         (shares.copy, "copy", "exposed copies"),
     ];
     // The limit says its own.
-    let exposed = exposed
-        .into_iter()
-        .filter(|(share, by, _)| *share >= MIN_EXPOSED && limit.by != *by);
+    let exposed = exposed.into_iter().filter(|(share, by, _)| {
+        *share >= MIN_EXPOSED && ![*by, crate::limit::ONE_CALL].contains(&limit.by.as_str())
+    });
     notes.extend(exposed.map(|(share, _, name)| format!("{} {name}", percent(share))));
     if !notes.is_empty() {
         text.push_str(&format!(" ({})", notes.join(", ")));

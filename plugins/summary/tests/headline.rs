@@ -152,6 +152,9 @@ fn bricks(rows: &[(&str, i64)]) -> TableBuilder {
         .text("name", rows.iter().map(|row| row.0))
         .text("category", rows.iter().map(|_| "waiting"))
         .i64("self_ns", rows.iter().map(|row| row.1))
+        .u64("calls", rows.iter().map(|_| 1_u64))
+        .i64("inclusive_ns", rows.iter().map(|row| row.1))
+        .i64("max_ns", rows.iter().map(|row| row.1))
 }
 
 fn path(kind: &str, share: f64) -> TableBuilder {
@@ -188,6 +191,7 @@ fn waits_beside_samples_bound_nothing_and_their_path_is_told_where_it_is_known()
     inputs.push(lanes(&[("thread 0", 10 * MS, 10 * MS)]));
     let work = Table::build("path_names")
         .text("name", ["running"])
+        .text("category", [None::<&str>])
         .f64("wall_share", [0.6]);
     inputs.push(work);
     inputs.extend(sampled(950));
@@ -259,6 +263,29 @@ fn an_empty_run_says_that_nothing_was_recorded() {
         sentence(&only_counters),
         "no bricks, kernels or calls were recorded"
     );
+}
+
+#[test]
+fn nothing_is_said_of_the_host_where_a_process_may_be_a_device() {
+    let inputs = |unclear: &[&str]| {
+        [
+            wall(10 * MS, 9),
+            categories(&[("host", "FFN", 6 * MS)]),
+            lanes(&[("thread 0", 6 * MS, 10 * MS)]),
+            bottleneck("host_bound", (4 * MS, 0.4), "half of FFN saves 4 ms"),
+            Table::build("unclear_devices").text("code", unclear.iter().copied()),
+        ]
+    };
+    let judged = summary(inputs(&[]));
+    assert!(
+        sentence(&judged).contains("bound by"),
+        "{}",
+        sentence(&judged)
+    );
+    let unclear = summary(inputs(&["device_unclear"]));
+    let text = sentence(&unclear);
+    assert!(text.contains("what bounds it was not judged"), "{text}");
+    assert!(!text.contains("saves"), "{text}");
 }
 
 #[test]
@@ -396,7 +423,7 @@ fn ranks_tell_the_slowest_and_what_communication_costs() {
 }
 
 #[test]
-fn nothing_is_predicted_of_what_was_not_recorded() {
+fn only_findings_predict_beside_what_was_not_recorded() {
     let [idle, exposure] = devices(&[("gpu0", 10 * MS, MS, 0, 0)]);
     let output = summary([
         wall(100 * MS, 9),
@@ -406,7 +433,7 @@ fn nothing_is_predicted_of_what_was_not_recorded() {
             .text("kind", ["work", "gap"])
             .f64("wall_share", [0.2, 0.8]),
         bottleneck(
-            "idle_stretch",
+            "launch_bound",
             (10 * MS, 0.1),
             "a; b saves up to 10 ms (10 %)",
         ),
@@ -414,11 +441,11 @@ fn nothing_is_predicted_of_what_was_not_recorded() {
     assert_eq!(
         sentence(&output),
         "wall 100 ms · GPU 1 % busy (10 % from its first to its last work) · \
-         bound by what was not recorded: 80 % of the wall"
+         bound by what was not recorded: 80 % of the wall · best fix found: b saves at most 10.0 ms (10 %)"
     );
     let headline = output.table("headline");
-    assert_eq!(headline.i64("gain_ns").unwrap().get(0), None);
-    assert!(headline.text("gain_not_known").unwrap().get(0).is_some());
+    assert_eq!(headline.i64("gain_ns").unwrap().get(0), Some(10 * MS));
+    assert!(headline.text("gain_not_known").unwrap().get(0).is_none());
 }
 
 #[test]
@@ -502,6 +529,7 @@ fn an_iteration_in_which_nothing_is_recorded_is_not_work() {
                 .f64("wall_share", [0.7, 0.3]),
             Table::build("path_names")
                 .text("name", ["ProfilerStep#*", "aten::empty"])
+                .text("category", [None::<&str>, None])
                 .f64("wall_share", [iteration, 0.7 - iteration]),
             Table::build("iteration_names").text("name", ["ProfilerStep#5", "ProfilerStep#6"]),
         ]

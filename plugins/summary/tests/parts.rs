@@ -95,6 +95,7 @@ fn others(ranks: &[Rank], devices: usize, calls: u64) -> Vec<TableBuilder> {
             .f64("wall_share", [0.9, 0.1]),
         Table::build("path_names")
             .text("name", ["step 1", "step 2", "aten::empty"])
+            .text("category", [None::<&str>, None, None])
             .f64("wall_share", [0.3, 0.3, 0.3]),
     ]
 }

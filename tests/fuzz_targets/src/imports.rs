@@ -15,12 +15,17 @@ use trueno_import::axonml::Axonml;
 use trueno_import::brick_profiler::BrickProfiler;
 use trueno_import::cgp::Cgp;
 use trueno_import::chrome::Kineto;
+use trueno_import::device_csv::DeviceCsv;
 use trueno_import::nsys::NsysSqlite;
+use trueno_import::nvprof::Nvprof;
 use trueno_import::otlp::Otlp;
 use trueno_import::perf_script::PerfScript;
 use trueno_import::perfetto::Perfetto;
 use trueno_import::renacer::Renacer;
+use trueno_import::rocpd::Rocpd;
+use trueno_import::rocprof_json::RocprofJson;
 use trueno_import::strace::Strace;
+use trueno_import::torch_memory::TorchMemory;
 use trueno_import::xplane::XPlaneFile;
 use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
 
@@ -286,6 +291,57 @@ pub fn xplane(bytes: &[u8]) -> bool {
             assert!(work + points + left_out >= read, "events");
         }
         result
+    })
+}
+
+/// Tables of work of devices: no more rows than lines allow.
+pub fn device_csv(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).count() as u64;
+    imported(bytes, |file, into, notes| {
+        let result = DeviceCsv.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+        let rows = kept("kernels") + kept("transfers") + kept("calls") + kept("bricks");
+        assert!(rows <= lines, "rows");
+        result
+    })
+}
+
+/// JSON of rocprofv3: each row has an object.
+pub fn rocprof_json(bytes: &[u8]) -> bool {
+    let objects = bytes
+        .iter()
+        .filter(|byte| matches!(byte, b'{' | b'['))
+        .count() as u64;
+    imported(bytes, |file, into, notes| {
+        let result = RocprofJson.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+        let rows = kept("kernels") + kept("transfers") + kept("calls") + kept("bricks");
+        assert!(rows <= objects, "rows");
+        result
+    })
+}
+
+/// Databases of rocprofv3.
+pub fn rocpd(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        Rocpd.import(file, &by_length(bytes), into, notes, &mut |_| ())
+    })
+}
+
+/// Memory snapshots of PyTorch: no more allocations than bytes.
+pub fn torch_memory(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = TorchMemory.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = notes.kept.get("allocations").copied().unwrap_or(0);
+        assert!(kept <= bytes.len() as u64, "allocations");
+        result
+    })
+}
+
+/// Databases of nvprof.
+pub fn nvprof(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        Nvprof.import(file, &by_length(bytes), into, notes, &mut |_| ())
     })
 }
 

@@ -96,6 +96,26 @@ pub const TARGETS: &[Target] = &[
         run: imports::xplane,
     },
     Target {
+        name: "device_csv",
+        run: imports::device_csv,
+    },
+    Target {
+        name: "rocprof_json",
+        run: imports::rocprof_json,
+    },
+    Target {
+        name: "rocpd",
+        run: imports::rocpd,
+    },
+    Target {
+        name: "nvprof",
+        run: imports::nvprof,
+    },
+    Target {
+        name: "torch_memory",
+        run: imports::torch_memory,
+    },
+    Target {
         name: "axonml",
         run: imports::axonml,
     },

@@ -2,16 +2,23 @@
 
 use std::collections::HashMap;
 
+use trueno_analysis::vendors;
+use trueno_analysis::vendors::Category as Stated;
+
 /// Class of an interval, as far as its category tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Operator,
-    /// Annotations, Python functions, and whatever other producers name.
+    /// Annotations, Python functions.
     Function,
+    /// Whatever other producers name.
+    Unknown,
     Kernel,
     Copy,
     Fill,
     Call,
+    /// A call, or what it led to.
+    CallOrWork,
     Wait,
     /// A host annotation drawn again over the kernels it led to.
     DeviceAnnotation,
@@ -25,23 +32,22 @@ pub(super) enum Class {
 
 fn class(category: &str) -> Class {
     match category {
-        "cpu_op" | "Operator" => Class::Operator,
-        "kernel" | "Kernel" => Class::Kernel,
-        "gpu_memcpy" | "Memcpy" => Class::Copy,
-        "gpu_memset" | "Memset" => Class::Fill,
-        "cuda_runtime"
-        | "cuda_driver"
-        | "Runtime"
-        | "privateuse1_runtime"
-        | "privateuse1_driver"
-        | "xpu_runtime" => Class::Call,
-        "cuda_sync" => Class::Wait,
-        "gpu_user_annotation" => Class::DeviceAnnotation,
-        "cuda_profiler_range" => Class::ProfilerRange,
-        "overhead" => Class::Overhead,
-        "Trace" => Class::Window,
-        _ if category.starts_with("hip_") => Class::Call,
-        _ => Class::Function,
+        "cpu_op" | "Operator" => return Class::Operator,
+        "gpu_user_annotation" => return Class::DeviceAnnotation,
+        "cuda_profiler_range" => return Class::ProfilerRange,
+        "overhead" => return Class::Overhead,
+        "Trace" => return Class::Window,
+        _ => {}
+    }
+    match vendors::category(category) {
+        Some(Stated::Kernel) => Class::Kernel,
+        Some(Stated::Copy) => Class::Copy,
+        Some(Stated::Fill) => Class::Fill,
+        Some(Stated::Call) => Class::Call,
+        Some(Stated::CallOrWork) => Class::CallOrWork,
+        Some(Stated::Wait) => Class::Wait,
+        Some(Stated::Host) => Class::Function,
+        None => Class::Unknown,
     }
 }
 

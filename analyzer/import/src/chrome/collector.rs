@@ -6,14 +6,16 @@ mod device;
 mod points;
 mod slices;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use arguments::KeptArguments;
+pub(super) use device::class_of_work;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
+use super::believable::{Believable, Doubts};
 use super::category::Categories;
 use super::collectives::Collective;
 use super::decimal::{EPOCH_NS, float, nanoseconds};
@@ -21,9 +23,12 @@ use super::document::{Failure, Sink};
 use super::event::Event;
 use super::facts::Facts;
 use super::lanes::Lanes;
+use super::launch_points::LAUNCH_FLOW_WORDS;
+use super::layout::{Layout, Role, Survey};
+use super::merged::rank_of;
 use super::open_intervals::OpenIntervals;
 use super::profiler_ranges::ProfilerRanges;
-use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, OPERATOR_WORDS, Operator};
+use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, NO_LANE, OPERATOR_WORDS, Operator, What};
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
 use crate::signatures::Signatures;
@@ -61,8 +66,33 @@ pub(super) struct Collector<'a> {
     pub texts: Vec<Text>,
     /// Signatures of operators, by the same number: a name with other shapes has another.
     signature_numbers: Vec<Option<u32>>,
+    /// What lanes are, where that is known already.
+    pub layout: Layout,
+    /// The same by the numbers of lanes.
+    roles: Vec<Role>,
+    /// Evidence of what lanes are.
+    pub survey: Survey,
+    /// The first pass, which looks for evidence.
+    pub is_survey: bool,
+    /// Name of the format, where it is another that is fed as events.
+    pub maker: Option<&'static str>,
+    /// The only rank of several that is read.
+    pub rank: Option<String>,
+    /// The only process that is read, with the device work that it launched.
+    pub process: Option<u64>,
+    /// Processes whose threads have rows.
+    pub host_processes: BTreeSet<u32>,
+    /// Ranks by the labels of their processes, of a file that holds several.
+    pub ranks: BTreeSet<String>,
+    /// Devices with work.
+    pub devices: BTreeSet<u32>,
+    /// Ends of flows at device work, and their starts.
+    pub launch_flows: Sorter<LAUNCH_FLOW_WORDS>,
     /// The earliest start and the latest end, of records.
     pub reach: Option<(i64, i64)>,
+    pub believable: Believable,
+    /// What is set aside of all that was read.
+    pub doubts: Doubts,
     numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
     /// Collectives that are stated, each once, and of which names, by the same number.
     collectives: HashMap<Collective, u32>,
@@ -72,7 +102,7 @@ pub(super) struct Collector<'a> {
     has_collective_calls: bool,
     /// The process that each counter was first met in.
     counters: HashMap<u32, u32>,
-    signatures: Signatures,
+    pub signatures: Signatures,
     /// Arguments that no column takes.
     pub arguments: KeptArguments,
     /// Arguments of instants, each once.
@@ -106,7 +136,20 @@ impl<'a> Collector<'a> {
             mark: None,
             texts: Vec::new(),
             signature_numbers: Vec::new(),
+            layout: Layout::default(),
+            roles: Vec::new(),
+            survey: Survey::default(),
+            is_survey: true,
+            maker: None,
+            rank: None,
+            process: None,
+            host_processes: BTreeSet::new(),
+            ranks: BTreeSet::new(),
+            devices: BTreeSet::new(),
+            launch_flows: Sorter::small(folder.join("import.launches")),
             reach: None,
+            believable: Believable::new(&folder),
+            doubts: Doubts::default(),
             numbers: HashMap::new(),
             collectives: HashMap::new(),
             collective_facts: Vec::new(),
@@ -148,6 +191,12 @@ impl<'a> Collector<'a> {
     pub fn operator(&mut self, operator: Operator) -> Result<(), Error> {
         let done = self.operators.push(operator.words());
         done.map_err(|e| Error::io(self.operators.path(), "write it", e))
+    }
+
+    /// An end of a flow to device work.
+    pub fn put_launch_flow(&mut self, words: [u64; LAUNCH_FLOW_WORDS]) -> Result<(), Error> {
+        let done = self.launch_flows.push(words);
+        done.map_err(|e| Error::io(self.launch_flows.path(), "write it", e))
     }
 
     /// A record to be linked, of something that is counted already.
@@ -263,10 +312,26 @@ impl<'a> Collector<'a> {
     fn reach(&mut self, start_ns: i64, end_ns: i64) {
         let (first, last) = self.reach.get_or_insert((start_ns, end_ns));
         (*first, *last) = ((*first).min(start_ns), (*last).max(end_ns));
+        self.believable.reach(start_ns, end_ns);
+    }
+
+    /// A lane of another process than the one that is read.
+    fn is_of_other_process(&self, lane: u32) -> bool {
+        let is_other = |only: u64| {
+            lane != NO_LANE && {
+                let process = self.lanes.get(lane).process;
+                self.lanes.process_id(process).parse() != Ok(only)
+            }
+        };
+        self.process.is_some_and(is_other)
     }
 
     fn push_host(&mut self, record: Host) -> Result<(), Error> {
+        if record.what != What::DeviceWork && self.is_of_other_process(record.lane) {
+            return Ok(());
+        }
         self.reach(record.start_ns, record.end_ns);
+        self.believable.host(&record);
         let done = self.host.push(record.words());
         done.map_err(|e| Error::io(self.host.path(), "write it", e))
     }
@@ -276,6 +341,7 @@ impl<'a> Collector<'a> {
             link.start_ns,
             link.start_ns.max(link.start_ns + link.dur_ns),
         );
+        self.believable.link(&link)?;
         self.link(link)
     }
 
@@ -306,6 +372,10 @@ impl<'a> Collector<'a> {
             b"thread_name" if !name.is_empty() => {
                 self.lanes.name_thread(&event.process, &event.thread, name);
             }
+            b"process_labels" if !event.arguments.label.is_empty() => {
+                self.survey.label(&event.process, &event.arguments.label);
+                self.notes.repeat("label of a process");
+            }
             _ => self
                 .notes
                 .skip("metadata without a column, such as sort indices and labels"),
@@ -328,6 +398,16 @@ impl Sink for Collector<'_> {
     }
 
     fn event(&mut self, event: &Event) -> Result<(), Error> {
+        if let Some(rank) = rank_of(&event.process) {
+            if let Some(only) = &self.rank {
+                if rank != only.as_bytes() {
+                    return Ok(());
+                }
+            } else if !self.ranks.iter().any(|known| known.as_bytes() == rank) {
+                self.ranks
+                    .insert(String::from_utf8_lossy(rank).into_owned());
+            }
+        }
         let class = self.categories.met(event.phase, &event.category);
         self.order += 1;
         if event.is_raw_cut {

@@ -56,6 +56,8 @@ pub(super) struct Shape {
     pub has_events: bool,
     /// The first fields of an object without one.
     pub keys: Vec<String>,
+    /// Documents behind the first, each on a line of its own.
+    pub documents: u64,
     /// Zeros behind the trace.
     pub zeros: u64,
 }
@@ -72,10 +74,18 @@ pub(super) fn read<R: Read>(
             from.take();
         }
     }
-    match from.space()? {
-        Some(b'[') => events(from, shape, sink, true)?,
-        Some(b'{') => object(from, shape, sink)?,
-        _ => return Ok(from.unexpected("an object or an array of trace events")?),
+    loop {
+        match from.space()? {
+            Some(b'[') => events(from, shape, sink, true)?,
+            Some(b'{') => object(from, shape, sink)?,
+            _ => return Ok(from.unexpected("an object or an array of trace events")?),
+        }
+        // Proton once wrote a document a stream, one a line.
+        let is_end_of_line = matches!(from.peek()?, Some(b'\n' | b'\r'));
+        if !is_end_of_line || !shape.has_events || from.space()? != Some(b'{') {
+            break;
+        }
+        shape.documents += 1;
     }
     from.space()?;
     shape.zeros = from.zeros()?;
@@ -167,6 +177,12 @@ pub(super) fn end(
     let count = scanner.cut_texts;
     if count > 0 {
         notes.warn(format!("{count} very long texts were cut"));
+    }
+    if shape.documents > 0 {
+        let count = shape.documents + 1;
+        notes.warn(format!(
+            "{count} documents, one a line, were read as one trace"
+        ));
     }
     if shape.zeros > 0 {
         let count = shape.zeros;

@@ -11,6 +11,8 @@ use crate::signatures::MAX_SHAPE_BYTES;
 
 /// Ids of a file are below this power of two, with room for that many files below the highest bit.
 const PART_SHIFT: u32 = 40;
+/// Ascend writes it for tasks that belong to no call.
+const NO_CONNECTION: u64 = u32::MAX as u64;
 /// Series of one counter event that are kept.
 const MAX_SERIES: usize = 64;
 /// Bytes of arguments at most that are read when the rest of their event is known.
@@ -82,6 +84,10 @@ pub(super) struct Arguments {
     pub wait_event: Option<i64>,
     /// Name in metadata.
     pub name: Vec<u8>,
+    /// Label of a process, in metadata.
+    pub label: Vec<u8>,
+    /// Number by which Ascend's calls and tasks belong together.
+    pub connection: Option<u64>,
     /// Of an operator.
     pub shapes: Shapes,
     /// Series of a counter, or metrics of a kernel.
@@ -104,6 +110,7 @@ impl Event {
             &mut self.id,
             &mut self.raw,
             &mut self.arguments.name,
+            &mut self.arguments.label,
         ] {
             text.clear();
         }
@@ -111,9 +118,15 @@ impl Event {
         self.arguments.shapes.clear();
         self.arguments = Arguments {
             name: std::mem::take(&mut self.arguments.name),
+            label: std::mem::take(&mut self.arguments.label),
             shapes: std::mem::take(&mut self.arguments.shapes),
             ..Arguments::default()
         };
+    }
+
+    /// As new, for the next record of a format that is no JSON.
+    pub fn reset(&mut self) {
+        self.clear();
     }
 
     /// Reads an object whose brace comes next.
@@ -185,6 +198,7 @@ impl Event {
         let has_series = self.phase == b'C' || self.category == b"cuda_profiler_range";
         // Those of metadata are names and places in a viewer; those of instants are kept whole.
         let may_be_unused = !has_series && !matches!(self.phase, b'M' | b'i' | b'I' | b'R');
+        let is_metadata = self.phase == b'M';
         let (arguments, value) = (&mut self.arguments, &mut self.value);
         let (unused, others) = (&mut self.unused, &mut self.others);
         from.members(&mut self.inner_key, |key, from| {
@@ -194,6 +208,11 @@ impl Event {
                 b"name" => {
                     if from.value(&mut arguments.name)? != Value::Text {
                         arguments.name.clear();
+                    }
+                }
+                b"labels" if is_metadata => {
+                    if from.value(&mut arguments.label)? != Value::Text {
+                        arguments.label.clear();
                     }
                 }
                 key => {
@@ -227,6 +246,7 @@ impl Arguments {
     fn belong_to(&mut self, part: u64) {
         let ids = [
             &mut self.correlation,
+            &mut self.connection,
             &mut self.external,
             &mut self.index,
             &mut self.sequence,
@@ -265,9 +285,28 @@ impl Arguments {
             b"wait_on_stream" => self.wait_stream = signed(),
             b"wait_on_cuda_event_record_corr_id" => self.wait_correlation = signed(),
             b"wait_on_cuda_event_id" => self.wait_event = signed(),
-            _ => return self.shapes.set_collective(key, value),
+            _ => {
+                self.set_other(key, value);
+                return self.shapes.set_collective(key, value);
+            }
         }
         true
+    }
+
+    /// Takes a value that other producers than Kineto call so. It is an attribute as well: on a thread of the host it may
+    /// mean anything.
+    fn set_other(&mut self, key: &[u8], value: &[u8]) {
+        let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
+        match key {
+            b"correlation_id" => self.correlation = identity(value).filter(|id| *id != 0),
+            b"connection_id" => self.connection = identity(value).filter(|id| *id != NO_CONNECTION),
+            b"device_id" | b"dev-id" => self.device = signed(),
+            b"Stream Id" | b"stream_id" | b"stream-id" => self.stream = signed(),
+            b"queue-id" | b"queue_id" if self.stream.is_none() => self.stream = signed(),
+            b"grid_x" | b"grid_y" | b"grid_z" => set_axis(&mut self.grid, key, value),
+            b"block_x" | b"block_y" | b"block_z" => set_axis(&mut self.block, key, value),
+            _ => {}
+        }
     }
 
     fn count(&mut self, key: &[u8], value: &[u8]) {
@@ -277,6 +316,19 @@ impl Arguments {
             }
             _ => self.series_left_out += 1,
         }
+    }
+}
+
+/// Takes `grid_y` and its like.
+fn set_axis(of: &mut Option<[u32; 3]>, key: &[u8], value: &[u8]) {
+    let Some(value) = identity(value).and_then(|value| u32::try_from(value).ok()) else {
+        return;
+    };
+    let axes = of.get_or_insert([1; 3]);
+    match key.last() {
+        Some(b'x') => axes[0] = value,
+        Some(b'y') => axes[1] = value,
+        _ => axes[2] = value,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Facts that a file states beside its events.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -58,6 +58,42 @@ impl Facts {
             _ => {}
         }
         self.put(&format!("trace.{key}"), &value)
+    }
+
+    /// Where the only device that is described has another number than the only one that worked, gives it that: the
+    /// number it had and the one it has.
+    pub fn rename_only_device(
+        &mut self,
+        mut used: impl Iterator<Item = u32>,
+    ) -> Option<(u32, u32)> {
+        const DEVICES: &str = "trace.deviceProperties.";
+        let (only, None) = (used.next()?, used.next()) else {
+            return None;
+        };
+        let number = |key: &str| {
+            key.strip_prefix(DEVICES)?
+                .split('.')
+                .next()?
+                .parse::<u32>()
+                .ok()
+        };
+        let described: BTreeSet<u32> = self.values.keys().filter_map(|key| number(key)).collect();
+        let mut described = described.into_iter();
+        let (Some(stated), None) = (described.next(), described.next()) else {
+            return None;
+        };
+        if stated == only {
+            return None;
+        }
+        let (old, new) = (format!("{DEVICES}{stated}."), format!("{DEVICES}{only}."));
+        let values = std::mem::take(&mut self.values).into_iter();
+        self.values = values
+            .map(|(key, value)| match key.strip_prefix(&old) {
+                Some(rest) => (format!("{new}{rest}"), value),
+                None => (key, value),
+            })
+            .collect();
+        Some((stated, only))
     }
 
     /// Keeps the time for which the profiler was on.

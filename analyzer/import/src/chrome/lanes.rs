@@ -82,6 +82,21 @@ impl Lanes {
         self.all[number as usize].name = Some(String::from_utf8_lossy(name).into_owned());
     }
 
+    /// Number of lanes.
+    pub fn len(&self) -> u32 {
+        self.all.len() as u32
+    }
+
+    /// Number of processes.
+    pub fn processes(&self) -> u32 {
+        self.process_ids.len() as u32
+    }
+
+    /// A process as the events name it.
+    pub fn process_id(&self, number: u32) -> &str {
+        &self.process_ids[number as usize]
+    }
+
     pub fn get(&self, number: u32) -> &Lane {
         &self.all[number as usize]
     }

@@ -8,9 +8,10 @@ use trueno_format::schema::{
     AnnotationRow, CollectiveRow, DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow,
 };
 
+use super::believable;
 use super::collector::Collector;
 use super::orphans::Orphans;
-use super::record::{LINK_WORDS, Link, NO_ID, NONE, Operator, Part, high, low, pair};
+use super::record::{LINK_WORDS, Link, NO_ID, NONE, OF_PLACE, Operator, Part, high, low, pair};
 use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
@@ -120,7 +121,15 @@ pub(super) fn link(
         ambiguous: 0,
     };
     while let Some(words) = links.next().map_err(|e| Error::io(&path, "read it", e))? {
-        linker.link(Link::from_words(words))?;
+        let link = Link::from_words(words);
+        let collector = &mut linker.collector;
+        if !collector.doubts.is_near(link.start_ns) {
+            collector.notes.leave_out(believable::FAR);
+        } else if collector.doubts.is_link_again(&link) {
+            collector.notes.repeat(believable::TWICE);
+        } else {
+            linker.link(link)?;
+        }
     }
     linker.end_group()?;
     linker.find_operators()?;
@@ -167,6 +176,12 @@ impl Linker<'_, '_> {
     }
 
     pub fn work(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
+        if self.collector.process.is_some() && matches!(begun, Begun::Unknown) {
+            self.collector
+                .notes
+                .skip("device work that no call of this process led to");
+            return Ok(());
+        }
         match link.part {
             Part::Copy => self.copy(link, begun),
             _ => self.kernel(link, begun),
@@ -233,7 +248,7 @@ impl Linker<'_, '_> {
     }
 
     fn correlation(&self) -> Option<u64> {
-        Some(self.correlation).filter(|id| *id != NO_ID)
+        Some(self.correlation).filter(|id| *id != NO_ID && id & OF_PLACE == 0)
     }
 
     fn wait_of_call(&mut self, link: Link) -> Result<(), Error> {
@@ -323,7 +338,16 @@ impl Linker<'_, '_> {
             memory,
             blocks,
         ] = link.more;
-        let is_valid = link.dur_ns >= 0;
+        let overlong = self.collector.doubts.overlong.get(&link.order).copied();
+        let is_valid = link.dur_ns >= 0 && overlong.is_none();
+        let reason = match overlong {
+            Some(over) => Some(
+                self.collector
+                    .into
+                    .text(&format!("lasts over the next {over} kernels of its stream")),
+            ),
+            None => (!is_valid).then_some(self.texts.negative),
+        };
         let row = KernelRow {
             id,
             brick: begun.brick(),
@@ -348,7 +372,7 @@ impl Linker<'_, '_> {
                 .filter(|share| !share.is_nan()),
             graph_node: Some(node).filter(|node| *node != NO_ID),
             valid: is_valid,
-            reason: (!is_valid).then_some(self.texts.negative),
+            reason,
             ..KernelRow::default()
         };
         self.collector.add(&row)?;

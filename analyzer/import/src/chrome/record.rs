@@ -31,6 +31,8 @@ pub(super) const NONE: u32 = u32::MAX;
 pub(super) const NO_ID: u64 = u64::MAX;
 /// The lane of what lies on none.
 pub(super) const NO_LANE: u32 = u32::MAX;
+/// Bit of correlations that no file states: of device work, by its lane and its start.
+pub(super) const OF_PLACE: u64 = 1 << 62;
 /// Bit of the external ids of annotations, which are looked up apart from those of operators.
 pub(super) const OF_ANNOTATION: u64 = 1 << 63;
 
@@ -49,13 +51,17 @@ pub(super) enum What {
     FlowEnd,
     /// Ends in the next slice, not in the one around it.
     FlowEndNext,
+    /// Start of a flow to device work.
+    LaunchFlow,
+    /// Work of a device on a lane whose rows may hold others.
+    DeviceWork,
     Counter,
     /// Bytes, as an allocator counts them.
     Total,
     Instant,
 }
 
-const WHATS: [What; 13] = [
+const WHATS: [What; 15] = [
     What::Iteration,
     What::Function,
     What::Operator,
@@ -66,6 +72,8 @@ const WHATS: [What; 13] = [
     What::FlowStep,
     What::FlowEnd,
     What::FlowEndNext,
+    What::LaunchFlow,
+    What::DeviceWork,
     What::Counter,
     What::Total,
     What::Instant,
@@ -86,10 +94,10 @@ pub(super) struct Host {
     /// Node of autograd's graph that an operator is about.
     pub node: Option<Node>,
     /// Iteration: its number. Operator: its operations. Call: its correlation.
-    /// Allocation: bytes. Flow: its id. Counter, total: bits of the value.
+    /// Device work: its correlation. Allocation: bytes. Flow: its id. Counter, total: bits of the value.
     /// Instant: number of the text of its arguments or [`NO_ID`].
     pub a: u64,
-    /// Operator, function: its external id or [`NO_ID`]. Allocation: its address.
+    /// Operator, function: its external id or [`NO_ID`]. Allocation: its address. Device work: device and stream.
     pub b: u64,
 }
 

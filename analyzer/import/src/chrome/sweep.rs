@@ -5,16 +5,20 @@ use trueno_format::schema::{
     AllocationRow, AnnotationRow, BrickRow, CallRow, CollectiveRow, CounterRow, ThreadRow,
 };
 
-use super::autograd;
-use super::collector::{Collector, Step};
+use super::category::Class;
+use super::collector::{Collector, Step, class_of_work};
+use super::launch_points;
 use super::profiler_ranges::Launch;
 use super::python::python_place;
 use super::record::{
-    Host, Link, NO_ID, NO_LANE, NODE_WORDS, NONE, OF_ANNOTATION, Operator, Part, What, pair, rising,
+    Host, Link, NO_ID, NO_LANE, NODE_WORDS, NONE, OF_ANNOTATION, OF_PLACE, Operator, Part, What,
+    high, low, pair, rising,
 };
 use super::row_texts::RowTexts;
+use super::{autograd, believable};
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
+use crate::cuda::cupti_enums::Direction;
 use crate::sorter::{Sorted, Sorter};
 
 pub(super) const FLOW_WORDS: usize = 6;
@@ -59,6 +63,11 @@ struct Sweep<'g, 'a> {
     open: Vec<Open>,
     /// Ends of flows that wait for the next slice.
     next: Vec<Host>,
+    /// Calls that flows to device work may begin in; none where the file has no such flows.
+    calls: Vec<launch_points::Call>,
+    has_launch_flows: bool,
+    /// Device work that may hold the next row of its lane.
+    device_work: Option<Host>,
     overlaps: u64,
 }
 
@@ -77,6 +86,7 @@ pub(super) fn sweep(
         .iter()
         .any(|category| collector.categories.has(category));
     let has_python = collector.categories.has("python_function");
+    let has_launch_flows = !collector.layout.is_plain();
     let mut sweep = Sweep {
         collector,
         texts,
@@ -90,12 +100,23 @@ pub(super) fn sweep(
         threads: 0,
         open: Vec::new(),
         next: Vec::new(),
+        calls: Vec::new(),
+        has_launch_flows,
+        device_work: None,
         overlaps: 0,
     };
     while let Some(words) = records.next().map_err(|e| Error::io(&path, "read it", e))? {
-        sweep.record(Host::from_words(words))?;
+        let record = Host::from_words(words);
+        let collector = &mut sweep.collector;
+        if !collector.doubts.is_near(record.start_ns) {
+            collector.notes.leave_out(believable::FAR);
+        } else if collector.doubts.is_again(&record) {
+            collector.notes.repeat(believable::TWICE);
+        } else {
+            sweep.record(record)?;
+        }
     }
-    sweep.end_lane();
+    sweep.end_lane()?;
     if sweep.overlaps > 0 {
         let count = sweep.overlaps;
         sweep.collector.notes.warn(format!(
@@ -111,7 +132,7 @@ pub(super) fn sweep(
 impl Sweep<'_, '_> {
     fn record(&mut self, record: Host) -> Result<(), Error> {
         if self.lane != Some(record.lane) {
-            self.end_lane();
+            self.end_lane()?;
             self.lane = Some(record.lane);
         }
         while self
@@ -124,6 +145,8 @@ impl Sweep<'_, '_> {
         match record.what {
             What::Iteration | What::Function | What::Operator | What::Task => self.brick(record),
             What::Call => self.call(record),
+            What::LaunchFlow => self.launch_flow(record),
+            What::DeviceWork => self.device_work(record),
             What::Allocation => self.allocation(record),
             What::Counter | What::Total => self.counter(record),
             What::Instant => self.instant(record),
@@ -133,12 +156,95 @@ impl Sweep<'_, '_> {
         }
     }
 
-    fn end_lane(&mut self) {
+    fn end_lane(&mut self) -> Result<(), Error> {
         for _ in self.next.drain(..) {
             self.collector.notes.skip("flow without a slice around it");
         }
         self.open.clear();
+        self.calls.clear();
         self.thread = None;
+        match self.device_work.take() {
+            Some(work) => self.device_row(work, false),
+            None => Ok(()),
+        }
+    }
+
+    /// The row before holds this one, or is done.
+    fn device_work(&mut self, record: Host) -> Result<(), Error> {
+        let before = self.device_work.replace(record);
+        let Some(before) = before else {
+            return Ok(());
+        };
+        let holds = record.start_ns < before.end_ns && record.end_ns <= before.end_ns;
+        self.device_row(before, holds)
+    }
+
+    fn device_row(&mut self, record: Host, holds_others: bool) -> Result<(), Error> {
+        let name = self.collector.texts[record.name as usize];
+        let class = class_of_work(self.collector.into.str(name));
+        let mut more = [
+            pair(NONE, NONE),
+            pair(NONE, NONE),
+            pair(NONE, NONE),
+            NO_ID,
+            0,
+            0,
+            0,
+        ];
+        more[4] = u64::from(NONE);
+        more[5] = pair(NONE, f32::NAN.to_bits());
+        more[6] = f64::NAN.to_bits();
+        let mut part = Part::Kernel;
+        if holds_others {
+            part = Part::Annotation;
+        } else if matches!(class, Class::Copy | Class::Fill) {
+            part = Part::Copy;
+            let of_name = Direction::from_words(self.collector.into.str(name));
+            let direction = match class {
+                Class::Fill => Direction::Fill,
+                _ => of_name.unwrap_or(Direction::Unknown),
+            };
+            more = [NO_ID, direction as u64, pair(NONE, NONE), 0, 0, 0, 0];
+        }
+        let is_of_place = record.a != NO_ID && record.a & OF_PLACE != 0;
+        let external = match part {
+            Part::Kernel | Part::Copy if is_of_place => record.a,
+            _ => NO_ID,
+        };
+        self.collector.link(Link {
+            correlation: record.a,
+            part,
+            start_ns: record.start_ns,
+            dur_ns: record.end_ns - record.start_ns,
+            order: record.order,
+            name: record.name,
+            device: high(record.b),
+            stream: low(record.b),
+            more,
+            external,
+        })
+    }
+
+    /// The start of a flow to device work, in a call or another interval.
+    fn launch_flow(&mut self, record: Host) -> Result<(), Error> {
+        let time_ns = record.start_ns;
+        self.calls.retain(|call| call.end_ns >= time_ns);
+        // Some write an arrow at the very end of its call, where the next may begin already.
+        let around = self.calls.iter().rev();
+        let around = around
+            .max_by_key(|call| (call.end_ns > time_ns, call.start_ns))
+            .copied();
+        if let Some(call) = around {
+            let words = launch_points::start_in_call(record.a, time_ns, call);
+            return self.collector.put_launch_flow(words);
+        }
+        let (Some(open), Some(thread)) = (self.innermost(time_ns), &self.thread) else {
+            self.collector.notes.skip("flow without a slice around it");
+            return Ok(());
+        };
+        let place = (open.id, thread.number);
+        let words = launch_points::start_in_brick(record.a, time_ns, place);
+        self.collector.put_launch_flow(words)
     }
 
     /// The innermost brick at a time.
@@ -168,6 +274,7 @@ impl Sweep<'_, '_> {
         let several = self.collector.lanes.several_processes();
         let title = self.collector.lanes.title(record.lane, several);
         let lane = self.collector.lanes.get(record.lane);
+        self.collector.host_processes.insert(lane.process);
         self.thread = Some(Thread {
             number,
             process: lane.process,
@@ -320,6 +427,17 @@ impl Sweep<'_, '_> {
         let text = self.collector.into.str(name);
         self.collector.profiler_ranges.call(text, launch);
         let process = self.thread.as_ref().map_or(NONE, |thread| thread.process);
+        if self.has_launch_flows {
+            self.calls.retain(|call| call.end_ns >= record.start_ns);
+            self.calls.push(launch_points::Call {
+                id,
+                brick: brick.unwrap_or(NO_ID),
+                thread_and_process: pair(thread, process),
+                name: record.name,
+                start_ns: record.start_ns,
+                end_ns: record.end_ns,
+            });
+        }
         let wait = CallKind::from_name(self.collector.into.str(name)).wait();
         let wait = wait.filter(|kind| kind.holds_up_host());
         if correlation.is_none() && wait.is_none() {

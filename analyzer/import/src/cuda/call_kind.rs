@@ -1,4 +1,6 @@
-//! Calls of the CUDA runtime, the CUDA driver and HIP, by name.
+//! Calls of the APIs of devices, by name.
+
+use trueno_analysis::vendors::{self, Call, WaitFor};
 
 use super::cupti_enums::SyncKind;
 
@@ -21,35 +23,16 @@ pub(crate) enum CallKind {
 impl CallKind {
     /// The kind of the function of that name.
     pub fn from_name(name: &str) -> Self {
-        let function = ["cuda", "cu", "hip"]
-            .iter()
-            .find_map(|api| name.strip_prefix(api));
-        let Some(function) = function else {
-            return Self::Other;
-        };
-        let function = function.trim_end_matches("_ptsz");
-        match function
-            .split_once("_v")
-            .map_or(function, |(function, _)| function)
-        {
-            "DeviceSynchronize" | "ThreadSynchronize" | "CtxSynchronize" => {
-                Self::Wait(SyncKind::Device)
-            }
-            "StreamSynchronize" => Self::Wait(SyncKind::Stream),
-            "EventSynchronize" => Self::Wait(SyncKind::Event),
-            "StreamWaitEvent" => Self::Wait(SyncKind::StreamWait),
-            function => Self::from_transfer(function),
-        }
-    }
-
-    fn from_transfer(function: &str) -> Self {
-        let copies = function.starts_with("Memcpy");
-        let fills = function.starts_with("Memset");
-        match function.contains("Async") {
-            true if copies || fills => Self::AsyncTransfer,
-            false if copies => Self::BlockingTransfer,
-            // cudaMemset of device memory returns early, of pinned memory late.
-            _ => Self::Other,
+        match vendors::call(name) {
+            Some(Call::BlockingCopy) => Self::BlockingTransfer,
+            Some(Call::AsyncCopy) => Self::AsyncTransfer,
+            Some(Call::Wait(of)) => Self::Wait(match of {
+                WaitFor::Device => SyncKind::Device,
+                WaitFor::Stream => SyncKind::Stream,
+                WaitFor::Event => SyncKind::Event,
+                WaitFor::StreamOrder => SyncKind::StreamWait,
+            }),
+            Some(Call::Launch | Call::MayWait | Call::Other) | None => Self::Other,
         }
     }
 

@@ -52,14 +52,20 @@ impl Direction {
 
     /// `CUDA_MEMCPY_KIND_HTOD`, `Memcpy HtoD (Pinned -> Device)`, `CopyHostToDevice`.
     pub fn from_words(words: &str) -> Option<Self> {
-        const LONG: [(&str, Direction); 5] = [
-            ("HostToDevice", Direction::HostToDevice),
-            ("DeviceToHost", Direction::DeviceToHost),
-            ("DeviceToDevice", Direction::DeviceToDevice),
-            ("PeerToPeer", Direction::PeerToPeer),
-            ("HostToHost", Direction::HostToHost),
+        // rocprofv3: `MEMORY_COPY_HOST_TO_DEVICE`; XLA: `MemcpyH2D`.
+        const LONG: [(&str, Direction); 10] = [
+            ("hosttodevice", Direction::HostToDevice),
+            ("devicetohost", Direction::DeviceToHost),
+            ("devicetodevice", Direction::DeviceToDevice),
+            ("peertopeer", Direction::PeerToPeer),
+            ("hosttohost", Direction::HostToHost),
+            ("memcpyh2d", Direction::HostToDevice),
+            ("memcpyd2h", Direction::DeviceToHost),
+            ("memcpyd2d", Direction::DeviceToDevice),
+            ("memcpyp2p", Direction::PeerToPeer),
+            ("memcpyhtod", Direction::HostToDevice),
         ];
-        let ends = ["Memcpy ", "CUDA_MEMCPY_KIND_"];
+        let ends = ["Memcpy ", "memcpy ", "CUDA_MEMCPY_KIND_"];
         let ends = ends.iter().find_map(|before| words.strip_prefix(before));
         let ends = ends.unwrap_or(words);
         let ends = ends.strip_prefix("UVM_").unwrap_or(ends);
@@ -72,9 +78,11 @@ impl Direction {
             Some("HTOH" | "HtoH") => Self::HostToHost,
             Some("PTOP" | "PtoP") => Self::PeerToPeer,
             _ => {
+                let plain: String = words.chars().filter(|c| *c != '_' && *c != ' ').collect();
+                let plain = plain.to_ascii_lowercase();
                 return LONG
                     .iter()
-                    .find(|(long, _)| words.contains(long))
+                    .find(|(long, _)| plain.contains(long))
                     .map(|(_, direction)| *direction);
             }
         })

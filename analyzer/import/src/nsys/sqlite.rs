@@ -13,6 +13,8 @@ use super::source::{LATEST_NS, Scan, Source, Visit};
 use crate::{Error, Notes};
 use salvage::Good;
 
+pub use open::open as open_file;
+
 /// First bytes of every database.
 pub const MAGIC: &[u8] = b"SQLite format 3\0";
 

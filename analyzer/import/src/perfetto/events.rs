@@ -4,14 +4,17 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use serde_json::{Map, Number, Value};
-use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::run_writer::{RunWriter, TableId, Text};
 use trueno_format::schema::{AttributeRow, interval_tables};
 
 use super::clocks::{BOOTTIME, Clocks};
 use super::messages::{DebugAnnotation, TracePacket, TrackEvent, TrackEventKind};
+use super::own_export::OwnRow;
+use super::rocprof;
 use super::sequence::{Sequence, place_of, text_of};
 use super::tracks::{TrackKey, Tracks};
 use crate::Notes;
+use crate::chrome::feed::Kind;
 use crate::json_attributes::attribute;
 
 /// `SEQ_INCREMENTAL_STATE_CLEARED` and `SEQ_NEEDS_INCREMENTAL_STATE` of `sequence_flags`.
@@ -20,8 +23,8 @@ const NEEDS_STATE: u32 = 2;
 /// Lists and objects in one another at most.
 const MAX_DEPTH: usize = 16;
 
-const OWN_EXPORT: &str = "an export of a run: names, times, categories, attributes and flows come back, other columns do \
-                          not (hint: `export chrome` keeps all rows, and is read back as they were)";
+const OWN_EXPORT: &str = "an export of a run: its rows come back, but for those without a time (hint: `export chrome` \
+                          keeps all rows)";
 
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +53,8 @@ pub struct Event {
     pub arguments: Option<Text>,
     /// In [`Events::flows`].
     pub flows: Range<u32>,
+    /// The row that our own export wrote it for.
+    pub own: Option<Box<OwnRow>>,
 }
 
 /// All that was read.
@@ -63,6 +68,10 @@ pub struct Events {
     pub tracks: Tracks,
     pub tracks_of_events: Vec<TrackKey>,
     pub clocks: Clocks,
+    /// Some are rows of our own export.
+    pub has_own: bool,
+    /// Some are of categories of ROCm's profilers.
+    pub has_rocm: bool,
     numbers: HashMap<TrackKey, u32>,
     sequences: HashMap<u32, Sequence>,
 }
@@ -170,7 +179,7 @@ impl Events {
         let name = name.or_else(|| sequence.names.get(&event.name_iid?).copied());
         let category = event.categories.first().map(|text| text_of(text, into));
         let interned = event.category_iids.first();
-        let mut category = category.or_else(|| sequence.categories.get(interned?).copied());
+        let category = category.or_else(|| sequence.categories.get(interned?).copied());
         let place = event
             .source_location
             .as_ref()
@@ -187,35 +196,37 @@ impl Events {
             .collect();
         let first = self.attributes.len() as u32;
         let mut arguments = None;
+        // Our own export has tables as categories, and their columns as annotations.
+        let table = category.and_then(|text| table_of(text, into));
+        let has = |name: &str| members.iter().any(|(key, _)| key == name);
+        let is_own = match what {
+            What::Begin(_) => table.is_some_and(|table| {
+                interval_tables().any(|other| other.name == table.schema().name) && has("id")
+            }),
+            What::Instant | What::Counter(_) => {
+                self.has_own
+                    && table.is_some_and(|table| table.schema().time_column() == Some("time_ns"))
+            }
+            What::End => false,
+        };
+        let mut own = None;
         match what {
+            _ if is_own => {
+                if !self.has_own {
+                    notes.warn(OWN_EXPORT);
+                }
+                self.has_own = true;
+                own = table.map(|table| Box::new(OwnRow::new(table, members)));
+            }
             What::Instant if !members.is_empty() => {
                 let object: Map<String, Value> = members.into_iter().collect();
                 arguments = Some(into.text(&Value::Object(object).to_string()));
             }
             What::Begin(_) => {
-                // Our own export has tables as categories, and their columns as annotations.
-                let mut tables = interval_tables();
-                let is_of_table =
-                    category.is_some_and(|text| tables.any(|table| table.name == into.str(text)));
-                let is_own = is_of_table && members.iter().any(|(name, _)| name == "id");
-                if is_own {
-                    category = members
-                        .iter()
-                        .find(|(name, _)| name == "category")
-                        .and_then(|(_, value)| Some(into.text(value.as_str()?)));
-                    notes.warn(OWN_EXPORT);
-                }
+                self.has_rocm |= category.is_some_and(|text| is_work(into.str(text)));
                 for (name, value) in members {
-                    let key = match (is_own, name.strip_prefix("attributes.")) {
-                        (false, _) => name.as_str(),
-                        (true, Some(key)) => key,
-                        (true, None) => {
-                            notes.leave_out_argument(&name);
-                            continue;
-                        }
-                    };
                     self.attributes
-                        .extend(attribute(0, key, &value, into, notes));
+                        .extend(attribute(0, &name, &value, into, notes));
                 }
             }
             _ => {}
@@ -240,6 +251,7 @@ impl Events {
             attributes,
             arguments,
             flows,
+            own,
         });
     }
 
@@ -305,6 +317,7 @@ impl Events {
                 attributes: 0..0,
                 arguments: None,
                 flows: 0..0,
+                own: None,
             });
         }
     }
@@ -316,6 +329,19 @@ impl Events {
             next
         })
     }
+}
+
+fn table_of(category: Text, into: &mut RunWriter) -> Option<TableId> {
+    let name = into.str(category).to_owned();
+    into.table(&name)
+}
+
+/// True for a category of work of ROCm's profilers, which no other has.
+fn is_work(category: &str) -> bool {
+    matches!(
+        rocprof::kind_of(category),
+        Some(Kind::Kernel | Kind::Copy | Kind::Call)
+    )
 }
 
 fn name_of(of: &DebugAnnotation, sequence: &Sequence) -> Option<String> {

@@ -1,7 +1,7 @@
 //! Rows of events: slices with their ends and parents, instants, counters, flows.
 
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
 use trueno_format::run_writer::RunWriter;
@@ -10,6 +10,9 @@ use trueno_format::schema::{
 };
 
 use super::events::{Event, Events, What};
+use super::own_export::{OfTrack, OwnRow, OwnThreads};
+use super::rocprof;
+use crate::json_attributes::attribute;
 use crate::lanes::Lanes;
 use crate::{Error, Notes};
 
@@ -19,6 +22,8 @@ struct Placed {
     row: u64,
     start_ns: i64,
     end_ns: i64,
+    /// Work of a device, which a call launches.
+    is_work: bool,
 }
 
 /// A flow at a slice.
@@ -37,15 +42,34 @@ struct Touch {
 pub fn write(
     mut events: Events,
     path: &Path,
+    hash: u64,
     into: &mut RunWriter,
     notes: &mut Notes,
 ) -> Result<Option<i64>, Error> {
     // Of equal times those first that stand first.
     events.events.sort_by_key(|event| event.time_ns);
     let ends = ends(&events.events, notes);
-    let origin_ns = events.events.first().map_or(0, |event| event.time_ns);
-    let last_ns = events.events.last().map(|event| event.time_ns);
-    let last_ns = last_ns.max(ends.iter().map(|end| end.0).max());
+    if events.has_rocm && !events.has_own {
+        return rocprof::write(&events, &ends, path, into, notes, hash);
+    }
+    let first_ns = events.events.first().map_or(0, |event| event.time_ns);
+    // Our own export counts from the origin of its run.
+    let origin_ns = if events.has_own {
+        let rows = events.events.iter();
+        let mut moved = rows.filter_map(|event| {
+            let own = event.own.as_ref().filter(|own| !own.is_untimed())?;
+            event.time_ns.checked_sub(own.stated_ns()?)
+        });
+        moved.next().unwrap_or(0)
+    } else {
+        first_ns
+    };
+    let last_of_slices = ends.iter().map(|end| end.0).max();
+    let last_ns = match (events.has_own, last_of_slices) {
+        // A run reaches no further for instants.
+        (true, Some(_)) => last_of_slices,
+        _ => last_of_slices.max(events.events.last().map(|event| event.time_ns)),
+    };
     describe(&events, path, origin_ns, into);
     let mut rows = Rows {
         events: &events,
@@ -53,10 +77,14 @@ pub fn write(
         threads: HashMap::new(),
         counts: Vec::new(),
         touches: Vec::new(),
+        own_threads: OwnThreads::default(),
+        calls: HashSet::new(),
         into,
         notes,
     };
     rows.slices(&ends)?;
+    let own_threads = std::mem::take(&mut rows.own_threads);
+    own_threads.write(rows.into, rows.notes)?;
     rows.counters()?;
     rows.edges()?;
     Ok(last_ns.map(|last_ns| last_ns.saturating_sub(origin_ns)))
@@ -93,6 +121,9 @@ struct Rows<'a> {
     /// Rows of each thread.
     counts: Vec<u64>,
     touches: Vec<Touch>,
+    own_threads: OwnThreads,
+    /// Calls of our own export, from which edges to work are launches.
+    calls: HashSet<u64>,
     into: &'a mut RunWriter,
     notes: &'a mut Notes,
 }
@@ -115,6 +146,10 @@ impl Rows<'_> {
             while let Some(event) =
                 instants.next_if(|event| event.time_ns < until_ns || slice.is_none())
             {
+                if let Some(own) = &event.own {
+                    self.own_point(event, own)?;
+                    continue;
+                }
                 let thread = self.thread(event.track, 0, event.time_ns)?;
                 let around = open.entry(thread).or_default();
                 // At the moment of its end it lies in a slice.
@@ -133,6 +168,10 @@ impl Rows<'_> {
             let Some((event, (end_ns, ended, _))) = slice else {
                 break;
             };
+            if let Some(own) = &event.own {
+                self.own_slice(&event, own, end_ns, ended)?;
+                continue;
+            }
             let lane = lanes.entry(event.track).or_default();
             let lane = lane.place(event.time_ns, end_ns, Some(0));
             if lane > 0 {
@@ -146,6 +185,7 @@ impl Rows<'_> {
                 row: (u64::from(thread) + 1) << 32 | *count,
                 start_ns: event.time_ns,
                 end_ns,
+                is_work: false,
             };
             let around = open.entry(thread).or_default();
             close(around, |end_ns| end_ns <= event.time_ns);
@@ -177,6 +217,70 @@ impl Rows<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A row of an interval, as it was exported.
+    fn own_slice(
+        &mut self,
+        event: &Event,
+        own: &OwnRow,
+        end_ns: i64,
+        ended: Option<usize>,
+    ) -> Result<(), Error> {
+        let name = event.name.map(|name| self.into.str(name).to_owned());
+        let start_ns = event.time_ns - self.origin_ns;
+        let times_ns = (start_ns, Some(end_ns - event.time_ns));
+        let is_written = own.write(
+            name.as_deref().unwrap_or("event"),
+            times_ns,
+            self.into,
+            self.notes,
+        )?;
+        let Some(row) = own.id().filter(|_| is_written) else {
+            return Ok(());
+        };
+        self.see_thread(event, own, start_ns);
+        if own.table.schema().name == "calls" {
+            self.calls.insert(row);
+        }
+        for (key, value) in own.attributes() {
+            if let Some(of) = attribute(row, key, value, self.into, self.notes) {
+                self.notes.add(self.into, &of)?;
+            }
+        }
+        let placed = Placed {
+            row,
+            start_ns: event.time_ns,
+            end_ns,
+            is_work: matches!(own.table.schema().name, "kernels" | "transfers"),
+        };
+        self.touch(event, placed, false);
+        if let Some(ended) = ended {
+            let event = self.events.events[ended].clone();
+            self.touch(&event, placed, true);
+        }
+        Ok(())
+    }
+
+    /// A row of a moment, as it was exported.
+    fn own_point(&mut self, event: &Event, own: &OwnRow) -> Result<(), Error> {
+        let name = event.name.map(|name| self.into.str(name).to_owned());
+        let time_ns = event.time_ns - self.origin_ns;
+        let name = name.as_deref().unwrap_or("event");
+        if own.write(name, (time_ns, None), self.into, self.notes)? {
+            self.see_thread(event, own, time_ns);
+        }
+        Ok(())
+    }
+
+    fn see_thread(&mut self, event: &Event, own: &OwnRow, start_ns: i64) {
+        let key = self.events.tracks_of_events[event.track as usize];
+        let tracks = &self.events.tracks;
+        self.own_threads.see(own, start_ns, || OfTrack {
+            name: tracks.name(key),
+            os_id: tracks.thread(key),
+            process: tracks.process(key),
+        });
     }
 
     fn touch(&mut self, event: &Event, slice: Placed, is_at_end: bool) {
@@ -224,6 +328,13 @@ impl Rows<'_> {
             let What::Counter(mut value) = event.what else {
                 continue;
             };
+            if let Some(own) = &event.own {
+                let time_ns = event.time_ns - self.origin_ns;
+                let key = self.events.tracks_of_events[event.track as usize];
+                let name = self.events.tracks.name(key);
+                own.write(&name, (time_ns, None), self.into, self.notes)?;
+                continue;
+            }
             let key = self.events.tracks_of_events[event.track as usize];
             let counter = self.events.tracks.get(key);
             let counter = counter.and_then(|track| track.counter.as_ref());
@@ -248,8 +359,8 @@ impl Rows<'_> {
 
     /// Flows, from each slice to the next.
     fn edges(&mut self) -> Result<(), Error> {
-        let texts = ["joins", "depends_on", "spawns"];
-        let [joins, depends_on, spawns] = texts.map(|text| self.into.text(text));
+        let texts = ["joins", "depends_on", "spawns", "launches"];
+        let [joins, depends_on, spawns, launches] = texts.map(|text| self.into.text(text));
         let mut touches = std::mem::take(&mut self.touches);
         touches.sort_by_key(|touch| (touch.flow, touch.time_ns));
         for pair in touches.windows(2) {
@@ -265,6 +376,7 @@ impl Rows<'_> {
                         .skip("flow to the end of a slice, from one that ended later");
                     continue;
                 }
+                false if to.slice.is_work && self.calls.contains(&from.slice.row) => launches,
                 false if had_ended(to.slice.start_ns) => depends_on,
                 false => spawns,
             };

@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use trueno_analysis::vendors::REPEATED_LANES;
 use trueno_format::schema::{AnnotationRow, CounterRow, DeviceRow, KernelRow, TransferRow};
 
 use super::details::{dimensions, direction, number, word};
@@ -13,19 +14,6 @@ use super::rows::Rows;
 use super::stats::{Value, name_of};
 use crate::Error;
 
-/// Lines that say again, in other words, what the lines of operations hold (`xplane_schema.cc`).
-const REPEATED: [&str; 10] = [
-    "Steps",
-    "Sparse Core Steps",
-    "Sparse Core Modules",
-    "Framework Name Scope",
-    "Framework Ops",
-    "TensorFlow Name Scope",
-    "TensorFlow Ops",
-    "XLA Modules",
-    "Launch Stats",
-    "Source code",
-];
 const COUNTERS: &str = "_counters_";
 
 /// Writes a device and the events of its lines.
@@ -45,7 +33,7 @@ pub fn write(
             .filter(|_| line.name.starts_with(b"Stream"));
         let stream = stream.unwrap_or(at as u32);
         let name = String::from_utf8_lossy(&line.name);
-        let is_repeated = REPEATED.contains(&name.as_ref());
+        let is_repeated = REPEATED_LANES.contains(&name.as_ref());
         for (at, event) in events.iter().enumerate() {
             if name == COUNTERS {
                 counter(event, rows)?;

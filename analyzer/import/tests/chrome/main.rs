@@ -3,6 +3,7 @@
 mod annotations;
 mod attributes;
 mod collectives;
+mod devices;
 mod hostile;
 mod kineto_versions;
 mod memory;

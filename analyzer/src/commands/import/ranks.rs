@@ -6,12 +6,12 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use serde::Serialize;
-use trueno_import::Options;
 use trueno_model::exit;
 use trueno_model::width::printable;
 
 use super::job::{self, JobInput, Member};
-use super::single::{self, Input};
+use super::parts::{self, Part};
+use super::single;
 use super::summary::Summary;
 use super::trace_files::{self, TraceFiles};
 use crate::cli::ImportArgs;
@@ -36,18 +36,47 @@ struct Rank {
 pub(super) fn import(args: &ImportArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     let output = Staging::new(&args.output, args.overwrite, "importing")?;
     let members = if args.by_process {
-        import_processes(args, output.work(), stderr)?
+        import_parts(args, output.work(), stderr)?
     } else {
         import_files(args, output.work(), stderr)?
     };
+    finish(args, output, &members, stderr)
+}
+
+/// The ranks of one file that holds several.
+pub(super) fn import_merged(
+    args: &ImportArgs,
+    ranks: &[(u32, String)],
+    output: Staging,
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
+    let work = output.work();
+    fs::create_dir(work).with_context(|| format!("{}: cannot be made", work.display()))?;
+    let parts = single::parts_of_ranks(ranks, &args.options());
+    let parts = parts.into_iter().map(|(rank, options)| Part {
+        file: &args.files[0],
+        rank,
+        options,
+    });
+    let parts: Vec<Part<'_>> = parts.collect();
+    let members = parts::import(&parts, args.input_format(), work, &args.output, stderr)?;
+    finish(args, output, &members, stderr)
+}
+
+fn finish(
+    args: &ImportArgs,
+    output: Staging,
+    members: &[Member],
+    stderr: &Stderr,
+) -> anyhow::Result<u8> {
     output.keep(stderr)?;
-    for member in &members {
+    for member in members {
         member.summary.counts.warn(stderr);
     }
     let is_empty = members
         .iter()
         .all(|member| member.summary.counts.is_empty());
-    let text = match members.as_slice() {
+    let text = match members {
         [
             Member {
                 rank: None,
@@ -126,44 +155,25 @@ fn import_files(args: &ImportArgs, work: &Path, stderr: &Stderr) -> anyhow::Resu
     Ok(made.members)
 }
 
-/// Each process of each export as a rank of its own.
-fn import_processes(
-    args: &ImportArgs,
-    work: &Path,
-    stderr: &Stderr,
-) -> anyhow::Result<Vec<Member>> {
+/// Each process of each file as a rank of its own, or each rank of files that hold several.
+fn import_parts(args: &ImportArgs, work: &Path, stderr: &Stderr) -> anyhow::Result<Vec<Member>> {
     args.files.iter().try_for_each(|file| single::check(file))?;
-    let mut parts: Vec<(&Path, Options)> = Vec::new();
+    fs::create_dir(work).with_context(|| format!("{}: cannot be made", work.display()))?;
+    let mut parts: Vec<Part<'_>> = Vec::new();
     for file in &args.files {
-        let of = single::of_processes(file, &args.options())?;
-        parts.extend(of.into_iter().map(|options| (file.as_path(), options)));
+        let aside = work.join("whole");
+        let of = single::of_processes(file, &args.options(), &aside, stderr)?;
+        parts.extend(of.into_iter().map(|(rank, options)| Part {
+            file,
+            rank,
+            options,
+        }));
     }
     check_count(args, parts.len(), "processes")?;
-    fs::create_dir(work).with_context(|| format!("{}: cannot be made", work.display()))?;
-    let mut members = Vec::new();
-    for (place, (file, options)) in (0_u32..).zip(parts) {
-        let rank = args.ranks.get(place as usize).copied().unwrap_or(place);
-        let pid = options.process.map_or(0, |process| process.pid());
-        stderr.step(&format!("reading {}, process {pid}", file.display()));
-        let name = format!("rank={rank}");
-        let folder = work.join(&name);
-        if folder.exists() {
-            bail!("two processes would both be rank {rank} by --ranks (hint: give each its own)");
-        }
-        let input = Input {
-            files: &[file],
-            label: None,
-            format: args.input_format(),
-            options: &options,
-        };
-        let shown = args.output.join(name);
-        members.push(Member {
-            rank: Some(rank),
-            summary: single::import(&input, &folder, &shown, stderr)?.summary,
-        });
+    for (part, rank) in parts.iter_mut().zip(&args.ranks) {
+        part.rank = Some(*rank);
     }
-    members.sort_by_key(|member| member.rank);
-    Ok(members)
+    parts::import(&parts, args.input_format(), work, &args.output, stderr)
 }
 
 impl All {

@@ -12,8 +12,9 @@ use trueno_format::run_json::{Producer, RunJson};
 use trueno_format::run_writer::RunWriter;
 use trueno_import::chrome::import_parts;
 use trueno_import::nsys::{self, NsysSqlite};
-use trueno_import::{Importer, Notes, Options, detect, importer};
+use trueno_import::{Error, Importer, Notes, Options, Part, detect, importer};
 
+use super::folders::{self, Folder};
 use super::summary::Summary;
 use super::trace_files::listed;
 use crate::commands::import::nsys_parquet;
@@ -37,6 +38,8 @@ pub(in crate::commands) struct Imported {
     pub(super) run: RunJson,
     /// See [`Notes::processes`].
     pub(super) processes: BTreeSet<u64>,
+    /// See [`Notes::host_processes`].
+    pub(super) host_processes: BTreeSet<u64>,
     /// See [`Notes::extent_ns`].
     pub(super) extent_ns: Option<(i64, i64)>,
 }
@@ -60,6 +63,7 @@ pub(in crate::commands) fn import(
         Some(name) => Some(importer(name).context("no importer has that name")?),
         None => Some(detect(file)?),
     };
+    let folder = Folder::of(file).filter(|_| importer.is_none());
     let run = RunJson {
         producer: Producer {
             name: "trueno-analyze import".to_owned(),
@@ -76,10 +80,16 @@ pub(in crate::commands) fn import(
         _ if input.files.len() > 1 => {
             import_parts(input.files, options, &mut into, &mut notes, &mut progress)?
         }
-        None => nsys_parquet::import(file, options, &mut into, &mut notes, &mut progress)?,
+        None => folder
+            .as_ref()
+            .with_context(|| format!("{}: a folder of no format that is known", file.display()))?
+            .import(file, options, &mut into, &mut notes, &mut progress)?,
         Some(importer) => importer.import(file, options, &mut into, &mut notes, &mut progress)?,
     };
-    let format_name = importer.map_or(nsys_parquet::NAME, Importer::name);
+    let format_name = match (&folder, importer) {
+        (Some(folder), _) => folder.format(),
+        (None, importer) => importer.map_or("", Importer::name),
+    };
     let stated = into.run();
     let record = notes.for_run(file, format_name, &stated.problems);
     // A trace may state a title of its own; a file of a profiler's choosing is none.
@@ -93,6 +103,7 @@ pub(in crate::commands) fn import(
     let run = into.finish(wall_ns)?;
     bar.finish_and_clear();
     let (processes, extent_ns) = (std::mem::take(&mut notes.processes), notes.extent_ns);
+    let host_processes = std::mem::take(&mut notes.host_processes);
     let names = input.files.iter().map(|file| file.display().to_string());
     let summary = Summary {
         file: listed(&names.collect::<Vec<_>>()),
@@ -105,34 +116,81 @@ pub(in crate::commands) fn import(
         summary,
         run,
         processes,
+        host_processes,
         extent_ns,
     })
 }
 
-/// Options of the parts that become ranks: one a process that ran kernels.
-pub(super) fn of_processes(file: &Path, options: &Options) -> anyhow::Result<Vec<Options>> {
+/// Options of the parts that become ranks: of an export of Nsight Systems one a process that ran kernels, of a trace one a
+/// process with rows. `aside` is a folder that may be made to find them.
+pub(super) fn of_processes(
+    file: &Path,
+    options: &Options,
+    aside: &Path,
+    stderr: &Stderr,
+) -> anyhow::Result<Vec<(Option<u32>, Options)>> {
     let name = file.display();
-    let processes = match file.is_dir() {
-        true => nsys_parquet::processes(file, options)?,
-        false if detect(file)?.name() == NsysSqlite.name() => nsys::processes(file)?,
-        false => bail!(
-            "{name}: --by-process is of exports of Nsight Systems, and this is none (hint: leave it out)"
-        ),
+    let of = |part| Options {
+        part: Some(part),
+        ..options.clone()
     };
-    if processes.len() < 2 {
+    let is_nsys = !file.is_dir() && detect(file)?.name() == NsysSqlite.name();
+    let parts: Vec<(Option<u32>, Options)> = if file.is_dir() || is_nsys {
+        let processes = match file.is_dir() {
+            true => nsys_parquet::processes(file, options)?,
+            false => nsys::processes(file)?,
+        };
+        let parts = processes.into_iter().map(Part::Process);
+        parts.map(|part| (None, of(part))).collect()
+    } else {
+        let input = Input {
+            files: &[file],
+            label: None,
+            format: None,
+            options,
+        };
+        match import(&input, aside, aside, stderr) {
+            Ok(whole) => {
+                let _ = fs::remove_dir_all(aside);
+                let parts = whole.host_processes.into_iter().map(Part::ProcessId);
+                parts.map(|part| (None, of(part))).collect()
+            }
+            Err(error) => {
+                let _ = fs::remove_dir_all(aside);
+                match error.downcast_ref() {
+                    Some(Error::Merged { ranks, .. }) => parts_of_ranks(ranks, options),
+                    _ => return Err(error),
+                }
+            }
+        }
+    };
+    if parts.len() < 2 {
         bail!(
             "{name}: {} (hint: leave --by-process out)",
-            match processes.len() {
-                1 => "one process alone ran kernels",
-                _ => "no process is known to have run kernels",
+            match parts.len() {
+                1 if is_nsys || file.is_dir() => "one process alone ran kernels",
+                _ if is_nsys || file.is_dir() => "no process is known to have run kernels",
+                1 => "holds the rows of one process",
+                _ => "its rows name no process by a number",
             }
         );
     }
-    let of = |process| Options {
-        process: Some(process),
-        ..*options
-    };
-    Ok(processes.into_iter().map(of).collect())
+    Ok(parts)
+}
+
+/// The ranks that a tool merged into one file, each with its options.
+pub(in crate::commands) fn parts_of_ranks(
+    ranks: &[(u32, String)],
+    options: &Options,
+) -> Vec<(Option<u32>, Options)> {
+    let parts = ranks.iter().map(|(rank, label)| {
+        let options = Options {
+            part: Some(Part::Rank(label.clone())),
+            ..options.clone()
+        };
+        (Some(*rank), options)
+    });
+    parts.collect()
 }
 
 /// A file, or a folder whose files are the tables of one export.
@@ -145,10 +203,11 @@ pub(super) fn check(path: &Path) -> anyhow::Result<()> {
     if is_run(path) {
         bail!("{name}: is a run already (hint: see `trueno-analyze report`)");
     }
-    if !nsys_parquet::recognises(path) {
+    if !folders::recognises(path) {
         bail!(
-            "{name}: expected a file, a folder of traces, or a folder of Parquet files as `nsys export \
-             --type parquetdir` makes them, found another folder (hint: give the trace itself)"
+            "{name}: expected a file, a folder of traces, a folder of Parquet files as `nsys export \
+             --type parquetdir` makes them, or the CSV files of rocprofv3, found another folder (hint: give the trace \
+             itself)"
         );
     }
     Ok(())

@@ -11,7 +11,7 @@ use trueno_engine::run::is_run;
 use trueno_import::detect_trace;
 use trueno_model::width::printable;
 
-use super::nsys_parquet;
+use super::folders;
 
 /// Folders within folders that are looked into.
 const MAX_DEPTH: usize = 8;
@@ -38,7 +38,7 @@ pub(in crate::commands) struct TraceFiles {
 
 /// Tells a folder that may hold traces: it is no run, and no export that is one folder.
 pub(in crate::commands) fn may_hold_traces(folder: &Path) -> bool {
-    folder.is_dir() && !is_run(folder) && !nsys_parquet::recognises(folder)
+    folder.is_dir() && !is_run(folder) && !folders::recognises(folder)
 }
 
 impl TraceFiles {

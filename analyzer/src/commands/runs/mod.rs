@@ -16,8 +16,9 @@ use trueno_engine::run::{Run, RunError, is_run};
 use trueno_import::{Error, Options};
 use trueno_model::Problem;
 
+use super::import::folders;
 use super::import::job::{self, JobInput};
-use super::import::nsys_parquet;
+use super::import::parts::{self, Part};
 use super::import::single::{self, Input};
 use super::import::summary::Summary;
 use super::import::trace_files::listed;
@@ -193,7 +194,29 @@ impl<'a> Runs<'a> {
                 options: &options,
             };
             let imported = single::import(&input, work, place, self.stderr);
-            return Ok((vec![imported.map_err(hint)?.summary], String::new()));
+            let Err(error) = &imported else {
+                return Ok((vec![imported?.summary], String::new()));
+            };
+            let Some(Error::Merged { ranks, .. }) = error.downcast_ref() else {
+                return Ok((vec![imported.map_err(hint)?.summary], String::new()));
+            };
+            std::fs::remove_dir_all(work)?;
+            std::fs::create_dir(work)?;
+            let parts = single::parts_of_ranks(ranks, &options);
+            let parts = parts.into_iter().map(|(rank, options)| Part {
+                file: &sources.path,
+                rank,
+                options,
+            });
+            let parts: Vec<Part<'_>> = parts.collect();
+            let members = parts::import(&parts, None, work, place, self.stderr).map_err(hint)?;
+            let names = ranks
+                .iter()
+                .map(|(rank, label)| format!("{rank} = {label}"));
+            let names = listed(&names.collect::<Vec<_>>());
+            let text = format!("a job of {} ranks ({names}); ", members.len());
+            let summaries = members.into_iter().map(|member| member.summary);
+            return Ok((summaries.collect(), text));
         }
         let input = JobInput {
             files: &sources.files,
@@ -282,7 +305,7 @@ fn is_importable(path: &Path) -> bool {
         return false;
     }
     // A run whose run.json is gone is a run all the same.
-    nsys_parquet::recognises(path) || matches!(Run::open(path), Err(RunError::NotARun { .. }))
+    folders::recognises(path) || matches!(Run::open(path), Err(RunError::NotARun { .. }))
 }
 
 /// The ranks of a job by the names of their files; nothing of other runs.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use super::key;
-use crate::commands::import::nsys_parquet;
+use crate::commands::import::folders;
 use crate::commands::import::trace_files::{TraceFiles, listed};
 
 /// Name of the file that standard input is written to, and so the label of its run.
@@ -76,7 +76,7 @@ impl Sources {
         if !path.is_dir() {
             return Ok(Self::one_file(shown, path.to_owned()));
         }
-        if nsys_parquet::recognises(path) {
+        if folders::recognises(path) {
             let files = key::files_in(path).with_context(|| format!("{shown}: cannot be read"))?;
             let one = Self::one_file(shown, path.to_owned());
             return Ok(Self {

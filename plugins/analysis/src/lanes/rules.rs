@@ -9,6 +9,7 @@ use super::inputs::CATEGORY_RULES;
 use super::span::Class;
 use crate::interner::Texts;
 use crate::source::Source;
+use crate::waits::names_a_wait;
 
 /// Set in a category that a rule gave, until the lanes are sorted: what lies in
 /// such a row prefers a rule on its own name, but keeps a category that was recorded.
@@ -51,7 +52,11 @@ impl Rules {
 
     /// The category of a brick that has none recorded.
     pub fn brick_category(&self, name: u32, texts: &mut Texts) -> u32 {
-        self.name_category(name, texts).unwrap_or(UNCATEGORISED)
+        let by_rule = self.name_category(name, texts);
+        by_rule.unwrap_or_else(|| match names_a_wait(texts.text(name), false) {
+            true => WAITING,
+            false => UNCATEGORISED,
+        })
     }
 
     /// The category of a row that is no brick, in or from something of category `around`:

@@ -90,6 +90,12 @@ pub struct Device {
     returns_ns: BTreeMap<u64, Vec<i64>>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
+    /// Length of the calls that launch kernels, of which a quarter are shorter: others may have waited, or loaded code. `None`: none
+    /// is recorded.
+    pub usual_call_ns: Option<i64>,
+    calls_ns: Vec<i64>,
+    /// The shortest time from the return of a call to the start of its kernel.
+    pub least_way_ns: Option<i64>,
 }
 
 /// Numbers of groups by the names in them.
@@ -111,6 +117,10 @@ impl Device {
         };
         let kernels = run.table("kernels")?;
         out.rows(&kernels, "name", window, &mut numbers)?;
+        out.calls_ns.sort_unstable();
+        let quarter = out.calls_ns.len().saturating_sub(1) / 4;
+        out.usual_call_ns = out.calls_ns.get(quarter).copied();
+        out.calls_ns = Vec::new();
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;
         out.work
@@ -187,6 +197,12 @@ impl Device {
                 continue;
             };
             let call = called.get(row).zip(returned.get(row));
+            if let Some((from_ns, to_ns)) = call.filter(|_| !is_copy) {
+                self.calls_ns.push(to_ns.saturating_sub(from_ns));
+                let way_ns = start_ns.saturating_sub(to_ns).max(0);
+                let least_ns = self.least_way_ns.get_or_insert(way_ns);
+                *least_ns = way_ns.min(*least_ns);
+            }
             let copy = if is_copy {
                 let kinds = [from, to].map(|kind| kind.and_then(|kind| kind.get(row)));
                 let is_pageable = kinds.contains(&Some("pageable"));

@@ -5,7 +5,7 @@
 //!
 //! | cause | when |
 //! | --- | --- |
-//! | `device` | the host launched `w` at least `launch_ns` before the gap began, or most of the gap, and at least `prepare_ns`, came after the launch had returned |
+//! | `device` | the host launched `w` at least `launch_ns` before the gap began, or most of the gap, and more than a launch is on its way for, came after the launch had returned |
 //! | `loader` | the host loaded input for at least half of the time until the launch |
 //! | `host` | the launch took at least `prepare_ns` to come, waits for the device not counted: the host prepared |
 //! | `sync` | the host was in a wait for the device when the gap began, and launched soon after |
@@ -21,15 +21,49 @@ use trueno_plugin::rank;
 use super::device::{Wait, Work, device_name};
 use super::{Bricks, Device, Window};
 
-/// A wait that began so soon after the call of a copy waited for that copy.
-const AT_ONCE_NS: i64 = 20_000;
+/// A wait that began within so many usual calls of the call of a copy waited for that copy.
+const AT_ONCE_CALLS: i64 = 4;
+/// A launch that began within so many usual calls before the device fell idle was still under way.
+const LAUNCH_CALLS: i64 = 2;
+/// The host that takes so many usual calls before it launches prepares.
+const PREPARE_CALLS: i64 = 40;
+/// A launch that has returned is on its way for twice as long as the quickest, for no less than 4 and no more than 20 usual calls.
+const WAY_CALLS: (i64, i64) = (4, 20);
+/// A call that launches, where none is recorded.
+const CALL_NS: i64 = 5_000;
 
-/// Times and sizes in the table of the module.
+/// Times and sizes in the table of the module; times are those that a user sets, or multiples of the usual call that launches
+/// work.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
+    pub launch_ns: Option<i64>,
+    pub prepare_ns: Option<i64>,
+    pub read_back_bytes: u64,
+}
+
+/// Times on the scale of a run.
+#[derive(Clone, Copy, Debug)]
+pub struct Scale {
     pub launch_ns: i64,
     pub prepare_ns: i64,
-    pub read_back_bytes: u64,
+    pub way_ns: i64,
+    at_once_ns: i64,
+    read_back_bytes: u64,
+}
+
+impl Scale {
+    pub fn new(limits: &Limits, device: &Device) -> Self {
+        let call_ns = device.usual_call_ns.unwrap_or(CALL_NS).max(1);
+        let calls = |count: i64| call_ns.saturating_mul(count);
+        let way_ns = device.least_way_ns.unwrap_or(0).saturating_mul(2);
+        Self {
+            launch_ns: limits.launch_ns.unwrap_or(calls(LAUNCH_CALLS)),
+            prepare_ns: limits.prepare_ns.unwrap_or(calls(PREPARE_CALLS)),
+            way_ns: way_ns.clamp(calls(WAY_CALLS.0), calls(WAY_CALLS.1)),
+            at_once_ns: calls(AT_ONCE_CALLS),
+            read_back_bytes: limits.read_back_bytes,
+        }
+    }
 }
 
 /// See the table of the module.
@@ -96,9 +130,9 @@ pub struct Idle {
 }
 
 impl Idle {
-    pub fn find(device: &Device, bricks: &Bricks, window: &Window, limits: &Limits) -> Self {
+    pub fn find(device: &Device, bricks: &Bricks, window: &Window, limits: &Scale) -> Self {
         let mut out = Self::default();
-        let all_holds = holds(device);
+        let all_holds = holds(device, limits.at_once_ns);
         for number in device.devices() {
             // What another rank does holds no device of this one.
             let (rank, _) = rank::of_place(number);
@@ -165,7 +199,7 @@ impl Idle {
 type Hold = (i64, i64, u64, Option<u64>);
 
 /// All of them, by end.
-fn holds(device: &Device) -> Vec<Hold> {
+fn holds(device: &Device, at_once_ns: i64) -> Vec<Hold> {
     let waits = device.waits.iter().filter(|wait| !wait.is_join);
     let mut waits: Vec<&Wait> = waits.collect();
     waits.sort_by_key(|wait| (rank::of_key(wait.id), wait.start_ns));
@@ -174,7 +208,7 @@ fn holds(device: &Device) -> Vec<Hold> {
         let is_copy = |work: &&Work| matches!(device.name(work), "h2d" | "d2h");
         let copy = asked.filter(is_copy).and_then(|work| {
             let (_, returned_ns) = work.launch?;
-            let is_at_once = wait.start_ns.saturating_sub(returned_ns) <= AT_ONCE_NS;
+            let is_at_once = wait.start_ns.saturating_sub(returned_ns) <= at_once_ns;
             (!work.is_kernel() && is_at_once).then_some(work.id)
         });
         (wait.start_ns, wait.end_ns, wait.id, copy)
@@ -223,7 +257,7 @@ fn gap(
     next: &Work,
     holds: &[Hold],
     loaders: &IntervalSet<i64>,
-    limits: &Limits,
+    limits: &Scale,
 ) -> Gap {
     let mut out = Gap {
         device,
@@ -242,8 +276,8 @@ fn gap(
     let asked_ns = called_ns.clamp(start_ns, end_ns);
     // A gap has two parts, before the launch and after it. In a call that blocks the host still holds the work.
     let after_launch_ns = end_ns.saturating_sub(returned_ns.max(asked_ns));
-    let is_mostly_after = after_launch_ns >= limits.prepare_ns
-        && after_launch_ns >= asked_ns.saturating_sub(start_ns);
+    let is_mostly_after =
+        after_launch_ns > limits.way_ns && after_launch_ns >= asked_ns.saturating_sub(start_ns);
     if called_ns.saturating_add(limits.launch_ns) <= start_ns || is_mostly_after {
         out.cause = Cause::Device;
         return out;

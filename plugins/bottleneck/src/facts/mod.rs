@@ -6,6 +6,7 @@ mod device;
 mod idle;
 mod loader_names;
 mod path;
+mod producer;
 mod ranks;
 mod roof;
 mod steps;
@@ -15,8 +16,9 @@ mod window;
 pub use bricks::{Bricks, Load, Name, Size, count};
 pub use checksums::Tensor;
 pub use device::{Device, Wait, Work, condition, name_of};
-pub use idle::{Cause, Gap, Idle, Limits};
-pub use path::{Opportunity, Path};
+pub use idle::{Cause, Gap, Idle, Limits, Scale};
+pub use path::{Opportunity, Path, Without};
+pub use producer::Producer;
 pub use ranks::{Arrival, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
 pub use steps::Steps;
@@ -36,11 +38,14 @@ pub struct Facts {
     pub name_groups: NameGroups,
     /// The part of the run that is looked at.
     pub window: Window,
+    pub producer: Producer,
     /// The critical path, and what it predicts.
     pub path: Path,
     pub device: Device,
     /// Causes of their idle time.
     pub idle: Idle,
+    /// Times that are long or short in this run.
+    pub scale: Scale,
     /// Names of bricks and calls.
     pub bricks: Bricks,
     /// Tasks on threads, and who waited for them.
@@ -72,10 +77,13 @@ impl Facts {
         let mut bricks = Bricks::load(run, &window, &name_groups)?;
         let device = Device::load(run, &window, &name_groups)?;
         bricks.busy_by_rank(&device, &window);
-        let idle = Idle::find(&device, &bricks, &window, limits);
+        let scale = Scale::new(limits, &device);
+        let idle = Idle::find(&device, &bricks, &window, &scale);
         Ok(Self {
+            producer: window.producer,
             path,
             idle,
+            scale,
             tasks: Tasks::load(run, &window, &name_groups)?,
             roof: Roof::load(run, &name_groups)?,
             steps: Steps::load(run)?,
@@ -100,6 +108,14 @@ impl Facts {
         let waits = waits.filter(|wait| !wait.is_join && of_rank(wait.id));
         let waits: IntervalSet<i64> = waits.map(|wait| (wait.start_ns, wait.end_ns)).collect();
         waits.common_ns(times).min(self.path.kind_ns("sync_wait"))
+    }
+
+    /// The most that a fix can save that makes less of something: devices are to do what they do all the same.
+    pub fn most_ns(&self, without: &Without<'_>) -> i64 {
+        let busy = self.idle.spans.iter().map(|span| span.3).max();
+        let busy_ns = busy.filter(|_| without.keeps_devices_busy()).unwrap_or(0);
+        let idle_ns = self.window.wall_ns.saturating_sub(busy_ns);
+        self.path.without_ns(without).min(idle_ns).max(0)
     }
 
     /// The category of work of a device: that of the brick it was asked for in; where that has none, its own.

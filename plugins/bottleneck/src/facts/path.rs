@@ -15,6 +15,31 @@ pub struct Opportunity {
     pub gains_ns: Option<(i64, i64)>,
 }
 
+/// What a fix makes less of, at most to nothing.
+#[derive(Clone, Debug)]
+pub enum Without<'a> {
+    /// Recorded work of hosts.
+    Host,
+    /// The same, before a device first works.
+    HostBeforeDevices,
+    /// Waits of hosts.
+    Waits,
+    /// Copies, and the calls that make them.
+    Copies,
+    Communication,
+    /// All of these names.
+    Names(Vec<&'a str>),
+    /// Of what no prediction is made.
+    Unbounded,
+}
+
+impl Without<'_> {
+    /// Returns whether devices do all that they do without it as well.
+    pub fn keeps_devices_busy(&self) -> bool {
+        matches!(self, Self::Host | Self::HostBeforeDevices | Self::Waits)
+    }
+}
+
 /// A piece of the path, or the sum of short ones that are not listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
@@ -41,7 +66,7 @@ pub struct Path {
     pub pieces: Vec<Piece>,
     /// Opportunities by name.
     pub opportunities: BTreeMap<String, Opportunity>,
-    /// By category, how much shorter the window would be if all of it took no time.
+    /// By target, how much shorter the window would be without it.
     without: BTreeMap<String, i64>,
     /// Work of the path while every other lane idled: name, category, time.
     pub alone: Vec<(String, String, i64)>,
@@ -89,10 +114,10 @@ impl Path {
             out.opportunities.insert(name.to_owned(), one);
         }
         let table = run.table("path_without")?;
-        let (category, gain) = (table.text("category")?, table.i64("gain_ns")?);
+        let (target, gain) = (table.text("target")?, table.i64("gain_ns")?);
         for row in 0..table.rows() {
-            if let (Some(category), Some(gain)) = (category.get(row), gain.get(row)) {
-                out.without.insert(category.to_owned(), gain);
+            if let (Some(target), Some(gain)) = (target.get(row), gain.get(row)) {
+                out.without.insert(target.to_owned(), gain);
             }
         }
         let table = run.table("path_alone")?;
@@ -165,9 +190,22 @@ impl Path {
             .collect()
     }
 
-    /// The most that any fix of a category can save: the gain if all of it took no time. Without that prediction no bound.
-    pub fn most_of_category_ns(&self, category: &str) -> i64 {
-        self.without.get(category).copied().unwrap_or(i64::MAX)
+    /// The most that any fix can save that makes less of something: the gain if there were none of it. Without that prediction no
+    /// bound.
+    pub fn without_ns(&self, without: &Without<'_>) -> i64 {
+        let of = |target: &str| self.without.get(target).copied().unwrap_or(i64::MAX);
+        match without {
+            Without::Host => of("host"),
+            Without::HostBeforeDevices => of("before devices"),
+            Without::Waits => of("waits"),
+            Without::Copies => of("copies"),
+            Without::Communication => of("category:communication"),
+            Without::Names(names) => {
+                let gains = names.iter().map(|name| self.most_of_name_ns(name));
+                gains.saturating_sum()
+            }
+            Without::Unbounded => i64::MAX,
+        }
     }
 
     /// The most that any fix of a name can save; without a prediction no bound.

@@ -3,6 +3,8 @@
 use trueno_analysis::window::Window as Part;
 use trueno_plugin::{Result, Run};
 
+use super::Producer;
+
 /// Start and end of the window.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Window {
@@ -17,6 +19,7 @@ pub struct Window {
     pub processors: Option<u64>,
     /// Ranks of the run; 0: it is not one of several.
     pub ranks: usize,
+    pub producer: Producer,
 }
 
 impl Window {
@@ -52,6 +55,7 @@ impl Window {
             cost_ns_per_span: cost,
             processors: processors.filter(|count| *count > 0),
             ranks: run.table("ranks")?.rows(),
+            producer: Producer::of_run(&table),
         })
     }
 

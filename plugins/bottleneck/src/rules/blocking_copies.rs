@@ -12,7 +12,7 @@ use super::gaps::{
 };
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle, Work};
+use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{bytes, count, percent};
@@ -95,9 +95,12 @@ fn behind_copies(
         ),
         suggestion: match 2 * back > n {
             true => "keep values on the device (`item()`, `cpu()`, `tolist()` all wait); read them back rarely, asynchronously and into pinned memory".into(),
-            false => "copy asynchronously from pinned memory (`pin_memory`, `non_blocking`), ahead of the work that uses it".into(),
+            false => facts.producer.advice(
+                "`tensor.to(device, non_blocking=True)` from pinned memory (`DataLoader(pin_memory=True)`), ahead of the work that uses it",
+                "copy asynchronously from pinned memory, ahead of the work that uses it",
+            ),
         },
     }
     .during(facts, &times(gaps))
-    .with_gain(facts, options, ns.min(host_path_ns(facts, device)), verdicts);
+    .with_gain(facts, options, (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
 }

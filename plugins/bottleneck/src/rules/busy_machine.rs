@@ -8,7 +8,7 @@ use trueno_analysis::intervals::SaturatingSum;
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::percent;
@@ -53,6 +53,6 @@ impl Rule for BusyMachine {
             considered: "waits in which a thread yielded its processor are not counted; the recording does not say whether other programs or threads of this one had the processors".into(),
             suggestion: "measure again on a quiet machine, or with fewer threads than processors; limits of a container (cgroup) look the same".into(),
         }
-        .with_gain(facts, options, facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), verdicts);
+        .with_gain(facts, options, (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);
     }
 }

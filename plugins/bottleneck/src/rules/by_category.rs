@@ -12,7 +12,7 @@ use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use super::draft::Draft;
 use super::gaps::{SHOWN, gaps, gaps_of_waits, gaps_sql};
 use super::{Options, Rule, serial, small_batches, sync, transfer};
-use crate::facts::{Cause, Facts, Gap, Idle, name_of};
+use crate::facts::{Cause, Facts, Gap, Idle, Without, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Bottleneck, Confidence, PART, Verdicts};
 use crate::wording::{count, many, percent, short, time};
@@ -264,5 +264,5 @@ fn tell(
         suggestion: whole.suggestion.clone(),
     }
     .during(facts, &during)
-    .with_gain(facts, options, gain_ns, verdicts);
+    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
 }

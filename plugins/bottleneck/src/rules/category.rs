@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::{Options, Rule, compute, latency, roofs};
 use crate::class::Class;
-use crate::facts::{Facts, Point};
+use crate::facts::{Facts, Point, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, quoted, short, time};
@@ -110,7 +110,7 @@ impl Rule for Categories {
             }
             .into(),
         }
-        .with_gain(facts, options, sum.gain_ns.min(sum.path_ns), verdicts);
+        .with_gain(facts, options, (sum.gain_ns.min(sum.path_ns), Without::Names(names)), verdicts);
         }
     }
 }

@@ -16,10 +16,10 @@ use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Work, name_of};
+use crate::facts::{Facts, Without, Work, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
-use crate::wording::{percent, time};
+use crate::wording::{count, percent, short, time};
 
 /// A device communicates, and nothing runs beside it.
 pub const CLASS: Class = Class::new("exposed_communication", 4).explaining(&["sync_bound"]);
@@ -51,7 +51,11 @@ impl Rule for ExposedCommunication {
             let late = waits_for_late_ranks(facts, device);
             let exposed = all.difference(&others);
             let late_ns = exposed.common_ns(&late);
-            let exposed = exposed.difference(&late);
+            let mut exposed = exposed.difference(&late);
+            if let Some(one) = one_call(facts, device, communicates) {
+                tell_of_one_call(facts, options, device, &one, verdicts);
+                exposed = exposed.difference(&one.times);
+            }
             let (all_ns, exposed_ns) = (all.total_ns(), exposed.total_ns());
             let share = facts.share(exposed_ns);
             if share < options.communication.exposed_share {
@@ -64,13 +68,14 @@ impl Rule for ExposedCommunication {
                 .busy(device, computing)
                 .difference(&all)
                 .total_ns();
-            let most_ns = facts.path.most_of_category_ns("communication");
+            let most_ns = facts.most_ns(&Without::Communication);
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
             if facts.share(gain_ns) >= options.general.least_share {
                 draft.fix = "overlapping communication with compute".into();
                 let mut found = Verdicts::default();
-                draft.with_gain(facts, options, gain_ns, &mut found);
+                let gain = (gain_ns, Without::Communication);
+                draft.with_gain(facts, options, gain, &mut found);
                 let mut arrivals = facts.ranks.arrivals.iter();
                 let is_told = facts.path.is_known && arrivals.any(|of| of.last.is_some());
                 let counted = if is_told { facts.share(gain_ns) } else { share };
@@ -88,6 +93,81 @@ impl Rule for ExposedCommunication {
             }
         }
     }
+}
+
+/// So many calls of a name tell what is usual, and all others together have no more than one part in so many of one that is not.
+const MIN_CALLS: usize = 8;
+const OTHERS_PART: i64 = 10;
+
+/// A call that is no pattern.
+struct OneCall<'f> {
+    work: &'f Work,
+    calls: usize,
+    times: IntervalSet<i64>,
+}
+
+/// The one call that has nearly all of the time that a device communicates.
+fn one_call<'f>(
+    facts: &'f Facts,
+    device: Option<i64>,
+    communicates: impl Fn(&Work) -> bool,
+) -> Option<OneCall<'f>> {
+    let work = facts.device.work.iter();
+    let of_device = work.filter(|work| work.device == device && communicates(work));
+    let longest = of_device.clone().max_by_key(|work| work.dur_ns())?;
+    let (calls, all_ns) = of_device.fold((0, 0_i64), |(calls, ns), work| {
+        (calls + 1, ns.saturating_add(work.dur_ns()))
+    });
+    let others_ns = all_ns.saturating_sub(longest.dur_ns());
+    let is_one = others_ns.saturating_mul(OTHERS_PART) < longest.dur_ns();
+    (calls >= MIN_CALLS && is_one).then(|| OneCall {
+        work: longest,
+        calls,
+        times: [(longest.start_ns, longest.end_ns)].into_iter().collect(),
+    })
+}
+
+fn tell_of_one_call(
+    facts: &Facts,
+    options: &Options,
+    device: Option<i64>,
+    one: &OneCall<'_>,
+    verdicts: &mut Verdicts,
+) {
+    let ns = one.work.dur_ns();
+    let share = facts.share(ns);
+    if share < options.communication.exposed_share {
+        return;
+    }
+    let name = name_of(device);
+    let severity = Severity::from_share(share, &options.general).min(Severity::Medium);
+    Draft {
+        class: CLASS,
+        code: "one_collective",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name,
+        confidence: (
+            Confidence::Medium,
+            "the call is recorded, what it waited for is not".into(),
+        ),
+        lead: format!(
+            "one of {} communication kernels, {}, takes {} ({} of the wall)",
+            count(one.calls as u64),
+            short(facts.device.name(one.work)),
+            time(ns),
+            percent(share)
+        ),
+        fix: "see whether other ranks come late to it, as they do when a job starts".into(),
+        evidence: format!(
+            "SELECT id, name, device, stream, start_ns, dur_ns FROM kernels WHERE id = {}",
+            one.work.id
+        ),
+        assumption: "none: one call is no pattern, so no gain is claimed".into(),
+        considered: "all other communication is judged without it".into(),
+        suggestion: "record all ranks, and begin the recording after the first step".into(),
+    }
+    .without_gain(severity, verdicts);
 }
 
 /// Times in which a device's rank waited for another in a collective.

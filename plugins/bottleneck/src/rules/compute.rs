@@ -10,7 +10,7 @@
 use super::draft::Draft;
 use super::{Options, Rule, latency, roofs};
 use crate::class::Class;
-use crate::facts::{Facts, Point};
+use crate::facts::{Facts, Point, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::percent;
@@ -142,7 +142,12 @@ fn at_the_roof(
         suggestion: suggestion.into(),
     }
     .during_calls(facts, &point.name)
-    .with_gain(facts, options, gain_ns, verdicts);
+    .with_gain(
+        facts,
+        options,
+        (gain_ns, Without::Names(vec![&point.name])),
+        verdicts,
+    );
 }
 
 fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts: &mut Verdicts) {
@@ -200,5 +205,5 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
         },
     }
     .during_calls(facts, &point.name)
-    .with_gain(facts, options, gain_ns, verdicts);
+    .with_gain(facts, options, (gain_ns, Without::Names(vec![&point.name])), verdicts);
 }

@@ -2,7 +2,7 @@
 
 use super::Options;
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::wording;
 
@@ -51,14 +51,16 @@ impl Draft {
         }
     }
 
-    /// A finding with a gain in time, if it is worth a word.
+    /// A finding with a gain in time, if it is worth a word; no more than the run would save without any of what the fix makes
+    /// less of.
     pub fn with_gain(
         self,
         facts: &Facts,
         options: &Options,
-        gain_ns: i64,
+        (gain_ns, without): (i64, Without<'_>),
         verdicts: &mut Verdicts,
     ) {
+        let gain_ns = gain_ns.min(facts.most_ns(&without));
         let share = facts.share(gain_ns);
         if gain_ns > 0 && share >= options.general.least_share {
             verdicts.findings.push(self.finish(

@@ -45,7 +45,10 @@ impl Rule for Fragmentation {
             CLASS,
             "run",
             "allocations with addresses",
-            "record them: the recorder's feature `alloc`, or Recorder::allocation with an address",
+            facts.producer.advice(
+                    "`profile(profile_memory=True)` records them",
+                    "record them: the recorder's feature `alloc`, or Recorder::allocation with an address",
+                ),
         );
             return;
         }

@@ -16,10 +16,10 @@ thresholds! {
     pub struct Gaps {
         /// Fewer pieces of evidence are no pattern.
         least_gaps: u64 = 10,
-        /// A launch that began no longer before the device fell idle was still under way.
-        launch_ns: i64 = 10_000,
-        /// Host time before a launch from which on the host *prepares*, not just launches.
-        prepare_ns: i64 = 200_000,
+        /// A launch that began no longer before the device fell idle was still under way; null: two usual calls that launch.
+        launch_ns: Option<i64> = None,
+        /// Host time before a launch from which on the host *prepares*, not just launches; null: forty usual calls.
+        prepare_ns: Option<i64> = None,
     }
 }
 

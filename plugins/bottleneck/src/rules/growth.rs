@@ -60,7 +60,10 @@ impl Rule for MemoryGrowth {
             CLASS,
             "run",
             "allocations",
-            "record them: the recorder's feature `alloc`, or Recorder::allocation for memory of devices",
+            facts.producer.advice(
+                "`profile(profile_memory=True)` records them",
+                "record them: the recorder's feature `alloc`, or Recorder::allocation for memory of devices",
+            ),
         );
             return;
         }
@@ -72,7 +75,10 @@ impl Rule for MemoryGrowth {
                     CLASS,
                     name,
                     "enough iterations for a trend (8)",
-                    "hold Recorder::iteration around each step, and record more of them",
+                    facts.producer.advice(
+                        "`schedule(active=8)` and `profiler.step()` record eight steps",
+                        "hold Recorder::iteration around each step, and record more of them",
+                    ),
                 );
                 continue;
             }

@@ -14,7 +14,7 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, times};
 use super::{Options, Rule, set_up};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Gap, Idle, Work};
+use crate::facts::{Cause, Facts, Gap, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Severity, Verdicts};
 use crate::wording::{count, percent, short, time};
@@ -37,7 +37,7 @@ impl Rule for IdleStretch {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let least = options.idle_stretch.stretch_share;
         for (device, ..) in &facts.idle.spans {
-            let firsts = first_launches(facts, *device, options.gaps.prepare_ns);
+            let firsts = first_launches(facts, *device, facts.scale.prepare_ns);
             let in_calls_ns = firsts.iter().map(|first| first.1).saturating_sum();
             let is_set_up = firsts.len() > 1 && facts.share(in_calls_ns) >= least;
             if is_set_up {
@@ -143,7 +143,7 @@ fn loading(
         suggestion: "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads it at the start)".into(),
     }
     .during(facts, &times(&gaps))
-    .with_gain(facts, options, in_calls_ns.min(host_path_ns(facts, device)), verdicts);
+    .with_gain(facts, options, (in_calls_ns.min(host_path_ns(facts, device)), Without::Host), verdicts);
 }
 
 fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts) {

@@ -13,7 +13,7 @@ use trueno_plugin::rank;
 use super::draft::Draft;
 use super::{Options, Rule, sync};
 use crate::class::Class;
-use crate::facts::{Facts, Idle, Work};
+use crate::facts::{Facts, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
@@ -147,7 +147,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         },
     }
     .during(facts, &during.into_iter().collect())
-    .with_gain(facts, options, gain_ns.unwrap_or(0), verdicts);
+    .with_gain(facts, options, (gain_ns.unwrap_or(0), Without::Unbounded), verdicts);
 }
 
 /// Time of kernels by whatever runs them: of those that run the same ones as the one with the most, for only they share
@@ -220,7 +220,7 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: "streams whose kernels are others (copies, collectives) are not counted".into(),
             suggestion: "hand out work to streams by its size, or to the one that is free".into(),
         }
-        .with_gain(facts, options, longest.saturating_sub(mean), verdicts);
+        .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
     }
 }
 
@@ -251,7 +251,7 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: "devices whose kernels are others, and collectives, are not counted".into(),
         suggestion: "hand out work to devices by its size, or to the one that is free".into(),
     }
-    .with_gain(facts, options, longest.saturating_sub(mean), verdicts);
+    .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
 }
 
 fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -296,5 +296,5 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: "collectives are not counted as work: the ranks that come first spend the wait in them".into(),
         suggestion: "split by the cost of the pieces, not by their number; look at what that rank does besides".into(),
     }
-    .with_gain(facts, options, longest.saturating_sub(mean), verdicts);
+    .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
 }

@@ -12,7 +12,7 @@ use trueno_analysis::intervals::SaturatingSum;
 use super::draft::Draft;
 use super::gaps::SHOWN;
 use super::{Options, Rule, imbalance, sync};
-use crate::facts::{Arrival, Facts};
+use crate::facts::{Arrival, Facts, Without};
 use crate::options::thresholds;
 use crate::scheduling::one_after_another;
 use crate::verdict::{Confidence, Verdicts};
@@ -167,6 +167,6 @@ impl Rule for LateRanks {
                 .into(),
         }
         .during(facts, &during)
-        .with_gain(facts, options, gain_ns, verdicts);
+        .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
     }
 }

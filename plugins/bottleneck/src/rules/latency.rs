@@ -13,7 +13,7 @@
 use super::draft::Draft;
 use super::{Options, Rule, roofs};
 use crate::class::Class;
-use crate::facts::{Facts, Point};
+use crate::facts::{Facts, Point, Without};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 
@@ -61,7 +61,7 @@ impl Rule for Latency {
             suggestion: "work on several independent items at once, prefetch, or lay the data out in the order it is read".into(),
         }
         .during_calls(facts, &point.name)
-        .with_gain(facts, options, facts.path.gain_ns(&point.name, 0.5), verdicts);
+        .with_gain(facts, options, (facts.path.gain_ns(&point.name, 0.5), Without::Names(vec![&point.name])), verdicts);
         }
     }
 }

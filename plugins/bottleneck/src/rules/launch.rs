@@ -8,7 +8,7 @@ use super::draft::Draft;
 use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle};
+use crate::facts::{Cause, Facts, Idle, Without};
 use crate::options::thresholds;
 use crate::verdict::Verdicts;
 use crate::wording::{count, percent, time};
@@ -75,10 +75,13 @@ impl Rule for LaunchBound {
             evidence: gaps_sql(gaps),
             assumption: "work launched together runs back to back, and launching costs the host nothing".into(),
             considered: other_causes(facts, *device, Cause::Launch),
-            suggestion: "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)".into(),
+            suggestion: facts.producer.advice(
+                "`torch.compile(mode=\"reduce-overhead\")` or CUDA graphs (`torch.cuda.graph`), optimizers with `fused=True` or `foreach=True`, or a larger batch",
+                "capture the launches in a CUDA or HIP graph, fuse small kernels, or give each kernel more work (a larger batch)",
+            ),
         }
         .during(facts, &during)
-        .with_gain(facts, options, ns.min(host_path_ns(facts, *device)), verdicts);
+        .with_gain(facts, options, (ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
     }
 }

@@ -13,7 +13,7 @@ use trueno_analysis::intervals::{IntervalSetBuilder, SaturatingSum};
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Load};
+use crate::facts::{Cause, Facts, Load, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
@@ -154,10 +154,13 @@ impl Rule for DataLoad {
             time(path_ns),
             time(idle_ns)
         ),
-        suggestion: "load on other threads, a few steps ahead (prefetch), in larger reads, or from a decoded cache".into(),
+        suggestion: facts.producer.advice(
+            "`DataLoader(num_workers=…, prefetch_factor=…, persistent_workers=True, pin_memory=True)` loads ahead in other processes; more workers where it does already",
+            "load on other threads, a few steps ahead (prefetch), in larger reads, or from a decoded cache",
+        ),
     }
     .during(facts, &loading)
-    .with_gain(facts, options, gain_ns, verdicts);
+    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
@@ -89,8 +89,11 @@ impl Rule for Preprocessing {
                 time(work_ns),
                 time(rest_ns)
             ),
-            suggestion: "prepare inputs in workers of the data loader, or on the device".into(),
+            suggestion: facts.producer.advice(
+                "prepare inputs in `DataLoader(num_workers=…)`, or on the device",
+                "prepare inputs on other threads, or on the device",
+            ),
         }
-        .with_gain(facts, options, work_ns.min(rest_ns), verdicts);
+        .with_gain(facts, options, (work_ns.min(rest_ns), Without::HostBeforeDevices), verdicts);
     }
 }

@@ -11,7 +11,7 @@ use trueno_plugin::rank;
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, quoted, short};
@@ -156,7 +156,7 @@ impl Rule for Recomputation {
             suggestion: "compute it once, outside the loop, and keep it".into(),
         }
         .during_calls(facts, brick)
-        .with_gain(facts, options, facts.path.gain_ns(brick, less), verdicts);
+        .with_gain(facts, options, (facts.path.gain_ns(brick, less), Without::Names(vec![brick])), verdicts);
         }
     }
 }

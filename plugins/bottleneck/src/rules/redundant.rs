@@ -16,7 +16,7 @@ use trueno_plugin::rank;
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Idle, Work};
+use crate::facts::{Facts, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{bytes, count};
@@ -138,7 +138,7 @@ impl Rule for RedundantTransfers {
             ),
             suggestion: "leave the data on the device between steps, and copy back what the host really reads".into(),
         }
-        .with_gain(facts, options, gain_ns, verdicts);
+        .with_gain(facts, options, (gain_ns, Without::Copies), verdicts);
         }
     }
 }

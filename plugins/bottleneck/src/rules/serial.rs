@@ -11,7 +11,7 @@ use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle};
+use crate::facts::{Cause, Facts, Idle, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, short, time, without_rank};
@@ -74,10 +74,13 @@ impl Rule for Serialisation {
                 count(n),
                 other_causes(facts, *device, Cause::Host)
             ),
-            suggestion: "prepare the next step on another thread, or before waiting for this one; move the work to the device".into(),
+            suggestion: facts.producer.advice(
+                "`torch.compile` takes Python out of the step; prepare inputs in `DataLoader(num_workers=…)`, or move the work to the device",
+                "prepare the next step on another thread, or before waiting for this one; move the work to the device",
+            ),
         }
         .during(facts, &during)
-        .with_gain(facts, options, ns.min(*busy).min(host_path_ns(facts, *device)), verdicts);
+        .with_gain(facts, options, (ns.min(*busy).min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
         alone(facts, options, verdicts);
         let gap_ns = facts.path.kind_ns("gap");
@@ -185,5 +188,10 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         suggestion: "split it into tasks, or start it while other threads still work".into(),
     }
     .during_calls(facts, &most.0)
-    .with_gain(facts, options, all_ns - all_ns / lanes as i64, verdicts);
+    .with_gain(
+        facts,
+        options,
+        (all_ns - all_ns / lanes as i64, Without::Unbounded),
+        verdicts,
+    );
 }

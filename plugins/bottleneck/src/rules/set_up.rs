@@ -8,7 +8,7 @@
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
@@ -82,6 +82,10 @@ impl Rule for SetUp {
         if facts.share(all_ns) < self.set_up_share {
             return;
         }
+        let without = match single_ns >= before_ns {
+            true => Without::Host,
+            false => Without::HostBeforeDevices,
+        };
         let names: Vec<String> = rows
             .iter()
             .map(|(ns, name)| format!("{} {}", short(name), time(*ns)))
@@ -129,8 +133,11 @@ impl Rule for SetUp {
             let single = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             format!("{}single calls: {single}", until.unwrap_or_default())
         },
-        suggestion: "record after a warm-up if the steady state matters; else keep the process running, or load less at the start".into(),
+        suggestion: facts.producer.advice(
+            "`schedule(wait=1, warmup=2, active=8)` records the steady state; else keep the process running, or load less at the start",
+            "record after a warm-up if the steady state matters; else keep the process running, or load less at the start",
+        ),
     }
-    .with_gain(facts, options, all_ns, verdicts);
+    .with_gain(facts, options, (all_ns, without), verdicts);
     }
 }

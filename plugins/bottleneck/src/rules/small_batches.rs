@@ -15,7 +15,7 @@ use super::draft::Draft;
 use super::linear_fit::{Fit, Unfit};
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Idle, Work};
+use crate::facts::{Facts, Idle, Without, Work};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, short, time};
@@ -98,7 +98,7 @@ impl Rule for SmallBatches {
             suggestion: "put more elements in a call (a larger batch, several requests together)".into(),
         }
         .during_calls(facts, name)
-        .with_gain(facts, options, facts.path.gain_ns(name, less), verdicts);
+        .with_gain(facts, options, (facts.path.gain_ns(name, less), Without::Names(vec![name])), verdicts);
         }
         if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {
             verdicts.not_measurable(
@@ -186,5 +186,5 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         suggestion: "a larger batch, several problems in one launch, or several streams at once".into(),
     }
     .during(facts, &small)
-    .with_gain(facts, options, gain_ns, verdicts);
+    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
 }

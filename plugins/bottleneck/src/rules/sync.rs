@@ -13,6 +13,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
+use trueno_analysis::vendors;
 use trueno_plugin::rank;
 
 use super::draft::Draft;
@@ -21,7 +22,7 @@ use super::gaps::{
 };
 use super::{Options, Rule, busy_machine, imbalance};
 use crate::class::Class;
-use crate::facts::{Cause, Facts, Idle, Task, Wait};
+use crate::facts::{Cause, Facts, Idle, Task, Wait, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, many, percent, short, time};
@@ -72,7 +73,7 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         suggestion: "wait for an event where the result is used, not after each launch; let streams and events order device work".into(),
     }
     .during(facts, &during)
-    .with_gain(facts, options, ns.min(host_path_ns(facts, device)), verdicts);
+    .with_gain(facts, options, (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
 }
 
 /// A wait for tasks.
@@ -163,7 +164,7 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         suggestion: "give each task more work, keep threads alive between rounds, or do small rounds on one thread".into(),
     }
     .during(facts, &waits)
-    .with_gain(facts, options, around_ns, verdicts);
+    .with_gain(facts, options, (around_ns, Without::Unbounded), verdicts);
 }
 
 fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -247,10 +248,13 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         ),
         assumption: "the wait costs nothing; all other work on the path stays".into(),
         considered: format!("waits that device work or tasks explain are counted as that work, not here; so is the time in which a device works, {}", time(for_device_ns.min(all_ns))),
-        suggestion: "record what the host waits for: tasks with Recorder::wait, device work with its stream, other ranks".into(),
+        suggestion: facts.producer.advice(
+            "`profile(with_stack=True)` shows which line waits; traces of all ranks show for whom",
+            "record what the host waits for: tasks with Recorder::wait, device work with its stream, other ranks",
+        ),
     }
     .during(facts, &waits)
-    .with_gain(facts, options, gain_ns, verdicts);
+    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
 }
 
 /// Finds the part of `wait_ns` on the path that is around tasks of few joins, or little beside their tasks: of many it has been told.
@@ -294,23 +298,10 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
         suggestion: "keep threads alive between rounds and let tasks tell that they are done, rather than wait for threads to exit; or give each task more work".into(),
     }
     .during(facts, &around)
-    .with_gain(facts, options, facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), verdicts);
+    .with_gain(facts, options, (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);
 }
 
 /// Returns whether a kernel's name is that of a collective, whose time depends on other ranks.
 pub fn is_collective(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    [
-        "nccl",
-        "rccl",
-        "allreduce",
-        "all_reduce",
-        "allgather",
-        "alltoall",
-        "all_to_all",
-        "reducescatter",
-        "reduce_scatter",
-    ]
-    .iter()
-    .any(|part| name.contains(part))
+    vendors::is_communication(name)
 }

@@ -3,10 +3,12 @@
 //! Evidence: a host name with at least `tight_calls` calls, the median at most `tight_ns`. Gain: its calls × the shortest of them
 //! (the fixed part of a call cannot be longer), no more than the path would be shorter by without the name.
 
+use trueno_analysis::vendors;
+
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::Facts;
+use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, short, time};
@@ -31,17 +33,15 @@ impl Rule for TightLoop {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        let is_launch = |name: &str| {
-            ["cuda", "cu", "hip"]
-                .iter()
-                .any(|lead| name.starts_with(lead))
-        };
         for row in &facts.bricks.names {
             let is_kind = matches!(
                 row.kind.as_str(),
                 "brick" | "function" | "kernel" | "call" | "task"
             );
-            if row.lane_kind != "host" || !is_kind || (row.kind == "call" && is_launch(&row.name)) {
+            if row.lane_kind != "host"
+                || !is_kind
+                || (row.kind == "call" && vendors::call(&row.name).is_some())
+            {
                 continue;
             }
             let (Some(min_ns), Some(median_ns)) = (row.min_ns, row.median_ns) else {
@@ -82,7 +82,7 @@ impl Rule for TightLoop {
             suggestion: "move the loop into the call: pass a slice, a batch or a range".into(),
         }
         .during_calls(facts, &row.name)
-        .with_gain(facts, options, gain_ns, verdicts);
+        .with_gain(facts, options, (gain_ns, Without::Names(vec![&row.name])), verdicts);
         }
     }
 }

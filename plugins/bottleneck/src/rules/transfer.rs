@@ -13,7 +13,7 @@ use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
-use crate::facts::{Facts, Work, condition, name_of};
+use crate::facts::{Facts, Without, Work, condition, name_of};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{bytes, count, percent, time};
@@ -155,14 +155,20 @@ impl Rule for Transfer {
                 time(beside_ns),
                 time(free_ns)
             ),
-            suggestion: if pageable > 0 {
+            suggestion: if facts.producer == crate::facts::Producer::PyTorch {
+                format!(
+                    "`DataLoader(pin_memory=True)` and `to(device, non_blocking=True)` ({} of {} copies are pageable, which block the host), one batch ahead on a stream of their own",
+                    count(pageable),
+                    count(copies.len() as u64)
+                )
+            } else if pageable > 0 {
                 format!("use pinned memory ({} of {} copies are pageable, which block the host) and a stream of their own", count(pageable), count(copies.len() as u64))
             } else {
                 "copy on a stream of its own, one piece ahead; keep on the device what the next step needs".into()
             },
         }
         .during(facts, &ranges)
-        .with_gain(facts, options, gain_ns, verdicts);
+        .with_gain(facts, options, (gain_ns, Without::Copies), verdicts);
         }
     }
 }

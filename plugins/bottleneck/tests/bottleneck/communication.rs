@@ -81,7 +81,7 @@ fn what_runs_beside_computing_costs_nothing() {
 fn no_more_is_promised_than_the_run_would_save_without_it() {
     let with = |most_us: i64| {
         let without = Table::build("path_without")
-            .text("category", ["communication"])
+            .text("target", ["category:communication"])
             .i64("gain_ns", [most_us * US]);
         let mut inputs = inputs(40, 40, 50);
         inputs.push(without);

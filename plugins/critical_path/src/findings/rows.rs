@@ -103,8 +103,15 @@ pub fn skew(skew: &Skew) -> Finding {
         of_place(skew.device).1,
         skew.shift_ns.abs() as f64 / 1e3
     );
+    let inferred = match skew.inferred {
+        0 => String::new(),
+        _ => format!(
+            " ({} inferred: times at which the host went on, again and again as long after the work it waited for)",
+            skew.inferred
+        ),
+    };
     let detail = format!(
-        "estimated: no work begins before its launch, no wait returns before its work. As recorded {} of {} such facts are contradicted, moved {}; the shift is the least that leaves no fewer",
+        "estimated: no work begins before its launch, no wait returns before its work. As recorded {} of {} such facts are contradicted{inferred}, moved {}; the shift is the least that leaves no fewer",
         skew.contradicted, skew.facts, skew.left
     );
     Finding::new("clock_skew", Severity::Info, title).detail(detail)

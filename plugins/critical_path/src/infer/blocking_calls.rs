@@ -8,6 +8,7 @@
 
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::lanes::{Class, LaneKind, Lanes, Span};
+use trueno_analysis::vendors::{self, Call};
 use trueno_plugin::rank::{of_key, of_place};
 
 use crate::load::dependencies::{SpanAt, span};
@@ -21,28 +22,9 @@ use crate::load::streams::Streams;
 /// Work begins within this time after what was before it on its stream, if it only waited for that.
 const NEXT_NS: i64 = 10_000;
 
-/// Functions that wait for the device where they have to, without their `cuda`, `cu` or `hip`.
-const MAY_WAIT: [&str; 11] = [
-    "CtxDestroy",
-    "DeviceReset",
-    "Free",
-    "FreeArray",
-    "FreeHost",
-    "HostFree",
-    "HostUnregister",
-    "MemFree",
-    "MemFreeHost",
-    "MemHostUnregister",
-    "ModuleUnload",
-];
-
 /// True if a call of that name may wait for the device.
 fn may_wait(name: &str) -> bool {
-    let plain = ["cuda", "cu", "hip"]
-        .iter()
-        .find_map(|api| name.strip_prefix(api));
-    let plain = plain.map(|name| name.split_once("_v").map_or(name, |(name, _)| name));
-    plain.is_some_and(|name| MAY_WAIT.contains(&name))
+    vendors::call(name) == Some(Call::MayWait)
 }
 
 /// A copy from pageable memory is staged: its call returns when the last of it is on its way, so much before its end,

@@ -1,7 +1,8 @@
 //! The skew between the clock of a device and that of the host, as far as the recording proves it.
 //!
 //! Profilers map the clock of a device to that of the host, within microseconds. Two facts bound the error: no work
-//! began before the call that launched it did, and no wait returned before the work it waited for had ended. Where
+//! began before the call that launched it did, and no wait returned before the work it waited for had ended, be it stated or
+//! a [pattern](super::held_hosts) of the times. Where
 //! the times as recorded break one of these, all times of the device are moved by the least that makes most of
 //! them hold, the same for all, and never by more than [`MAX_SKEW_NS`]. What contradicts them then still does.
 
@@ -9,6 +10,7 @@ use trueno_analysis::lanes::{Class, Lanes};
 use trueno_plugin::rank::of_key;
 use trueno_plugin::rank::of_place;
 
+use crate::infer::held_hosts;
 use crate::load::dependencies::{SpanAt, span};
 use crate::load::edges::Blocking;
 use crate::load::row_index::RowIndex;
@@ -31,6 +33,8 @@ pub struct Skew {
     /// Those that they contradict still.
     pub left: u64,
     pub facts: u64,
+    /// Of the facts those that are a pattern of when hosts went on, and not stated.
+    pub inferred: u64,
 }
 
 /// Bounds of the shift of one device.
@@ -38,6 +42,7 @@ pub struct Skew {
 struct Bounds {
     at_least: Vec<i64>,
     at_most: Vec<i64>,
+    inferred: u64,
 }
 
 /// Moves the times of devices.
@@ -76,6 +81,11 @@ pub fn correct(
             }
         }
     }
+    for (device, after_ns) in held_hosts::went_on_after(run, rows, streams, waits, blocking) {
+        let bounds = &mut all[of(device)];
+        bounds.at_most.push(after_ns);
+        bounds.inferred += 1;
+    }
     let mut out = Vec::new();
     for (device, bounds) in devices.into_iter().zip(all) {
         let Some(skew) = estimate(device, bounds) else {
@@ -101,7 +111,7 @@ fn stated<'s>(
     wait: &Wait,
 ) -> Vec<(&'s Stream, i64, i64)> {
     let is_stated = match wait.kind {
-        WaitKind::Device => wait.device.is_some(),
+        WaitKind::Device => wait.device.is_some() || has_one_device(streams),
         WaitKind::Stream => wait.device.is_some() && wait.stream.is_some(),
         WaitKind::Event | WaitKind::StreamWait => false,
     };
@@ -112,7 +122,7 @@ fn stated<'s>(
     let rank = of_key(wait.id) as i64;
     let waited_for = |stream: &&Stream| {
         of_place(stream.device).0 == rank
-            && Some(stream.device) == wait.device
+            && wait.device.is_none_or(|device| device == stream.device)
             && (wait.kind == WaitKind::Device || stream.stream == wait.stream)
     };
     let ends = streams.all.iter().filter(waited_for).filter_map(|stream| {
@@ -124,13 +134,24 @@ fn stated<'s>(
     ends.collect()
 }
 
+/// True if a wait for a device can be for no other.
+fn has_one_device(streams: &Streams) -> bool {
+    let mut devices = streams.all.iter().map(|stream| stream.device);
+    let first = devices.next();
+    devices.all(|device| Some(device) == first)
+}
+
 /// The shift that most facts allow, of equals the least; `None`: none is better than the recorded times.
 fn estimate(device: i64, mut bounds: Bounds) -> Option<Skew> {
     let max_ns = match bounds.at_most.is_empty() {
         true => MAX_UNBOUNDED_NS,
         false => MAX_SKEW_NS,
     };
-    let Bounds { at_least, at_most } = &mut bounds;
+    let Bounds {
+        at_least,
+        at_most,
+        inferred,
+    } = &mut bounds;
     at_least.sort_unstable();
     at_most.sort_unstable();
     let contradicted = |shift_ns: i64| {
@@ -153,6 +174,7 @@ fn estimate(device: i64, mut bounds: Bounds) -> Option<Skew> {
         contradicted: recorded,
         left: best.0,
         facts: (at_least.len() + at_most.len()) as u64,
+        inferred: *inferred,
     })
 }
 
@@ -168,6 +190,7 @@ mod tests {
             let bounds = Bounds {
                 at_least: at_least.to_vec(),
                 at_most: at_most.to_vec(),
+                inferred: 0,
             };
             estimate(0, bounds).map(|skew| (skew.shift_ns, skew.left))
         };
@@ -190,7 +213,7 @@ mod tests {
                 at_least.iter().filter(|bound| shift < **bound).count() + at_most.iter().filter(|bound| **bound < shift).count()
             };
             let best = (-60..=60).map(|shift: i64| (wrong(shift), shift.abs())).min().unwrap();
-            let found = estimate(0, Bounds { at_least: at_least.clone(), at_most: at_most.clone() });
+            let found = estimate(0, Bounds { at_least: at_least.clone(), at_most: at_most.clone(), inferred: 0 });
             let shift = found.map_or(0, |skew| skew.shift_ns);
             prop_assert_eq!((wrong(shift), shift.abs()), best);
         }

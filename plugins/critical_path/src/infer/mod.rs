@@ -5,6 +5,7 @@ pub(crate) mod clock_skew;
 pub(crate) mod cut_off_waits;
 pub(crate) mod drained_device;
 pub(crate) mod full_queues;
+pub(crate) mod held_hosts;
 pub(crate) mod host_waits;
 pub(crate) mod idle_intervals;
 pub(crate) mod ranks;

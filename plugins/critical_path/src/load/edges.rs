@@ -79,7 +79,7 @@ pub const TRANSFER_LAUNCHES: Input = Input::sql(
 /// Runtime API, "API synchronization behavior").
 pub const BLOCKING: Input = Input::sql(
     "blocking",
-    "SELECT t.id AS from_id, c.id AS to_id, \
+    "SELECT t.id AS from_id, c.id AS to_id, t.direction = 'd2h' AS is_to_host, \
      COALESCE(NOT t.is_async, false) OR COALESCE(t.src_kind = 'pageable', false) OR COALESCE(t.dst_kind = 'pageable', false) AS is_stated \
      FROM calls AS c JOIN transfers AS t ON c.correlation = t.correlation WHERE t.device IS NOT NULL \
      AND t.direction <> 'memset'",
@@ -95,6 +95,8 @@ pub struct Blocking {
     pub call: u64,
     /// True if the recording states that it blocks.
     pub is_stated: bool,
+    /// True of a copy from a device to the host, which no call stages.
+    pub is_to_host: bool,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -189,10 +191,12 @@ pub fn read(run: &mut Run, run_lanes: &Lanes) -> Result<Read> {
         let table = run.table(BLOCKING.name())?;
         let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
         let is_stated = table.bool("is_stated")?;
+        let is_to_host = table.bool("is_to_host")?;
         let blocking = (0..table.rows()).map(|row| Blocking {
             copy: from.value(row),
             call: to.value(row),
             is_stated: is_stated.value(row),
+            is_to_host: is_to_host.get(row) == Some(true),
         });
         read.blocking = blocking.collect();
     }

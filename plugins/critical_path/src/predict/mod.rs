@@ -9,3 +9,4 @@ pub mod slack;
 pub(crate) mod suggestions;
 pub mod what_if;
 pub mod what_if_rule;
+pub mod without;

@@ -152,33 +152,22 @@ fn covered(graph: &Graph<'_>, chains: &Chains, is_chosen: impl Fn(&Label) -> boo
     })
 }
 
-/// Categories whose work a fix may hide behind other work: no fix saves more than taking all of it away.
-const HIDDEN: [&str; 2] = ["communication", "data loading"];
-
-/// How much shorter the window would be without each of the categories that the run has, as `--what-if
-/// category:NAME=0` predicts; `None` where a lane that nothing connects with the path leaves it open.
-pub fn without_categories(
+/// How much shorter the window would be without the rows of a category, as `--what-if category:NAME=0` predicts; `None` where a
+/// lane that nothing connects with the path leaves it open.
+pub fn of_category(
     graph: &Graph<'_>,
     chains: &Chains,
     shortcuts: &Shortcuts,
-) -> Vec<(&'static str, Option<i64>)> {
-    let texts = &graph.run.texts;
-    let mut out = Vec::new();
-    for category in HIDDEN {
-        let is_chosen = |label: &Label| texts.get(label.category) == Some(category);
-        if !graph.run.labels.all().iter().any(is_chosen) {
-            continue;
-        }
-        let scenario = OfName {
-            graph,
-            chains,
-            shortcuts,
-            covered: covered(graph, chains, is_chosen),
-        };
-        let gains_ns = gains(graph, &scenario, &mut Vec::new());
-        out.push((category, gains_ns.map(|[_, _, all_ns]| all_ns)));
-    }
-    out
+    is_chosen: impl Fn(&Label) -> bool,
+) -> Option<i64> {
+    let scenario = OfName {
+        graph,
+        chains,
+        shortcuts,
+        covered: covered(graph, chains, is_chosen),
+    };
+    let gains_ns = gains(graph, &scenario, &mut Vec::new());
+    gains_ns.map(|[_, _, all_ns]| all_ns)
 }
 
 struct OfName<'a> {

@@ -13,6 +13,11 @@ pub trait Scenario<const K: usize> {
     /// Length that a measured lag of that kind would have.
     fn lag_ns(&self, kind: PieceKind, measured_ns: i64) -> [i64; K];
 
+    /// True if a dependency of a segment on a lane is still one.
+    fn holds(&self, _lane: usize, _link: Link) -> [bool; K] {
+        [true; K]
+    }
+
     /// Stretches of which [`total_ns`](Self::total_ns) is known.
     fn shortcuts(&self) -> Option<&Shortcuts> {
         None
@@ -147,9 +152,12 @@ fn begin<const K: usize>(
                 add(free, scenario.lag_ns(kind, lag_ns))
             }
         };
-        out = std::array::from_fn(|k| out[k].max(at[k]));
+        let holds = scenario.holds(lane, of.link);
+        out = std::array::from_fn(|k| if holds[k] { out[k].max(at[k]) } else { out[k] });
     }
-    out
+    // Without any of them it begins as measured.
+    let start_ns = graph.segments.start_ns(segment as usize);
+    out.map(|ns| if ns == i64::MIN { start_ns } else { ns })
 }
 
 /// Time from a segment's start to its release.

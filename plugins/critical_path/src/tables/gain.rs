@@ -5,6 +5,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::predict::at_roof::Gain;
 use crate::predict::opportunity::Opportunity;
+use crate::predict::without::Without;
 
 /// Table `opportunity`: what less time would buy end to end, most first.
 ///
@@ -30,17 +31,19 @@ pub fn opportunity(rows: &[Opportunity], wall_ns: i64) -> TableBuilder {
         )
 }
 
-/// Table `without`: how much shorter the window would be if all rows of a category took no time.
+/// Table `without`: how much shorter the window would be without something altogether, which bounds what any fix of it saves.
 ///
-/// `category`; `gain_ns`, null where a lane that nothing connects with the path leaves it open; `gain_share` of the window.
-pub fn without(rows: &[(&str, Option<i64>)], wall_ns: i64) -> TableBuilder {
+/// `target`: a `category:`, or `host` (recorded work of hosts), `waits` (of hosts), `copies` (and the calls that make them), `before
+/// devices` (work of hosts before a device first works); `gain_ns`, null where a lane that nothing connects with the path leaves
+/// it open; `gain_share` of the window.
+pub fn without(rows: &[Without], wall_ns: i64) -> TableBuilder {
     Table::build("without")
-        .text("category", rows.iter().map(|row| row.0))
-        .i64("gain_ns", rows.iter().map(|row| row.1))
+        .text("target", rows.iter().map(|row| &row.target))
+        .i64("gain_ns", rows.iter().map(|row| row.gain_ns))
         .f64(
             "gain_share",
             rows.iter()
-                .map(|row| row.1.and_then(|gain| share(gain, wall_ns))),
+                .map(|row| row.gain_ns.and_then(|gain| share(gain, wall_ns))),
         )
 }
 

@@ -71,6 +71,13 @@ impl Linked {
                 "is_stated",
                 (self.blocking.iter().map(|_| true))
                     .chain(self.maybe_blocking.iter().map(|_| false)),
+            )
+            .bool(
+                "is_to_host",
+                self.blocking
+                    .iter()
+                    .chain(&self.maybe_blocking)
+                    .map(|_| false),
             ),
         );
         let waits = &self.waits;

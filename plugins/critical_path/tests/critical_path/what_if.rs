@@ -82,8 +82,8 @@ fn a_run_without_a_category_is_the_run_that_a_rule_predicts() {
             }
         }
         let out = run.analyse();
-        let rows = lines(out.table("without"), &["category", "gain_ns"]);
-        assert_eq!(rows, [format!("{category} | {gain_ns}")]);
+        let rows = lines(out.table("without"), &["target", "gain_ns"]);
+        assert_eq!(rows, [format!("category:{category} | {gain_ns}")]);
         let rule = format!("category:{category}=0");
         assert_eq!(predicted(&run, &rule), (100 - gain_ns).to_string());
     }

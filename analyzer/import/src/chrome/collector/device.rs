@@ -1,12 +1,17 @@
 //! Work of devices, and waits for it.
 
+use trueno_analysis::vendors;
+
 use super::Collector;
+use super::slices::NO_WORK;
 use crate::Error;
 use crate::chrome::category::Class;
 use crate::chrome::decimal::identity;
 use crate::chrome::event::{Arguments, Event};
+use crate::chrome::layout::Place;
+use crate::chrome::merged::process_of;
 use crate::chrome::profiler_ranges::Range;
-use crate::chrome::record::{Link, NO_ID, NONE, OF_ANNOTATION, Part, pair};
+use crate::chrome::record::{Host, Link, NO_ID, NONE, OF_ANNOTATION, OF_PLACE, Part, What, pair};
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
 impl Collector<'_> {
@@ -14,31 +19,41 @@ impl Collector<'_> {
         &mut self,
         event: &Event,
         class: Class,
+        place: Option<Place>,
         start_ns: i64,
         dur_ns: i64,
     ) -> Result<(), Error> {
         let arguments = &event.arguments;
         let text = String::from_utf8_lossy(&event.name);
-        // Kineto writes -1, at times as 32 bits without a sign, for no stream.
-        let small = |value: i64| u32::try_from(value).unwrap_or(NONE);
-        let number = |given: Option<i64>, lane: &[u8]| {
-            given.map_or_else(
-                || identity(lane).map_or(NONE, |id| u32::try_from(id).unwrap_or(NONE)),
-                small,
-            )
-        };
+        let (device, stream) = device_and_stream(event, place);
+        self.devices.insert(device);
         let mut link = Link {
-            correlation: arguments.correlation.unwrap_or(NO_ID),
+            correlation: arguments
+                .correlation
+                .or(arguments.connection)
+                .unwrap_or(NO_ID),
             part: Part::Kernel,
             start_ns,
             dur_ns,
             order: self.order,
             name: 0,
-            device: number(arguments.device, &event.process),
-            stream: number(arguments.stream, &event.thread),
+            device,
+            stream,
             more: [0; 7],
             external: external(arguments),
         };
+        if place.is_some() {
+            // An arrow to it may say what launched it.
+            let of_place = self.id_at(event, start_ns);
+            link.correlation = match link.correlation {
+                NO_ID => of_place,
+                stated => stated,
+            };
+            link.external = match link.external {
+                NO_ID => of_place,
+                stated => stated,
+            };
+        }
         match class {
             Class::Copy | Class::Fill => {
                 let to = if class == Class::Fill {
@@ -126,6 +141,103 @@ impl Collector<'_> {
         self.push_link(link)
     }
 
+    /// Work on a lane of a device, whatever its category is.
+    pub(super) fn work_of_lane(
+        &mut self,
+        event: &Event,
+        class: Class,
+        place: Place,
+        (start_ns, dur_ns): (i64, i64),
+    ) -> Result<(), Error> {
+        let name = String::from_utf8_lossy(&event.name).into_owned();
+        if vendors::is_idle_row(&name) {
+            self.notes.repeat(NO_WORK);
+            return Ok(());
+        }
+        if vendors::is_wait_row(&name) && dur_ns >= 0 {
+            return self.stream_wait(event, place, (start_ns, dur_ns));
+        }
+        if place.may_nest && dur_ns >= 0 {
+            let lane = self.lanes.number(&event.process, &event.thread);
+            let (device, stream) = device_and_stream(event, Some(place));
+            self.devices.insert(device);
+            let stated = event.arguments.correlation.or(event.arguments.connection);
+            let correlation = stated.unwrap_or_else(|| self.id_at(event, start_ns));
+            let name = self.name(&event.name);
+            return self.push_host(Host {
+                lane,
+                start_ns,
+                end_ns: start_ns + dur_ns,
+                what: What::DeviceWork,
+                order: self.order,
+                name,
+                node: None,
+                a: correlation,
+                b: pair(device, stream),
+            });
+        }
+        let class = match class {
+            Class::Copy | Class::Fill | Class::Kernel => class,
+            _ => class_of_work(&name),
+        };
+        self.device_work(event, class, Some(place), start_ns, dur_ns)
+    }
+
+    /// A row that says again what others say, as an annotation of its stream.
+    pub(super) fn repeated_row(
+        &mut self,
+        event: &Event,
+        place: Place,
+        (start_ns, dur_ns): (i64, i64),
+    ) -> Result<(), Error> {
+        if dur_ns < 0 {
+            self.notes.leave_out("negative duration");
+            return Ok(());
+        }
+        let (device, stream) = device_and_stream(event, Some(place));
+        let name = self.name(&event.name);
+        self.link(Link {
+            correlation: NO_ID,
+            part: Part::Annotation,
+            start_ns,
+            dur_ns,
+            order: self.order,
+            name,
+            device,
+            stream,
+            more: [0; 7],
+            external: NO_ID,
+        })
+    }
+
+    /// A stream that waits: for an event, or for another rank.
+    fn stream_wait(
+        &mut self,
+        event: &Event,
+        place: Place,
+        (start_ns, dur_ns): (i64, i64),
+    ) -> Result<(), Error> {
+        let (device, stream) = device_and_stream(event, Some(place));
+        let name = self.name(&event.name);
+        self.push_link(Link {
+            correlation: NO_ID,
+            part: Part::Wait,
+            start_ns,
+            dur_ns,
+            order: self.order,
+            name,
+            device,
+            stream,
+            more: [SyncKind::StreamWait as u64, NO_ID, NO_ID, NO_ID, 0, 0, 0],
+            external: NO_ID,
+        })
+    }
+
+    /// The correlation of work that states none, by which an arrow that ends at its start finds it.
+    pub(super) fn id_at(&mut self, event: &Event, start_ns: i64) -> u64 {
+        id_of_place(self.lanes.number(&event.process, &event.thread), start_ns)
+    }
+
     /// A kernel with its metrics, and without times of its own.
     pub(super) fn profiler_range(&mut self, event: &Event, start_ns: i64, dur_ns: i64) {
         for _ in 0..event.arguments.series_left_out {
@@ -183,6 +295,56 @@ impl Collector<'_> {
 fn external(arguments: &Arguments) -> u64 {
     let is_operator = |id: &u64| *id != 0 && Some(*id) != arguments.correlation;
     arguments.external.filter(is_operator).unwrap_or(NO_ID)
+}
+
+/// The class of device work whose category says nothing.
+pub(in crate::chrome) fn class_of_work(name: &str) -> Class {
+    let lower = name.trim().to_ascii_lowercase();
+    let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+    let is_copy = begins(&[
+        "memcpy",
+        "copyhost",
+        "copydevice",
+        "copypeer",
+        "memory_copy",
+        "hcmemcpy",
+    ]);
+    if is_copy {
+        Class::Copy
+    } else if begins(&["memset", "fillbuffer", "memory_fill"]) {
+        Class::Fill
+    } else {
+        Class::Kernel
+    }
+}
+
+/// The correlation of work that states none: in the order of times, of which thirteen days are told apart, and then of
+/// lanes.
+pub(super) fn id_of_place(lane: u32, start_ns: i64) -> u64 {
+    const TIME_BITS: u32 = 50;
+    const LANE_BITS: u32 = 11;
+    let time = start_ns.cast_unsigned() & ((1 << TIME_BITS) - 1);
+    let lane = u64::from(lane) & ((1 << LANE_BITS) - 1);
+    OF_PLACE | time << LANE_BITS | lane
+}
+
+/// Device and stream of a row: as it states them, else as its lane does.
+fn device_and_stream(event: &Event, place: Option<Place>) -> (u32, u32) {
+    // Kineto writes -1, at times as 32 bits without a sign, for no stream.
+    let small = |value: i64| u32::try_from(value).unwrap_or(NONE);
+    let lane = |lane: &[u8]| identity(lane).map_or(NONE, |id| u32::try_from(id).unwrap_or(NONE));
+    let Arguments { device, stream, .. } = event.arguments;
+    match place {
+        None => (
+            device.map_or_else(|| lane(process_of(&event.process)), small),
+            stream.map_or_else(|| lane(&event.thread), small),
+        ),
+        Some(place) if place.is_stated => (place.device, stream.map_or(place.stream, small)),
+        Some(place) => (
+            device.map_or(place.device, small),
+            stream.map_or(place.stream, small),
+        ),
+    }
 }
 
 /// Kinds of memory at both ends, as a name such as `Memcpy HtoD (Pinned -> Device)` states them; the source in the

@@ -1,10 +1,13 @@
 //! Points: ends of flows, counters, allocations.
 
+use trueno_analysis::vendors::LAUNCH_FLOWS;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Collector;
 use crate::Error;
 use crate::chrome::event::Event;
+use crate::chrome::launch_points::{self, is_of_kineto};
+use crate::chrome::layout::Role;
 use crate::chrome::record::{Host, NO_ID, NO_LANE, NONE, What};
 use crate::signatures::{MAX_SHAPE_BYTES, without_spaces};
 
@@ -38,6 +41,9 @@ impl Collector<'_> {
             b"async" => event.name == b"launch",
             _ => false,
         };
+        if self.launch_flow(event)? {
+            return Ok(());
+        }
         if is_of_device {
             self.notes
                 .repeat("flow from a call to device work: the correlation says it");
@@ -58,6 +64,41 @@ impl Collector<'_> {
             key.extend_from_slice(text);
         }
         self.point(event, what, 0, xxh3_64(&key), 0)
+    }
+
+    /// A flow from a launch to device work; true if it is nothing else.
+    fn launch_flow(&mut self, event: &Event) -> Result<bool, Error> {
+        let category = std::str::from_utf8(&event.category).unwrap_or("");
+        let is_launch = LAUNCH_FLOWS.contains(&category);
+        let is_end = event.phase != b's';
+        if self.layout.is_plain() {
+            if is_launch && is_end && !is_of_kineto(category) {
+                let lane = self.lanes.number(&event.process, &event.thread);
+                self.survey.arrow(lane);
+            }
+            return Ok(false);
+        }
+        let Some(time_ns) = self.start(event) else {
+            return Ok(true);
+        };
+        let mut key = event.part.to_le_bytes().to_vec();
+        for text in [&event.category, &event.name, &event.id] {
+            key.push(0);
+            key.extend_from_slice(text);
+        }
+        let key = xxh3_64(&key);
+        let is_on_device = matches!(self.role_of(event), Role::Work(_));
+        if is_on_device && is_end {
+            let work = self.id_at(event, time_ns);
+            self.put_launch_flow(launch_points::end(key, time_ns, work))?;
+        } else if !is_on_device && !is_end {
+            self.point(event, What::LaunchFlow, 0, key, 0)?;
+        }
+        if is_launch || is_on_device {
+            self.notes
+                .repeat("flow from a call to device work: an edge");
+        }
+        Ok(is_launch || is_on_device)
     }
 
     pub(super) fn counter(&mut self, event: &Event) -> Result<(), Error> {
@@ -160,6 +201,9 @@ impl Collector<'_> {
             a: arguments,
             b: NO_ID,
         };
+        if self.is_of_other_process(lane) {
+            return Ok(());
+        }
         let done = self.host.push(record.words());
         done.map_err(|e| Error::io(self.host.path(), "write it", e))
     }

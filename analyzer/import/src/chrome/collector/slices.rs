@@ -1,15 +1,23 @@
 //! Intervals: of host threads here, of devices by [`device`](super::device).
 
+use trueno_analysis::vendors;
+
 use super::Collector;
 use super::Step;
+use super::device::{class_of_work, id_of_place};
 use crate::Error;
 use crate::chrome::category::Class;
 use crate::chrome::collectives::Collective;
 use crate::chrome::decimal::{is_in_range, nanoseconds};
 use crate::chrome::event::Event;
+use crate::chrome::layout::{Place, Role, Seen};
 use crate::chrome::open_intervals::Open;
-use crate::chrome::record::{Host, NO_ID, Node, What};
+use crate::chrome::record::{Host, Link, NO_ID, Node, Part, What, pair};
 use crate::cuda::call_kind::without_version;
+
+/// What becomes of rows of a device that are no work.
+pub(super) const NO_WORK: &str =
+    "row of a device that is no work: idle time, or a sum over other rows";
 
 impl Collector<'_> {
     pub(super) fn interval(&mut self, event: &Event, class: Class) -> Result<(), Error> {
@@ -36,15 +44,10 @@ impl Collector<'_> {
                 .repeat("Trace: the time the profiler was on, in values");
             return Ok(());
         }
-        let arguments = &event.arguments;
-        let is_device = arguments.device.is_some()
-            || arguments.correlation.is_some()
-            || arguments.stream.is_some();
+        let stated = class;
+        let class = resolved(event, class);
         match class {
-            Class::Kernel | Class::Copy | Class::Fill | Class::Wait if is_device => {
-                self.device_work(event, class, start_ns, dur_ns)
-            }
-            Class::DeviceAnnotation => self.device_work(event, class, start_ns, dur_ns),
+            Class::DeviceAnnotation => self.device_work(event, class, None, start_ns, dur_ns),
             Class::ProfilerRange => {
                 self.profiler_range(event, start_ns, dur_ns);
                 Ok(())
@@ -54,28 +57,91 @@ impl Collector<'_> {
                     .skip("overhead: the profiler's own work, on no thread");
                 Ok(())
             }
-            _ => {
-                let lane = self.lanes.number(&event.process, &event.thread);
-                let name = self.slice_name(event, class)?;
-                let (a, b) = match class {
-                    Class::Call => (arguments.correlation, None),
-                    _ => (arguments.flops, arguments.external),
-                };
-                let known = [a, b].map(|word| word.unwrap_or(NO_ID));
-                let node = match class {
-                    Class::Operator => Node::of(arguments),
+            Class::Kernel | Class::Copy | Class::Fill | Class::Wait if states_place(event) => {
+                let place = match self.role_of(event) {
+                    Role::Work(place) => Some(place),
                     _ => None,
                 };
-                let open = Open {
-                    start_ns,
-                    name,
-                    lane,
-                    class,
-                    order: self.order,
-                };
-                self.slice(open, start_ns + dur_ns, known, node)
+                if self.is_survey && event.arguments.correlation.is_none() {
+                    // An arrow may lead to it.
+                    let lane = self.lanes.number(&event.process, &event.thread);
+                    let seen = Seen {
+                        is_work: true,
+                        states_place: true,
+                        start_ns,
+                        end_ns: start_ns.saturating_add(dur_ns.max(0)),
+                        ..Seen::default()
+                    };
+                    self.survey.see(lane, seen);
+                }
+                self.device_work(event, class, place, start_ns, dur_ns)
             }
+            _ => match self.role_of(event) {
+                Role::Host => self.host_interval(event, (stated, class), (start_ns, dur_ns)),
+                Role::Calls => self.host_interval(event, (stated, Class::Call), (start_ns, dur_ns)),
+                Role::Work(place) => self.work_of_lane(event, class, place, (start_ns, dur_ns)),
+                Role::Repeated(place) => self.repeated_row(event, place, (start_ns, dur_ns)),
+                Role::NoWork => {
+                    self.notes.repeat(NO_WORK);
+                    Ok(())
+                }
+            },
         }
+    }
+
+    pub(super) fn role_of(&mut self, event: &Event) -> Role {
+        if self.layout.is_plain() {
+            return Role::Host;
+        }
+        let lane = self.lanes.number(&event.process, &event.thread) as usize;
+        for number in self.roles.len()..=lane {
+            let of = self.lanes.get(number as u32);
+            let process = self.lanes.process_id(of.process);
+            let role = self.layout.role(process.as_bytes(), of.thread.as_bytes());
+            self.roles.push(role);
+        }
+        self.roles[lane]
+    }
+
+    fn host_interval(
+        &mut self,
+        event: &Event,
+        (stated, class): (Class, Class),
+        (start_ns, dur_ns): (i64, i64),
+    ) -> Result<(), Error> {
+        let arguments = &event.arguments;
+        let lane = self.lanes.number(&event.process, &event.thread);
+        if self.is_survey {
+            let seen = Seen {
+                is_host: matches!(class, Class::Function | Class::Operator),
+                is_call: class == Class::Call && stated != Class::Unknown,
+                is_named_call: class == Class::Call && stated == Class::Unknown,
+                is_work: matches!(class, Class::Kernel | Class::Copy | Class::Fill),
+                states_place: states_place(event),
+                has_correlation: arguments.correlation.or(arguments.connection).is_some(),
+                start_ns,
+                end_ns: start_ns.saturating_add(dur_ns.max(0)),
+            };
+            self.survey.see(lane, seen);
+        }
+        let name = self.slice_name(event, class)?;
+        let (a, b) = match class {
+            Class::Call => (arguments.correlation.or(arguments.connection), None),
+            _ => (arguments.flops, arguments.external),
+        };
+        let known = [a, b].map(|word| word.unwrap_or(NO_ID));
+        let node = match class {
+            Class::Operator => Node::of(arguments),
+            _ => None,
+        };
+        let open = Open {
+            start_ns,
+            name,
+            lane,
+            class,
+            order: self.order,
+        };
+        self.slice(open, start_ns + dur_ns, known, node)
     }
 
     /// An interval of a host thread; known of it are its flops or its correlation, and its
@@ -153,6 +219,7 @@ impl Collector<'_> {
 
     pub(super) fn begin(&mut self, event: &Event, class: Class) -> Result<(), Error> {
         if let Some(start_ns) = self.start(event) {
+            let class = resolved(event, class);
             let lane = self.lanes.number(&event.process, &event.thread);
             let name = self.slice_name(event, class)?;
             self.slices.begin(
@@ -185,6 +252,99 @@ impl Collector<'_> {
                 "some E have another name than the B they end; the innermost open B was taken",
             );
         }
+        if end_ns >= open.start_ns {
+            let role = self.role_of(event);
+            match role {
+                Role::Host | Role::Calls => {}
+                Role::NoWork => {
+                    self.notes.repeat(NO_WORK);
+                    return Ok(());
+                }
+                Role::Work(place) | Role::Repeated(place) => {
+                    return self.ended_work(role, place, open, end_ns);
+                }
+            }
+            if self.is_survey {
+                let seen = Seen {
+                    is_host: matches!(open.class, Class::Function | Class::Operator),
+                    is_call: open.class == Class::Call,
+                    is_work: matches!(open.class, Class::Kernel | Class::Copy | Class::Fill),
+                    start_ns: open.start_ns,
+                    end_ns,
+                    ..Seen::default()
+                };
+                self.survey.see(lane, seen);
+            }
+        }
         self.slice(open, end_ns, [NO_ID; 2], None)
     }
+
+    /// Work that a device began and ended in events of their own.
+    fn ended_work(
+        &mut self,
+        role: Role,
+        place: Place,
+        open: Open,
+        end_ns: i64,
+    ) -> Result<(), Error> {
+        if let Role::Repeated(_) = role {
+            return self.link(Link {
+                correlation: NO_ID,
+                part: Part::Annotation,
+                start_ns: open.start_ns,
+                dur_ns: end_ns - open.start_ns,
+                order: open.order,
+                name: open.name,
+                device: place.device,
+                stream: place.stream,
+                more: [0; 7],
+                external: NO_ID,
+            });
+        }
+        self.devices.insert(place.device);
+        self.push_host(Host {
+            lane: open.lane,
+            start_ns: open.start_ns,
+            end_ns,
+            what: What::DeviceWork,
+            order: open.order,
+            name: open.name,
+            node: None,
+            a: id_of_place(open.lane, open.start_ns),
+            b: pair(place.device, place.stream),
+        })
+    }
+}
+
+/// Tells a call from work, by what an event states of itself.
+fn resolved(event: &Event, class: Class) -> Class {
+    if !matches!(class, Class::CallOrWork | Class::Unknown) {
+        return class;
+    }
+    let arguments = &event.arguments;
+    let name = String::from_utf8_lossy(&event.name);
+    let is_call = vendors::call(&name).is_some();
+    let signs = [
+        arguments.device.is_some(),
+        arguments.stream.is_some(),
+        arguments.correlation.is_some(),
+        arguments.grid.is_some() && arguments.block.is_some(),
+    ];
+    let signs = signs.into_iter().filter(|sign| *sign).count();
+    let is_work = signs >= 2 && arguments.stream.is_some() && !is_call;
+    match class {
+        _ if is_work => class_of_work(&name),
+        Class::CallOrWork => Class::Call,
+        _ if is_call => Class::Call,
+        class => class,
+    }
+}
+
+/// An event says where on a device it ran, or which call led to it.
+fn states_place(event: &Event) -> bool {
+    let arguments = &event.arguments;
+    arguments.device.is_some()
+        || arguments.correlation.is_some()
+        || arguments.stream.is_some()
+        || arguments.grid.is_some()
 }

@@ -1,0 +1,243 @@
+//! Records of other formats as trace events: calls, work of devices, ranges and counters become rows by the same rules,
+//! whichever file they stand in, and in as little memory.
+
+use std::io::Write;
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::DeviceRow;
+
+use super::collector::Collector;
+use super::document::Sink;
+use super::event::Event;
+use super::scanner::Value;
+use crate::{Error, Notes};
+
+/// What a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A range of the program.
+    Range,
+    /// A call of a device's API.
+    Call,
+    Kernel,
+    Copy,
+    Fill,
+    /// Work of a device: its name says which.
+    Work,
+}
+
+/// An interval. What is not stated is `None`.
+#[derive(Clone, Debug)]
+pub(crate) struct Slice<'s> {
+    pub kind: Kind,
+    pub name: &'s str,
+    pub process: u64,
+    pub thread: u64,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    pub correlation: Option<u64>,
+    pub device: Option<u32>,
+    pub stream: Option<u32>,
+    pub bytes: Option<u64>,
+    /// In blocks.
+    pub grid: Option<[u32; 3]>,
+    pub block: Option<[u32; 3]>,
+    pub registers: Option<u64>,
+    pub shared_memory_bytes: Option<u64>,
+    /// Texts beside the columns.
+    pub attributes: &'s [(&'s str, &'s str)],
+}
+
+impl Slice<'_> {
+    pub fn new(kind: Kind, name: &str, times_ns: (i64, i64)) -> Slice<'_> {
+        Slice {
+            kind,
+            name,
+            process: 0,
+            thread: 0,
+            start_ns: times_ns.0,
+            end_ns: times_ns.1,
+            correlation: None,
+            device: None,
+            stream: None,
+            bytes: None,
+            grid: None,
+            block: None,
+            registers: None,
+            shared_memory_bytes: None,
+            attributes: &[],
+        }
+    }
+}
+
+/// Takes records in any order.
+pub(crate) struct Feed<'a> {
+    collector: Collector<'a>,
+    event: Event,
+}
+
+impl<'a> Feed<'a> {
+    pub fn new(
+        path: &Path,
+        maker: &'static str,
+        into: &'a mut RunWriter,
+        notes: &'a mut Notes,
+    ) -> Self {
+        let mut collector = Collector::new(path, into, notes);
+        collector.is_survey = false;
+        collector.maker = Some(maker);
+        Self {
+            collector,
+            event: Event::default(),
+        }
+    }
+
+    pub fn notes(&mut self) -> &mut Notes {
+        self.collector.notes
+    }
+
+    pub fn run(&mut self) -> &mut RunWriter {
+        self.collector.into
+    }
+
+    pub fn name_thread(&mut self, process: u64, thread: u64, name: &str) {
+        let (process, thread) = (process.to_string(), thread.to_string());
+        let lanes = &mut self.collector.lanes;
+        lanes.name_thread(process.as_bytes(), thread.as_bytes(), name.as_bytes());
+    }
+
+    /// A device that the file describes.
+    pub fn device(&mut self, number: u32, name: &str, units: Option<u32>) -> Result<(), Error> {
+        let into = &mut self.collector.into;
+        let row = DeviceRow {
+            device: into.text(&format!("gpu:{number}")),
+            name: Some(into.text(name)),
+            memory_bytes: None,
+            multiprocessors: units,
+        };
+        self.collector.add(&row)
+    }
+
+    pub fn slice(&mut self, slice: &Slice<'_>) -> Result<(), Error> {
+        let event = &mut self.event;
+        event.reset();
+        event.phase = b'X';
+        let category: &[u8] = match slice.kind {
+            Kind::Range => b"user_annotation",
+            Kind::Call => b"cuda_runtime",
+            Kind::Copy => b"gpu_memcpy",
+            Kind::Fill => b"gpu_memset",
+            Kind::Kernel => b"kernel",
+            Kind::Work => match super::collector::class_of_work(slice.name) {
+                super::category::Class::Copy => b"gpu_memcpy",
+                super::category::Class::Fill => b"gpu_memset",
+                _ => b"kernel",
+            },
+        };
+        event.category.extend_from_slice(category);
+        event.name.extend_from_slice(slice.name.as_bytes());
+        let _ = write!(event.process, "{}", slice.process);
+        let _ = write!(event.thread, "{}", slice.thread);
+        microseconds(slice.start_ns, &mut event.time);
+        microseconds(
+            slice.end_ns.saturating_sub(slice.start_ns),
+            &mut event.duration,
+        );
+        let arguments = &mut event.arguments;
+        arguments.correlation = slice.correlation;
+        let is_work = !matches!(slice.kind, Kind::Range | Kind::Call);
+        let device = slice.device.or(is_work.then_some(0));
+        arguments.device = device.map(i64::from);
+        arguments.stream = slice.stream.map(i64::from);
+        arguments.bytes = slice.bytes.and_then(|bytes| i64::try_from(bytes).ok());
+        (arguments.grid, arguments.block) = (slice.grid, slice.block);
+        arguments.registers = slice.registers;
+        arguments.shared_memory = slice.shared_memory_bytes;
+        for (name, value) in slice.attributes {
+            if !event
+                .others
+                .take(name.as_bytes(), Value::Text, value.as_bytes())
+            {
+                event.unused.count(name.as_bytes());
+            }
+        }
+        self.collector.event(event)
+    }
+
+    /// A value at a time.
+    pub fn counter(
+        &mut self,
+        process: u64,
+        name: &str,
+        time_ns: i64,
+        value: f64,
+    ) -> Result<(), Error> {
+        let event = &mut self.event;
+        event.reset();
+        event.phase = b'C';
+        event.name.extend_from_slice(name.as_bytes());
+        let _ = write!(event.process, "{process}");
+        microseconds(time_ns, &mut event.time);
+        event.arguments.series.push((b"value".to_vec(), value));
+        self.collector.event(event)
+    }
+
+    /// Memory taken (positive) or given back (negative).
+    pub fn allocation(
+        &mut self,
+        (process, thread): (u64, u64),
+        time_ns: i64,
+        bytes: i64,
+        address: Option<u64>,
+        device: Option<u32>,
+    ) -> Result<(), Error> {
+        let event = &mut self.event;
+        event.reset();
+        event.phase = b'i';
+        event.scope = b't';
+        event.category.extend_from_slice(b"cpu_instant_event");
+        event.name.extend_from_slice(b"[memory]");
+        let _ = write!(event.process, "{process}");
+        let _ = write!(event.thread, "{thread}");
+        microseconds(time_ns, &mut event.time);
+        let arguments = &mut event.arguments;
+        arguments.bytes = Some(bytes);
+        arguments.address = address;
+        arguments.device = device.map(i64::from);
+        arguments.device_type = Some(i64::from(device.is_some()));
+        self.collector.event(event)
+    }
+
+    /// A point with a name.
+    pub fn instant(
+        &mut self,
+        (process, thread): (u64, u64),
+        name: &str,
+        time_ns: i64,
+    ) -> Result<(), Error> {
+        let event = &mut self.event;
+        event.reset();
+        event.phase = b'i';
+        event.scope = b't';
+        event.name.extend_from_slice(name.as_bytes());
+        let _ = write!(event.process, "{process}");
+        let _ = write!(event.thread, "{thread}");
+        microseconds(time_ns, &mut event.time);
+        self.collector.event(event)
+    }
+
+    /// Writes the rows. `hash` is that of the file. Returns the length of the run.
+    pub fn finish(mut self, hash: u64) -> Result<Option<i64>, Error> {
+        self.collector.end();
+        self.collector.check_times()?;
+        super::write(self.collector, hash)
+    }
+}
+
+/// Nanoseconds as decimal microseconds, exactly.
+fn microseconds(ns: i64, into: &mut Vec<u8>) {
+    let sign = if ns < 0 { "-" } else { "" };
+    let ns = ns.unsigned_abs();
+    let _ = write!(into, "{sign}{}.{:03}", ns / 1_000, ns % 1_000);
+}

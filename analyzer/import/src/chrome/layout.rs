@@ -1,0 +1,453 @@
+//! What the lanes of a file are, where categories of events do not say it: threads of the host, streams of a device,
+//! or rows that say again what others hold.
+//!
+//! The first pass counts evidence for each lane. A lane is of a device where two pieces of evidence say so: the name
+//! of its process (which counts twice), of its thread, the category of its rows, a stream or device among their
+//! arguments, a correlation with a call, an arrow from a launch, and rows that follow one another without nesting.
+//! Where there are such lanes the file is read once more, now that all of it is known. One piece alone is not enough:
+//! a warning names the process and `--device`, and the run says that devices of it may be missing.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use trueno_analysis::vendors::{self, DeviceLane};
+
+use super::lanes::Lanes;
+
+/// What the rows of a lane become.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    #[default]
+    Host,
+    /// Calls of a device's API, whatever they are called.
+    Calls,
+    /// Work of a device.
+    Work(Place),
+    /// What other lanes of a device hold, said again: annotations.
+    Repeated(Place),
+    /// Time in which a device did nothing, and sums over other lanes.
+    NoWork,
+}
+
+/// The device and the stream of a lane, where its rows state none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub device: u32,
+    pub stream: u32,
+    /// Rows that hold others are annotations: only the innermost are work.
+    pub may_nest: bool,
+    /// The name of the process states the device: rows do not.
+    pub is_stated: bool,
+}
+
+/// The lanes of a file that are more than threads of the host, by process and thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Layout {
+    roles: HashMap<Vec<u8>, Role>,
+    /// Something to be told of the roles, in words.
+    pub warnings: Vec<String>,
+    /// Processes that may be devices, in words; nobody can tell from the file.
+    pub unclear: Vec<String>,
+}
+
+impl Layout {
+    pub fn role(&self, process: &[u8], thread: &[u8]) -> Role {
+        if self.roles.is_empty() {
+            return Role::Host;
+        }
+        let key = key(process, thread);
+        self.roles.get(&key).copied().unwrap_or_default()
+    }
+
+    /// True where nothing is other than it was taken for.
+    pub fn is_plain(&self) -> bool {
+        self.roles.is_empty()
+    }
+}
+
+fn key(process: &[u8], thread: &[u8]) -> Vec<u8> {
+    let mut key = process.to_owned();
+    key.push(0);
+    key.extend_from_slice(thread);
+    key
+}
+
+/// What the rows of a lane say of it.
+#[derive(Clone, Debug, Default)]
+struct Evidence {
+    slices: u64,
+    /// Operators, Python functions, annotations: a thread of the host.
+    host: u64,
+    calls: u64,
+    /// Called like calls of a device's API; Ascend's operations are, too.
+    named_calls: u64,
+    /// Of a category of device work.
+    work: u64,
+    /// With a stream, a device or a launch grid among the arguments.
+    places: u64,
+    correlations: u64,
+    /// Arrows from launches that end here.
+    arrows: u64,
+    last: Option<(i64, i64)>,
+    may_nest: bool,
+}
+
+/// A row as far as it is evidence.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Seen {
+    pub is_host: bool,
+    pub is_call: bool,
+    /// Only its name says that it is a call.
+    pub is_named_call: bool,
+    pub is_work: bool,
+    pub states_place: bool,
+    pub has_correlation: bool,
+    pub start_ns: i64,
+    pub end_ns: i64,
+}
+
+/// Evidence for all lanes, by their numbers.
+#[derive(Debug, Default)]
+pub(super) struct Survey {
+    lanes: Vec<Evidence>,
+    /// Labels of processes, such as `GPU 0` and `NPU`.
+    labels: HashMap<Vec<u8>, String>,
+}
+
+impl Survey {
+    fn lane(&mut self, lane: u32) -> &mut Evidence {
+        let at = lane as usize;
+        if at >= self.lanes.len() {
+            self.lanes.resize(at + 1, Evidence::default());
+        }
+        &mut self.lanes[at]
+    }
+
+    pub fn see(&mut self, lane: u32, seen: Seen) {
+        let of = self.lane(lane);
+        of.slices += 1;
+        of.host += u64::from(seen.is_host);
+        of.calls += u64::from(seen.is_call);
+        of.named_calls += u64::from(seen.is_named_call);
+        of.work += u64::from(seen.is_work);
+        of.places += u64::from(seen.states_place);
+        of.correlations += u64::from(seen.has_correlation);
+        // Rows out of order may nest as well: nobody looks back.
+        let is_apart = of
+            .last
+            .is_none_or(|(start_ns, end_ns)| start_ns <= seen.start_ns && end_ns <= seen.start_ns);
+        of.may_nest |= !is_apart;
+        let end_ns = of
+            .last
+            .map_or(seen.end_ns, |(_, end_ns)| end_ns.max(seen.end_ns));
+        of.last = Some((seen.start_ns, end_ns));
+    }
+
+    /// An arrow from a launch ends on a lane.
+    pub fn arrow(&mut self, lane: u32) {
+        self.lane(lane).arrows += 1;
+    }
+
+    pub fn label(&mut self, process: &[u8], label: &[u8]) {
+        let label = String::from_utf8_lossy(label).into_owned();
+        self.labels.insert(process.to_owned(), label);
+    }
+
+    /// The layout of a file whose lanes these are; `devices`: processes that the user calls devices.
+    pub fn layout(&self, lanes: &Lanes, devices: &[String]) -> Layout {
+        let processes = Processes::of(self, lanes, devices);
+        let mut layout = Layout::default();
+        let mut unclear: BTreeMap<String, &str> = BTreeMap::new();
+        let mut streams: HashMap<u32, BTreeSet<u32>> = HashMap::new();
+        for number in 0..lanes.len() {
+            let Some(evidence) = self.lanes.get(number as usize) else {
+                continue;
+            };
+            if evidence.slices == 0 {
+                continue;
+            }
+            let process = &processes.all[lanes.get(number).process as usize];
+            let role = match evidence.role(process, lanes, number) {
+                Verdict::Role(role) => role,
+                Verdict::Unclear(why) => {
+                    unclear.entry(process.title.clone()).or_insert(why);
+                    continue;
+                }
+            };
+            let role = match role {
+                Role::Work(place) if place.stream == NO_STREAM => {
+                    let taken = streams.entry(place.device).or_default();
+                    let stream = (0..).find(|stream| !taken.contains(stream)).unwrap_or(0);
+                    Role::Work(Place { stream, ..place })
+                }
+                role => role,
+            };
+            if let Role::Work(place) = role {
+                streams
+                    .entry(place.device)
+                    .or_default()
+                    .insert(place.stream);
+            }
+            if role != Role::Host {
+                let lane = lanes.get(number);
+                let id = lanes.process_id(lane.process);
+                layout
+                    .roles
+                    .insert(key(id.as_bytes(), lane.thread.as_bytes()), role);
+            }
+        }
+        for (title, why) in unclear {
+            layout.unclear.push(format!(
+                "{title} looks like a device ({why}) and is read as threads of the host (hint: if it is one, `trueno-analyze import --device {}`)",
+                flag_value(&title)
+            ));
+        }
+        layout.warnings = processes.warnings;
+        layout
+    }
+}
+
+/// The number of a process in its title, or the title.
+fn flag_value(title: &str) -> String {
+    let number = title
+        .rsplit_once('(')
+        .map(|(_, id)| id.trim_end_matches(')'));
+    let id = number.or(title.strip_prefix("process ")).unwrap_or(title);
+    match id
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
+    {
+        true => id.to_owned(),
+        false => format!("'{id}'"),
+    }
+}
+
+const NO_STREAM: u32 = u32::MAX;
+
+/// A process, as far as it is known what it is.
+#[derive(Debug)]
+struct Process {
+    title: String,
+    kind: ProcessKind,
+    /// A stream that its name states, as TensorFlow writes it.
+    stream: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ProcessKind {
+    /// By its name.
+    Device(u32),
+    /// By its label, which Kineto also gives to processes whose number a device has.
+    Labelled(u32),
+    /// Each thread is a device.
+    DevicePerThread,
+    /// The user says so.
+    Given(u32),
+    Calls,
+    Summary,
+    Repeated(u32),
+    Other,
+}
+
+struct Processes {
+    all: Vec<Process>,
+    warnings: Vec<String>,
+}
+
+impl Processes {
+    fn of(survey: &Survey, lanes: &Lanes, devices: &[String]) -> Self {
+        let count = lanes.processes();
+        // Some write the name where its number belongs.
+        let name = |process: u32| {
+            let id = lanes.process_id(process);
+            let is_number = id.parse::<i64>().is_ok();
+            let named = lanes.process_name(process);
+            named.unwrap_or(if is_number { "" } else { id })
+        };
+        let streams_of = |prefix: &str| {
+            (0..count).any(|other| {
+                let rest = name(other).strip_prefix(prefix);
+                rest.and_then(|rest| rest.strip_prefix("/stream:"))
+                    .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+            })
+        };
+        let mut numbers = DeviceNumbers::default();
+        let (mut all, mut warnings) = (Vec::new(), Vec::new());
+        for process in 0..count {
+            let (id, name) = (lanes.process_id(process), name(process));
+            let is_given = devices.iter().any(|given| given == id || given == name);
+            let named = vendors::device_of_process(name);
+            let label = survey.labels.get(id.as_bytes());
+            let labelled = label.and_then(|label| vendors::device_of_process(label));
+            let (before_stream, stream) = match name.split_once("/stream:") {
+                Some((prefix, stream)) => (prefix, Some(stream)),
+                None => (name.trim_end_matches(" Compute"), None),
+            };
+            let is_repeated =
+                stream.is_some_and(|stream| stream.starts_with("all")) && streams_of(before_stream);
+            let is_host_side = named.is_some_and(|of| of.may_be_host_side)
+                && stream.is_none()
+                && streams_of(before_stream);
+            let kind = if is_given {
+                ProcessKind::Given(numbers.number(before_stream, named.and_then(|of| of.number)))
+            } else if vendors::is_summary_process(name) {
+                ProcessKind::Summary
+            } else if vendors::is_call_process(name) {
+                ProcessKind::Calls
+            } else if name == "CUDA functions" {
+                ProcessKind::DevicePerThread
+            } else if is_host_side {
+                ProcessKind::Other
+            } else if let Some(of) = named {
+                let number = numbers.number(before_stream, of.number);
+                if is_repeated {
+                    ProcessKind::Repeated(number)
+                } else {
+                    ProcessKind::Device(number)
+                }
+            } else if let Some(of) = labelled {
+                ProcessKind::Labelled(numbers.number(id, of.number))
+            } else {
+                ProcessKind::Other
+            };
+            let digits = |text: &str| {
+                let end = text.bytes().take_while(u8::is_ascii_digit).count();
+                text[..end].parse().ok()
+            };
+            all.push(Process {
+                title: lanes.process_title(process),
+                kind,
+                stream: stream.and_then(digits),
+            });
+        }
+        for given in devices {
+            let is_known = (0..count)
+                .any(|process| lanes.process_id(process) == given || name(process) == given);
+            if !is_known {
+                warnings.push(format!(
+                    "--device {given}: no process of the file has that number or name"
+                ));
+            }
+        }
+        Self { all, warnings }
+    }
+}
+
+/// Numbers of devices: as names state them, where no other has them.
+#[derive(Default)]
+struct DeviceNumbers {
+    given: HashMap<String, u32>,
+    taken: BTreeSet<u32>,
+}
+
+impl DeviceNumbers {
+    fn number(&mut self, device: &str, stated: Option<u32>) -> u32 {
+        if let Some(number) = self.given.get(device) {
+            return *number;
+        }
+        let free = || {
+            (0..)
+                .find(|number| !self.taken.contains(number))
+                .unwrap_or(0)
+        };
+        let number = stated
+            .filter(|number| !self.taken.contains(number))
+            .unwrap_or_else(free);
+        self.given.insert(device.to_owned(), number);
+        self.taken.insert(number);
+        number
+    }
+}
+
+enum Verdict {
+    Role(Role),
+    /// May be a device, for that reason.
+    Unclear(&'static str),
+}
+
+impl Evidence {
+    fn role(&self, process: &Process, lanes: &Lanes, number: u32) -> Verdict {
+        let lane = lanes.get(number);
+        let name = lane.name.as_deref().unwrap_or("");
+        let stream = process
+            .stream
+            .or(vendors::stream_number(name))
+            .or_else(|| lane.thread.parse().ok());
+        let place = |device: u32, is_stated: bool| Place {
+            device,
+            stream: stream.unwrap_or(NO_STREAM),
+            may_nest: self.may_nest,
+            is_stated,
+        };
+        let in_device = |device: u32, is_stated: bool| match vendors::device_lane(name) {
+            DeviceLane::Idle => Role::NoWork,
+            DeviceLane::Repeated => Role::Repeated(place(device, is_stated)),
+            DeviceLane::Work(_) => Role::Work(place(device, is_stated)),
+        };
+        let most = |count: u64| count * 2 > self.slices;
+        let is_host = self.host > 0 || self.calls > 0;
+        match process.kind {
+            ProcessKind::Given(device) => return Verdict::Role(in_device(device, true)),
+            ProcessKind::Summary => return Verdict::Role(Role::NoWork),
+            ProcessKind::Calls => return Verdict::Role(Role::Calls),
+            ProcessKind::Repeated(device) => {
+                return Verdict::Role(Role::Repeated(place(device, true)));
+            }
+            ProcessKind::Device(_) | ProcessKind::DevicePerThread if is_host => {
+                return match most(self.host + self.calls) {
+                    true => {
+                        Verdict::Unclear("its name says so, and its rows are those of a thread")
+                    }
+                    false => Verdict::Role(Role::Host),
+                };
+            }
+            ProcessKind::Device(device) => return Verdict::Role(in_device(device, true)),
+            ProcessKind::DevicePerThread => {
+                let device = lane.thread.parse().unwrap_or(0);
+                let place = Place {
+                    stream: 0,
+                    ..place(device, true)
+                };
+                return Verdict::Role(Role::Work(place));
+            }
+            ProcessKind::Labelled(_) | ProcessKind::Other if is_host || self.named_calls > 0 => {
+                return Verdict::Role(Role::Host);
+            }
+            ProcessKind::Labelled(_) | ProcessKind::Other => {}
+        }
+        let signs = [
+            (
+                matches!(process.kind, ProcessKind::Labelled(_)),
+                "its label says so",
+            ),
+            (
+                vendors::stream_number(name).is_some(),
+                "its thread is called a stream",
+            ),
+            (most(self.work), "the category of its rows says so"),
+            (
+                most(self.places),
+                "its rows state a stream, a device or a launch grid",
+            ),
+            (most(self.correlations), "its rows have correlations"),
+            (most(self.arrows), "arrows lead there from launches"),
+        ];
+        let mut found = signs.iter().filter(|(is, _)| *is).map(|(_, why)| *why);
+        let (first, second) = (found.next(), found.next());
+        let Some(first) = first else {
+            return Verdict::Role(Role::Host);
+        };
+        let follows = !self.may_nest && self.slices > 1;
+        if second.is_none() && !follows {
+            return Verdict::Unclear(first);
+        }
+        // One sign and rows that never nest: enough only of what a category says.
+        if second.is_none() && !most(self.work) {
+            return Verdict::Unclear(first);
+        }
+        let device = match process.kind {
+            ProcessKind::Labelled(device) => device,
+            _ => 0,
+        };
+        Verdict::Role(in_device(device, false))
+    }
+}

@@ -1,0 +1,258 @@
+//! Tables that profilers of devices write as CSV: rocprofv3 and the rocprof before it, nvprof, `nsys stats`, Ascend's
+//! msprof, `nvidia-smi --query-gpu`.
+//!
+//! A file is told by its columns, whatever their order and spelling, and rows become calls, work and counters by
+//! [`Feed`]: memory stays flat. Several files of one program (a kernel trace, a trace of calls, the agents) are one run:
+//! [`import_set`].
+//!
+//! | table | row |
+//! | --- | --- |
+//! | kernels | kernels; those of the name of a copy or fill are transfers |
+//! | memory copies | transfers |
+//! | HIP, HSA, CUDA, RCCL calls | calls, linked to work by correlation |
+//! | markers | bricks; those without a length are instants |
+//! | counters of kernels | counters at the start of their kernel |
+//! | allocations | allocations |
+//! | agents | devices |
+//! | sums by name, of any of these tools | counters `sum: …` |
+//! | samples of `nvidia-smi` | counters `gpu0 utilization.gpu` |
+
+mod columns;
+mod rows;
+mod smi;
+mod sums;
+
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use trueno_format::run_writer::RunWriter;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::chrome::feed::Feed;
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+use columns::{Columns, Table};
+pub(crate) use rows::in_blocks;
+
+/// Lines before the head of a table in which a tool says what it does.
+const MAX_PREAMBLE: usize = 200;
+
+/// Tables of work of devices.
+pub struct DeviceCsv;
+
+impl Importer for DeviceCsv {
+    fn name(&self) -> &'static str {
+        "device-csv"
+    }
+
+    fn description(&self) -> &'static str {
+        "CSV of rocprofv3, rocprof, nvprof, nsys stats, Ascend's msprof, nvidia-smi"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let mut lines = head.text().lines().take(MAX_PREAMBLE);
+        lines.any(|line| Table::of_header(line).is_some())
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        import_set(&[path.to_owned()], options, into, notes, progress)
+    }
+}
+
+/// The tables of one program in a folder, such as `77_kernel_trace.csv` and `77_hip_api_trace.csv`; `None`: it is
+/// another folder. A folder that holds nothing but one such folder is that.
+pub fn set_in(folder: &Path) -> Option<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    let mut folders = Vec::new();
+    for entry in std::fs::read_dir(folder).ok()?.flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            folders.push(path);
+        } else {
+            files.push(path);
+        }
+    }
+    files.sort();
+    if let ([], [only]) = (files.as_slice(), folders.as_slice()) {
+        return set_in(only);
+    }
+    if files.iter().any(|path| may_be_other_trace(path)) {
+        return None;
+    }
+    let mut tables: Vec<PathBuf> = files
+        .into_iter()
+        .filter(|path| {
+            path.extension()
+                .is_some_and(|end| end.eq_ignore_ascii_case("csv"))
+        })
+        .collect();
+    let kinds: Vec<Option<Table>> = tables.iter().map(|path| table_of(path)).collect();
+    let is_trace = |table: &Option<Table>| table.is_some_and(Table::has_times);
+    if !kinds.iter().any(is_trace) {
+        return None;
+    }
+    let mut kinds = kinds.into_iter();
+    tables.retain(|_| kinds.next().flatten().is_some());
+    (tables.len() > 1).then_some(tables)
+}
+
+/// A file that may be a trace of its own. What rocprofv3 writes beside its tables says the same again.
+fn may_be_other_trace(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let name = name.to_ascii_lowercase();
+    let endings = [
+        ".json",
+        ".json.gz",
+        ".json.zst",
+        ".sqlite",
+        ".db",
+        ".pb",
+        ".pftrace",
+        ".parquet",
+        ".arrow",
+    ];
+    endings.iter().any(|end| name.ends_with(end)) && !name.contains("_results.")
+}
+
+/// True for a table of what happened at a time, and not of sums or agents.
+pub(crate) fn has_times(head: &Head<'_>) -> bool {
+    let mut lines = head.text().lines().take(MAX_PREAMBLE);
+    lines
+        .find_map(Table::of_header)
+        .is_some_and(Table::has_times)
+}
+
+fn table_of(path: &Path) -> Option<Table> {
+    let mut nothing = |_| ();
+    let source = Source::open(path, &Options::default(), &mut nothing).ok()?;
+    let mut head = Vec::new();
+    source.take(1 << 16).read_to_end(&mut head).ok()?;
+    let head = String::from_utf8_lossy(&head).into_owned();
+    head.lines().take(MAX_PREAMBLE).find_map(Table::of_header)
+}
+
+/// Imports the tables of one program.
+///
+/// # Errors
+/// As [`Importer::import`].
+pub fn import_set(
+    paths: &[PathBuf],
+    options: &Options,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Option<i64>, Error> {
+    let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
+    let mut rows = rows::Rows::new(Feed::new(first, "device csv", into, notes));
+    let (mut hashes, mut before) = (Vec::new(), 0);
+    // Agents name devices, and markers and calls say what led to work: traces come in any order.
+    for path in paths {
+        let mut bytes = 0;
+        let mut progress = |read| {
+            bytes = read;
+            progress(before + read);
+        };
+        let hash = read_table(path, options, &mut rows, &mut progress)?;
+        hashes.push(hash);
+        before += bytes;
+    }
+    let hash = match hashes.as_slice() {
+        [hash] => *hash,
+        hashes => {
+            let bytes: Vec<u8> = hashes.iter().flat_map(|hash| hash.to_le_bytes()).collect();
+            xxh3_64(&bytes)
+        }
+    };
+    rows.finish(hash)
+}
+
+fn read_table(
+    path: &Path,
+    options: &Options,
+    rows: &mut rows::Rows<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<u64, Error> {
+    let source = Source::open(path, options, progress)?;
+    let mut lines = BufReader::new(source);
+    let head = header(path, &mut lines)?;
+    let (table, columns) = Columns::new(&head);
+    let Some(table) = table else {
+        return Err(Error::Format {
+            path: path.to_owned(),
+            problem: "its columns are those of no table that is known".to_owned(),
+        });
+    };
+    rows.begin(table);
+    let mut reader = csv::ReaderBuilder::new()
+        .flexible(true)
+        .has_headers(false)
+        .trim(csv::Trim::All)
+        .from_reader(lines);
+    let mut record = csv::ByteRecord::new();
+    let mut number = 0_u64;
+    loop {
+        match reader.read_byte_record(&mut record) {
+            Ok(false) => break,
+            Ok(true) => {
+                number += 1;
+                rows.row(&columns, &record, number)?;
+            }
+            Err(error) => {
+                let place = format!("row {}", number + 1);
+                if let csv::ErrorKind::Io(_) = error.kind() {
+                    let csv::ErrorKind::Io(source) = error.into_kind() else {
+                        break;
+                    };
+                    let refusal = reader.get_ref().get_ref().refusal(path, place, source);
+                    if options.partial {
+                        rows.cut_short(refusal.to_string());
+                        break;
+                    }
+                    return Err(refusal);
+                }
+                return Err(Error::Damaged {
+                    path: path.to_owned(),
+                    place,
+                    problem: error.to_string(),
+                });
+            }
+        }
+    }
+    let mut source = reader.into_inner().into_inner();
+    source.end(rows.notes());
+    source
+        .hash()
+        .map_err(|e| Error::io(path, "read it to its end", e))
+}
+
+/// Reads on to the line that names the columns.
+fn header(path: &Path, lines: &mut BufReader<Source<'_>>) -> Result<String, Error> {
+    for _ in 0..MAX_PREAMBLE {
+        let mut line = Vec::new();
+        let read = lines.by_ref().take(1 << 20).read_until(b'\n', &mut line);
+        let read = read.map_err(|e| lines.get_ref().refusal(path, "head", e))?;
+        if read == 0 {
+            break;
+        }
+        let line = String::from_utf8_lossy(&line).into_owned();
+        if Table::of_header(&line).is_some() {
+            return Ok(line);
+        }
+    }
+    Err(Error::Format {
+        path: path.to_owned(),
+        problem: "expected a line with the names of columns, such as Kernel_Name and Start_Timestamp, found none"
+            .to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests;

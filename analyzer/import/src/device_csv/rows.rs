@@ -1,0 +1,408 @@
+//! Rows of tables, one by one.
+
+use std::collections::BTreeMap;
+
+use csv::ByteRecord;
+
+use super::columns::{Column, Columns, Table, Unit};
+use super::{smi, sums};
+use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::{Error, Notes};
+
+/// Writes the rows of all tables of a set.
+pub struct Rows<'a> {
+    feed: Feed<'a>,
+    table: Table,
+    /// Units of times, of a table that states them in a row of their own.
+    units: BTreeMap<usize, Unit>,
+    has_times: bool,
+    /// Rows of `nvidia-smi` and sums have no other times.
+    pub(super) sums: sums::Sums,
+}
+
+/// A cell as a text.
+fn text<'r>(columns: &Columns, record: &'r ByteRecord, column: Column) -> Option<&'r str> {
+    let cell = record.get(columns.place(column)?)?;
+    let cell = std::str::from_utf8(cell).ok()?.trim();
+    (!cell.is_empty()).then_some(cell)
+}
+
+/// A whole number; `Agent 4` and `NVIDIA A100 (0)` are numbers too.
+fn number(columns: &Columns, record: &ByteRecord, column: Column) -> Option<u64> {
+    let cell = text(columns, record, column)?;
+    if let Ok(number) = cell.parse() {
+        return Some(number);
+    }
+    let hexadecimal = cell.strip_prefix("0x").or(cell.strip_prefix("0X"));
+    if let Some(digits) = hexadecimal {
+        return u64::from_str_radix(digits, 16).ok();
+    }
+    let inside = cell
+        .rsplit_once('(')
+        .map(|(_, inside)| inside.trim_end_matches(')'));
+    let word = inside.or(cell.rsplit([' ', '_', '-']).next())?;
+    word.parse().ok()
+}
+
+fn small(columns: &Columns, record: &ByteRecord, column: Column) -> Option<u32> {
+    number(columns, record, column).and_then(|number| u32::try_from(number).ok())
+}
+
+impl<'a> Rows<'a> {
+    pub fn new(feed: Feed<'a>) -> Self {
+        Self {
+            feed,
+            table: Table::Kernels,
+            units: BTreeMap::new(),
+            has_times: false,
+            sums: sums::Sums::default(),
+        }
+    }
+
+    pub fn begin(&mut self, table: Table) {
+        self.table = table;
+        self.has_times |= table.has_times();
+        self.units.clear();
+    }
+
+    pub fn notes(&mut self) -> &mut Notes {
+        self.feed.notes()
+    }
+
+    pub fn cut_short(&mut self, text: String) {
+        self.feed.run().run().problems.push(text.clone());
+        self.feed.notes().warn(text);
+    }
+
+    pub fn finish(mut self, hash: u64) -> Result<Option<i64>, Error> {
+        self.sums.write(&mut self.feed)?;
+        let wall_ns = self.feed.finish(hash)?;
+        Ok(wall_ns.filter(|_| self.has_times))
+    }
+
+    /// A time in nanoseconds.
+    fn time_ns(&self, columns: &Columns, record: &ByteRecord, column: Column) -> Option<i64> {
+        let cell = text(columns, record, column)?;
+        let place = columns.place(column)?;
+        let unit = self.units.get(&place).copied().or(columns.unit(column));
+        match unit {
+            None | Some(Unit(1.0)) => cell.parse::<i64>().ok().or_else(|| {
+                let whole = cell.parse::<f64>().ok().filter(|ns| ns.abs() < 1e18)?;
+                Some(whole.round() as i64)
+            }),
+            Some(Unit(factor)) => scaled(cell, factor),
+        }
+    }
+
+    fn times_ns(&self, columns: &Columns, record: &ByteRecord) -> Option<(i64, i64)> {
+        let start_ns = self.time_ns(columns, record, Column::Start)?;
+        let end_ns = self.time_ns(columns, record, Column::End).or_else(|| {
+            let dur_ns = self.time_ns(columns, record, Column::Duration)?;
+            start_ns.checked_add(dur_ns)
+        })?;
+        Some((start_ns, end_ns))
+    }
+
+    pub fn row(&mut self, columns: &Columns, record: &ByteRecord, place: u64) -> Result<(), Error> {
+        if place == 1 && self.is_row_of_units(columns, record) {
+            return Ok(());
+        }
+        match self.table {
+            Table::Smi => return smi::row(&mut self.feed, columns, record),
+            Table::Sums => {
+                self.sums.row(columns, record, self.feed.notes());
+                return Ok(());
+            }
+            Table::Agents => return self.agent(columns, record),
+            _ => {}
+        }
+        let Some(times_ns) = self.times_ns(columns, record) else {
+            if self.table == Table::Counters {
+                self.feed
+                    .notes()
+                    .leave_out("counter of a kernel without times: no time to put it at");
+            } else {
+                self.feed
+                    .notes()
+                    .leave_out("row without times that are numbers");
+            }
+            return Ok(());
+        };
+        match self.table {
+            Table::Kernels => self.work(columns, record, times_ns),
+            Table::Copies => self.copy(columns, record, times_ns),
+            Table::Calls | Table::Markers => self.call(columns, record, times_ns),
+            Table::Counters => self.counter(columns, record, times_ns),
+            Table::Allocations => self.allocation(columns, record, times_ns),
+            Table::Agents | Table::Sums | Table::Smi => Ok(()),
+        }
+    }
+
+    /// nvprof states units below the names of columns.
+    fn is_row_of_units(&mut self, columns: &Columns, record: &ByteRecord) -> bool {
+        let start = columns
+            .place(Column::Start)
+            .and_then(|place| record.get(place));
+        let start = start.and_then(|cell| std::str::from_utf8(cell).ok());
+        if start.and_then(Unit::of_word).is_none() {
+            return false;
+        }
+        for (place, cell) in record.iter().enumerate() {
+            if let Some(unit) = std::str::from_utf8(cell).ok().and_then(Unit::of_word) {
+                self.units.insert(place, unit);
+            }
+        }
+        true
+    }
+
+    fn place<'s>(&self, columns: &Columns, record: &ByteRecord, mut slice: Slice<'s>) -> Slice<'s> {
+        slice.process = number(columns, record, Column::Process).unwrap_or(0);
+        slice.thread = number(columns, record, Column::Thread).unwrap_or(0);
+        // rocprofv3 writes 0 where nothing is known.
+        slice.correlation = number(columns, record, Column::Correlation).filter(|id| *id != 0);
+        slice
+    }
+
+    fn work(
+        &mut self,
+        columns: &Columns,
+        record: &ByteRecord,
+        times_ns: (i64, i64),
+    ) -> Result<(), Error> {
+        let Some(name) = text(columns, record, Column::Name) else {
+            self.feed.notes().leave_out("row without a name");
+            return Ok(());
+        };
+        let is_nsys_name = name
+            .strip_prefix("[CUDA ")
+            .and_then(|name| name.strip_suffix(']'));
+        let name = is_nsys_name.unwrap_or(name);
+        let mut attributes = Vec::new();
+        if let Some(core) = text(columns, record, Column::Core) {
+            attributes.push(("accelerator core", core));
+        }
+        let block = axes(
+            columns,
+            record,
+            [Column::BlockX, Column::BlockY, Column::BlockZ],
+        )
+        .or_else(|| Some([small(columns, record, Column::Block)?, 1, 1]));
+        let grid = axes(
+            columns,
+            record,
+            [Column::GridX, Column::GridY, Column::GridZ],
+        )
+        .or_else(|| Some([small(columns, record, Column::Grid)?, 1, 1]));
+        // AMD counts work items, where CUDA counts blocks.
+        let is_of_amd = columns.place(Column::Queue).is_some();
+        let grid = match (grid, block) {
+            (Some(grid), Some(block)) if is_of_amd => Some(in_blocks(grid, block)),
+            (grid, _) => grid,
+        };
+        let bytes = |column| {
+            let cell = text(columns, record, column)?;
+            let unit = columns
+                .place(column)
+                .and_then(|place| self.units.get(&place));
+            let factor = unit
+                .copied()
+                .or(columns.unit(column))
+                .map_or(1.0, |unit| unit.0);
+            let value = cell.replace(',', "").parse::<f64>().ok()? * factor;
+            (0.0..1e18).contains(&value).then_some(value.round() as u64)
+        };
+        let shared = match (bytes(Column::StaticShared), bytes(Column::DynamicShared)) {
+            (None, None) => number(columns, record, Column::Shared),
+            (fixed, asked) => Some(fixed.unwrap_or(0) + asked.unwrap_or(0)),
+        };
+        let stream = small(columns, record, Column::Stream);
+        // rocprofv3 states 0 for work of no stream; queues tell it apart then.
+        let queue = small(columns, record, Column::Queue);
+        let slice = Slice {
+            device: small(columns, record, Column::Device),
+            stream: stream
+                .filter(|stream| *stream != 0 || queue.is_none())
+                .or(queue),
+            grid,
+            block,
+            registers: number(columns, record, Column::Registers),
+            shared_memory_bytes: shared,
+            bytes: bytes(Column::Bytes),
+            attributes: &attributes,
+            ..Slice::new(Kind::Work, name, times_ns)
+        };
+        let slice = self.place(columns, record, slice);
+        self.feed.slice(&slice)
+    }
+
+    fn copy(
+        &mut self,
+        columns: &Columns,
+        record: &ByteRecord,
+        times_ns: (i64, i64),
+    ) -> Result<(), Error> {
+        let name = text(columns, record, Column::Direction).unwrap_or("copy");
+        // A copy lies with the device: with the one it comes from where that is its end.
+        let lower = name.to_ascii_lowercase();
+        let from_device = lower.contains("device_to_host") || lower.contains("devicetohost");
+        let of = if from_device {
+            Column::Source
+        } else {
+            Column::Target
+        };
+        let slice = Slice {
+            device: small(columns, record, of),
+            stream: small(columns, record, Column::Stream),
+            bytes: number(columns, record, Column::Bytes),
+            ..Slice::new(Kind::Copy, name, times_ns)
+        };
+        let slice = self.place(columns, record, slice);
+        self.feed.slice(&slice)
+    }
+
+    fn call(
+        &mut self,
+        columns: &Columns,
+        record: &ByteRecord,
+        times_ns: (i64, i64),
+    ) -> Result<(), Error> {
+        let name = text(columns, record, Column::Function).or(text(columns, record, Column::Name));
+        let Some(name) = name else {
+            self.feed.notes().leave_out("row without a name");
+            return Ok(());
+        };
+        let domain = text(columns, record, Column::Domain).unwrap_or("");
+        let is_marker = self.table == Table::Markers
+            || domain.starts_with("MARKER")
+            || domain.starts_with("ROCTX");
+        let kind = if is_marker { Kind::Range } else { Kind::Call };
+        let slice = self.place(columns, record, Slice::new(kind, name, times_ns));
+        if is_marker && times_ns.0 == times_ns.1 {
+            return self
+                .feed
+                .instant((slice.process, slice.thread), name, times_ns.0);
+        }
+        self.feed.slice(&slice)
+    }
+
+    fn counter(
+        &mut self,
+        columns: &Columns,
+        record: &ByteRecord,
+        times_ns: (i64, i64),
+    ) -> Result<(), Error> {
+        let name = text(columns, record, Column::CounterName);
+        let value = text(columns, record, Column::CounterValue);
+        let (Some(name), Some(value)) = (name, value.and_then(|value| value.parse().ok())) else {
+            self.feed
+                .notes()
+                .leave_out("counter without a name or a number");
+            return Ok(());
+        };
+        let process = number(columns, record, Column::Process).unwrap_or(0);
+        self.feed.counter(process, name, times_ns.0, value)
+    }
+
+    fn allocation(
+        &mut self,
+        columns: &Columns,
+        record: &ByteRecord,
+        times_ns: (i64, i64),
+    ) -> Result<(), Error> {
+        let operation = text(columns, record, Column::Operation).unwrap_or("");
+        let is_freed = operation.to_ascii_lowercase().contains("free");
+        let bytes =
+            number(columns, record, Column::Bytes).and_then(|bytes| i64::try_from(bytes).ok());
+        let Some(bytes) = bytes.filter(|bytes| *bytes > 0) else {
+            self.feed
+                .notes()
+                .leave_out("allocation or release that states no bytes");
+            return Ok(());
+        };
+        let process = number(columns, record, Column::Process).unwrap_or(0);
+        let thread = number(columns, record, Column::Thread).unwrap_or(0);
+        self.feed.allocation(
+            (process, thread),
+            times_ns.1,
+            if is_freed { -bytes } else { bytes },
+            number(columns, record, Column::Address),
+            small(columns, record, Column::Device),
+        )
+    }
+
+    fn agent(&mut self, columns: &Columns, record: &ByteRecord) -> Result<(), Error> {
+        let is_gpu = text(columns, record, Column::AgentType) == Some("GPU");
+        let node = small(columns, record, Column::AgentNode);
+        let (true, Some(node)) = (is_gpu, node) else {
+            self.feed.notes().skip("agent that is no GPU");
+            return Ok(());
+        };
+        let name = text(columns, record, Column::Product).or(text(columns, record, Column::Name));
+        let units = small(columns, record, Column::Units);
+        self.feed.device(node, name.unwrap_or("GPU"), units)
+    }
+}
+
+fn axes(columns: &Columns, record: &ByteRecord, of: [Column; 3]) -> Option<[u32; 3]> {
+    let x = small(columns, record, of[0])?;
+    let rest = [of[1], of[2]].map(|column| small(columns, record, column).unwrap_or(1));
+    Some([x, rest[0], rest[1]])
+}
+
+/// A grid of work items in blocks of such.
+pub(crate) fn in_blocks(grid: [u32; 3], block: [u32; 3]) -> [u32; 3] {
+    let mut blocks = grid;
+    for (items, block) in blocks.iter_mut().zip(block) {
+        *items = items.div_ceil(block.max(1));
+    }
+    blocks
+}
+
+/// A decimal times a power of ten, exactly where it has no more than nine digits behind the point.
+fn scaled(cell: &str, factor: f64) -> Option<i64> {
+    let digits = factor.log10().round();
+    let is_power = (factor - 10_f64.powi(digits as i32)).abs() < f64::EPSILON;
+    if !is_power {
+        let value = cell.parse::<f64>().ok()? * factor;
+        return (value.abs() < 9e18).then_some(value.round() as i64);
+    }
+    let (whole, part) = cell.split_once('.').unwrap_or((cell, ""));
+    if !part.bytes().all(|byte| byte.is_ascii_digit()) || whole.contains(['e', 'E']) {
+        let value = cell.parse::<f64>().ok()? * factor;
+        return (value.abs() < 9e18).then_some(value.round() as i64);
+    }
+    let digits = digits as usize;
+    let mut text = whole.to_owned();
+    let mut part = part.to_owned();
+    let rounds_up = part
+        .as_bytes()
+        .get(digits)
+        .is_some_and(|digit| *digit >= b'5');
+    part.truncate(digits);
+    text.push_str(&part);
+    text.extend(std::iter::repeat_n('0', digits - part.len()));
+    let value: i64 = text.parse().ok()?;
+    let sign = if whole.starts_with('-') { -1 } else { 1 };
+    value.checked_add(if rounds_up { sign } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_become_nanoseconds_exactly() {
+        for (cell, factor, ns) in [
+            ("1704161511420289.123", 1e3, Some(1_704_161_511_420_289_123)),
+            ("293.5714391", 1e6, Some(293_571_439)),
+            ("0.5", 1e9, Some(500_000_000)),
+            ("1.0005", 1e3, Some(1_001)),
+            ("12", 1e3, Some(12_000)),
+            ("1.5e3", 1e3, Some(1_500_000)),
+            ("x", 1e3, None),
+            ("99999999999999999999", 1e3, None),
+        ] {
+            assert_eq!(scaled(cell, factor), ns, "{cell}");
+        }
+    }
+}

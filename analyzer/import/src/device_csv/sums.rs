@@ -1,0 +1,61 @@
+//! Sums by name, without a time of anything: `--stats` of rocprofv3 and rocprof, summaries of `nsys stats`, Ascend's
+//! `op_statistic.csv`.
+
+use csv::ByteRecord;
+
+use super::columns::{Column, Columns};
+use crate::chrome::feed::Feed;
+use crate::{Error, Notes};
+
+/// Names at most; a table of sums has no more.
+const MAX_SUMS: usize = 1 << 16;
+
+/// The sums of all tables.
+#[derive(Debug, Default)]
+pub struct Sums(Vec<(String, f64)>);
+
+impl Sums {
+    pub fn row(&mut self, columns: &Columns, record: &ByteRecord, notes: &mut Notes) {
+        let cell = |column| {
+            let cell = record.get(columns.place(column)?)?;
+            std::str::from_utf8(cell).ok().map(str::trim)
+        };
+        let name = cell(Column::Name).or(cell(Column::Function));
+        let Some(name) = name.filter(|name| !name.is_empty()) else {
+            notes.leave_out("row without a name");
+            return;
+        };
+        if self.0.len() >= MAX_SUMS {
+            notes.leave_out("sum of one of very many names");
+            return;
+        }
+        for (column, what) in [
+            (Column::Count, "calls"),
+            (Column::Total, "total [ns]"),
+            (Column::Least, "min [ns]"),
+            (Column::Most, "max [ns]"),
+        ] {
+            let value = cell(column).and_then(|cell| cell.replace(',', "").parse::<f64>().ok());
+            let Some(value) = value else { continue };
+            let factor = match column {
+                Column::Count => 1.0,
+                _ => columns.unit(column).map_or(1.0, |unit| unit.0),
+            };
+            self.0.push((format!("sum: {name} {what}"), value * factor));
+        }
+    }
+
+    pub fn write(&mut self, feed: &mut Feed<'_>) -> Result<(), Error> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let text = "the file has sums by name only, no time of anything: they are counters, and nothing can be said of \
+                    what happened when; give the trace (kernel_trace.csv, cuda_gpu_trace, trace_view.json)";
+        feed.run().run().problems.push(text.to_owned());
+        feed.notes().warn(text);
+        for (name, value) in self.0.drain(..) {
+            feed.counter(0, &name, 0, value)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,574 @@
+//! The document, one value at a time.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::Value;
+
+use crate::Error;
+use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::device_csv::in_blocks;
+
+/// Takes the parts of a process that it wants.
+pub trait Parts {
+    /// A process begins.
+    fn begin(&mut self);
+    /// A field beside the records, such as `agents`; true: it is wanted whole.
+    fn wants(&self, field: &str) -> bool;
+    fn field(&mut self, field: &str, value: Value);
+    /// True if records of the kind, such as `hip_api`, are wanted.
+    fn wants_records(&self, kind: &str) -> bool;
+    fn record(&mut self, kind: &str, record: Record);
+}
+
+/// The whole file.
+pub struct Document<'p, P>(pub &'p mut P);
+
+/// A record of any kind: fields that it has not are nothing.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Record {
+    kind: Loose,
+    operation: Loose,
+    thread_id: Loose,
+    correlation_id: Correlation,
+    start_timestamp: Loose,
+    end_timestamp: Loose,
+    stream_id: Handle,
+    // Kernels.
+    dispatch_info: Option<Dispatch>,
+    // Copies.
+    dst_agent_id: Handle,
+    src_agent_id: Handle,
+    bytes: Loose,
+    // Allocations.
+    agent_id: Handle,
+    address: Loose,
+    allocation_size: Loose,
+    // Counters of kernels.
+    dispatch_data: Option<Box<Record>>,
+    records: Vec<Counted>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Correlation {
+    internal: Loose,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Dispatch {
+    kernel_id: Loose,
+    agent_id: Handle,
+    queue_id: Handle,
+    group_segment_size: Loose,
+    workgroup_size: Axes,
+    grid_size: Axes,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Axes {
+    x: Loose,
+    y: Loose,
+    z: Loose,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Counted {
+    counter_id: Handle,
+    value: f64,
+}
+
+/// A number of whatever type, or nothing.
+#[derive(Clone, Copy, Debug, Default)]
+struct Loose(Option<i64>);
+
+/// `{"handle": 7}`, or the number itself.
+#[derive(Clone, Copy, Debug, Default)]
+struct Handle(Option<i64>);
+
+impl<'de> Deserialize<'de> for Loose {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        Ok(Self(whole(&Value::deserialize(from)?)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Handle {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let value = Value::deserialize(from)?;
+        Ok(Self(whole(value.get("handle").unwrap_or(&value))))
+    }
+}
+
+fn whole(value: &Value) -> Option<i64> {
+    match value {
+        Value::Number(number) => number
+            .as_i64()
+            .or_else(|| number.as_u64().map(u64::cast_signed)),
+        Value::String(text) => match text.strip_prefix("0x") {
+            Some(digits) => u64::from_str_radix(digits, 16).ok().map(u64::cast_signed),
+            None => text.parse().ok(),
+        },
+        // Addresses are objects in some versions.
+        Value::Object(fields) => whole(fields.get("value").or(fields.get("ptr"))?),
+        _ => None,
+    }
+}
+
+impl Loose {
+    fn unsigned(self) -> Option<u64> {
+        self.0.map(i64::cast_unsigned)
+    }
+}
+
+impl Axes {
+    fn three(self) -> Option<[u32; 3]> {
+        let small = |of: Loose| of.0.and_then(|value| u32::try_from(value).ok());
+        Some([
+            small(self.x)?,
+            small(self.y).unwrap_or(1),
+            small(self.z).unwrap_or(1),
+        ])
+    }
+}
+
+macro_rules! seed {
+    ($name:ident, $expecting:literal, $method:ident, $visit:item) => {
+        impl<'de, P: Parts> DeserializeSeed<'de> for $name<'_, P> {
+            type Value = ();
+            fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+                from.$method(self)
+            }
+        }
+        impl<'de, P: Parts> Visitor<'de> for $name<'_, P> {
+            type Value = ();
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str($expecting)
+            }
+            $visit
+        }
+    };
+}
+
+struct Processes<'p, P>(&'p mut P);
+struct Process<'p, P>(&'p mut P);
+struct Kinds<'p, P>(&'p mut P);
+struct List<'p, P>(&'p mut P, String);
+
+seed!(
+    Document,
+    "an object with rocprofiler-sdk-tool",
+    deserialize_map,
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            if key == "rocprofiler-sdk-tool" {
+                map.next_value_seed(Processes(self.0))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+);
+seed!(
+    Processes,
+    "a list of processes",
+    deserialize_seq,
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while list.next_element_seed(Process(self.0))?.is_some() {}
+        Ok(())
+    }
+);
+seed!(
+    Process,
+    "a process",
+    deserialize_map,
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        self.0.begin();
+        while let Some(key) = map.next_key::<String>()? {
+            if matches!(key.as_str(), "buffer_records" | "callback_records") {
+                map.next_value_seed(Kinds(self.0))?;
+            } else if self.0.wants(&key) {
+                let value = map.next_value()?;
+                self.0.field(&key, value);
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+);
+seed!(
+    Kinds,
+    "records by their kind",
+    deserialize_map,
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(kind) = map.next_key::<String>()? {
+            if self.0.wants_records(&kind) {
+                map.next_value_seed(List(self.0, kind))?;
+            } else {
+                map.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(())
+    }
+);
+seed!(
+    List,
+    "a list of records",
+    deserialize_seq,
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(record) = list.next_element::<Record>()? {
+            self.0.record(&self.1, record);
+        }
+        Ok(())
+    }
+);
+
+/// What stands beside the records, by process.
+#[derive(Debug, Default)]
+pub struct Facts(Vec<OfProcess>);
+
+#[derive(Debug, Default)]
+struct OfProcess {
+    id: u64,
+    kernels: HashMap<i64, (String, Option<u64>)>,
+    /// Names of calls by kind and operation.
+    operations: Vec<Vec<String>>,
+    markers: HashMap<i64, String>,
+    counters: HashMap<i64, String>,
+    /// GPUs by their agents: number, name, compute units.
+    agents: HashMap<i64, (u32, String, Option<u32>)>,
+}
+
+impl Parts for Facts {
+    fn begin(&mut self) {
+        self.0.push(OfProcess::default());
+    }
+
+    fn wants(&self, field: &str) -> bool {
+        matches!(
+            field,
+            "metadata" | "agents" | "strings" | "kernel_symbols" | "counters"
+        )
+    }
+
+    fn field(&mut self, field: &str, value: Value) {
+        let Some(process) = self.0.last_mut() else {
+            return;
+        };
+        let id_of = |item: &Value, key: &str| {
+            let id = item.get(key)?;
+            whole(id.get("handle").unwrap_or(id))
+        };
+        let text = |item: &Value, keys: &[&str]| {
+            let texts = keys.iter().filter_map(|key| item.get(key)?.as_str());
+            texts
+                .map(str::trim)
+                .find(|text| !text.is_empty())
+                .map(str::to_owned)
+        };
+        match field {
+            "metadata" => process.id = value.get("pid").and_then(Value::as_u64).unwrap_or(0),
+            "kernel_symbols" => {
+                let names = [
+                    "formatted_kernel_name",
+                    "demangled_kernel_name",
+                    "kernel_name",
+                ];
+                for symbol in value.as_array().into_iter().flatten() {
+                    let (Some(id), Some(name)) = (id_of(symbol, "kernel_id"), text(symbol, &names))
+                    else {
+                        continue;
+                    };
+                    let name = name.strip_suffix(".kd").map_or(name.clone(), str::to_owned);
+                    let registers = symbol.get("arch_vgpr_count").and_then(Value::as_u64);
+                    process.kernels.insert(id, (name, registers));
+                }
+            }
+            "agents" => {
+                let mut gpus: Vec<(i64, i64, String, Option<u32>)> = Vec::new();
+                for agent in value.as_array().into_iter().flatten() {
+                    // 1 is a processor, 2 a GPU.
+                    let is_gpu = match agent.get("type") {
+                        Some(Value::String(kind)) => kind.contains("GPU"),
+                        Some(kind) => kind.as_i64() == Some(2),
+                        None => true,
+                    };
+                    if let (true, Some(id)) = (is_gpu, id_of(agent, "id")) {
+                        let place = id_of(agent, "logical_node_id").or(id_of(agent, "node_id"));
+                        let name = text(agent, &["product_name", "model_name", "name"]);
+                        let units = agent.get("cu_count").and_then(Value::as_u64);
+                        let units = units.and_then(|units| u32::try_from(units).ok());
+                        let name = name.unwrap_or_else(|| "GPU".to_owned());
+                        gpus.push((place.unwrap_or(0), id, name, units));
+                    }
+                }
+                gpus.sort();
+                for (number, (_, id, name, units)) in (0..).zip(gpus) {
+                    process.agents.insert(id, (number, name, units));
+                }
+            }
+            "strings" => {
+                let kinds = value.get("buffer_records").and_then(Value::as_array);
+                for kind in kinds.into_iter().flatten() {
+                    let operations = kind.get("operations").and_then(Value::as_array);
+                    let operations = operations.into_iter().flatten();
+                    let names = operations.map(|name| name.as_str().unwrap_or("").to_owned());
+                    process.operations.push(names.collect());
+                }
+                let markers = value.get("marker_api").and_then(Value::as_array);
+                for marker in markers.into_iter().flatten() {
+                    let message = text(marker, &["value"]);
+                    process.markers.extend(id_of(marker, "key").zip(message));
+                }
+            }
+            "counters" => {
+                for counter in value.as_array().into_iter().flatten() {
+                    let name = text(counter, &["name"]);
+                    process.counters.extend(id_of(counter, "id").zip(name));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn wants_records(&self, _: &str) -> bool {
+        false
+    }
+
+    fn record(&mut self, _: &str, _: Record) {}
+}
+
+/// Correlations of the processes of one file are kept apart above this bit.
+const PROCESS_SHIFT: u32 = 44;
+
+/// Turns records into rows.
+pub struct Records<'r, 'a> {
+    facts: &'r Facts,
+    feed: &'r mut Feed<'a>,
+    /// Place of the process among all; of the first `None` before it begins.
+    process: Option<usize>,
+    /// The run cannot be written.
+    pub failed: Option<Error>,
+    nobody: OfProcess,
+}
+
+impl<'r, 'a> Records<'r, 'a> {
+    pub fn new(facts: &'r Facts, feed: &'r mut Feed<'a>) -> Result<Self, Error> {
+        let mut devices: Vec<(u32, &str, Option<u32>)> = Vec::new();
+        // Processes of one machine describe the same agents.
+        for (number, name, units) in facts.0.iter().flat_map(|process| process.agents.values()) {
+            if !devices.iter().any(|(known, ..)| known == number) {
+                devices.push((*number, name, *units));
+            }
+        }
+        devices.sort_unstable();
+        for (number, name, units) in devices {
+            feed.device(number, name, units)?;
+        }
+        Ok(Self {
+            facts,
+            feed,
+            process: None,
+            failed: None,
+            nobody: OfProcess::default(),
+        })
+    }
+
+    fn device(of: &OfProcess, agent: Handle) -> Option<u32> {
+        of.agents.get(&agent.0?).map(|(number, ..)| *number)
+    }
+
+    fn write(&mut self, kind: &str, record: &Record) -> Result<(), Error> {
+        let place = self.process.unwrap_or(0);
+        let of = self.facts.0.get(place).unwrap_or(&self.nobody);
+        if kind == "counter_collection" {
+            return counters(self.feed, of, record);
+        }
+        let times = record.start_timestamp.0.zip(record.end_timestamp.0);
+        let Some(times_ns) = times else {
+            self.feed
+                .notes()
+                .leave_out("record without times that are numbers");
+            return Ok(());
+        };
+        let thread = record.thread_id.unsigned().unwrap_or(0);
+        let correlation = record
+            .correlation_id
+            .internal
+            .unsigned()
+            .filter(|id| *id != 0);
+        let slice = Slice {
+            process: of.id,
+            thread,
+            correlation: correlation.map(|id| id.wrapping_add((place as u64) << PROCESS_SHIFT)),
+            ..Slice::new(Kind::Call, "", times_ns)
+        };
+        let operation = || {
+            let names = of.operations.get(usize::try_from(record.kind.0?).ok()?)?;
+            let name = names.get(usize::try_from(record.operation.0?).ok()?)?;
+            (!name.is_empty()).then_some(name.as_str())
+        };
+        let stream = |queue: Handle| {
+            let small = |handle: Handle| handle.0.and_then(|number| u32::try_from(number).ok());
+            small(record.stream_id)
+                .filter(|stream| *stream != 0)
+                .or(small(queue))
+        };
+        match kind {
+            "kernel_dispatch" => {
+                let Some(dispatch) = &record.dispatch_info else {
+                    self.feed.notes().leave_out("dispatch without its kernel");
+                    return Ok(());
+                };
+                let id = dispatch.kernel_id.0.unwrap_or(0);
+                let unnamed = format!("kernel {id}");
+                let (name, registers) = match of.kernels.get(&id) {
+                    Some((name, registers)) => (name.as_str(), *registers),
+                    None => (unnamed.as_str(), None),
+                };
+                let block = dispatch.workgroup_size.three();
+                let grid = dispatch.grid_size.three();
+                self.feed.slice(&Slice {
+                    kind: Kind::Kernel,
+                    name,
+                    device: Self::device(of, dispatch.agent_id),
+                    stream: stream(dispatch.queue_id),
+                    grid: grid.zip(block).map(|(grid, block)| in_blocks(grid, block)),
+                    block,
+                    registers,
+                    shared_memory_bytes: dispatch.group_segment_size.unsigned(),
+                    ..slice
+                })
+            }
+            "memory_copy" => {
+                let (from, to) = (
+                    Self::device(of, record.src_agent_id),
+                    Self::device(of, record.dst_agent_id),
+                );
+                let by_agents = match (from, to) {
+                    (None, Some(_)) => "MEMORY_COPY_HOST_TO_DEVICE",
+                    (Some(_), None) => "MEMORY_COPY_DEVICE_TO_HOST",
+                    (Some(_), Some(_)) => "MEMORY_COPY_DEVICE_TO_DEVICE",
+                    (None, None) => "MEMORY_COPY_HOST_TO_HOST",
+                };
+                let name = operation().filter(|name| name.contains("_TO_"));
+                self.feed.slice(&Slice {
+                    kind: Kind::Copy,
+                    name: name.unwrap_or(by_agents),
+                    device: to.or(from),
+                    stream: stream(Handle::default()),
+                    bytes: record.bytes.unsigned(),
+                    ..slice
+                })
+            }
+            "memory_allocation" => {
+                let is_freed = operation().is_some_and(|name| name.contains("FREE"));
+                let bytes = record.allocation_size.0.filter(|bytes| *bytes > 0);
+                let Some(bytes) = bytes else {
+                    self.feed
+                        .notes()
+                        .leave_out("allocation or release that states no bytes");
+                    return Ok(());
+                };
+                self.feed.allocation(
+                    (of.id, thread),
+                    times_ns.1,
+                    if is_freed { -bytes } else { bytes },
+                    record.address.unsigned(),
+                    Self::device(of, record.agent_id),
+                )
+            }
+            "marker_api" => {
+                let message = record
+                    .correlation_id
+                    .internal
+                    .0
+                    .and_then(|id| of.markers.get(&id));
+                let name = message
+                    .map(String::as_str)
+                    .or_else(operation)
+                    .unwrap_or("marker");
+                if times_ns.0 == times_ns.1 {
+                    return self.feed.instant((of.id, thread), name, times_ns.0);
+                }
+                self.feed.slice(&Slice {
+                    kind: Kind::Range,
+                    name,
+                    correlation: None,
+                    ..slice
+                })
+            }
+            _ => {
+                let unnamed = format!("{kind} {}", record.operation.0.unwrap_or(0));
+                self.feed.slice(&Slice {
+                    name: operation().unwrap_or(&unnamed),
+                    ..slice
+                })
+            }
+        }
+    }
+}
+
+/// Counters of a kernel, at its start.
+fn counters(feed: &mut Feed<'_>, of: &OfProcess, record: &Record) -> Result<(), Error> {
+    let data = record.dispatch_data.as_deref();
+    let Some(time_ns) = data
+        .and_then(|data| data.start_timestamp.0)
+        .filter(|ns| *ns != 0)
+    else {
+        feed.notes()
+            .leave_out("counter of a kernel without times: no time to put it at");
+        return Ok(());
+    };
+    // Instances of one counter, such as those of the shader engines, are one sum.
+    let mut sums: Vec<(i64, f64)> = Vec::new();
+    for counted in &record.records {
+        let id = counted.counter_id.0.unwrap_or(0);
+        match sums.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, sum)) => *sum += counted.value,
+            None => sums.push((id, counted.value)),
+        }
+    }
+    for (id, value) in sums {
+        let unnamed = format!("counter {id}");
+        let name = of.counters.get(&id).unwrap_or(&unnamed);
+        feed.counter(of.id, name, time_ns, value)?;
+    }
+    Ok(())
+}
+
+impl Parts for Records<'_, '_> {
+    fn begin(&mut self) {
+        self.process = Some(self.process.map_or(0, |place| place + 1));
+    }
+
+    fn wants(&self, _: &str) -> bool {
+        false
+    }
+
+    fn field(&mut self, _: &str, _: Value) {}
+
+    fn wants_records(&self, kind: &str) -> bool {
+        let is_known = kind.ends_with("_api")
+            || matches!(
+                kind,
+                "kernel_dispatch" | "memory_copy" | "memory_allocation" | "counter_collection"
+            );
+        self.failed.is_none() && is_known
+    }
+
+    fn record(&mut self, kind: &str, record: Record) {
+        if self.failed.is_none()
+            && let Err(error) = self.write(kind, &record)
+        {
+            self.failed = Some(error);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Rows of databases of other profilers than Nsight Systems, one by one.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Row};
+
+use crate::nsys::open_database;
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+
+/// An open database, which is never written or locked.
+pub(crate) struct Rows {
+    connection: Connection,
+    path: PathBuf,
+    is_partial: bool,
+    tables: BTreeSet<String>,
+    pub bytes: u64,
+    /// What was damaged and left out, in words.
+    pub damaged: Vec<String>,
+}
+
+impl Rows {
+    pub fn open(path: &Path, options: &Options, notes: &mut Notes) -> Result<Self, Error> {
+        let (connection, bytes) = open_database(path, notes)?;
+        let mut rows = Self {
+            connection,
+            path: path.to_owned(),
+            is_partial: options.partial,
+            tables: BTreeSet::new(),
+            bytes,
+            damaged: Vec::new(),
+        };
+        let mut tables = BTreeSet::new();
+        rows.each(
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND rootpage > 0",
+            |row| {
+                tables.insert(row.get::<_, String>(0)?);
+                Ok(())
+            },
+            |()| Ok(()),
+        )?;
+        rows.tables = tables;
+        Ok(rows)
+    }
+
+    pub fn tables(&self) -> impl Iterator<Item = &str> {
+        self.tables.iter().map(String::as_str)
+    }
+
+    pub fn has(&self, table: &str) -> bool {
+        self.tables.contains(table)
+    }
+
+    /// The columns of a table, in lower case.
+    pub fn columns(&mut self, table: &str) -> Result<BTreeSet<String>, Error> {
+        let mut columns = BTreeSet::new();
+        let sql = format!("PRAGMA table_info({})", quoted(table));
+        self.each(
+            &sql,
+            |row| row.get::<_, String>(1),
+            |name: String| {
+                columns.insert(name.to_ascii_lowercase());
+                Ok(())
+            },
+        )?;
+        Ok(columns)
+    }
+
+    /// Reads all rows of a query. A damaged page ends it: an error, or with `--partial` the rest is left out.
+    pub fn each<T>(
+        &mut self,
+        sql: &str,
+        mut read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+        mut take: impl FnMut(T) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let problem = each_row(&self.connection, sql, &mut read, &mut take)?;
+        match problem {
+            None => Ok(()),
+            Some(error) => self.broken(sql, &error),
+        }
+    }
+
+    fn broken(&mut self, sql: &str, error: &rusqlite::Error) -> Result<(), Error> {
+        let table = sql.split(" FROM ").nth(1).unwrap_or(sql);
+        let table = table.split_whitespace().next().unwrap_or(table);
+        let table = table.trim_matches(['"', '`']).to_owned();
+        if self.is_partial {
+            let text = format!("table {table} was read up to the first damage only: {error}");
+            self.damaged.push(text);
+            return Ok(());
+        }
+        Err(Error::Damaged {
+            path: self.path.clone(),
+            place: format!("table {table}"),
+            problem: format!("sqlite cannot read it: {error}; --partial keeps what can be read"),
+        })
+    }
+
+    /// The hash of the file.
+    pub fn hash(&self, options: &Options) -> Result<u64, Error> {
+        let mut nothing = |_| ();
+        let source = Source::open(&self.path, options, &mut nothing)?;
+        let hash = source.hash();
+        hash.map_err(|e| Error::io(&self.path, "read it to its end", e))
+    }
+}
+
+/// Reads rows until there are no more, or one cannot be read: what sqlite says of that.
+fn each_row<T>(
+    connection: &Connection,
+    sql: &str,
+    read: &mut impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    take: &mut impl FnMut(T) -> Result<(), Error>,
+) -> Result<Option<rusqlite::Error>, Error> {
+    let mut statement = match connection.prepare(sql) {
+        Ok(statement) => statement,
+        Err(error) => return Ok(Some(error)),
+    };
+    let mut rows = match statement.query([]) {
+        Ok(rows) => rows,
+        Err(error) => return Ok(Some(error)),
+    };
+    loop {
+        match rows.next() {
+            Ok(None) => return Ok(None),
+            Ok(Some(row)) => match read(row) {
+                Ok(value) => take(value)?,
+                Err(error) => return Ok(Some(error)),
+            },
+            Err(error) => return Ok(Some(error)),
+        }
+    }
+}
+
+/// A name in SQL.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// A whole number of a cell, whatever its type; texts that are none, and blobs, are nothing.
+pub(crate) fn number(row: &Row<'_>, at: usize) -> Option<i64> {
+    use rusqlite::types::ValueRef;
+    match row.get_ref(at).ok()? {
+        ValueRef::Integer(value) => Some(value),
+        ValueRef::Real(value) if value.is_finite() && value.abs() < 9e18 => Some(value as i64),
+        ValueRef::Text(text) => std::str::from_utf8(text).ok()?.parse().ok(),
+        _ => None,
+    }
+}
+
+pub(crate) fn unsigned(row: &Row<'_>, at: usize) -> Option<u64> {
+    number(row, at).and_then(|value| u64::try_from(value).ok())
+}
+
+pub(crate) fn small(row: &Row<'_>, at: usize) -> Option<u32> {
+    number(row, at).and_then(|value| u32::try_from(value).ok())
+}
+
+pub(crate) fn text(row: &Row<'_>, at: usize) -> Option<String> {
+    use rusqlite::types::ValueRef;
+    match row.get_ref(at).ok()? {
+        ValueRef::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+        ValueRef::Integer(value) => Some(value.to_string()),
+        _ => None,
+    }
+}
+
+pub(crate) fn real(row: &Row<'_>, at: usize) -> Option<f64> {
+    row.get::<_, f64>(at).ok().filter(|value| value.is_finite())
+}

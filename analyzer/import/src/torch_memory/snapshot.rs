@@ -1,0 +1,216 @@
+//! What a snapshot says: events of devices, and the state at its end.
+
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use super::pickle::{Sink, Value};
+
+/// What happened to memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    Allocate,
+    Free,
+    /// Taken from the device's driver.
+    Reserve,
+    Release,
+    OutOfMemory,
+}
+
+impl Action {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allocate => "alloc",
+            Self::Free => "free_completed",
+            Self::Reserve => "segment_alloc",
+            Self::Release => "segment_free",
+            Self::OutOfMemory => "oom",
+        }
+    }
+}
+
+/// An event of a device.
+#[derive(Clone, Copy, Debug)]
+pub struct Event {
+    pub time_ns: i64,
+    pub address: u64,
+    pub bytes: u64,
+    /// Its innermost Python frame, by number.
+    pub frame: Option<u32>,
+    pub device: u32,
+    pub action: Action,
+}
+
+/// Bytes of a device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub allocated: i64,
+    pub reserved: i64,
+}
+
+/// All that is wanted of a snapshot.
+#[derive(Debug, Default)]
+pub struct Snapshot {
+    pub events: Vec<Event>,
+    /// State of each device at the end.
+    ends: BTreeMap<u32, Totals>,
+    frames: Vec<(Rc<str>, i64, Rc<str>)>,
+    numbers: HashMap<(Rc<str>, i64, Rc<str>), u32>,
+    pub left_out: BTreeMap<String, u64>,
+    has_segments: bool,
+    has_traces: bool,
+}
+
+fn item<'v>(items: &'v [(Value, Value)], key: &str) -> Option<&'v Value> {
+    let found = items.iter().find(|(name, _)| name.text() == Some(key));
+    found.map(|(_, value)| value)
+}
+
+impl Sink for Snapshot {
+    fn dict(&mut self, items: &[(Value, Value)]) -> Option<u32> {
+        let number = |key: &str| item(items, key).and_then(Value::number);
+        if let (Some(file), Some(line), Some(name)) =
+            (item(items, "filename"), number("line"), item(items, "name"))
+        {
+            return Some(self.frame(file, line, name));
+        }
+        if let (Some(action), Some(time_us)) = (
+            item(items, "action").and_then(Value::text),
+            number("time_us"),
+        ) {
+            let action = match action {
+                "alloc" => Action::Allocate,
+                "free_completed" | "free" => Action::Free,
+                "segment_alloc" | "segment_map" => Action::Reserve,
+                "segment_free" | "segment_unmap" => Action::Release,
+                "oom" => Action::OutOfMemory,
+                other => {
+                    let reason = format!("event {other}: changes no sizes");
+                    *self.left_out.entry(reason).or_default() += 1;
+                    return Some(u32::MAX);
+                }
+            };
+            let frame = item(items, "frames").and_then(|frames| self.innermost(frames));
+            self.events.push(Event {
+                time_ns: time_us.saturating_mul(1_000),
+                address: number("addr").map_or(0, i64::cast_unsigned),
+                bytes: number("size").map_or(0, i64::cast_unsigned),
+                frame,
+                // The list that it lies in says which.
+                device: u32::MAX,
+                action,
+            });
+            return Some(self.events.len() as u32 - 1);
+        }
+        if let (Some(device), Some(reserved)) = (number("device"), number("total_size")) {
+            let device = u32::try_from(device).unwrap_or(0);
+            let allocated = number("allocated_size")
+                .or(number("active_size"))
+                .unwrap_or(0);
+            let end = self.ends.entry(device).or_default();
+            end.reserved = end.reserved.saturating_add(reserved);
+            end.allocated = end.allocated.saturating_add(allocated);
+            return Some(u32::MAX);
+        }
+        None
+    }
+
+    fn end(&mut self, value: Value) {
+        let Value::Dict(items) = value else { return };
+        let items = items.borrow();
+        self.has_segments = item(&items, "segments").is_some();
+        let Some(Value::List(devices)) = item(&items, "device_traces") else {
+            return;
+        };
+        self.has_traces = true;
+        for (device, trace) in (0..).zip(devices.borrow().iter()) {
+            let Value::List(trace) = trace else { continue };
+            for event in trace.borrow().iter() {
+                if let Value::Made(number) = event
+                    && let Some(event) = self.events.get_mut(*number as usize)
+                {
+                    event.device = device;
+                }
+            }
+        }
+        // Of what no device lists nothing is known.
+        self.events.retain(|event| event.device != u32::MAX);
+    }
+}
+
+impl Snapshot {
+    /// True of a memory snapshot; also of one that is cut.
+    pub fn is_one(&self) -> bool {
+        self.has_segments || self.has_traces || !self.events.is_empty()
+    }
+
+    fn frame(&mut self, file: &Value, line: i64, name: &Value) -> u32 {
+        let text = |value: &Value| match value {
+            Value::Text(text) => Rc::clone(text),
+            _ => Rc::from(""),
+        };
+        let key = (text(file), line, text(name));
+        let next = self.frames.len() as u32;
+        let frames = &mut self.frames;
+        *self.numbers.entry(key).or_insert_with_key(|key| {
+            frames.push(key.clone());
+            next
+        })
+    }
+
+    /// The innermost frame of a Python file; else the innermost.
+    fn innermost(&self, frames: &Value) -> Option<u32> {
+        let Value::List(frames) = frames else {
+            return None;
+        };
+        let frames = frames.borrow();
+        let numbers = frames.iter().filter_map(|frame| match frame {
+            Value::Made(number) => Some(*number),
+            _ => None,
+        });
+        let is_python = |number: &u32| {
+            let file = self.frames.get(*number as usize).map(|(file, ..)| &**file);
+            file.is_some_and(|file| file.ends_with(".py"))
+        };
+        let mut numbers = numbers.peekable();
+        let first = numbers.peek().copied();
+        numbers.find(is_python).or(first)
+    }
+
+    /// Frames as texts, by number.
+    pub fn frames(&self) -> impl Iterator<Item = String> {
+        self.frames
+            .iter()
+            .map(|(file, line, name)| format!("{file}:{line} {name}"))
+    }
+
+    /// What devices had allocated and reserved before their first event.
+    pub fn totals_before(&mut self) -> BTreeMap<u32, Totals> {
+        let mut totals = self.ends.clone();
+        // A cut snapshot has no device for its events, and no end to count back from.
+        for event in &mut self.events {
+            if event.device == u32::MAX {
+                event.device = 0;
+            }
+        }
+        if self.ends.is_empty() {
+            return totals;
+        }
+        for event in &self.events {
+            let bytes = i64::try_from(event.bytes).unwrap_or(i64::MAX);
+            let of = totals.entry(event.device).or_default();
+            match event.action {
+                Action::Allocate => of.allocated = of.allocated.saturating_sub(bytes),
+                Action::Free => of.allocated = of.allocated.saturating_add(bytes),
+                Action::Reserve => of.reserved = of.reserved.saturating_sub(bytes),
+                Action::Release => of.reserved = of.reserved.saturating_add(bytes),
+                Action::OutOfMemory => {}
+            }
+        }
+        for of in totals.values_mut() {
+            // The trace of a long program holds its latest events only: then nothing is known of before.
+            of.allocated = of.allocated.max(0);
+            of.reserved = of.reserved.max(0);
+        }
+        totals
+    }
+}

@@ -1,0 +1,120 @@
+use super::TorchMemory;
+use crate::importer::Head;
+use crate::read_back::{Imported, read_back};
+use crate::{Error, Importer, Options};
+
+/// A snapshot as Python wrote it: a segment, two blocks in use, of which one is older than the trace; an allocation
+/// that is freed again, and one that failed.
+const SNAPSHOT: &str = "\
+80049511040000000000007d94288c087365676d656e7473945d947d94288c06646576696365944b008c0761646472657373948a0600c044\
+4a547f8c0a746f74616c5f73697a65944a000020008c0673747265616d944b008c0c7365676d656e745f74797065948c05736d616c6c948c\
+0f7365676d656e745f706f6f6c5f6964944b004b0086948c0e616c6c6f63617465645f73697a65944d00068c0b6163746976655f73697a65\
+944d00068c0e7265717565737465645f73697a65944ddc058c0d69735f657870616e6461626c6594898c066672616d6573945d948c06626c\
+6f636b73945d94287d942868058a0600c0444a547f8c0473697a65944d0004680e4de8038c057374617465948c106163746976655f616c6c\
+6f63617465649468105d94287d94288c0866696c656e616d65948c023f3f948c046c696e65944b008c046e616d65948c0a6331303a3a616c\
+6c6f6394757d9428681a8c0b2f612f6d6f64656c2e707994681c4b0c681d8c07666f7277617264947565757d942868058a0600c4444a547f\
+68154d0002680e4df4016816681768105d94757d942868058a0600c6444a547f68154a00fa1f00680e4b0068168c08696e61637469766594\
+68105d94756575618c0d6465766963655f747261636573945d94285d94287d94288c06616374696f6e948c0d7365676d656e745f616c6c6f\
+63948c0461646472948a0600c0444a547f68154a0000200068074b008c0774696d655f7573948a0700401e18240a0668105d94757d942868\
+2b8c05616c6c6f6394682d8a0600c0444a547f68154d000468074b00682e8a070a401e18240a0668106818757d9428682b6831682d8a0600\
+c8444a547f68154d000268074b00682e8a0714401e18240a0668105d94286819681f65757d9428682b8c0e667265655f7265717565737465\
+6494682d8a0600c8444a547f68154d000268074b00682e8a071e401e18240a0668105d94757d9428682b8c0e667265655f636f6d706c6574\
+656494682d8a0600c8444a547f68154d000268074b00682e8a071f401e18240a0668105d94757d9428682b8c036f6f6d94682d4b0068158a\
+0600000000000168074b008c0b6465766963655f66726565944b05682e8a0728401e18240a0668105d94757d9428682b8c08736e61707368\
+6f7494682d4b0068154b0068074b00682e8a0732401e18240a0668105d9475655d94658c12616c6c6f6361746f725f73657474696e677394\
+7d94288c175059544f5243485f435544415f414c4c4f435f434f4e46948c00948c0e6d61785f73706c69745f73697a65944affffffff8c1c\
+676172626167655f636f6c6c656374696f6e5f7468726573686f6c64944700000000000000008c13657870616e6461626c655f7365676d65\
+6e747394898c18726f756e6475705f706f776572325f6469766973696f6e73947d948c0131944b007375752e";
+
+fn bytes() -> Vec<u8> {
+    let digits = SNAPSHOT.as_bytes().chunks_exact(2);
+    let byte = |two: &[u8]| u8::from_str_radix(std::str::from_utf8(two).unwrap(), 16).unwrap();
+    digits.map(byte).collect()
+}
+
+fn read(bytes: &[u8], partial: bool) -> Result<Imported, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("snapshot.pickle");
+    std::fs::write(&file, bytes).unwrap();
+    let options = Options {
+        partial,
+        ..Options::default()
+    };
+    read_back(|into, notes| TorchMemory.import(&file, &options, into, notes, &mut |_| {}))
+}
+
+#[test]
+fn a_snapshot_has_allocations_and_totals_that_begin_before_it() {
+    assert!(TorchMemory.recognises(&Head::new(&bytes())));
+    let run = read(&bytes(), false).unwrap();
+    assert_eq!(
+        run.rows(
+            "allocations",
+            &["time_ns", "device", "bytes", "address", "tag"]
+        ),
+        [
+            "10000 0 1024 140000000000000 /a/model.py:12 forward",
+            "20000 0 512 140000000002048 /a/model.py:12 forward",
+            "31000 0 -512 140000000002048 -",
+        ]
+    );
+    assert_eq!(
+        run.rows("counters", &["time_ns", "name", "value"]),
+        [
+            "0 gpu0 allocated 512",
+            "0 gpu0 reserved 0",
+            "0 gpu0 reserved 2097152",
+            "10000 gpu0 allocated 1536",
+            "20000 gpu0 allocated 2048",
+            "31000 gpu0 allocated 1536",
+        ]
+    );
+    let columns = ["name", "time_ns", "device", "arguments"];
+    assert_eq!(
+        run.rows("annotations", &columns),
+        ["out of memory 40000 0 {\"bytes\":1099511627776}"]
+    );
+    assert_eq!(run.wall_ns, Some(40_000));
+    assert_eq!(run.run.clock.origin_realtime_ns, 1_700_000_000_000_000_000);
+}
+
+#[test]
+fn a_pickle_that_calls_something_is_refused() {
+    // cposix\nsystem\n(S'true'\ntR.
+    for text in [
+        &b"\x80\x02cposix\nsystem\n(X\x04\0\0\0truetR."[..],
+        b"\x80\x04\x8c\x05posix\x8c\x06system\x93\x8c\x04true\x85R.",
+        b"\x80\x04]\x94.",
+        b"\x80\x02}q\x01.",
+        b"\x80\x04u.",
+        b"\x80\x04h\x05.",
+        b"\x80\x04\x8d\xff\xff\xff\xff\xff\xff\xff\xffx.",
+        b"\x80\x04",
+    ] {
+        let refused = read(text, false).err().map(|error| error.to_string());
+        assert!(refused.is_some(), "{}", text.escape_ascii());
+    }
+    let refused = read(b"\x80\x02cposix\nsystem\n.", false)
+        .err()
+        .unwrap()
+        .to_string();
+    assert!(refused.contains("not executed"), "{refused}");
+}
+
+#[test]
+fn a_cut_snapshot_is_refused_or_read_in_part_and_noise_is_borne() {
+    let whole = bytes();
+    for end in (0..whole.len()).step_by(7) {
+        assert!(read(&whole[..end], false).is_err(), "{end}");
+    }
+    let run = read(&whole[..whole.len() - 200], true).unwrap();
+    assert_eq!(run.rows("allocations", &["bytes"]).len(), 3);
+    assert_eq!(run.run.problems.len(), 1);
+    for at in (2..whole.len()).step_by(5) {
+        for byte in [b'(', b'u', b'.'] {
+            let mut changed = whole.clone();
+            changed[at] = byte;
+            let _ = read(&changed, at % 2 == 0);
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Devices of other makers than NVIDIA, told by evidence.
+
+use trueno_import::{Options, Part};
+
+use crate::support::{Imported, import, import_with, rows};
+use crate::traces::trace;
+
+fn slice(category: &str, name: &str, place: (&str, &str), times: (u32, u32), more: &str) -> String {
+    let ((pid, tid), (ts, dur)) = (place, times);
+    format!(
+        r#"{{"ph": "X", "cat": "{category}", "name": "{name}", "pid": {pid}, "tid": {tid}, "ts": {ts}, "dur": {dur}, "args": {{{more}}}}}"#
+    )
+}
+
+fn process(pid: &str, name: &str) -> String {
+    format!(r#"{{"ph": "M", "name": "process_name", "pid": {pid}, "args": {{"name": "{name}"}}}}"#)
+}
+
+fn thread(pid: &str, tid: &str, name: &str) -> String {
+    format!(
+        r#"{{"ph": "M", "name": "thread_name", "pid": {pid}, "tid": {tid}, "args": {{"name": "{name}"}}}}"#
+    )
+}
+
+const KERNELS: [&str; 4] = ["name", "device", "stream", "start_ns"];
+
+fn launched(run: &Imported) -> usize {
+    let edges = rows(run, "edges", &["kind"]);
+    edges.iter().filter(|kind| *kind == "launches").count()
+}
+
+#[test]
+fn categories_of_kineto_for_other_devices_are_work_and_calls() {
+    for (call, work) in [
+        ("mtia_runtime", "mtia_ccp_events"),
+        ("xpu_runtime", "kernel"),
+        ("xpu_driver", "kernel"),
+        ("privateuse1_runtime", "kernel"),
+        ("privateuse1_driver", "privateuse1_runtime"),
+        ("hpu_op", "hpu_op"),
+        ("glow_runtime", "some_new_device_events"),
+    ] {
+        let run = import(trace(&[
+            slice("cpu_op", "aten::mm", ("50", "50"), (0, 60), ""),
+            slice(call, "run", ("50", "50"), (5, 20), r#""correlation": 9"#),
+            slice(
+                work,
+                "gemm",
+                ("0", "3"),
+                (30, 40),
+                r#""correlation": 9, "device": 0, "stream": 3"#,
+            ),
+        ]))
+        .unwrap();
+        let what = format!("{call}, {work}");
+        assert_eq!(
+            rows(&run, "kernels", &KERNELS),
+            ["gemm 0 3 30000"],
+            "{what}"
+        );
+        assert_eq!(rows(&run, "calls", &["name"]), ["run"], "{what}");
+        assert_eq!(rows(&run, "bricks", &["name"]), ["aten::mm"], "{what}");
+        assert_eq!(launched(&run), 1, "{what}");
+        assert_eq!(rows(&run, "threads", &["thread"]).len(), 1, "{what}");
+    }
+}
+
+#[test]
+fn an_npu_has_work_on_streams_and_its_idle_rows_are_no_work() {
+    let run = import(trace(&[
+        process("800", "Ascend Hardware"),
+        process("900", "Overlap Analysis"),
+        process("700", "CANN"),
+        thread("800", "3", "Stream 3"),
+        thread("900", "3", "Free"),
+        slice("cpu_op", "aten::mm", ("50", "50"), (0, 60), ""),
+        slice(
+            "",
+            "AscendCL@aclnnMm",
+            ("700", "50"),
+            (5, 20),
+            r#""connection_id": 31"#,
+        ),
+        slice(
+            "",
+            "aclnnMm_MatMul",
+            ("800", "3"),
+            (30, 10),
+            r#""Task Type": "AI_CORE", "Stream Id": 3, "connection_id": 31"#,
+        ),
+        slice("", "EVENT_WAIT", ("800", "3"), (45, 5), r#""Stream Id": 3"#),
+        slice("", "Free", ("900", "3"), (40, 90), ""),
+        slice("", "Computing", ("900", "0"), (30, 10), ""),
+    ]))
+    .unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &KERNELS),
+        ["aclnnMm_MatMul 0 3 30000"]
+    );
+    assert_eq!(launched(&run), 1);
+    let columns = ["kind", "name", "thread", "device", "stream"];
+    assert_eq!(
+        rows(&run, "syncs", &columns),
+        ["stream_wait EVENT_WAIT - 0 3"]
+    );
+    assert_eq!(rows(&run, "bricks", &["name"]), ["aten::mm"]);
+    assert_eq!(run.repeated("no work"), 2);
+}
+
+#[test]
+fn arrows_lead_from_a_launch_to_its_kernel() {
+    // rocprof of version 1: times are texts, arrows begin at the end of their call.
+    let arrow = |phase: &str, id: u32, (pid, tid): (u32, u32), ts: u32| {
+        format!(
+            r#"{{"ts": {ts}, "ph": "{phase}", "cat": "DataFlow", "id": {id}, "pid": {pid}, "tid": {tid}, "name": "dep"}}"#
+        )
+    };
+    let mut events = vec![
+        process("2", "CPU HIP API"),
+        process("6", "GPU1"),
+        "{}".to_owned(),
+    ];
+    for n in 0..3_u32 {
+        let at = n * 100;
+        events.push(format!(
+            r#"{{"ph": "X", "name": "hipLaunchKernel", "pid": 2, "tid": 42, "ts": "{at}", "dur": "7", "args": {{}}}}"#
+        ));
+        events.push(format!(
+            r#"{{"ph": "X", "name": "k{n}(int*)", "pid": 6, "tid": 0, "ts": "{}", "dur": "50", "args": {{"dev-id": "1", "queue-id": "0", "stream-id": "4"}}}}"#,
+            at + 20
+        ));
+        events.push(arrow("s", n, (2, 42), at + 7));
+        events.push(arrow("t", n, (6, 0), at + 20));
+    }
+    let run = import(trace(&events)).unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &KERNELS),
+        [
+            "k0(int*) 1 4 20000",
+            "k1(int*) 1 4 120000",
+            "k2(int*) 1 4 220000"
+        ]
+    );
+    assert_eq!(launched(&run), 3);
+    assert_eq!(rows(&run, "kernels", &["correlation"]), ["-", "-", "-"]);
+    assert_eq!(rows(&run, "calls", &["name"]).len(), 3);
+    assert!(rows(&run, "bricks", &["name"]).is_empty());
+}
+
+#[test]
+fn the_innermost_operations_of_xla_are_kernels_and_the_rest_is_drawn_over_them() {
+    let run = import(trace(&[
+        process("1", "/device:GPU:0"),
+        process("2", "/host:CPU"),
+        thread("1", "20", "Stream #20(Compute,MemcpyD2D)"),
+        thread("1", "3", "XLA Modules"),
+        slice("", "fusion", ("1", "20"), (10, 5), r#""hlo_op": "fusion""#),
+        slice("", "MemcpyD2D", ("1", "20"), (20, 5), ""),
+        slice("", "jit_step", ("1", "3"), (10, 20), ""),
+        slice("", "PjitFunction", ("2", "9"), (0, 40), ""),
+        process("5", "/device:TPU:0"),
+        thread("5", "1", "XLA Ops"),
+        slice("", "while", ("5", "1"), (10, 30), ""),
+        slice("", "dot", ("5", "1"), (12, 10), ""),
+        slice("", "add", ("5", "1"), (25, 10), ""),
+    ]))
+    .unwrap();
+    let mut kernels = rows(&run, "kernels", &KERNELS);
+    kernels.sort();
+    assert_eq!(
+        kernels,
+        ["add 1 1 25000", "dot 1 1 12000", "fusion 0 20 10000"]
+    );
+    let columns = ["direction", "device", "stream"];
+    assert_eq!(rows(&run, "transfers", &columns), ["d2d 0 20"]);
+    let mut drawn = rows(&run, "annotations", &["name", "device"]);
+    drawn.sort();
+    assert_eq!(drawn, ["jit_step 0", "while 1"]);
+    assert_eq!(rows(&run, "bricks", &["name"]), ["PjitFunction"]);
+}
+
+#[test]
+fn kernels_without_a_place_are_work_where_they_follow_one_another() {
+    // Proton: no process, no device; its older form is a document a line.
+    let document = |tid: u32| {
+        let kernels: Vec<String> = (0..3)
+            .map(|n| {
+                format!(
+                    r#"{{"name": "k{n}", "cat": "kernel", "ph": "X", "ts": {}, "dur": 60, "tid": {tid}, "args": {{"call_stack": ["ROOT", "fwd"]}}}}"#,
+                    n * 100
+                )
+            })
+            .collect();
+        format!(
+            r#"{{"displayTimeUnit": "us", "traceEvents": [{}]}}"#,
+            kernels.join(",")
+        )
+    };
+    let run = import(document(7)).unwrap();
+    assert_eq!(
+        rows(&run, "kernels", &KERNELS),
+        ["k0 0 7 0", "k1 0 7 100000", "k2 0 7 200000"]
+    );
+    let run = import(format!("{}\n{}\n", document(7), document(20))).unwrap();
+    assert_eq!(rows(&run, "kernels", &["stream"]).len(), 6);
+    assert!(
+        run.notes
+            .warnings
+            .iter()
+            .any(|text| text.contains("2 documents"))
+    );
+    assert!(import(format!("{} {}", document(7), document(20))).is_err());
+}
+
+#[test]
+fn the_profiler_of_pytorch_before_kineto_is_read() {
+    let run = import(
+        r#"[
+        {"name": "conv2d", "ph": "X", "ts": 0, "dur": 50, "tid": 1, "pid": "CPU functions", "args": {}},
+        {"name": "conv2d", "ph": "s", "ts": 0, "tid": 1, "pid": "CPU functions", "id": 5, "cat": "cpu_to_cuda", "args": {}},
+        {"name": "conv2d", "ph": "f", "ts": 60, "tid": 0, "pid": "CUDA functions", "id": 5, "cat": "cpu_to_cuda", "args": {}},
+        {"name": "conv2d", "ph": "X", "ts": 60, "dur": 40, "tid": 0, "pid": "CUDA functions", "args": {}}
+        ]"#,
+    )
+    .unwrap();
+    assert_eq!(rows(&run, "kernels", &KERNELS), ["conv2d 0 0 60000"]);
+    assert_eq!(rows(&run, "edges", &["kind"]), ["spawns"]);
+}
+
+#[test]
+fn one_sign_alone_is_a_question_and_a_flag_answers_it() {
+    let events = trace(&[
+        process("9", "engine"),
+        slice("", "a", ("9", "4"), (0, 10), r#""stream": 1"#),
+        slice("", "b", ("9", "4"), (20, 10), r#""stream": 1"#),
+        slice("", "work", ("1", "1"), (0, 30), ""),
+    ]);
+    let run = import(&events).unwrap();
+    assert!(rows(&run, "kernels", &["name"]).is_empty());
+    let codes = rows(&run, "diagnostics", &["severity", "code"]);
+    assert_eq!(codes, ["warning device_unclear"]);
+    let asks = |text: &String| text.contains("engine (9)") && text.contains("--device 9");
+    assert!(
+        run.notes.warnings.iter().any(asks),
+        "{:?}",
+        run.notes.warnings
+    );
+    for name in ["9", "engine"] {
+        let options = Options {
+            devices: vec![name.to_owned()],
+            ..Options::default()
+        };
+        let run = import_with(&events, options).unwrap();
+        assert_eq!(rows(&run, "kernels", &KERNELS), ["a 0 1 0", "b 0 1 20000"]);
+        assert!(rows(&run, "diagnostics", &["code"]).is_empty());
+    }
+    let options = Options {
+        devices: vec!["77".to_owned()],
+        ..Options::default()
+    };
+    let run = import_with(&events, options).unwrap();
+    let says = |text: &String| text.contains("--device 77");
+    assert!(run.notes.warnings.iter().any(says));
+}
+
+#[test]
+fn threads_are_no_devices_for_a_word_in_their_name() {
+    let run = import(trace(&[
+        process("1", "GPU worker"),
+        thread("1", "1", "gpu stream feeder"),
+        slice("", "prepare", ("1", "1"), (0, 10), r#""device": "cuda:0""#),
+        slice("", "inner", ("1", "1"), (2, 3), ""),
+        // A device has this number, and so Kineto labels the process of the host.
+        r#"{"ph": "M", "name": "process_labels", "pid": 2, "args": {"labels": "GPU 2"}}"#
+            .to_owned(),
+        slice("cpu_op", "aten::add", ("2", "5"), (0, 10), ""),
+        slice("user_annotation", "step", ("2", "5"), (20, 10), ""),
+    ]))
+    .unwrap();
+    assert!(rows(&run, "kernels", &["name"]).is_empty());
+    assert_eq!(rows(&run, "bricks", &["name"]).len(), 4);
+    assert!(rows(&run, "diagnostics", &["code"]).is_empty());
+}
+
+#[test]
+fn ranks_that_a_tool_merged_are_read_one_by_one() {
+    let rank = |label: &str, ts: u32| {
+        vec![
+            slice(
+                "cuda_runtime",
+                "cudaLaunchKernel",
+                (&format!("\"[{label}] 50\""), "1"),
+                (ts, 5),
+                r#""correlation": 1"#,
+            ),
+            slice(
+                "kernel",
+                label,
+                (&format!("\"[{label}] 0\""), "7"),
+                (ts + 10, 30),
+                r#""correlation": 1, "device": 0, "stream": 7"#,
+            ),
+        ]
+    };
+    let events = trace(&[rank("TP00", 0), rank("TP01", 100)].concat());
+    let refused = import(&events).err().unwrap();
+    assert!(refused.contains("2 ranks"), "{refused}");
+    for label in ["TP00", "TP01"] {
+        let options = Options {
+            part: Some(Part::Rank(label.to_owned())),
+            ..Options::default()
+        };
+        let run = import_with(&events, options).unwrap();
+        let expected = format!("{label} 0 7 10000");
+        assert_eq!(rows(&run, "kernels", &KERNELS), [expected]);
+        assert_eq!(launched(&run), 1);
+    }
+}
+
+#[test]
+fn a_process_is_read_with_the_work_that_it_launched() {
+    let of = |pid: &str, id: u32, ts: u32| {
+        vec![
+            slice(
+                "cuda_runtime",
+                "cudaLaunchKernel",
+                (pid, pid),
+                (ts, 5),
+                &format!("\"correlation\": {id}"),
+            ),
+            slice(
+                "kernel",
+                &format!("k{id}"),
+                ("0", "7"),
+                (ts + 10, 30),
+                &format!("\"correlation\": {id}, \"device\": 0, \"stream\": 7"),
+            ),
+        ]
+    };
+    let events = trace(&[of("50", 1, 0), of("60", 2, 100)].concat());
+    let run = import(&events).unwrap();
+    let ids: Vec<u64> = run.notes.host_processes.iter().copied().collect();
+    assert_eq!(ids, [50, 60]);
+    let options = Options {
+        part: Some(Part::ProcessId(60)),
+        ..Options::default()
+    };
+    let run = import_with(&events, options).unwrap();
+    assert_eq!(rows(&run, "kernels", &["name"]), ["k2"]);
+    assert_eq!(rows(&run, "calls", &["name"]).len(), 1);
+}
+
+#[test]
+fn the_only_device_is_the_one_that_is_described() {
+    let events = r#"{"deviceProperties": [{"id": 0, "name": "AMD Instinct MI300X"}], "traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 2, "tid": 0, "ts": 1, "dur": 2, "args": {"device": 2, "stream": 0, "correlation": 4}}]}"#;
+    let run = import(events).unwrap();
+    let name = run.json.values.get("trace.deviceProperties.2.name");
+    assert_eq!(name.map(String::as_str), Some("AMD Instinct MI300X"));
+    assert!(
+        !run.json
+            .values
+            .contains_key("trace.deviceProperties.0.name")
+    );
+}

@@ -1,0 +1,53 @@
+//! Folders whose files are one recording: tables of an export, traces of one program.
+
+use std::path::{Path, PathBuf};
+
+use trueno_format::run_writer::RunWriter;
+use trueno_import::{Error, Importer as _, Notes, Options, device_csv};
+
+use super::nsys_parquet;
+
+/// A folder that is read as one file is.
+pub(in crate::commands) enum Folder {
+    /// `nsys export --type parquetdir`.
+    NsysParquet,
+    /// CSV files of one program, as rocprofv3 writes them.
+    DeviceCsv(Vec<PathBuf>),
+}
+
+impl Folder {
+    /// What a folder is; `None`: something else.
+    pub(in crate::commands) fn of(path: &Path) -> Option<Self> {
+        if nsys_parquet::recognises(path) {
+            return Some(Self::NsysParquet);
+        }
+        device_csv::set_in(path).map(Self::DeviceCsv)
+    }
+
+    /// Name of its format.
+    pub(in crate::commands) fn format(&self) -> &'static str {
+        match self {
+            Self::NsysParquet => nsys_parquet::NAME,
+            Self::DeviceCsv(_) => device_csv::DeviceCsv.name(),
+        }
+    }
+
+    pub(in crate::commands) fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        match self {
+            Self::NsysParquet => nsys_parquet::import(path, options, into, notes, progress),
+            Self::DeviceCsv(files) => device_csv::import_set(files, options, into, notes, progress),
+        }
+    }
+}
+
+/// Returns whether a folder is read as one file is.
+pub(in crate::commands) fn recognises(path: &Path) -> bool {
+    Folder::of(path).is_some()
+}

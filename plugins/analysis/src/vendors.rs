@@ -1,0 +1,765 @@
+//! Makers of accelerators and the programs that write traces of them: how they name devices, streams, calls,
+//! communication, idle time and waits.
+//!
+//! Importers use it to tell work of devices from that of host threads, and analyses to tell launches, copies, waits and
+//! communication apart. It is the only list of its kind: add a vendor here.
+
+/// What a call of a device's API does, as far as its name says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Hands kernels or a graph to a device.
+    Launch,
+    /// Returns when a copy has ended.
+    BlockingCopy,
+    /// Copies or fills, and may return before the end.
+    AsyncCopy,
+    /// Waits.
+    Wait(WaitFor),
+    /// Waits for the device where it has to, such as `cudaFree`.
+    MayWait,
+    /// Anything else.
+    Other,
+}
+
+/// What a wait of the host is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitFor {
+    /// All work of a device.
+    Device,
+    /// All work of a stream or queue.
+    Stream,
+    /// An event, fence or signal.
+    Event,
+    /// None of the host: a stream waits for an event.
+    StreamOrder,
+}
+
+/// An API whose functions share a prefix.
+struct Api {
+    prefix: &'static str,
+    /// Functions by their names without the prefix; the first that fits.
+    functions: &'static [(Name, Call)],
+    /// Ordinary words begin with the prefix too: only functions in the list are calls.
+    is_vague: bool,
+}
+
+/// A name without the prefix of its API.
+enum Name {
+    Is(&'static str),
+    Begins(&'static str),
+    Has(&'static str),
+}
+
+use Name::{Begins, Has, Is};
+
+/// CUDA, and the APIs that are made after it.
+const CUDA_LIKE: &[(Name, Call)] = &[
+    (Is("DeviceSynchronize"), Call::Wait(WaitFor::Device)),
+    (Is("ThreadSynchronize"), Call::Wait(WaitFor::Device)),
+    (Is("CtxSynchronize"), Call::Wait(WaitFor::Device)),
+    (Is("StreamSynchronize"), Call::Wait(WaitFor::Stream)),
+    (Is("EventSynchronize"), Call::Wait(WaitFor::Event)),
+    (Is("StreamWaitEvent"), Call::Wait(WaitFor::StreamOrder)),
+    (Begins("LaunchHostFunc"), Call::Other),
+    (Begins("Launch"), Call::Launch),
+    (Begins("ModuleLaunch"), Call::Launch),
+    (Begins("ExtLaunch"), Call::Launch),
+    (Begins("ExtModuleLaunch"), Call::Launch),
+    (Begins("HccModuleLaunch"), Call::Launch),
+    (Begins("DrvLaunch"), Call::Launch),
+    (Is("GraphLaunch"), Call::Launch),
+    (Has("MemcpyAsync"), Call::AsyncCopy),
+    (Is("CtxDestroy"), Call::MayWait),
+    (Is("DeviceReset"), Call::MayWait),
+    (Is("Free"), Call::MayWait),
+    (Is("FreeArray"), Call::MayWait),
+    (Is("FreeHost"), Call::MayWait),
+    (Is("HostFree"), Call::MayWait),
+    (Is("HostUnregister"), Call::MayWait),
+    (Is("MemFree"), Call::MayWait),
+    (Is("MemFreeHost"), Call::MayWait),
+    (Is("MemHostUnregister"), Call::MayWait),
+    (Is("ModuleUnload"), Call::MayWait),
+];
+
+const APIS: &[Api] = &[
+    Api {
+        prefix: "cuda",
+        functions: CUDA_LIKE,
+        is_vague: false,
+    },
+    Api {
+        prefix: "cu",
+        functions: CUDA_LIKE,
+        is_vague: false,
+    },
+    Api {
+        prefix: "hip",
+        functions: CUDA_LIKE,
+        is_vague: false,
+    },
+    Api {
+        // Moore Threads.
+        prefix: "musa",
+        functions: CUDA_LIKE,
+        is_vague: false,
+    },
+    Api {
+        prefix: "mu",
+        functions: CUDA_LIKE,
+        is_vague: true,
+    },
+    Api {
+        // MetaX.
+        prefix: "mc",
+        functions: CUDA_LIKE,
+        is_vague: true,
+    },
+    Api {
+        // ROCr, below HIP.
+        prefix: "hsa_",
+        functions: &[
+            (Begins("signal_wait"), Call::Wait(WaitFor::Event)),
+            (Begins("amd_signal_wait"), Call::Wait(WaitFor::Event)),
+            (Begins("amd_memory_async_copy"), Call::AsyncCopy),
+            (Is("memory_copy"), Call::BlockingCopy),
+            (Begins("amd_memory_fill"), Call::AsyncCopy),
+            (Begins("memory_free"), Call::MayWait),
+        ],
+        is_vague: false,
+    },
+    Api {
+        // Level Zero.
+        prefix: "ze",
+        functions: &[
+            (Is("CommandQueueSynchronize"), Call::Wait(WaitFor::Stream)),
+            (
+                Is("CommandListHostSynchronize"),
+                Call::Wait(WaitFor::Stream),
+            ),
+            (Is("FenceHostSynchronize"), Call::Wait(WaitFor::Event)),
+            (Is("EventHostSynchronize"), Call::Wait(WaitFor::Event)),
+            (Is("CommandQueueExecuteCommandLists"), Call::Launch),
+            (
+                Begins("CommandListImmediateAppendCommandLists"),
+                Call::Launch,
+            ),
+            (Begins("CommandListAppendLaunch"), Call::Launch),
+            (Begins("CommandListAppendMemoryCopy"), Call::AsyncCopy),
+            (Begins("CommandListAppendMemoryFill"), Call::AsyncCopy),
+            (
+                Begins("CommandListAppendWaitOnEvents"),
+                Call::Wait(WaitFor::StreamOrder),
+            ),
+            (Begins("Mem"), Call::Other),
+            (Begins("Command"), Call::Other),
+            (Begins("Event"), Call::Other),
+            (Begins("Kernel"), Call::Other),
+            (Begins("Module"), Call::Other),
+            (Begins("Device"), Call::Other),
+            (Begins("Driver"), Call::Other),
+            (Begins("Context"), Call::Other),
+            (Begins("Fence"), Call::Other),
+            (Begins("Init"), Call::Other),
+        ],
+        is_vague: true,
+    },
+    Api {
+        // SYCL's unified runtime, and the plugins it came from.
+        prefix: "ur",
+        functions: UNIFIED_RUNTIME,
+        is_vague: true,
+    },
+    Api {
+        prefix: "pi",
+        functions: UNIFIED_RUNTIME,
+        is_vague: true,
+    },
+    Api {
+        // OpenCL.
+        prefix: "cl",
+        functions: &[
+            (Is("Finish"), Call::Wait(WaitFor::Stream)),
+            (Is("WaitForEvents"), Call::Wait(WaitFor::Event)),
+            (Begins("EnqueueNDRangeKernel"), Call::Launch),
+            (Is("EnqueueTask"), Call::Launch),
+            (Begins("EnqueueReadBuffer"), Call::AsyncCopy),
+            (Begins("EnqueueWriteBuffer"), Call::AsyncCopy),
+            (Begins("EnqueueCopy"), Call::AsyncCopy),
+            (Begins("EnqueueFill"), Call::AsyncCopy),
+            (Begins("Enqueue"), Call::Other),
+            (Begins("CreateBuffer"), Call::Other),
+            (Begins("CreateKernel"), Call::Other),
+            (Begins("BuildProgram"), Call::Other),
+            (Is("Flush"), Call::Other),
+        ],
+        is_vague: true,
+    },
+    Api {
+        // Ascend.
+        prefix: "aclrt",
+        functions: &[
+            (Begins("SynchronizeDevice"), Call::Wait(WaitFor::Device)),
+            (Begins("SynchronizeStream"), Call::Wait(WaitFor::Stream)),
+            (Begins("SynchronizeEvent"), Call::Wait(WaitFor::Event)),
+            (Is("StreamWaitEvent"), Call::Wait(WaitFor::StreamOrder)),
+            (Begins("Launch"), Call::Launch),
+            (Begins("MemcpyAsync"), Call::AsyncCopy),
+            (Begins("Memcpy2dAsync"), Call::AsyncCopy),
+            (Begins("MemsetAsync"), Call::AsyncCopy),
+            (Begins("Memcpy"), Call::BlockingCopy),
+            (Is("Free"), Call::MayWait),
+        ],
+        is_vague: false,
+    },
+    Api {
+        prefix: "aclnn",
+        functions: &[(Begins(""), Call::Launch)],
+        is_vague: false,
+    },
+    Api {
+        prefix: "aclop",
+        functions: &[(Begins("Execute"), Call::Launch)],
+        is_vague: false,
+    },
+    Api {
+        // Meta's MTIA.
+        prefix: "mtia",
+        functions: &[
+            (Begins("DeviceSynchronize"), Call::Wait(WaitFor::Device)),
+            (Begins("StreamSynchronize"), Call::Wait(WaitFor::Stream)),
+            (Begins("EventSynchronize"), Call::Wait(WaitFor::Event)),
+            (Begins("Launch"), Call::Launch),
+            (Begins("MemcpyAsync"), Call::AsyncCopy),
+            (Begins("Memcpy"), Call::BlockingCopy),
+        ],
+        is_vague: false,
+    },
+    Api {
+        // Habana.
+        prefix: "syn",
+        functions: &[
+            (Is("DeviceSynchronize"), Call::Wait(WaitFor::Device)),
+            (Is("StreamSynchronize"), Call::Wait(WaitFor::Stream)),
+            (Is("EventSynchronize"), Call::Wait(WaitFor::Event)),
+            (Is("StreamWaitEvent"), Call::Wait(WaitFor::StreamOrder)),
+            (Begins("Launch"), Call::Launch),
+            (Begins("MemCopyAsync"), Call::AsyncCopy),
+            (Begins("MemsetD"), Call::AsyncCopy),
+        ],
+        is_vague: true,
+    },
+    Api {
+        // Cambricon.
+        prefix: "cnrt",
+        functions: &[
+            (Is("QueueSync"), Call::Wait(WaitFor::Stream)),
+            (Is("SyncDevice"), Call::Wait(WaitFor::Device)),
+            (Begins("NotifierSync"), Call::Wait(WaitFor::Event)),
+            (Begins("WaitNotifier"), Call::Wait(WaitFor::Event)),
+            (Begins("InvokeKernel"), Call::Launch),
+            (Begins("MemcpyAsync"), Call::AsyncCopy),
+            (Begins("MemsetAsync"), Call::AsyncCopy),
+            (Begins("Memcpy"), Call::BlockingCopy),
+            (Is("Free"), Call::MayWait),
+        ],
+        is_vague: false,
+    },
+    Api {
+        prefix: "cn",
+        functions: &[
+            (Is("InvokeKernel"), Call::Launch),
+            (Is("QueueSync"), Call::Wait(WaitFor::Stream)),
+            (Is("CtxSync"), Call::Wait(WaitFor::Device)),
+            (Begins("MemcpyHtoDAsync"), Call::AsyncCopy),
+            (Begins("MemcpyDtoHAsync"), Call::AsyncCopy),
+            (Begins("MemcpyAsync"), Call::AsyncCopy),
+        ],
+        is_vague: true,
+    },
+    Api {
+        // XLA's plugins.
+        prefix: "PJRT_",
+        functions: &[
+            (Is("Event_Await"), Call::Wait(WaitFor::Event)),
+            (Is("LoadedExecutable_Execute"), Call::Launch),
+            (Is("Buffer_ToHostBuffer"), Call::AsyncCopy),
+            (Is("Client_BufferFromHostBuffer"), Call::AsyncCopy),
+        ],
+        is_vague: false,
+    },
+    Api {
+        // AWS Neuron: a call that runs a program and waits for it.
+        prefix: "nrt_",
+        functions: &[
+            (Begins("execute"), Call::Launch),
+            (Begins("tensor_read"), Call::BlockingCopy),
+            (Begins("tensor_write"), Call::BlockingCopy),
+        ],
+        is_vague: false,
+    },
+    Api {
+        // Vulkan.
+        prefix: "vk",
+        functions: &[
+            (Begins("QueueSubmit"), Call::Launch),
+            (Is("WaitForFences"), Call::Wait(WaitFor::Event)),
+            (Begins("WaitSemaphores"), Call::Wait(WaitFor::Event)),
+            (Is("QueueWaitIdle"), Call::Wait(WaitFor::Stream)),
+            (Is("DeviceWaitIdle"), Call::Wait(WaitFor::Device)),
+        ],
+        is_vague: true,
+    },
+];
+
+const UNIFIED_RUNTIME: &[(Name, Call)] = &[
+    (Is("QueueFinish"), Call::Wait(WaitFor::Stream)),
+    (Is("EventWait"), Call::Wait(WaitFor::Event)),
+    (Is("EventsWait"), Call::Wait(WaitFor::Event)),
+    (Begins("EnqueueKernelLaunch"), Call::Launch),
+    (Begins("EnqueueCooperativeKernelLaunch"), Call::Launch),
+    (Begins("EnqueueCommandBuffer"), Call::Launch),
+    (Begins("EnqueueUSMMem"), Call::AsyncCopy),
+    (Begins("EnqueueUSMFill"), Call::AsyncCopy),
+    (Begins("EnqueueMemBuffer"), Call::AsyncCopy),
+    (Begins("Enqueue"), Call::Other),
+    (Begins("USM"), Call::Other),
+    (Begins("Kernel"), Call::Other),
+    (Begins("Program"), Call::Other),
+];
+
+impl Name {
+    fn fits(&self, function: &str) -> bool {
+        match self {
+            Self::Is(name) => function == *name,
+            Self::Begins(name) => function.starts_with(name),
+            Self::Has(name) => function.contains(name),
+        }
+    }
+}
+
+/// The API of a function and its name there, without its version: `cuMemFree_v2` is `MemFree`.
+fn in_api(name: &str) -> Option<(&'static Api, &str)> {
+    // Ascend writes the layer before the function: `AscendCL@aclrtSynchronizeStream`.
+    let name = name.rsplit_once('@').map_or(name, |(_, name)| name);
+    APIS.iter().find_map(|api| {
+        let function = name.strip_prefix(api.prefix)?;
+        let first = function.as_bytes().first()?;
+        let is_new_word = first.is_ascii_uppercase() || api.prefix.ends_with('_');
+        let function = function.trim_end_matches("_ptsz").trim_end_matches("_spt");
+        let function = match function.split_once("_v") {
+            Some((plain, version)) if version.starts_with(|c: char| c.is_ascii_digit()) => plain,
+            _ => function,
+        };
+        is_new_word.then_some((api, function))
+    })
+}
+
+/// What the call of that name does; `None`: it is no call of a device's API.
+///
+/// ```
+/// use trueno_analysis::vendors::{Call, WaitFor, call};
+///
+/// assert_eq!(call("hipExtModuleLaunchKernel"), Some(Call::Launch));
+/// assert_eq!(call("cuMemcpyHtoDAsync_v2"), Some(Call::AsyncCopy));
+/// assert_eq!(call("aclrtSynchronizeStreamWithTimeout"), Some(Call::Wait(WaitFor::Stream)));
+/// assert_eq!(call("customStep"), None);
+/// ```
+pub fn call(name: &str) -> Option<Call> {
+    let (api, function) = in_api(name)?;
+    let listed = api.functions.iter().find(|(name, _)| name.fits(function));
+    match listed {
+        Some((_, call)) => Some(*call),
+        None if api.is_vague => None,
+        // `cudaMemset` of device memory returns early, of pinned memory late.
+        None if function.starts_with("Memset") && function.contains("Async") => {
+            Some(Call::AsyncCopy)
+        }
+        None if function.starts_with("Memcpy") && function.contains("Async") => {
+            Some(Call::AsyncCopy)
+        }
+        None if function.starts_with("Memcpy") => Some(Call::BlockingCopy),
+        None => Some(Call::Other),
+    }
+}
+
+/// What the events of a category are, in Kineto and the programs that follow it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Category {
+    /// A kernel or an operation of a device.
+    Kernel,
+    /// A copy that a device makes.
+    Copy,
+    /// Memory that a device fills.
+    Fill,
+    /// A call of a device's API.
+    Call,
+    /// Calls and work of a device alike: the arguments of each tell which.
+    CallOrWork,
+    /// A wait for a device.
+    Wait,
+    /// Work of the host, whatever its arguments are.
+    Host,
+}
+
+/// What a category says; `None`: nothing, or it is not known.
+pub fn category(category: &str) -> Option<Category> {
+    Some(match category {
+        // ONNX Runtime and PyTorch of 2021 write capitals.
+        "kernel" | "Kernel" | "mtia_ccp_events" | "gpu_op" | "npu_op" | "device_op" => {
+            Category::Kernel
+        }
+        "gpu_memcpy" | "Memcpy" => Category::Copy,
+        "gpu_memset" | "Memset" => Category::Fill,
+        "cuda_runtime" | "cuda_driver" | "Runtime" | "mtia_runtime" | "xpu_runtime"
+        | "xpu_driver" | "glow_runtime" => Category::Call,
+        "hpu_op" | "privateuse1_runtime" | "privateuse1_driver" | "collective_comm" => {
+            Category::CallOrWork
+        }
+        "cuda_sync" | "xpu_sync" => Category::Wait,
+        "cpu_op" | "Operator" | "user_annotation" | "python_function" | "cpu_instant_event"
+        | "fwdbwd" | "Session" | "Node" => Category::Host,
+        _ if category.starts_with("hip_") || category.ends_with("_runtime") => Category::Call,
+        _ => return None,
+    })
+}
+
+/// A device that the name of a process states.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedDevice {
+    /// Its number, where the name has one.
+    pub number: Option<u32>,
+    /// Its rows are those of the host that hands work to it, where other processes hold the work itself.
+    pub may_be_host_side: bool,
+}
+
+/// The device that a process of a trace stands for, by its name or label.
+///
+/// `GPU0` is one, `/device:GPU:0`, `Ascend Hardware` and `NPU 3`; `GPU worker` and `python` are none.
+pub fn device_of_process(name: &str) -> Option<NamedDevice> {
+    let lower = name.trim().to_ascii_lowercase();
+    let found = |number: Option<u32>| {
+        Some(NamedDevice {
+            number,
+            may_be_host_side: false,
+        })
+    };
+    if lower == "ascend hardware" || lower == "cuda functions" {
+        return found(None);
+    }
+    if let Some((_, device)) = lower.split_once("/device:").or(lower
+        .split_once("/gpu:")
+        .map(|(before, _)| (before, &lower[before.len() + 1..])))
+    {
+        // XLA and TensorFlow: `/device:GPU:0`, `/job:worker/…/device:GPU:0/stream:7 Compute`.
+        let (kind, rest) = device.split_once(':')?;
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let is_device = ACCELERATORS.contains(&kind);
+        return is_device.then_some(NamedDevice {
+            number: rest[..digits].parse().ok(),
+            may_be_host_side: rest[digits..].trim_end() == " compute",
+        });
+    }
+    for kind in ACCELERATORS {
+        let Some(rest) = lower.strip_prefix(kind) else {
+            continue;
+        };
+        let rest = rest.trim_start_matches([' ', ':', '#', '_', '-']);
+        if rest.is_empty() {
+            return found(None);
+        }
+        // `GPU 0`, `GPU0 kernels`, `GPU 1 (MI300X)`: a number comes first.
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        let ends = rest[digits..]
+            .chars()
+            .next()
+            .is_none_or(|c| !c.is_alphanumeric());
+        if digits > 0 && ends {
+            return found(rest[..digits].parse().ok());
+        }
+    }
+    None
+}
+
+const ACCELERATORS: [&str; 10] = [
+    "gpu",
+    "npu",
+    "tpu",
+    "xpu",
+    "hpu",
+    "mlu",
+    "ipu",
+    "mtia",
+    "accelerator",
+    "device",
+];
+
+/// What the rows of a thread of a device are, by its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceLane {
+    /// Work, of the stream or queue of that number where the name has one.
+    Work(Option<u32>),
+    /// What other lanes of the device hold, said again in other words: steps, modules, layers.
+    Repeated,
+    /// Time in which nothing ran.
+    Idle,
+}
+
+/// The rows of a thread of a device, by its name.
+pub fn device_lane(name: &str) -> DeviceLane {
+    let trimmed = name.trim();
+    if is_idle_row(trimmed) {
+        return DeviceLane::Idle;
+    }
+    if REPEATED_LANES.contains(&trimmed) {
+        return DeviceLane::Repeated;
+    }
+    DeviceLane::Work(stream_number(trimmed))
+}
+
+/// The number in `stream 7`, `Stream #20(Compute,MemcpyD2D)`, `Queue 3`, `Stream 3`; `None`: no such name.
+pub fn stream_number(name: &str) -> Option<u32> {
+    let lower = name.trim().to_ascii_lowercase();
+    let rest = ["stream", "queue", "hsa queue", "compute queue"]
+        .iter()
+        .find_map(|kind| lower.strip_prefix(kind))?;
+    let rest = rest.trim_start_matches([' ', '#', ':', '_', '-']);
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    rest[..digits].parse().ok()
+}
+
+/// Lanes of devices that say again what the lanes of operations hold: XLA's (`xplane_schema.cc`).
+pub const REPEATED_LANES: [&str; 13] = [
+    "Steps",
+    "Sparse Core Steps",
+    "Sparse Core Modules",
+    "Framework Name Scope",
+    "Framework Ops",
+    "TensorFlow Name Scope",
+    "TensorFlow Ops",
+    "XLA Modules",
+    "Launch Stats",
+    "Source code",
+    "Source Code",
+    "Step Trace",
+    "Iteration",
+];
+
+/// Processes whose rows are sums over the rows of others, and so no work: Ascend's.
+pub fn is_summary_process(name: &str) -> bool {
+    matches!(
+        name.trim(),
+        "Overlap Analysis"
+            | "Step Trace"
+            | "AI Core Freq"
+            | "Stars Soc Info"
+            | "HBM"
+            | "DDR"
+            | "LLC"
+    )
+}
+
+/// Processes all of whose rows are calls of a device's API: Ascend's, and rocprof's of version 1.
+pub fn is_call_process(name: &str) -> bool {
+    matches!(
+        name.trim(),
+        "CANN" | "CPU HIP API" | "CPU HSA API" | "CPU KFD API"
+    )
+}
+
+/// Categories of arrows that lead from a launch to the work it began.
+pub const LAUNCH_FLOWS: [&str; 8] = [
+    "ac2g",
+    "async_gpu",
+    "async_cpu_to_gpu",
+    "cpu_to_cuda",
+    "DataFlow",
+    "HostToDevice",
+    "async_npu",
+    "MsTx",
+];
+
+/// True for the name of a row that stands for time in which a device did nothing.
+pub fn is_idle_row(name: &str) -> bool {
+    matches!(
+        name.trim().to_ascii_lowercase().as_str(),
+        "free" | "idle" | "idle:" | "gpu idle" | "device idle" | "bubble" | "bubble time"
+    )
+}
+
+/// True for the name of a row of a device that waits: for an event, a signal or another rank.
+pub fn is_wait_row(name: &str) -> bool {
+    let name = name.trim();
+    matches!(
+        name,
+        "EVENT_WAIT"
+            | "Event Wait"
+            | "Notify_Wait"
+            | "Notify Wait"
+            | "EVENT_WAIT_SQE"
+            | "NOTIFY_WAIT_SQE"
+            | "CAPTURE_WAIT"
+    )
+}
+
+/// Parts of names of communication kernels, in lower case: the libraries, and collectives that programs bring along.
+pub const COMMUNICATION: [&str; 39] = [
+    // Libraries.
+    "nccl",
+    "rccl",
+    "hccl",
+    "oneccl",
+    "hcom_",
+    "gloo",
+    "c10d::",
+    "nvshmem",
+    "rocshmem",
+    "mscclpp",
+    "msccl",
+    "mpi_",
+    "cnclkernel",
+    "xccl",
+    // Experts in parallel: DeepEP under its names.
+    "deep_ep",
+    "deepep",
+    "dpsk::ep",
+    "internode::",
+    "intranode::",
+    "internode_ll",
+    "mori::",
+    "pplx",
+    // Operations.
+    "allreduce",
+    "all_reduce",
+    "allgather",
+    "all_gather",
+    "reducescatter",
+    "reduce_scatter",
+    "alltoall",
+    "all_to_all",
+    // Inference servers, over peer memory or multicast.
+    "cross_device_reduce",
+    "quickreduce",
+    "multimem_",
+    "nvls",
+    "symm_mem",
+    "lamport",
+    "userbuffers",
+    "oneshotall",
+    "twoshotall",
+];
+
+/// True if a kernel of that name is communication, whose time depends on other ranks.
+///
+/// ```
+/// use trueno_analysis::vendors::is_communication;
+///
+/// assert!(is_communication("void dpsk::ep::internode::combine<__nv_bfloat16, 8>(x)"));
+/// assert!(is_communication("void vllm::cross_device_reduce_2stage<__half, 8>(…)"));
+/// assert!(!is_communication("ampere_bf16_s1688gemm"));
+/// ```
+pub fn is_communication(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    COMMUNICATION.iter().any(|part| lower.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_of_every_vendor_are_told_by_their_names() {
+        use Call::{AsyncCopy, BlockingCopy, Launch, MayWait, Other, Wait};
+        for (name, expected) in [
+            ("cudaMemcpy", Some(BlockingCopy)),
+            ("hipMemcpyWithStream", Some(BlockingCopy)),
+            ("cuMemcpyHtoDAsync_v2", Some(AsyncCopy)),
+            ("hipMemsetAsync", Some(AsyncCopy)),
+            ("cudaMemset", Some(Other)),
+            ("cudaGraphLaunch", Some(Launch)),
+            ("cudaLaunchKernelExC_v11060", Some(Launch)),
+            ("cudaLaunchHostFunc", Some(Other)),
+            ("hipExtModuleLaunchKernel", Some(Launch)),
+            ("hsa_signal_wait_scacquire", Some(Wait(WaitFor::Event))),
+            ("hsa_amd_memory_async_copy_on_engine", Some(AsyncCopy)),
+            ("zeCommandQueueExecuteCommandLists", Some(Launch)),
+            ("zeEventHostSynchronize", Some(Wait(WaitFor::Event))),
+            ("urEnqueueKernelLaunch", Some(Launch)),
+            ("clFinish", Some(Wait(WaitFor::Stream))),
+            ("aclrtMemcpyAsync", Some(AsyncCopy)),
+            ("AscendCL@aclnnMm", Some(Launch)),
+            ("mtiaLaunch", Some(Launch)),
+            ("PJRT_Event_Await", Some(Wait(WaitFor::Event))),
+            ("cnInvokeKernel", Some(Launch)),
+            ("cuStreamWaitEvent_ptsz", Some(Wait(WaitFor::StreamOrder))),
+            ("cudaThreadSynchronize", Some(Wait(WaitFor::Device))),
+            ("cuMemFree_v2", Some(MayWait)),
+            ("cudaFreeAsync", Some(Other)),
+            ("DeviceSynchronize", None),
+            ("cuda_like", None),
+            ("currentStep", None),
+            ("clear", None),
+            ("muon_step", None),
+            ("zeroGrad", None),
+            ("zeroInit", None),
+            ("synchronise", None),
+        ] {
+            assert_eq!(call(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn processes_that_are_devices_are_told_from_those_that_speak_of_them() {
+        for (name, number) in [
+            ("GPU0", Some(Some(0))),
+            ("GPU 3", Some(Some(3))),
+            ("/device:GPU:0 (pid 1)", Some(Some(0))),
+            ("/device:TPU:12", Some(Some(12))),
+            (
+                "/job:localhost/replica:0/task:0/device:GPU:1/stream:all Compute",
+                Some(Some(1)),
+            ),
+            ("/gpu:0/stream:7 Compute", Some(Some(0))),
+            ("Ascend Hardware", Some(None)),
+            ("NPU", Some(None)),
+            ("CUDA functions", Some(None)),
+            ("/host:CPU", None),
+            ("/job:localhost/replica:0/task:0/device:CPU:0 Compute", None),
+            ("GPU worker", None),
+            ("gpu_loader", None),
+            ("python", None),
+            ("device manager", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                device_of_process(name).map(|of| of.number),
+                number,
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn lanes_of_devices_are_streams_repeats_or_idle_time() {
+        for (name, expected) in [
+            ("Stream #20(Compute,MemcpyD2D)", DeviceLane::Work(Some(20))),
+            ("stream 7 ", DeviceLane::Work(Some(7))),
+            ("XLA Ops", DeviceLane::Work(None)),
+            ("XLA Modules", DeviceLane::Repeated),
+            ("Free", DeviceLane::Idle),
+        ] {
+            assert_eq!(device_lane(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_parts_of_communication_are_in_lower_case_and_each_once() {
+        let mut parts = COMMUNICATION.to_vec();
+        parts.sort_unstable();
+        parts.dedup();
+        assert_eq!(parts.len(), COMMUNICATION.len());
+        for part in COMMUNICATION {
+            assert_eq!(part, part.to_ascii_lowercase());
+        }
+    }
+}

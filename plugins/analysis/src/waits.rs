@@ -1,0 +1,187 @@
+//! Functions that do nothing but wait, by their names.
+//!
+//! A name counts as a whole, without leading underscores: `recv` is one, `recv_and_sort` is none. It is the name
+//! after the place in `FILE(LINE): NAME` and before it in `NAME (FILE:LINE)`, that of `<built-in method NAME of TYPE object at …>`, of
+//! `<built-in function NAME>` and of `<method 'NAME' of 'TYPE' objects>`, or all there is; of `time.sleep` it is `sleep`.
+
+/// Of Python, of libc, of POSIX threads; `man 2`, `man 3`, and the modules `threading`, `time`, `select`, `socket`.
+const WAITS: [&str; 29] = [
+    "accept",
+    "acquire",
+    "clock_nanosleep",
+    "epoll",
+    "epoll_pwait",
+    "epoll_wait",
+    "futex",
+    "nanosleep",
+    "poll",
+    "ppoll",
+    "pthread_cond_clockwait",
+    "pthread_cond_timedwait",
+    "pthread_cond_wait",
+    "pthread_join",
+    "pthread_mutex_lock",
+    "recv",
+    "recvfrom",
+    "recvmsg",
+    "sem_clockwait",
+    "sem_timedwait",
+    "sem_wait",
+    "sigwait",
+    "sleep",
+    "usleep",
+    "wait",
+    "wait4",
+    "wait_for_tstate_lock",
+    "waitid",
+    "waitpid",
+];
+
+/// Names that mean other things too (texts and tables are joined, tensors selected from), and the files, modules and types of Python
+/// in which they wait.
+const WAITS_IN: [(&str, &[&str]); 4] = [
+    (
+        "join",
+        &[
+            "threading.py",
+            "queue.py",
+            "queues.py",
+            "process.py",
+            "pool.py",
+            "Thread",
+            "Process",
+            "Queue",
+            "Pool",
+        ],
+    ),
+    (
+        "select",
+        &[
+            "selectors.py",
+            "select",
+            "EpollSelector",
+            "PollSelector",
+            "SelectSelector",
+            "selectors",
+        ],
+    ),
+    (
+        "get",
+        &["queue.py", "queues.py", "Queue", "SimpleQueue", "queue"],
+    ),
+    ("result", &["_base.py", "Future"]),
+];
+
+/// And those that wait where they are calls of the system.
+const WAITING_CALLS: [&str; 2] = ["pselect", "select"];
+
+/// Events of runtimes in which a host waits for a device or another thread.
+const RUNTIMES: [&str; 5] = [
+    "BufferSequencingEvent",
+    "BlockUntilReady",
+    "BlockHostUntilDone",
+    "AsyncValue::Await",
+    "WaitForBufferDefinitionEvents",
+];
+
+/// True of the name of a function, or where `is_call` of a call of the system, that only waits.
+pub fn names_a_wait(text: &str, is_call: bool) -> bool {
+    let (place, name) = own_name(text);
+    let name = name.trim_start_matches('_');
+    let in_place = |places: &[&str]| place.is_some_and(|place| places.contains(&place));
+    WAITS.contains(&name)
+        || (is_call && WAITING_CALLS.contains(&name))
+        || WAITS_IN
+            .iter()
+            .any(|(of, places)| *of == name && in_place(places))
+        || RUNTIMES.iter().any(|part| text.contains(part))
+}
+
+/// The file of a frame of Python, or the module or type before a dot, and the function's own name.
+fn own_name(text: &str) -> (Option<&str>, &str) {
+    let quoted = text.strip_prefix("<method '");
+    if let Some(name) = quoted.and_then(|rest| rest.split('\'').next()) {
+        return (None, name);
+    }
+    let built_in = text
+        .strip_prefix("<built-in method ")
+        .or_else(|| text.strip_prefix("<built-in function "));
+    let built_in = built_in.and_then(|rest| rest.split([' ', '>']).next());
+    let (file, name) = match (built_in, text.rsplit_once("): ")) {
+        (Some(name), _) => (None, name),
+        (_, Some((place, name))) => (place.rsplit_once('(').map(|(file, _)| file), name),
+        // `NAME (FILE:LINE)`
+        _ => match text
+            .strip_suffix(')')
+            .and_then(|rest| rest.rsplit_once(" ("))
+        {
+            Some((name, place)) => (place.rsplit_once(':').map(|(file, _)| file), name),
+            None => (None, text),
+        },
+    };
+    let file = file.and_then(|file| file.rsplit('/').next());
+    match name.rsplit_once('.') {
+        Some((owner, name)) if !name.is_empty() => {
+            let owner = owner.rsplit('.').next();
+            (owner.filter(|_| file.is_none()).or(file), name)
+        }
+        _ => (file, name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_wait_are_told_from_those_that_work() {
+        for waits in [
+            "threading.py(359): wait",
+            "/usr/lib/python3.12/threading.py(1169): _wait_for_tstate_lock",
+            "threading.py(1115): join",
+            "multiprocessing/process.py(149): join",
+            "selectors.py(451): select",
+            "<built-in method acquire of _thread.lock object at 0x7f52>",
+            "<method 'acquire' of '_thread.lock' objects>",
+            "<built-in function sleep>",
+            "<method 'recv' of '_socket.socket' objects>",
+            "poll",
+            "__poll",
+            "pthread_cond_timedwait",
+            "time.sleep",
+            "epoll.poll",
+            "select.epoll.poll",
+            "selectors.EpollSelector.select",
+            "threading.Event.wait",
+            "wait (/usr/lib/python3.10/threading.py:288)",
+            "Thread.join (/usr/lib/python3.10/threading.py:1064)",
+            "queue.py(154): get",
+            "concurrent/futures/_base.py(428): result",
+            "BufferSequencingEvent::WaitForEventOnStream",
+        ] {
+            assert!(names_a_wait(waits, false), "{waits}");
+        }
+        for works in [
+            "",
+            "posixpath.py(76): join",
+            "<method 'join' of 'str' objects>",
+            "join",
+            "<built-in method select of Tensor object at 0x7d67>",
+            "aten::select",
+            "torch/nn/functional.py(12): select",
+            "recv_and_sort",
+            "await_rows",
+            "loop.py(3): wait_and_sort",
+            "waiter.wait().sort",
+            "dict.get",
+            "str.join",
+            "Tensor.select",
+            "work (a.py:1)",
+            "model.result",
+            "tqdm/_monitor.py(60): run",
+        ] {
+            assert!(!names_a_wait(works, false), "{works}");
+        }
+        assert!(names_a_wait("select", true) && !names_a_wait("select", false));
+    }
+}

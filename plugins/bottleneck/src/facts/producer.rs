@@ -1,0 +1,32 @@
+//! What recorded the run: advice is in its words.
+
+use trueno_plugin::Table;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Producer {
+    /// The profiler of PyTorch, Kineto.
+    PyTorch,
+    /// This project's recorder, or any other tool.
+    #[default]
+    Other,
+}
+
+impl Producer {
+    /// Of table `run`.
+    pub fn of_run(table: &Table) -> Self {
+        let source = table.text("clock_source").ok();
+        match source.and_then(|source| source.iter().flatten().next()) {
+            Some("imported: kineto") => Self::PyTorch,
+            _ => Self::Other,
+        }
+    }
+
+    /// Advice in the words of PyTorch, or in general ones.
+    pub fn advice(self, pytorch: &str, general: &str) -> String {
+        match self {
+            Self::PyTorch => pytorch,
+            Self::Other => general,
+        }
+        .to_owned()
+    }
+}

@@ -1,0 +1,536 @@
+//! What is true of a trace stands in its first line: traces made so that the truth is known, and what must not change it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::harness::Dir;
+
+/// A trace as Kineto writes it; times are microseconds.
+#[derive(Clone, Default)]
+struct Trace {
+    events: Vec<Value>,
+    correlation: u64,
+}
+
+impl Trace {
+    fn row(&mut self, category: &str, name: &str, (ts, dur): (f64, f64), args: Value) {
+        let is_device = matches!(category, "kernel" | "gpu_memcpy");
+        let stream = args["stream"].as_u64().unwrap_or(7);
+        let (pid, tid) = if is_device { (0, stream) } else { (1, 1) };
+        self.events.push(json!({
+            "ph": "X", "cat": category, "name": name, "pid": pid, "tid": tid, "ts": ts, "dur": dur, "args": args
+        }));
+    }
+
+    fn operator(&mut self, name: &str, times: (f64, f64)) {
+        self.row("cpu_op", name, times, json!({}));
+    }
+
+    /// A call, whose work is added next.
+    fn call(&mut self, name: &str, times: (f64, f64)) {
+        self.correlation += 1;
+        let args = json!({"correlation": self.correlation});
+        self.row("cuda_runtime", name, times, args);
+    }
+
+    fn kernel_on(&mut self, stream: u32, name: &str, times: (f64, f64)) {
+        let args = json!({"device": 0, "context": 1, "stream": stream, "correlation": self.correlation, "grid": [864, 1, 1], "block": [256, 1, 1]});
+        self.row("kernel", name, times, args);
+    }
+
+    fn kernel(&mut self, name: &str, times: (f64, f64)) {
+        self.kernel_on(7, name, times);
+    }
+
+    fn copy_back(&mut self, to: &str, times: (f64, f64), bytes: u64) {
+        let args = json!({"device": 0, "context": 1, "stream": 7, "correlation": self.correlation, "bytes": bytes});
+        let name = format!("Memcpy DtoH (Device -> {to})");
+        self.row("gpu_memcpy", &name, times, args);
+    }
+
+    /// An operator that launches a kernel, which runs from `device` on.
+    fn launch(&mut self, name: &str, host_us: f64, device: (f64, f64)) {
+        self.operator("aten::mm", (host_us, 9.0));
+        self.call("cudaLaunchKernel", (host_us + 1.0, 5.0));
+        self.kernel(name, device);
+    }
+
+    fn write(&self, dir: &Dir, name: &str) -> String {
+        let properties = json!([{"id": 0, "name": "NVIDIA H100 80GB HBM3"}]);
+        let trace =
+            json!({"schemaVersion": 1, "deviceProperties": properties, "traceEvents": self.events});
+        fs::write(dir.join(name), trace.to_string()).unwrap();
+        name.to_owned()
+    }
+
+    /// With the time of each event, device or not, made another.
+    fn retimed(&self, mut to: impl FnMut(bool, f64, f64) -> (f64, f64)) -> Self {
+        let mut out = self.clone();
+        for event in &mut out.events {
+            let is_device = event["pid"] == 0;
+            let times = [&event["ts"], &event["dur"]].map(|of| of.as_f64().unwrap());
+            let (ts, dur) = to(is_device, times[0], times[1]);
+            (event["ts"], event["dur"]) = (json!(ts), json!(dur));
+        }
+        out
+    }
+}
+
+#[track_caller]
+fn query(dir: &Dir, file: &str, sql: &str) -> Vec<Value> {
+    ask(dir, file, sql).unwrap_or_else(|| panic!("{file}: {sql}"))
+}
+
+/// Rows of a query; `None` where the run makes no such table.
+fn ask(dir: &Dir, file: &str, sql: &str) -> Option<Vec<Value>> {
+    let mut run = dir.command(&["query", file, sql, "--format", "json"]);
+    let output = run.command.output().expect("the command runs");
+    let json: Value = match output.status.success() {
+        true => serde_json::from_slice(&output.stdout).expect("JSON"),
+        false => return None,
+    };
+    let rows = json.as_array().cloned();
+    Some(rows.unwrap_or_else(|| json["rows"].as_array().cloned().unwrap_or_default()))
+}
+
+/// The one row of the headline.
+fn headline(dir: &Dir, trace: &Trace) -> Value {
+    let file = trace.write(dir, "trace.json");
+    let rows = query(dir, &file, "SELECT * FROM summary.headline");
+    rows.into_iter().next().expect("a headline")
+}
+
+#[track_caller]
+fn says(headline: &Value, by: &str, words: &str) {
+    let sentence = headline["sentence"].as_str().unwrap();
+    assert_eq!(headline["bound_by"], by, "{sentence}");
+    assert!(sentence.contains(words), "{sentence}");
+}
+
+/// The host sits in a copy behind work that was launched before the recording; a short decode follows.
+fn behind_unrecorded_work() -> Trace {
+    let mut trace = Trace::default();
+    trace.call("cudaLaunchKernel", (10.0, 5.0));
+    trace.kernel("resolve_future(long*)", (460_000.0, 8.0));
+    trace.operator("aten::copy_", (30.0, 460_000.0));
+    trace.call("cudaMemcpyAsync", (35.0, 459_990.0));
+    trace.copy_back("Pageable", (460_010.0, 4.0), 8);
+    for at in 0..100 {
+        let at = f64::from(at);
+        trace.launch(
+            "gemm",
+            460_040.0 + 14.0 * at,
+            (460_060.0 + 100.5 * at, 100.0),
+        );
+    }
+    trace
+}
+
+/// Steps in which the device holds launched work for 120 of 200 ms.
+fn device_holds_work() -> Trace {
+    let mut trace = Trace::default();
+    for step in 0..5 {
+        let from = 200_000.0 * f64::from(step);
+        let name = format!("ProfilerStep#{step}");
+        trace.row("user_annotation", &name, (from, 199_900.0), json!({}));
+        for at in 0..400 {
+            let at = f64::from(at);
+            trace.launch(
+                "gemm",
+                from + 12.0 * at,
+                (from + 130_000.0 + 161.0 * at, 160.0),
+            );
+        }
+        trace.call("cudaMemcpyAsync", (from + 5_000.0, 189_500.0));
+        trace.copy_back("Pageable", (from + 194_480.0, 4.0), 8);
+    }
+    trace
+}
+
+#[test]
+fn work_that_is_not_recorded_bounds_what_it_holds() {
+    let dir = Dir::new();
+    let words = "something not recorded that held launched device work for 98 % of the wall";
+    says(
+        &headline(&dir, &behind_unrecorded_work()),
+        "not recorded",
+        words,
+    );
+    let held = device_holds_work();
+    let words = "something not recorded that held launched device work for 6";
+    says(&headline(&dir, &held), "not recorded", words);
+    // A gap has a part after the call: calls of 5 µs hold nothing up.
+    let sql = "SELECT launching_ns, asked_before_ns FROM device.idle WHERE stream IS NULL";
+    let idle = query(&dir, "trace.json", sql).remove(0);
+    let ns = |name: &str| idle[name].as_i64().unwrap();
+    assert!(ns("launching_ns") < 100_000, "{idle}");
+    assert!(ns("asked_before_ns") > 500_000_000, "{idle}");
+}
+
+/// Kernels, then `item()`, in every iteration of 250 µs; of the host's time 165 µs are not recorded.
+fn item_in_every_iteration() -> Trace {
+    let mut trace = Trace::default();
+    for step in 0..40 {
+        let from = 250.0 * f64::from(step);
+        trace.operator("aten::mm", (from, 30.0));
+        trace.call("cudaLaunchKernel", (from + 5.0, 5.0));
+        trace.kernel("gemm", (from + 15.0, 20.0));
+        trace.operator("aten::item", (from + 40.0, 45.0));
+        trace.call("cudaMemcpyAsync", (from + 44.0, 8.0));
+        trace.copy_back("Pageable", (from + 60.0, 2.0), 4);
+        trace.call("cudaStreamSynchronize", (from + 53.0, 28.0));
+    }
+    trace
+}
+
+#[test]
+fn unrecorded_host_time_stays_in_every_prediction() {
+    let dir = Dir::new();
+    let headline = headline(&dir, &item_in_every_iteration());
+    says(
+        &headline,
+        "not recorded",
+        "copying asynchronously saves at most",
+    );
+    // 28 of 250 µs.
+    let share = headline["gain_share"].as_f64().unwrap();
+    assert!((0.10..=0.12).contains(&share), "{share}");
+}
+
+/// Fifty kernels of 100 µs that the host launches ahead, and a copy that it waits for, thirty times.
+fn waits_for_copies(late_us: f64) -> Trace {
+    let mut trace = Trace::default();
+    let (mut host, mut device) = (0.0, 0.0_f64);
+    for _ in 0..30 {
+        for _ in 0..50 {
+            let start = (device + 0.5).max(host + 8.0);
+            trace.launch("gemm", host, (start + late_us, 100.0));
+            (host, device) = (host + 10.0, start + 100.0);
+        }
+        let end = device + 12.0;
+        trace.call("cudaMemcpyAsync", (host + 2.0, end - host - 2.0));
+        trace.copy_back("Pinned", (device + 0.5 + late_us, 3.0), 4);
+        (host, device) = (end + 12.0, device + 3.5);
+    }
+    trace
+}
+
+#[test]
+fn a_clock_of_a_device_that_is_off_costs_no_prediction() {
+    let dir = Dir::new();
+    for late_us in [-20.0, 0.0, 10.0, 15.0, 20.0, 40.0] {
+        let headline = headline(&dir, &waits_for_copies(late_us));
+        says(&headline, "computation", "in half the time saves at most");
+        let share = headline["gain_share"].as_f64().unwrap();
+        assert!((0.48..=0.5).contains(&share), "{late_us} µs: {share}");
+        let done = dir.command(&["report", "trace.json", "--plugin-id", "critical_path"]);
+        let page = done.exits(0).stdout.clone();
+        let is_told = page.contains("ahead of that of the host");
+        assert_eq!(is_told, late_us >= 10.0, "{late_us} µs: {page}");
+    }
+}
+
+#[test]
+fn idle_time_is_not_known_where_launched_graphs_have_no_kernels() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    for launch in 0..10 {
+        let from = 1_000.0 * f64::from(launch);
+        trace.call("cudaGraphLaunch", (from, 10.0));
+        for node in 0..if launch % 5 == 0 { 20 } else { 0 } {
+            trace.kernel("gemm", (from + 20.0 + 48.0 * f64::from(node), 47.0));
+        }
+    }
+    let sentence = headline(&dir, &trace)["sentence"].to_string();
+    assert!(sentence.contains("GPU at least 21 % busy"), "{sentence}");
+    let words = "how long it idled is not known: 8 of 10 launches of graphs have no kernel";
+    assert!(sentence.contains(words), "{sentence}");
+    assert!(!sentence.contains("saves"), "{sentence}");
+}
+
+#[test]
+fn one_call_like_no_other_is_no_pattern() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    trace.call("cudaLaunchKernel", (0.0, 5.0));
+    trace.kernel("ncclDevKernel_AllReduce", (10.0, 17_000_000.0));
+    for at in 0..600 {
+        let from = 17_000_100.0 + 100.0 * f64::from(at);
+        trace.call("cudaLaunchKernel", (from, 5.0));
+        trace.kernel_on(8, "gemm", (from + 10.0, 60.0));
+        if at % 10 == 0 {
+            trace.call("cudaLaunchKernel", (from + 6.0, 5.0));
+            trace.kernel("ncclDevKernel_AllReduce", (from + 12.0, 14.0));
+        }
+    }
+    let headline = headline(&dir, &trace);
+    says(
+        &headline,
+        "one call",
+        "one call of 61 of ncclDevKernel_AllReduce",
+    );
+    let sentence = headline["sentence"].as_str().unwrap();
+    assert!(
+        sentence.contains("without it 60 % of 60.1 ms is computation"),
+        "{sentence}"
+    );
+}
+
+/// Kernels of 30 µs in steps of 50.
+fn rows() -> Trace {
+    let mut trace = Trace::default();
+    for at in 0..80 {
+        let from = 1_000_000_000.0 + 50.0 * f64::from(at);
+        trace.launch("gemm", from, (from + 12.0, 30.0));
+    }
+    trace
+}
+
+#[test]
+fn rows_that_cannot_be_are_set_aside_and_counted() {
+    let dir = Dir::new();
+    let figures = |name: &str, trace: &Trace, more: &[&str]| {
+        let file = trace.write(&dir, &format!("{name}.json"));
+        let run = format!("{name}.run");
+        let import = dir.command(&[&["import", &file, "-o", &run, "--overwrite"], more].concat());
+        let said = import.exits(0).stderr.clone();
+        let sql = "SELECT COUNT(*) AS kernels, (SELECT wall_ns FROM run) AS wall_ns FROM kernels WHERE valid";
+        (query(&dir, &run, sql).remove(0), said)
+    };
+    let (plain, _) = figures("plain", &rows(), &[]);
+    let mut far = rows();
+    far.call("cudaLaunchKernel", (0.0, 0.0));
+    let mut over = rows();
+    let last = over
+        .events
+        .iter_mut()
+        .find(|event| event["cat"] == "kernel");
+    last.unwrap()["dur"] = json!(1_600_000.0);
+    let mut twice = rows();
+    twice.events.extend(rows().events);
+    for (name, trace, words) in [
+        (
+            "far",
+            far,
+            "1 event has a time far from that of all other events",
+        ),
+        ("over", over, "1 kernel lasts over many of its stream"),
+        ("twice", twice, "every event is in the file twice"),
+    ] {
+        let (found, said) = figures(name, &trace, &[]);
+        assert!(said.contains(words), "{name}: {said}");
+        assert_eq!(found["wall_ns"], plain["wall_ns"], "{name}");
+        let missing = if name == "over" { 1 } else { 0 };
+        let kernels = |of: &Value| of["kernels"].as_i64().unwrap();
+        assert_eq!(kernels(&found), kernels(&plain) - missing, "{name}");
+        // All of it where that is asked for.
+        let (kept, said) = figures(name, &trace, &["--keep-doubtful"]);
+        assert!(!said.contains(words), "{name}: {said}");
+        assert_ne!(kept, found, "{name}");
+    }
+}
+
+#[test]
+fn sleeping_is_no_work() {
+    let dir = Dir::new();
+    let mut trace = Trace::default();
+    let event = |name: &str, times| (name.to_owned(), times);
+    for (name, times) in [
+        event("time.sleep", (0.0, 500.0)),
+        event("epoll.poll", (500.0, 400.0)),
+        event("sort (a.py:1)", (900.0, 100.0)),
+    ] {
+        trace.row("FEE", &name, times, json!({}));
+    }
+    let headline = headline(&dir, &trace);
+    says(
+        &headline,
+        "waits",
+        "waits: 90 % of the wall, in time.sleep, epoll.poll",
+    );
+    let sentence = headline["sentence"].as_str().unwrap();
+    assert!(!sentence.contains("sleep in half"), "{sentence}");
+    // Nothing says that `sort` looks up embeddings.
+    let sql = "SELECT category FROM category.by_brick WHERE name LIKE 'sort%'";
+    let rows = query(&dir, "trace.json", sql);
+    assert_eq!(rows[0]["category"], "uncategorised");
+}
+
+/// A device that is idle in half of each 50 µs, as the host launches one kernel after the other.
+fn launch_bound() -> Trace {
+    let mut trace = Trace::default();
+    for at in 0..400 {
+        let from = 50.0 * f64::from(at);
+        trace.operator("aten::linear", (from, 49.0));
+        trace.launch("gemm", from + 20.0, (from + 32.0, 25.0));
+    }
+    trace
+}
+
+/// Findings: class, severity and share of the gain.
+fn findings(dir: &Dir, trace: &Trace) -> Vec<(String, String, f64)> {
+    let file = trace.write(dir, "changed.json");
+    let sql = "SELECT class, severity, gain_share FROM bottleneck.top ORDER BY rank";
+    let rows = query(dir, &file, sql).into_iter();
+    let text = |row: &Value, name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    let row = |row: Value| {
+        let share = row["gain_share"].as_f64().unwrap_or(0.0);
+        (text(&row, "class"), text(&row, "severity"), share)
+    };
+    rows.map(row).collect()
+}
+
+/// Numbers between 0 and 1, always the same ones.
+fn random() -> impl FnMut() -> f64 {
+    let mut state = 1_u64;
+    move || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (state >> 40) as f64 / (1_u64 << 24) as f64
+    }
+}
+
+#[test]
+fn what_changes_nothing_that_matters_changes_no_verdict() {
+    let dir = Dir::new();
+    for trace in [
+        launch_bound(),
+        item_in_every_iteration(),
+        waits_for_copies(0.0),
+    ] {
+        let before = findings(&dir, &trace);
+        let mut next = random();
+        let mut shuffled = trace.clone();
+        for at in (1..shuffled.events.len()).rev() {
+            let other = (next() * (at + 1) as f64) as usize;
+            shuffled.events.swap(at, other);
+        }
+        let mut renumbered = trace.clone();
+        for event in &mut renumbered.events {
+            for (name, number) in [("device", 5), ("stream", 23)] {
+                if event["args"].get(name).is_some() {
+                    event["args"][name] = json!(number);
+                }
+            }
+        }
+        let mut fewer = trace.clone();
+        fewer
+            .events
+            .retain(|event| event["name"] != "cudaLaunchKernel" || next() >= 0.05);
+        let scaled = |by: f64| trace.retimed(|_, ts, dur| (ts * by, dur * by));
+        let moved =
+            |by: f64| trace.retimed(|device, ts, dur| (if device { ts + by } else { ts }, dur));
+        let mut jitter = random();
+        let jittered = trace.retimed(|_, ts, dur| (ts + jitter(), dur));
+        for (what, changed) in [
+            ("a tenth of all times", scaled(0.1)),
+            ("ten times all times", scaled(10.0)),
+            ("1 µs of jitter", jittered),
+            ("5 % of the launches lost", fewer),
+            ("the device's clock 20 µs early", moved(-20.0)),
+            ("the device's clock 20 µs late", moved(20.0)),
+            ("other numbers", renumbered),
+            ("another order", shuffled),
+        ] {
+            let after = findings(&dir, &changed);
+            let names = |of: &[(String, String, f64)]| -> Vec<(String, String)> {
+                of.iter()
+                    .map(|row| (row.0.clone(), row.1.clone()))
+                    .collect()
+            };
+            assert_eq!(
+                names(&after),
+                names(&before),
+                "{what}: {after:?}, {before:?}"
+            );
+            for (a, b) in after.iter().zip(&before) {
+                assert!((a.2 - b.2).abs() <= 0.05, "{what}: {a:?}, {b:?}");
+            }
+        }
+    }
+}
+
+/// No finding promises more than the run would save without any of what its fix makes less of.
+#[track_caller]
+fn keeps_its_promises(dir: &Dir, file: &str) {
+    let without = query(
+        dir,
+        file,
+        "SELECT target, gain_ns FROM critical_path.without",
+    );
+    let most = |target: &str| {
+        let row = without.iter().find(|row| row["target"] == target);
+        row.and_then(|row| row["gain_ns"].as_i64())
+    };
+    let sql = "SELECT class, code, gain_ns, (SELECT wall_ns FROM run) AS wall_ns FROM bottleneck.bottlenecks WHERE gain_ns IS NOT NULL";
+    for row in query(dir, file, sql) {
+        let ns = |name: &str| row[name].as_i64().unwrap();
+        assert!(
+            (0..=ns("wall_ns")).contains(&ns("gain_ns")),
+            "{file}: {row}"
+        );
+        let target = match (
+            row["class"].as_str().unwrap(),
+            row["code"].as_str().unwrap(),
+        ) {
+            ("blocking_copies", _) | (_, "device_waits") => "waits",
+            ("launch_bound", _) | (_, "host_prepares" | "first_launches") => "host",
+            ("cpu_preprocessing", _) => "before devices",
+            ("transfer_bound" | "redundant_transfer", _) => "copies",
+            ("exposed_communication", _) => "category:communication",
+            ("data_load_bound", _) => "category:data loading",
+            _ => continue,
+        };
+        let most = most(target).unwrap_or(i64::MAX);
+        assert!(
+            ns("gain_ns") <= most,
+            "{file}: {row} of {most} without {target}"
+        );
+    }
+    let sql = "SELECT MAX(busy_ns) AS busy_ns, (SELECT wall_ns FROM run) AS wall_ns FROM device.idle WHERE stream IS NULL";
+    let Some(mut busy) = ask(dir, file, sql) else {
+        return;
+    };
+    let busy = busy.remove(0);
+    if let (Some(busy_ns), Some(wall_ns)) = (busy["busy_ns"].as_i64(), busy["wall_ns"].as_i64()) {
+        let idle_ns = wall_ns - busy_ns;
+        for target in ["host", "waits", "before devices"] {
+            let most = most(target).unwrap_or(0);
+            assert!(
+                most <= idle_ns,
+                "{file}: {most} without {target}, idle {idle_ns}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_more_is_promised_than_taking_it_away_would_save() {
+    let dir = Dir::new();
+    for trace in [
+        behind_unrecorded_work(),
+        device_holds_work(),
+        item_in_every_iteration(),
+        waits_for_copies(0.0),
+        waits_for_copies(15.0),
+        launch_bound(),
+        rows(),
+    ] {
+        let file = trace.write(&dir, "trace.json");
+        keeps_its_promises(&dir, &file);
+    }
+    let datasets = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets");
+    let mut folders = vec![datasets];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.join("run.json").is_file() {
+                keeps_its_promises(&dir, path.to_str().unwrap());
+            } else if path.is_dir() {
+                folders.push(path);
+            }
+        }
+    }
+}
