@@ -179,7 +179,7 @@ fn memory_that_system_calls_gave_is_bounded_and_never_violates() {
         found["actual"]
             .as_str()
             .unwrap()
-            .contains("were mapped in all")
+            .contains("were mapped in total,")
     );
     // A child has what its parent had; calls that were not asked for are not zero.
     one(&dir, &made("two.run", 2, &calls), &body(1 << 40), &[], 3);

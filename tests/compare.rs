@@ -438,7 +438,7 @@ fn kernels_of_another_name_are_told_by_operator_and_devices_in_one_line() {
     };
     let short = page(&[]);
     let from = short.find("Device time by operator").expect("the table");
-    let to = short.find("What cannot be told").expect("the next table");
+    let to = short.find("What is unclear").expect("the next table");
     let lines: Vec<&str> = short[from..to].trim_end().lines().collect();
     assert_eq!(
         lines,

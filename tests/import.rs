@@ -178,7 +178,7 @@ fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
     fs::write(dir.join("empty.json"), "").unwrap();
     for (file, word) in [
         ("cut.json", "cut.json"),
-        ("text.json", "no format"),
+        ("text.json", "no known format"),
         ("empty.json", "empty"),
         ("missing.json", "cannot be read"),
     ] {
@@ -311,7 +311,7 @@ fn a_file_of_which_nothing_can_be_used_is_not_analysed() {
         let done = dir.report(&dir.join("none.json"), &[]).exits(2);
         let said = done.stdout + &done.stderr;
         assert!(said.contains("5 records"), "{said}");
-        assert!(said.contains("ts is no number"), "{said}");
+        assert!(said.contains("ts is not a number"), "{said}");
     }
 }
 

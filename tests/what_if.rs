@@ -209,10 +209,16 @@ fn rules_that_are_none_are_refused_before_anything_is_read() {
     let dir = Dir::new();
     for (rule, why) in [
         ("QkvProjection", "what_if `QkvProjection`: there is no `=`"),
-        ("QkvProjection=abc", "the value is no factor and no time"),
-        ("QkvProjection=-1", "the value is no factor and no time"),
-        ("=0.5", "nothing stands before the `=`"),
-        ("id:x=1", "the id is no whole number"),
+        (
+            "QkvProjection=abc",
+            "the value is neither a factor nor a time",
+        ),
+        (
+            "QkvProjection=-1",
+            "the value is neither a factor nor a time",
+        ),
+        ("=0.5", "nothing comes before the `=`"),
+        ("id:x=1", "the id is not a whole number"),
     ] {
         for run in [dataset("simd"), dir.join("no.run")] {
             let done = dir

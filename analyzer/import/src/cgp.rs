@@ -20,8 +20,8 @@ use profile::{Kernel, Profile, Value};
 /// JSON of aprender-cgp.
 pub struct Cgp;
 
-const SUMS_ONLY: &str = "made of one profile of aprender-cgp: one value a metric, of one kernel or program; when what ran, and how \
-                         often, is not in it (hint: import what it was made of, of ncu or nsys)";
+const SUMS_ONLY: &str = "made from one profile of aprender-cgp: one value per metric, of one kernel or program; when things ran, and how \
+                         often, is not in it (hint: import its source, a file of ncu or nsys)";
 
 /// Groups and metrics that are no measurements, and why.
 const LEFT_OUT: [(&str, &str); 13] = [
@@ -38,7 +38,7 @@ const LEFT_OUT: [(&str, &str); 13] = [
     ("energy", "the power was read after the kernel had ended"),
     ("muda", "its impacts are counts and shares under one name"),
     ("regression", "a verdict on another profile"),
-    ("vram vram_peak_mb", "what was in use afterwards, no peak"),
+    ("vram vram_peak_mb", "memory in use afterwards, not a peak"),
     ("pcie pcie_bandwidth_theoretical_gbps", "no measurement"),
     ("pcie pcie_gen", "no measurement"),
     ("pcie pcie_width", "no measurement"),
@@ -202,7 +202,8 @@ fn metric(
     }
     match value {
         Value::Group(_) if depth == MAX_DEPTH || name.len() > MAX_NAME_BYTES => {
-            rows.notes.leave_out("group that no profile of cgp has");
+            rows.notes
+                .leave_out("group that is not part of cgp's format");
         }
         Value::Group(members) => {
             for (member, value) in members {
@@ -234,7 +235,7 @@ fn metric(
             let name = format!("cgp: {kernel}{}", cut(name));
             rows.add(&name, value, unit, source)?;
         }
-        Value::Nothing | Value::Other => rows.notes.leave_out("metric that is no number"),
+        Value::Nothing | Value::Other => rows.notes.leave_out("metric that is not a number"),
     }
     Ok(())
 }

@@ -98,7 +98,7 @@ impl<R: Read> Mended<R> {
             count => format!("{count} texts have"),
         };
         Some(format!(
-            "{texts} backslashes, quotes or control characters that JSON wants escaped: read as they stand"
+            "{texts} unescaped backslashes, quotes or control characters, which JSON does not allow: read unchanged"
         ))
     }
 

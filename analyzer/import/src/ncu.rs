@@ -134,7 +134,7 @@ pub fn join<'k>(
                     "expected kernels of process {process}, found those of {found} (hint: give one of them with --process)"
                 ),
                 None => format!(
-                    "holds kernels of the processes {found}, and which of them the run is of cannot be known \
+                    "holds kernels of the processes {found}, and it is not known which of them belongs to the run \
                      (hint: give one with --process)"
                 ),
             };

@@ -160,12 +160,13 @@ fn select(rows: &mut Rows, table: &str, columns: &[&str]) -> Result<Option<Strin
     let known: BTreeSet<String> = rows.columns(table)?;
     let columns: Vec<String> = columns
         .iter()
-        .map(
-            |column| match known.contains(&column.to_ascii_lowercase()) {
-                true => quoted(column),
-                false => "NULL".to_owned(),
-            },
-        )
+        .map(|column| {
+            if known.contains(&column.to_ascii_lowercase()) {
+                quoted(column)
+            } else {
+                "NULL".to_owned()
+            }
+        })
         .collect();
     Ok(Some(format!(
         "SELECT {} FROM {}",
@@ -305,9 +306,10 @@ fn copies(rows: &mut Rows, table: &str, feed: &mut Feed<'_>) -> Result<(), Error
                 Some(5) => "Managed",
                 _ => "Unknown",
             };
-            let name = match is_fill {
-                true => "Memset (Device)".to_owned(),
-                false => format!("Memcpy {direction} ({} -> {})", memory(from), memory(to)),
+            let name = if is_fill {
+                "Memset (Device)".to_owned()
+            } else {
+                format!("Memcpy {direction} ({} -> {})", memory(from), memory(to))
             };
             feed.slice(&Slice {
                 name: &name,

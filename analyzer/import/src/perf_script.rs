@@ -23,8 +23,7 @@ use samples::Samples;
 /// First bytes of the file that `perf record` writes.
 pub(crate) const PERF_DATA: &[u8] = b"PERFILE2";
 /// Next step for such a file.
-pub(crate) const PERF_DATA_HINT: &str =
-    "`perf script -i FILE > FILE.txt` makes a file of it that is";
+pub(crate) const PERF_DATA_HINT: &str = "convert it with `perf script -i FILE > FILE.txt`";
 /// No line of perf is as long; a file without line breaks would fill the memory.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
@@ -79,7 +78,7 @@ impl Importer for PerfScript {
                 Ok(Line::Read) => samples.line(&String::from_utf8_lossy(&bytes), into, notes)?,
                 Err(error) if options.partial && number > 1 => {
                     let text = format!(
-                        "cannot be read beyond line {number} ({error}): what stands before was read"
+                        "cannot be read beyond line {number} ({error}): everything before was read"
                     );
                     notes.cut_short(into, text);
                     break;

@@ -84,7 +84,7 @@ fn detect_by(
             Err(error) => source.refusal(path, "its beginning", error),
             Ok(_) => Error::Format {
                 path: path.to_owned(),
-                problem: "expected a trace, found an empty file; was it written to its end?"
+                problem: "expected a trace, found an empty file; was it written completely?"
                     .to_owned(),
             },
         });
@@ -109,13 +109,13 @@ fn detect_by(
 fn unknown(path: &Path, head: &Head<'_>) -> String {
     let begin: String = head.text().chars().take(24).collect();
     let next = match path.extension().and_then(OsStr::to_str) {
-        Some("nsys-rep" | "qdrep") => "`nsys export --type sqlite` makes a file of it that is",
-        Some("ncu-rep") => "`ncu --import FILE --csv --page raw` makes a file of it that is",
+        Some("nsys-rep" | "qdrep") => "convert it with `nsys export --type sqlite`",
+        Some("ncu-rep") => "convert it with `ncu --import FILE --csv --page raw`",
         _ if head.bytes().starts_with(perf_script::PERF_DATA) => perf_script::PERF_DATA_HINT,
-        _ => "where it is one of them, say so: `trueno-analyze import --input-format`",
+        _ => "if it is one of them, name it with `trueno-analyze import --input-format`",
     };
     format!(
-        "begins with {begin:?}, and is of no format that is known ({}; hint: {next})",
+        "begins with {begin:?}, which is no known format ({}; hint: {next})",
         IMPORTERS.map(Importer::name).join(", ")
     )
 }

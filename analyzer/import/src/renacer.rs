@@ -25,7 +25,7 @@ use document::{Document, Syscall};
 
 /// Name of the format, near the beginning of each file.
 const FORMAT: &str = "renacer-json-v1";
-const NO_TIMES: &str = "renacer records no times: the calls stand end to end in their order, the gaps between \
+const NO_TIMES: &str = "renacer records no times: the calls are placed end to end in their order, and the gaps between \
                         them are not known";
 
 /// JSON of renacer. Its runs have no length, as nothing measured one.

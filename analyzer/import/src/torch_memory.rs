@@ -57,9 +57,10 @@ impl Importer for TorchMemory {
         let read = pickle::read(&mut reader, &mut snapshot);
         if let Err(problem) = read {
             if !options.partial || snapshot.events.is_empty() {
-                let hint = match snapshot.events.is_empty() {
-                    true => "",
-                    false => "; --partial keeps what stands before",
+                let hint = if snapshot.events.is_empty() {
+                    ""
+                } else {
+                    "; --partial keeps what stands before"
                 };
                 return Err(Error::Damaged {
                     path: path.to_owned(),

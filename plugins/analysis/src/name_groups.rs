@@ -59,9 +59,10 @@ impl NameGroups {
 
     /// The condition of SQL that rows of a name, or of a group, meet.
     pub fn condition(&self, name: &str) -> String {
-        match self.groups.contains(name) {
-            false => format!("name = {}", quoted(name)),
-            true => self.condition_of_any(&[name]),
+        if self.groups.contains(name) {
+            self.condition_of_any(&[name])
+        } else {
+            format!("name = {}", quoted(name))
         }
     }
 
@@ -73,11 +74,12 @@ impl NameGroups {
         };
         let all = format!("name IN ({})", list(&mut names.iter()));
         let groups = list(&mut names.iter().filter(|name| self.groups.contains(**name)));
-        match groups.is_empty() {
-            true => all,
-            false => format!(
+        if groups.is_empty() {
+            all
+        } else {
+            format!(
                 "({all} OR name IN (SELECT name FROM name_groups WHERE name_group IN ({groups})))"
-            ),
+            )
         }
     }
 }

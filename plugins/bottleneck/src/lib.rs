@@ -29,7 +29,7 @@ pub struct Bottleneck;
 impl Plugin for Bottleneck {
     const ID: &'static str = "bottleneck";
     const SUMMARY: &'static str =
-        "What holds the program back, with evidence and what a fix would save.";
+        "What limits the program, with evidence and what a fix would save.";
     const INPUTS: &'static [Input] = &inputs::INPUTS;
     type Options = Options;
 

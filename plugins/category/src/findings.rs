@@ -57,7 +57,7 @@ pub fn findings<D>(sums: &Sums<D>, kinds: &KindTotals, rows: &[CategoryRow]) -> 
             && rest > 0.0
         {
             detail.push_str(&format!(
-                "; before the first and after the last rows lies another {} of that, which stands apart as `{NOT_ALIVE}`",
+                "; another {} of that is before the first and after the last rows, listed separately as `{NOT_ALIVE}`",
                 percent(rest)
             ));
         }
@@ -80,7 +80,7 @@ fn left_out(left: &LeftOut, mut out: Vec<Finding>) -> Vec<Finding> {
             "rows are left out of all times",
         );
         let detail = format!(
-            "{}, whose times only contain the work; {} marked not valid; {} with an impossible duration",
+            "{}, whose times are only upper bounds of the work; {} marked not valid; {} with an impossible duration",
             counted(left.bound, "bound row", "bound rows"),
             counted(left.invalid, "kernel", "kernels"),
             counted(left.impossible, "row", "rows")

@@ -33,7 +33,8 @@ pub struct Category;
 
 impl Plugin for Category {
     const ID: &'static str = "category";
-    const SUMMARY: &'static str = "Time by category, brick and lane; wall shares: of wall × lanes.";
+    const SUMMARY: &'static str =
+        "Time by category, brick and lane; wall shares divide by wall × lanes.";
     const INPUTS: &'static [Input] = &lanes::INPUTS;
     type Options = ();
 

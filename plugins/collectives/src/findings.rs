@@ -76,7 +76,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
         Finding::new("late_ranks", severity, title)
     };
     let mut detail = format!(
-        "rank {worst} was the last in {} of {} of which it can be told, after all others by {} together",
+        "rank {worst} arrived last in {} of {} whose last rank is known, {} later than all others in total",
         of.last,
         counted(of.told, "collective", "collectives"),
         time(of.alone_ns)
@@ -84,7 +84,7 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
     let (own, of) = steps.caused_most(worst);
     if of > 1 {
         detail += &format!(
-            "; others waited longest for it in {own} of {}",
+            "; it caused the longest waits in {own} of {}",
             counted(of, "step", "steps")
         );
     }
@@ -102,8 +102,8 @@ fn contradicted(job: &Job) -> Option<Finding> {
     );
     Some(
         Finding::new("clocks", Severity::Warning, title)
-            .detail(format!("ranks {a} and {b}: no steady clocks let each leave after the other has come: a clock was set, or rows were matched wrongly"))
-            .suggestion("record again with clocks that are not set meanwhile"),
+            .detail(format!("ranks {a} and {b}: with clocks that run steadily, one rank would leave before the other arrives, so a clock was set or rows were matched wrongly"))
+            .suggestion("record again without setting the clocks during the recording"),
     )
 }
 
@@ -119,7 +119,7 @@ fn not_told(job: &Job, totals: &Totals) -> Option<Finding> {
     );
     Some(
         Finding::new("not_told", Severity::Info, title)
-            .detail("ranks came closer together than their clocks can be compared, some rank is not recorded, or nobody has to wait in it")
+            .detail("ranks arrived closer together than their clocks can be compared, a rank is not recorded, or the operation makes no rank wait")
             .evidence("SELECT * FROM collectives.instances WHERE last_rank IS NULL"),
     )
 }
@@ -134,7 +134,7 @@ fn unmatched(job: &Job) -> Option<Finding> {
     );
     Some(
         Finding::new("unmatched", Severity::Info, title)
-            .detail(format!("the first because {}", first.name()))
+            .detail(format!("reason for the first: {}", first.name()))
             .evidence("SELECT * FROM collectives.unmatched ORDER BY parts DESC"),
     )
 }

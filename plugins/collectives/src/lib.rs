@@ -49,8 +49,7 @@ impl Default for Options {
 
 impl Plugin for Collectives {
     const ID: &'static str = "collectives";
-    const SUMMARY: &'static str =
-        "Collectives of several ranks: who came last, who waited for whom, clocks, bandwidth.";
+    const SUMMARY: &'static str = "Collectives of several ranks: which rank arrived last, who waited for whom, clocks, bandwidth.";
     const INPUTS: &'static [Input] = &inputs::INPUTS;
     type Options = Options;
 
@@ -118,12 +117,12 @@ fn emit(run: &mut Run, loaded: &Loaded, options: &Options) -> Result<()> {
         run.finding(finding)?;
     }
     if steps.rows.iter().filter(|row| row.told > 0).count() > 1 {
-        let title = "Time that ranks waited for the last to come, by step";
+        let title = "Time that ranks waited for the last rank, by step";
         // Points: of the steps between nothing is told.
         run.chart(Chart::scatter(title, "by_step", "iteration", "waited_ns"))?;
     }
     if totals.waits.len() > 1 {
-        let title = "Time that ranks waited (down) for the last to come (across)";
+        let title = "Time that ranks waited (rows) for the last rank (columns)";
         run.chart(Chart::heatmap(
             title,
             "waits",

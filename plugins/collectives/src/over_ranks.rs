@@ -117,9 +117,10 @@ pub fn read(run: &mut Run) -> Result<Rows> {
     let (is_group, text) = (table.bool("is_group")?, table.text("text")?);
     for row in 0..table.rows() {
         let is_group = required(is_group.get(row), "is_group")?;
-        let into = match is_group {
-            true => &mut out.groups,
-            false => &mut out.texts,
+        let into = if is_group {
+            &mut out.groups
+        } else {
+            &mut out.texts
         };
         let key = (
             required(part.get(row), "part")?,

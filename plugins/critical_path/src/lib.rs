@@ -119,8 +119,7 @@ const INPUTS: [Input; lanes::INPUTS.len() + OWN_INPUTS.len()] = {
 
 impl Plugin for CriticalPath {
     const ID: &'static str = "critical_path";
-    const SUMMARY: &'static str =
-        "The chain of work and waits that explains the wall clock, and slack beside it.";
+    const SUMMARY: &'static str = "The chain of work and waits that determines the wall clock, and the slack of everything else.";
     const INPUTS: &'static [Input] = &INPUTS;
     type Options = Options;
 

@@ -13,7 +13,7 @@ pub fn findings(sums: &Sums) -> Vec<Finding> {
     let counts = &sums.counts;
     if counts.not_linked > 0 {
         let title = format!(
-            "of {} of {} of devices it is not recorded who asked for {}",
+            "for {} of {} on devices, the call that launched {} is not recorded",
             counts.not_linked,
             counted(counts.operations, "operation", "operations"),
             agreeing(counts.not_linked, "it", "them")
@@ -43,7 +43,7 @@ pub fn findings(sums: &Sums) -> Vec<Finding> {
         );
         out.push(
             Finding::new("left_out", Severity::Info, title)
-                .detail("their times only contain the work, are not valid, or cannot be"),
+                .detail("their times are only upper bounds of the work, not valid, or impossible"),
         );
     }
     out
@@ -80,8 +80,8 @@ fn idle(place: &PlaceTimes) -> Option<Finding> {
         (Some(not_asked), Some(launching), Some(before)) => {
             let not_known = share(parts.not_known_ns, idle_ns);
             finding = finding.detail(format!(
-                "of that: {not_asked:.0} % nobody had asked for the next operation, {launching:.0} % it was being \
-                 launched, {before:.0} % it had been asked for before, {not_known:.0} % not known"
+                "of that: {not_asked:.0} % no work queued, {launching:.0} % being \
+                 launched, {before:.0} % queued but not started, {not_known:.0} % not known"
             ));
         }
         _ => finding = finding.detail("the cause is not known: no launch calls are recorded"),

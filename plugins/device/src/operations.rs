@@ -122,12 +122,10 @@ impl Loaded {
                     self.names.push(Name {
                         text: text.to_owned(),
                         is_transfer,
-                        kind: match is_transfer {
-                            true => Kind::from_direction(text),
-                            false => Kind::from_kernel_name(
-                                text,
-                                categories.get(text).map(String::as_str),
-                            ),
+                        kind: if is_transfer {
+                            Kind::from_direction(text)
+                        } else {
+                            Kind::from_kernel_name(text, categories.get(text).map(String::as_str))
                         },
                     });
                     numbers.insert(text.to_owned(), name);

@@ -45,9 +45,10 @@ fn output(work: &[Work], steps: &[(i64, i64)], bytes: Option<u64>) -> Output {
             .i64("dur_ns", rows.iter().map(|row| row.3))
             .u64("correlation", rows.iter().map(|_| None))
             .bool("is_bound", rows.iter().map(|_| false));
-        match transfers {
-            true => table.u64("bytes", rows.iter().map(|_| bytes)),
-            false => table.bool("valid", rows.iter().map(|_| true)),
+        if transfers {
+            table.u64("bytes", rows.iter().map(|_| bytes))
+        } else {
+            table.bool("valid", rows.iter().map(|_| true))
         }
     };
     let inputs = vec![

@@ -23,9 +23,10 @@ impl Clock {
         let ranked = run.table("rank_clocks")?;
         let table = run.table("clock_pairs")?;
         let table = if ranked.is_missing() { &table } else { &ranked };
-        let ranks = match ranked.is_missing() {
-            true => vec![None; table.rows()],
-            false => ranked.u64("rank")?.iter().collect(),
+        let ranks = if ranked.is_missing() {
+            vec![None; table.rows()]
+        } else {
+            ranked.u64("rank")?.iter().collect()
         };
         let readings = table.u64("ticks")?.iter().zip(table.i64("host_ns")?.iter());
         let pairs: Vec<(Option<u64>, (u64, i64))> = ranks

@@ -13,7 +13,7 @@ const ENDED: Spec = Spec {
     name: "ended_cleanly",
     expected: "finished",
     severity: Severity::Error,
-    suggestion: "call Recorder::finish before the program ends, so that the run says when it ended",
+    suggestion: "call Recorder::finish before the program ends, so that the end of the run is recorded",
 };
 const DROPPED: Spec = Spec {
     name: "nothing_dropped",
@@ -37,7 +37,7 @@ const TOGETHER: Spec = Spec {
     name: "one_timeline",
     expected: "holes of at least 10 minutes take less than 99 % of wall",
     severity: Severity::Error,
-    suggestion: "some times probably come from another clock or recording, so shares of the wall mean nothing; look at one group of rows with --from and --to",
+    suggestion: "some times probably come from another clock or recording, so shares of the wall are meaningless; look at one group of rows with --from and --to",
 };
 const COST: Spec = Spec {
     name: "recorder_cost",
@@ -55,13 +55,16 @@ pub fn ending(facts: &Facts) -> [Check; 3] {
             1,
             "the recorder did not close the run: it is still recording, was killed, or could not write",
         ),
-        (None, _) => ENDED.not_measurable("the run does not say how it ended"),
+        (None, _) => ENDED.not_measurable("the run does not record how it ended"),
     };
     let dropped = match facts.dropped {
         Some(count) => DROPPED
-            .counted(count, "events that found the ring of their thread full")
+            .counted(
+                count,
+                "events dropped because the ring of their thread was full",
+            )
             .evidence("SELECT thread, name, dropped FROM threads WHERE dropped > 0"),
-        None => DROPPED.not_measurable("the run does not say how many events were dropped"),
+        None => DROPPED.not_measurable("the run does not record how many events were dropped"),
     };
     let read = match facts.rows_lost {
         Some(0) if facts.verified < facts.segments => READ.not_measurable(format!(
@@ -77,7 +80,7 @@ pub fn ending(facts: &Facts) -> [Check; 3] {
                 counted(facts.segments, "segment", "segments")
             ),
         ),
-        None => READ.not_measurable("how many rows there were is not known"),
+        None => READ.not_measurable("the number of rows is not known"),
     };
     let damaged = "SELECT \"table\", segment, rows_lost, problem FROM segments WHERE rows_lost > 0 OR verified = FALSE";
     [ended, dropped, read.evidence(damaged)]
@@ -91,7 +94,7 @@ pub fn coverage(facts: &Facts, tallies: &Tallies) -> Check {
         return COVERAGE.not_measurable("the length of the run is not known");
     };
     if !tallies.work.is_told {
-        return COVERAGE.not_measurable("nothing was recorded that tells when work ran");
+        return COVERAGE.not_measurable("nothing was recorded that shows when work ran");
     }
     let ranks = facts.ranks.unwrap_or(1).max(1);
     let share = tallies.work.covered_ns as f64 / (wall_ns as f64 * ranks as f64);
@@ -107,7 +110,7 @@ pub fn coverage(facts: &Facts, tallies: &Tallies) -> Check {
         COVERAGE.fail(
             found,
             1,
-            "recorded work takes none, or more than all, of the wall time",
+            "recorded work covers none of the wall time, or more than all of it",
         )
     }
 }
@@ -118,7 +121,7 @@ const HOLES_SHARE: f64 = 0.99;
 /// Groups of times that lie so far apart that the run is no stretch of one program.
 pub fn one_timeline(facts: &Facts, tallies: &Tallies) -> Check {
     let Some(wall_ns) = facts.wall_ns.filter(|_| tallies.work.is_told) else {
-        return TOGETHER.not_measurable("nothing was recorded that tells when work ran");
+        return TOGETHER.not_measurable("nothing was recorded that shows when work ran");
     };
     let holes = tallies.work.holes(wall_ns);
     let Some(longest) = holes.iter().max_by_key(|(from, to)| to - from) else {

@@ -13,7 +13,7 @@ use crate::tallies::Marked;
 
 const DECODE: Spec = Spec {
     name: "decode_calls",
-    expected: "as often in each iteration and layer",
+    expected: "equally often in each iteration and layer",
     severity: Severity::Warning,
     suggestion: "a replayed graph or a switch hides bricks in some iterations: their times and rates there are too low",
 };
@@ -124,7 +124,7 @@ pub fn check(calls: &Marked, nothing_missing: bool) -> Check {
         .counted(
             calls.marked,
             format!(
-                "of {} numbers of calls by iteration and layer, after the first iteration",
+                "of {} call counts by iteration and layer, without the first iteration",
                 calls.all
             ),
         )

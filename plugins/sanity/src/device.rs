@@ -18,7 +18,7 @@ const VALID: Spec = Spec {
     name: "valid_kernels",
     expected: "0 invalid kernels",
     severity: Severity::Warning,
-    suggestion: "their times are left out everywhere; the reasons stand in column reason",
+    suggestion: "their times are left out everywhere; column reason says why",
 };
 const BOUND: Spec = Spec {
     name: "bound_rows",
@@ -49,7 +49,7 @@ const TENSORS: Spec = Spec {
     name: "tensors_without_nan",
     expected: "0 tensors with NaN",
     severity: Severity::Warning,
-    suggestion: "start with the first of them in time",
+    suggestion: "start with the earliest of them",
 };
 
 /// All checks of this file.

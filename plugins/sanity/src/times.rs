@@ -39,11 +39,11 @@ const PARENTS: Spec = error(
 const NESTING: Spec = error(
     "nesting",
     "0 rows outside their parents",
-    "rows reach out of the row they claim to lie in: self times are still exact, but the tree is not what ran",
+    "rows extend beyond their parent: self times are still exact, but the tree does not show what ran",
 );
 const EDGES: Spec = error(
     "edges_exist",
-    "0 edges to nowhere",
+    "0 edges to missing rows",
     "dependencies name rows that are not in the run",
 );
 
@@ -94,7 +94,7 @@ fn durations(tallies: &Tallies, negative: u64, rows: u64) -> Check {
     if !beyond.is_empty() {
         detail.push_str("; durations of ");
         detail.push_str(&beyond.join(", "));
-        detail.push_str(" add up to more than 292 years: their sums end there and are not valid");
+        detail.push_str(" add up to more than 292 years, so their sums are cut off and not valid");
     }
     DURATIONS.counted(negative.saturating_add(beyond.len() as u64), detail)
 }
@@ -129,9 +129,9 @@ pub fn links(facts: &Facts, tallies: &Tallies) -> [Check; 4] {
         )
     };
     let nesting = if nested == 0 {
-        NESTING.not_measurable("no row lies in another on a host thread")
+        NESTING.not_measurable("no row is nested in another on a host thread")
     } else {
-        let check = NESTING.counted(outside, format!("of {nested} rows in another"));
+        let check = NESTING.counted(outside, format!("of {nested} nested rows"));
         match first_outside.and_then(|row| Some((row.table, row.id?))) {
             Some((table, id)) => {
                 check.evidence(format!("SELECT * FROM {} WHERE id = {id}", TABLES[table]))
@@ -152,7 +152,7 @@ pub fn links(facts: &Facts, tallies: &Tallies) -> [Check; 4] {
 fn missing_links(spec: Spec, missing: u64, facts: &Facts, of: String) -> Check {
     if missing > 0 && !facts.nothing_missing() {
         spec.not_measurable(format!(
-            "{missing} {of} point at rows that are not here; the run has lost rows"
+            "{missing} {of} point at missing rows; the run has lost rows"
         ))
     } else {
         spec.counted(missing, of)

@@ -417,7 +417,7 @@ fn a_kernel_in_a_kernel_says_nothing_whatever_other_rows_miss() {
     assert_eq!(output, merge(&job, &parts(&job), true));
     let table = output.table("checks").to_string();
     assert!(
-        table.contains("no row lies in another on a host thread"),
+        table.contains("no row is nested in another on a host thread"),
         "{table}"
     );
 }

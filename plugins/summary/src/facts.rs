@@ -102,9 +102,10 @@ impl Facts {
         let path_kinds = pairs(&path_kinds, "kind", "wall_share")?;
         let (devices, any) = devices::read(run)?;
         let ranks = run.table("ranks")?.rows();
-        let iterations = match devices.is_empty() {
-            true => Vec::new(),
-            false => texts(&run.table("iteration_names")?, "name")?,
+        let iterations = if devices.is_empty() {
+            Vec::new()
+        } else {
+            texts(&run.table("iteration_names")?, "name")?
         };
         let steps = Steps::read(&run.table("series")?, &run.table("iterations")?)?;
         let host = Host::read(&categories, &bricks, &lanes)?;

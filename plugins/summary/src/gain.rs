@@ -58,7 +58,7 @@ impl Gain {
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
         let found = found.or_else(|| halved(facts).filter(|_| !is_gap).filter(is_worth));
         match found {
-            None if is_gap => Self::NotKnown("nothing is recorded in most of the critical path"),
+            None if is_gap => Self::NotKnown("nothing was recorded for most of the critical path"),
             Some((ns, fix, source)) => Self::Known {
                 is_fix: source != HALVED,
                 fix,
@@ -74,9 +74,10 @@ impl Gain {
 fn halved(facts: &Facts) -> Option<(i64, String, &'static str)> {
     let kernels = facts.kernels.iter().map(|kernel| kernel.name.as_str());
     let operators = facts.operators.iter().map(String::as_str);
-    let bricks: &[(String, i64)] = match facts.devices.is_empty() {
-        true => &facts.host.bricks,
-        false => &[],
+    let bricks: &[(String, i64)] = if facts.devices.is_empty() {
+        &facts.host.bricks
+    } else {
+        &[]
     };
     let own = kernels.chain(operators);
     let own: BTreeSet<&str> = own.chain(bricks.iter().map(|row| row.0.as_str())).collect();

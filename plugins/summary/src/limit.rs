@@ -118,9 +118,10 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     let is_host = |one: &Bottleneck| matches!(one.class.as_str(), "serialisation" | "launch_bound");
     let bounds =
         |one: &&Bottleneck| is_host(one) && one.gain.is_some_and(|(_, share)| share >= MIN_GAIN);
-    let mut found: Vec<&Bottleneck> = match is_host(top) {
-        true => facts.bottlenecks.iter().filter(bounds).collect(),
-        false => vec![top],
+    let mut found: Vec<&Bottleneck> = if is_host(top) {
+        facts.bottlenecks.iter().filter(bounds).collect()
+    } else {
+        vec![top]
     };
     found.sort_by_key(|one| one.class != "serialisation");
     found.dedup_by_key(|one| &one.class);
@@ -160,13 +161,15 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         }
         None => busiest >= idle,
     };
-    let most = match is_of_devices && busiest > 0.0 {
-        true => busiest,
-        false => idle,
+    let most = if is_of_devices && busiest > 0.0 {
+        busiest
+    } else {
+        idle
     };
-    let (computation, communication, copy) = match is_of_devices {
-        true => (computation, communication, copy),
-        false => (-1.0, -1.0, -1.0),
+    let (computation, communication, copy) = if is_of_devices {
+        (computation, communication, copy)
+    } else {
+        (-1.0, -1.0, -1.0)
     };
     if computation == most {
         let kinds = facts.device_categories.iter();
@@ -187,20 +190,24 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         let work = work.filter(|row| row.1 >= MIN_PART && !is_kernel(&row.0));
         let work = work.take(PARTS);
         let work: Vec<String> = work
-            .map(|(name, share)| match facts.is_iteration(name) {
-                true => format!("outside operators {}", percent(*share)),
-                false => format!("{} {}", short(name), percent(*share)),
+            .map(|(name, share)| {
+                if facts.is_iteration(name) {
+                    format!("outside operators {}", percent(*share))
+                } else {
+                    format!("{} {}", short(name), percent(*share))
+                }
             })
             .collect();
-        let text = match work.is_empty() {
-            true => match facts.path.as_ref().filter(|path| path.host > 0.0) {
+        let text = if work.is_empty() {
+            match facts.path.as_ref().filter(|path| path.host > 0.0) {
                 Some(path) => format!(
                     "the host: {} of the wall in many small pieces",
                     percent(path.host)
                 ),
                 None => "work of the host, while devices wait".to_owned(),
-            },
-            false => format!("the host: {} of the wall", work.join(", ")),
+            }
+        } else {
+            format!("the host: {} of the wall", work.join(", "))
         };
         limit("host", most, text)
     }
@@ -213,7 +220,7 @@ fn of_held(facts: &Facts) -> Option<Limit> {
         by: "not recorded".to_owned(),
         share: Some(facts.path_held),
         detail: format!(
-            "something not recorded that held launched device work for {} of the wall",
+            "something not recorded that delayed launched device work for {} of the wall",
             percent(facts.path_held)
         ),
     })
@@ -239,9 +246,10 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
     let rest_ns = wall_ns.saturating_sub(one.dur_ns);
     let busy = facts.devices.first().map(|device| {
         let split = device.split;
-        let own_ns = match one.is_communication {
-            true => split.computation_ns,
-            false => split.computation_ns.saturating_sub(one.dur_ns),
+        let own_ns = if one.is_communication {
+            split.computation_ns
+        } else {
+            split.computation_ns.saturating_sub(one.dur_ns)
         };
         let computes = trueno_analysis::share(own_ns.max(0), rest_ns).unwrap_or(0.0);
         let rest = sentence::time(rest_ns as f64);
@@ -250,9 +258,10 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
             percent(computes)
         )
     });
-    let why = match one.is_communication {
-        true => " (ranks that come late, or a start)",
-        false => "",
+    let why = if one.is_communication {
+        " (ranks that come late, or a start)"
+    } else {
+        ""
     };
     Some(Limit {
         by: ONE_CALL.to_owned(),

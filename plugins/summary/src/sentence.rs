@@ -39,14 +39,16 @@ pub fn short(name: &str) -> String {
     let name = name.replace("(anonymous namespace)::", "");
     let plain = name.strip_prefix("void ").unwrap_or(&name);
     let is_cpp = plain.len() < name.len() || plain.contains("::") && plain.contains(['<', '(']);
-    let head = match is_cpp {
-        true => plain.split(['<', '(']).next().unwrap_or(plain),
-        false => plain,
+    let head = if is_cpp {
+        plain.split(['<', '(']).next().unwrap_or(plain)
+    } else {
+        plain
     };
     // Namespaces of kernels tell nothing apart; of `aten::mm` they do.
-    let head = match is_cpp {
-        true => head.rsplit("::").next().unwrap_or(head),
-        false => head,
+    let head = if is_cpp {
+        head.rsplit("::").next().unwrap_or(head)
+    } else {
+        head
     };
     let head = if head.is_empty() { plain } else { head };
     let letters: Vec<char> = head.chars().collect();
@@ -72,7 +74,7 @@ pub fn sentence(
                 format!("{} · {text}{}", length(facts), path_of_samples(facts))
             }
             (None, _) if facts.untimed_calls > 0 => format!(
-                "{} of the operating system, without their durations",
+                "{} of the operating system, without durations",
                 wording::many(facts.untimed_calls, "call")
             ),
             (None, 0) => "no events were recorded".to_owned(),
@@ -84,21 +86,23 @@ pub fn sentence(
         Some(shares) => parts.push(devices(facts, shares, limit)),
         None => parts.extend(threads(facts)),
     }
-    parts.push(match facts.is_judged {
-        true => format!("bound by {}", limit.detail),
-        false => format!(
-            "most time in {}, what bounds it was not judged",
+    parts.push(if facts.is_judged {
+        format!("bound by {}", limit.detail)
+    } else {
+        format!(
+            "most time in {}; what limits it was not determined",
             limit.detail
-        ),
+        )
     });
     if let Gain::Known {
         is_fix, fix, ns, ..
     } = gain
     {
         let saved = saved(facts, *ns);
-        let what = match is_fix {
-            true => "best fix found",
-            false => "largest single gain",
+        let what = if *is_fix {
+            "best fix found"
+        } else {
+            "largest single gain"
         };
         parts.push(format!("{what}: {fix} saves at most {saved}"));
     }
@@ -138,9 +142,10 @@ fn length(facts: &Facts) -> String {
             ranks => format!("{}, {ranks} ranks", wall.unwrap_or_default()),
         };
     };
-    let what = match steps.runs_ahead {
-        true => "host step",
-        false => "step",
+    let what = if steps.runs_ahead {
+        "host step"
+    } else {
+        "step"
     };
     let step = format!("{what} {}", time(steps.median_ns));
     let mut notes = vec![match (steps.count, steps.is_steady) {
@@ -158,8 +163,8 @@ fn length(facts: &Facts) -> String {
         let least = time(steps.least_ns);
         notes.push(match steps.least_ns < steps.median_ns {
             true => format!("rank {rank}, slowest of {ranks}, fastest {least}"),
-            false if ranks == 2 => "both ranks alike".to_owned(),
-            false => format!("all {ranks} ranks alike"),
+            false if ranks == 2 => "both ranks equal".to_owned(),
+            false => format!("all {ranks} ranks equal"),
         });
     }
     format!("{step} ({})", notes.join(", "))

@@ -56,9 +56,12 @@ impl Steps {
         let medians = all.iter().map(|steps| steps.median_ns);
         let least_ns = medians.fold(f64::MAX, f64::min);
         let ranks = all.len();
-        let slower = |slowest: Self, other: Self| match other.median_ns > slowest.median_ns {
-            true => other,
-            false => slowest,
+        let slower = |slowest: Self, other: Self| {
+            if other.median_ns > slowest.median_ns {
+                other
+            } else {
+                slowest
+            }
         };
         Ok(all.into_iter().reduce(slower).map(|steps| Self {
             ranks,

@@ -169,13 +169,14 @@ pub fn strace(bytes: &[u8]) -> bool {
         if result.is_ok() {
             let read = |kind: &str| notes.read.get(kind).copied().unwrap_or(0);
             let left_out = |reason: &str| notes.left_out.get(reason).copied().unwrap_or(0);
-            let is_none = left_out("line that is no call") + left_out("message of strace itself");
+            let is_none =
+                left_out("line that is not a call") + left_out("message of strace itself");
             assert_eq!(is_none + notes.read.values().sum::<u64>(), lines, "lines");
             let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
             let rows = kept("calls") + kept("annotations");
             assert_eq!(
                 rows + left_out("call that had not ended"),
-                read("call") + read("begun call") + read("signal or exit"),
+                read("call that had not ended") + read("begun call") + read("signal or exit"),
                 "rows"
             );
         }

@@ -94,7 +94,7 @@ impl Config {
         let mut others = table.iter().filter(|(key, _)| *key != "assertion");
         if let Some((key, _)) = others.find(|(_, value)| !value.is_table()) {
             return Err(wrong(format!(
-                "unknown key {key:?} (hint: assertions stand in tables [[assertion]])"
+                "unknown key {key:?} (hint: write assertions as tables [[assertion]])"
             )));
         }
         let list = match table.get("assertion") {
@@ -117,7 +117,7 @@ impl Config {
             };
             let assertion = assertion(value).map_err(&problem)?;
             if assertions.iter().any(|other| other.name == assertion.name) {
-                return Err(problem("there is another one of that name".to_owned()));
+                return Err(problem("another assertion has that name".to_owned()));
             }
             assertions.push(assertion);
         }
@@ -129,7 +129,7 @@ impl Config {
 }
 
 fn assertion(value: &Value) -> Result<Assertion, String> {
-    let mut table = value.as_table().cloned().ok_or("it is no table")?;
+    let mut table = value.as_table().cloned().ok_or("it is not a table")?;
     let name = text(&mut table, "name")?.filter(|name| !name.is_empty());
     let name = name.ok_or("it has no name")?;
     let kind = text(&mut table, "type")?;

@@ -71,7 +71,7 @@ fn nothing_unknown_is_passed_over() {
         ),
         (
             "[[assertion]]\nname = \"a\"\ntype = \"coverage\"\nmin = 0.5\n[[assertion]]\nname = \"a\"\ntype = \"coverage\"\nmin = 0.5",
-            "another one of that name",
+            "another assertion has that name",
         ),
     ] {
         let error = parse(text).expect_err(text).to_string();

@@ -51,7 +51,7 @@ impl Condition for Expression {
             Ok(frame) => frame,
             // The plugin may come another day; a wrong query does not.
             Err(QueryError::UnknownTable { name, .. }) if name.contains('.') => {
-                let why = format!("there is no table {name}: its plugin is not there");
+                let why = format!("there is no table {name}: its plugin is not available");
                 return Ok(Found::not_measurable(expected, why, place));
             }
             Err(error) => return Err(error.to_string()),

@@ -50,7 +50,7 @@ impl Declared for MemoryUsage {
         match self.max_bytes_per_iteration {
             Some(max) if self.max_bytes.is_some() || self.max_growth_bytes.is_some() => {
                 return Err(format!(
-                    "max_bytes_per_iteration = {max} must stand alone (hint: one assertion each)"
+                    "max_bytes_per_iteration = {max} must be the only limit (hint: one assertion each)"
                 ));
             }
             Some(max) if !(max >= 0.0 && max.is_finite()) => {
@@ -164,29 +164,26 @@ impl MemoryUsage {
         };
         Ok(mapped_bytes(subject)?.map(|bytes| {
             let most = units::scaled(bytes as f64, "B");
-            match bytes <= max {
-                true => Found::new(
+            if bytes <= max { Found::new(
                     true,
                     expected.to_owned(),
                     format!("process: at most {most}, all that was mapped"),
                     "calls",
-                ),
-                false => Found::not_measurable(
+                ) } else { Found::not_measurable(
                     expected.to_owned(),
                     format!(
-                        "{most} were mapped in all, and what was given back is not recorded (hint: record allocations, or \
+                        "{most} were mapped in total, and what was unmapped is not recorded (hint: record allocations, or \
                          tracking_mode = \"rss\")"
                     ),
                     "calls",
-                ),
-            }
+                ) }
         }))
     }
 
     /// Growth that chance explains is none; where the plugin cannot tell, neither can this.
     fn check_trend(&self, max: f64, subject: &Subject<'_>) -> Result<Found, String> {
         let show = |bytes: f64| units::scaled(bytes, "B");
-        let expected = format!("at most {} more an iteration", show(max));
+        let expected = format!("at most {} more per iteration", show(max));
         let from = "memory.growth";
         let table = match subject.table("memory", "growth", None) {
             Ok(table) => table,
@@ -214,7 +211,7 @@ impl MemoryUsage {
             let (grows, words) = match (verdict.get(row), slope.get(row)) {
                 (Some("grows"), Some(slope)) => (slope, format!("{name}: {} {of}", show(slope))),
                 (Some("cannot tell") | None, _) => {
-                    unclear.get_or_insert(format!("{name}: cannot be told {of}"));
+                    unclear.get_or_insert(format!("{name}: cannot tell {of}"));
                     continue;
                 }
                 (Some(verdict), _) => (0.0, format!("{name}: {verdict} {of}")),

@@ -156,7 +156,7 @@ impl Condition for Divergence {
         let other_form = count("not_comparable");
         let mut actual = format!("{diverged} diverged, {alike} alike, {alone} in one run only");
         if other_form > 0 {
-            actual.push_str(&format!(", {other_form} of another dtype or shape"));
+            actual.push_str(&format!(", {other_form} with a different dtype or shape"));
         }
         if diverged + alike == 0 {
             return Ok(Found::not_measurable(
@@ -239,11 +239,11 @@ fn moved(pairs: &Table, diverged: u64) -> trueno_plugin::Result<String> {
         return Ok("the reference has no such tensor".to_owned());
     }
     let mut said = format!(
-        "by the reference the run moved in {run}, the golden run in {golden}, both in {both}, neither in {neither}"
+        "compared with the reference, the run moved in {run}, the golden run in {golden}, both in {both}, neither in {neither}"
     );
     if listed > known as u64 {
         said.push_str(&format!(
-            ", {} of them it does not have",
+            ", {} of them are not in the reference",
             listed - known as u64
         ));
     }

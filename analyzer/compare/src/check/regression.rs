@@ -58,7 +58,7 @@ impl Condition for Regression {
             .map_or(options.alpha, |confidence| 1.0 - confidence);
         let of = self.name_pattern.as_deref().unwrap_or("*");
         let expected = format!(
-            "{of} still there, and not slower by more than {}, at a confidence of {}",
+            "{of} still present, and not slower by more than {}, at a confidence of {}",
             units::percent(options.threshold),
             units::percent(1.0 - options.alpha)
         );
@@ -85,7 +85,7 @@ impl Condition for Regression {
             .filter(|name| name.verdict == Verdict::Slower)
             .collect();
         let counts = format!(
-            "{} slower, {} faster, {} same, {} cannot be told",
+            "{} slower, {} faster, {} same, {} unclear",
             slower.len(),
             comparison.with(Verdict::Faster),
             comparison.with(Verdict::Same),
@@ -112,7 +112,7 @@ impl Condition for Regression {
             return Ok(Found::new(false, expected, actual, place));
         }
         if comparison.with(Verdict::Same) + comparison.with(Verdict::Faster) == 0 {
-            let why = format!("nothing could be told: {counts}");
+            let why = format!("nothing could be decided: {counts}");
             return Ok(Found::not_measurable(expected, why, place));
         }
         Ok(Found::new(true, expected, counts, place))

@@ -150,7 +150,7 @@ pub enum GoldenError {
         error: std::io::Error,
     },
     /// It is something else, or damaged.
-    #[error("{}: no golden file: {problem} (hint: trueno-analyze golden save RUN makes one)", file.display())]
+    #[error("{}: not a golden file: {problem} (hint: `trueno-analyze golden save RUN` creates one)", file.display())]
     Damaged {
         /// The file.
         file: PathBuf,
@@ -190,7 +190,7 @@ impl Golden {
             problem,
         };
         let value: Value =
-            serde_json::from_str(text).map_err(|error| damaged(format!("no JSON: {error}")))?;
+            serde_json::from_str(text).map_err(|error| damaged(format!("not JSON: {error}")))?;
         let Value::Object(mut parts) = value else {
             return Err(damaged("not a JSON object".to_owned()));
         };
@@ -201,7 +201,7 @@ impl Golden {
             number("major"),
             number("minor"),
         ) else {
-            return Err(damaged(format!("it does not say that it is a {FORMAT}")));
+            return Err(damaged(format!("it is not marked as a {FORMAT}")));
         };
         if major > u64::from(MAJOR) {
             return Err(GoldenError::Newer {
@@ -219,17 +219,17 @@ impl Golden {
     fn from_parts(parts: &mut Map<String, Value>) -> Result<Self, String> {
         let levels: Vec<f64> = part(parts, "levels")?;
         if levels != LEVELS {
-            return Err("levels: other quantiles than this format has".to_owned());
+            return Err("levels: quantiles that this format does not have".to_owned());
         }
         let columns: Vec<String> = part(parts, "tensor_columns")?;
         if columns != TENSOR_COLUMNS {
-            return Err("tensor_columns: other columns than this format has".to_owned());
+            return Err("tensor_columns: columns that this format does not have".to_owned());
         }
         let names: Vec<NameLine> = part(parts, "names")?;
         let names: Vec<NameRow> = names.into_iter().map(name_row).collect::<Result<_, _>>()?;
         if let Some(pair) = names.windows(2).find(|pair| pair[0].name >= pair[1].name) {
             return Err(format!(
-                "names: {} {} comes twice or out of order",
+                "names: {} {} appears twice or out of order",
                 pair[1].name.kind.word(),
                 pair[1].name.name
             ));
@@ -269,7 +269,7 @@ fn name_row(line: NameLine) -> Result<NameRow, String> {
         return Err(format!("{of}: {found} quantiles, not {expected}"));
     }
     if !line.ns.is_sorted() || line.ns.iter().any(|ns| *ns < 0.0) || line.inflation < 1.0 {
-        return Err(format!("{of}: these are no quantiles"));
+        return Err(format!("{of}: these are not quantiles"));
     }
     Ok(NameRow {
         name: Name {

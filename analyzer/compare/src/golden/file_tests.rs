@@ -70,8 +70,8 @@ fn what_is_written_is_read_and_a_line_is_a_name_or_a_tensor() {
 fn what_is_damaged_newer_or_something_else_is_refused_with_the_place() {
     let text = sample().text();
     for (damaged, says) in [
-        (String::new(), "no JSON"),
-        (text[..text.len() / 2].to_owned(), "no JSON"),
+        (String::new(), "not JSON"),
+        (text[..text.len() / 2].to_owned(), "not JSON"),
         ("[]".to_owned(), "not a JSON object"),
         (
             "{\"a\": 1}".to_owned(),
@@ -111,7 +111,7 @@ fn what_is_damaged_newer_or_something_else_is_refused_with_the_place() {
             text.replace("\"kernel\"", "\"brick\"").replace("gemv", "A"),
             "out of order",
         ),
-        (text.replace("[10,", "[1000,"), "no quantiles"),
+        (text.replace("[10,", "[1000,"), "not quantiles"),
     ] {
         assert_ne!(damaged, text, "{says}");
         let error = parse(&damaged).expect_err(says).to_string();

@@ -143,12 +143,12 @@ impl Folder {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 Err(error) => {
                     return Err(error).with_context(|| {
-                        format!("{}: cannot be made (hint: set TMPDIR)", path.display())
+                        format!("{}: cannot be created (hint: set TMPDIR)", path.display())
                     });
                 }
             }
         }
-        anyhow::bail!("{}: no folder can be made there", base.display())
+        anyhow::bail!("{}: no folder can be created there", base.display())
     }
 }
 

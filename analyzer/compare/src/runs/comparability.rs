@@ -249,7 +249,7 @@ fn overhead(member: &Member) -> (Standing, String) {
 /// Differences from one run of a program to the next are only seen with several.
 fn runs(base: &[Member], run: &[Member]) -> Aspect {
     let words = |members: &[Member]| match members.len() {
-        1 => "one: no scatter between runs".to_owned(),
+        1 => "one: variation between runs not known".to_owned(),
         n => n.to_string(),
     };
     let one = base.len() == 1 || run.len() == 1;

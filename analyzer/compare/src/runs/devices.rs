@@ -56,9 +56,10 @@ pub(super) fn aspect(base: &[Member], run: &[Member]) -> Option<Aspect> {
     };
     (!properties.is_empty()).then(|| Aspect {
         aspect: "devices".to_owned(),
-        standing: match differing.is_empty() {
-            true => Standing::Same,
-            false => Standing::Differs,
+        standing: if differing.is_empty() {
+            Standing::Same
+        } else {
+            Standing::Differs
         },
         base: words(&sides[0]),
         run: words(&sides[1]),
@@ -96,8 +97,9 @@ fn in_words(devices: &Devices<'_>, told: &[&str]) -> String {
         format!("{numbers}: {text}")
     });
     let groups: Vec<String> = groups.collect();
-    match groups.is_empty() {
-        true => "not given".to_owned(),
-        false => groups.join("; "),
+    if groups.is_empty() {
+        "not given".to_owned()
+    } else {
+        groups.join("; ")
     }
 }

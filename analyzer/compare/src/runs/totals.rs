@@ -227,7 +227,7 @@ fn test(base: &[f64], run: &[f64]) -> Result<f64, &'static str> {
         return Err("");
     }
     if base.len() < 2 || run.len() < 2 {
-        return Err("one value a side: give several runs");
+        return Err("one value per side (give several runs)");
     }
     if base.iter().chain(run).any(|value| *value <= 0.0) {
         return Err("a time of 0 has no ratio");
@@ -264,7 +264,7 @@ fn judge(
         // Both one-sided tests of the limits.
         () if is_within(&a, &b, limit, options.alpha) => (Some(Verdict::Same), None),
         () => {
-            let why = "runs of one side differ by as much";
+            let why = "runs of the same side differ by as much";
             (Some(Verdict::CannotTell), Some(why.to_owned()))
         }
     }

@@ -10,7 +10,7 @@ use super::damaged;
 use crate::aggregates::Aggregates;
 use crate::{Error, Notes};
 
-const SUMS_ONLY: &str = "a report of axonml-profile: sums of the whole run, as counters at its end; when what ran is not \
+const SUMS_ONLY: &str = "a report of axonml-profile: sums of the whole run, as counters at its end; when things ran is not \
                          in it (hint: export the timeline, TimelineProfiler::to_json)";
 
 #[derive(Debug, Deserialize)]
@@ -56,7 +56,7 @@ pub fn read(
     let wall_ns = report.total_duration_secs * 1e9;
     let wall_ns = (wall_ns >= 0.0 && wall_ns < i64::MAX as f64).then_some(wall_ns as i64);
     if wall_ns.is_none() {
-        notes.warn("its duration is no time: the run has no length");
+        notes.warn("its duration is not a time: the run has no length");
     }
     let mut rows = Aggregates {
         into,

@@ -141,7 +141,7 @@ impl Events<'_> {
             EventType::Custom => "Custom",
         });
         let Ok(time_ns) = i64::try_from(event.timestamp_ns) else {
-            self.notes.leave_out("event at no time that a run can hold");
+            self.notes.leave_out("event with a time out of range");
             return Ok(());
         };
         self.end_ns = self.end_ns.max(time_ns);

@@ -67,9 +67,10 @@ impl Document {
         let mut json = serde_json::Deserializer::from_reader(reader);
         json.deserialize_map(&mut *self)?;
         json.end()?;
-        match self.names.contains(&"bricks") || self.names.contains(&"tiles") {
-            true => Ok(()),
-            false => Err(serde_json::Error::missing_field("bricks")),
+        if self.names.contains(&"bricks") || self.names.contains(&"tiles") {
+            Ok(())
+        } else {
+            Err(serde_json::Error::missing_field("bricks"))
         }
     }
 }

@@ -10,12 +10,12 @@ use crate::aggregates::Aggregates;
 use crate::strace::instants::{Instants, cut};
 use crate::{Error, Notes};
 
-const SUMS_ONLY: &str = "made of sums of BrickProfiler: it has no times, so that order, overlap, gaps and spread of what ran cannot \
-                         be told; bricks that lie in others count twice in the sums of all (hint: record a run with \
+const SUMS_ONLY: &str = "made from sums of BrickProfiler: it has no times, so order, overlap, gaps and variation are not \
+                         known; nested bricks count twice in the totals (hint: record a run with \
                          trueno-brick-profiler)";
 
-const DEFERRED: &str = "which bricks were deferred the file does not say: the original books each of them up to the wait \
-                        that ended all, so that sums can exceed the time that passed";
+const DEFERRED: &str = "the file does not say which bricks were deferred: the original counts each of them up to the wait \
+                        that ended all of them, so sums can exceed the elapsed time";
 
 /// Writes the rows of a document.
 pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
@@ -32,24 +32,26 @@ pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Resul
     let mut names = HashSet::new();
     for brick in &document.bricks {
         sums.rows.notes.read("brick");
-        match names.insert(cut(&brick.name)) {
-            true => sums.brick(brick)?,
-            false => sums.leave_out("brick of a name that another one has"),
+        if names.insert(cut(&brick.name)) {
+            sums.brick(brick)?
+        } else {
+            sums.leave_out("second brick of the same name")
         }
     }
     let mut levels = HashSet::new();
     for tile in &document.tiles {
         sums.rows.notes.read("level of tiles");
-        match levels.insert(cut(&tile.level)) {
-            true => sums.tile(tile)?,
-            false => sums.leave_out("level of tiles that stands there twice"),
+        if levels.insert(cut(&tile.level)) {
+            sums.tile(tile)?
+        } else {
+            sums.leave_out("level of tiles that appears twice")
         }
     }
     for member in &document.unknown {
         sums.rows.notes.leave_out_argument(cut(member));
     }
     if document.bricks.is_empty() && document.tiles.is_empty() {
-        sums.rows.warn("no brick and no tile is in it");
+        sums.rows.warn("it has neither bricks nor tiles");
     } else if sums.is_original && !document.bricks.is_empty() {
         sums.rows.warn(DEFERRED);
     }
@@ -214,7 +216,7 @@ impl Sums<'_> {
         for (what, us) in [("min_time", min_us), ("max_time", max_us)] {
             match us.map(ns) {
                 Some(Some(ns)) => self.sum(name, what, ns, "ns", "measured")?,
-                Some(None) => self.leave_out("duration below 0, or beyond any number"),
+                Some(None) => self.leave_out("duration below 0, or out of range"),
                 None => (),
             }
         }

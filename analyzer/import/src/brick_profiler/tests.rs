@@ -141,7 +141,7 @@ fn empty_profiles_say_so() {
     ] {
         let run = read(json);
         assert!(run.rows("counters", &["name"]).is_empty());
-        assert!(run.warns("no brick and no tile"));
+        assert!(run.warns("neither bricks nor"));
     }
 }
 
@@ -163,7 +163,7 @@ fn a_cut_file_is_refused_or_keeps_its_first_bricks() {
     assert!(run.warns("its first 2 bricks"));
     assert_eq!(run.notes.read["brick"], 2);
     assert!(run.warns("571392 ns by their sums, 684584 ns by its total"));
-    assert!(read_with(&ORIGINAL[..90], true).is_err(), "no brick");
+    assert!(read_with(&ORIGINAL[..90], true).is_err(), "neither bricks");
 }
 
 #[test]
@@ -204,8 +204,8 @@ fn doubtful_sums_are_left_out_and_counted() {
     let run = read(&json);
     assert_eq!(of(&run, "RmsNorm").len(), 6);
     let left_out = &run.notes.left_out;
-    assert_eq!(left_out["brick of a name that another one has"], 1);
-    assert_eq!(left_out["duration below 0, or beyond any number"], 2);
+    assert_eq!(left_out["brick of the same name"], 1);
+    assert_eq!(left_out["duration below 0, or out of range"], 2);
     let rows = run.rows("counters", &["value"]);
     assert!(!rows.iter().any(|value| value == "inf"), "{rows:?}");
     assert_eq!(run.notes.arguments_left_out["schema"], 1);

@@ -90,7 +90,7 @@ fn next_name<'de, A: MapAccess<'de>>(
         Some(name) if !names.insert(name.clone()) => {
             let name: String = name.chars().take(64).collect();
             Err(A::Error::custom(format_args!(
-                "member {name:?} stands there twice"
+                "member {name:?} appears twice"
             )))
         }
         _ => Ok(name),

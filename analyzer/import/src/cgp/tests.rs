@@ -86,7 +86,7 @@ fn groups_of_the_library_are_read_as_well() {
             .iter()
             .any(|row| row.contains("muda") || row.contains("roofline"))
     );
-    assert_eq!(run.notes.left_out["metric that is no number"], 4);
+    assert_eq!(run.notes.left_out["metric that is not a number"], 4);
     assert!(run.warns("when the kernel had ended"));
 }
 
@@ -139,8 +139,14 @@ fn a_cut_file_keeps_the_groups_before_the_cut() {
 fn groups_that_no_profile_has_are_left_out() {
     let nested = LIBRARY.replace("\"read\": 9", "\"read\": {\"fast\": 9}");
     let run = read_with(&nested, false).unwrap();
-    assert_eq!(run.notes.left_out["group that no profile of cgp has"], 1);
+    assert_eq!(
+        run.notes.left_out["group that is not part of cgp's format"],
+        1
+    );
     let long = LIBRARY.replace("cpu_counters", &"x".repeat(300));
     let run = read_with(&long, false).unwrap();
-    assert_eq!(run.notes.left_out["group that no profile of cgp has"], 1);
+    assert_eq!(
+        run.notes.left_out["group that is not part of cgp's format"],
+        1
+    );
 }

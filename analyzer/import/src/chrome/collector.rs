@@ -290,7 +290,7 @@ impl<'a> Collector<'a> {
         let collective = &self.collective_facts[number as usize];
         if collective.lacks_its_peer() {
             self.notes
-                .skip("gloo: sends and receives, which do not say with whom");
+                .skip("gloo: sends and receives without a recorded peer");
             return Ok(());
         }
         let is_a_call = collective.is_a_call();
@@ -359,7 +359,7 @@ impl<'a> Collector<'a> {
             } else if is_number {
                 "ts is out of range; are these nanoseconds?"
             } else {
-                "ts is no number"
+                "ts is not a number"
             });
         }
         start
@@ -448,7 +448,7 @@ impl Sink for Collector<'_> {
     fn end(&mut self, event: &Event) {
         let arguments = &mut self.notes.arguments_left_out;
         let others = Some((
-            "with one of very many names".to_owned(),
+            "with too many different names".to_owned(),
             event.unused.others,
         ));
         let others = others.filter(|(_, count)| *count > 0);
@@ -458,7 +458,7 @@ impl Sink for Collector<'_> {
     }
 
     fn no_event(&mut self) {
-        self.notes.leave_out("element that is no object");
+        self.notes.leave_out("element that is not an object");
     }
 
     fn fact(&mut self, key: &str, json: Option<&[u8]>) -> Result<(), Failure> {

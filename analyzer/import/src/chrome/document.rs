@@ -218,7 +218,7 @@ impl Shape {
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         Ok(format!(
-            "{name} was imported up to {} only: {}",
+            "{name} was imported only up to {}: {}",
             place(&stop, packing),
             stop.problem
         ))
@@ -231,7 +231,7 @@ impl Shape {
             return Error::io(path, "read it", error);
         }
         let hint = if self.has_events {
-            "; --partial keeps what stands before"
+            "; --partial keeps everything before that"
         } else {
             ""
         };

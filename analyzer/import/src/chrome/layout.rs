@@ -212,12 +212,13 @@ fn flag_value(title: &str) -> String {
         .rsplit_once('(')
         .map(|(_, id)| id.trim_end_matches(')'));
     let id = number.or(title.strip_prefix("process ")).unwrap_or(title);
-    match id
+    if id
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || "._-".contains(c))
     {
-        true => id.to_owned(),
-        false => format!("'{id}'"),
+        id.to_owned()
+    } else {
+        format!("'{id}'")
     }
 }
 
@@ -393,11 +394,10 @@ impl Evidence {
                 return Verdict::Role(Role::Repeated(place(device, true)));
             }
             ProcessKind::Device(_) | ProcessKind::DevicePerThread if is_host => {
-                return match most(self.host + self.calls) {
-                    true => {
-                        Verdict::Unclear("its name says so, and its rows are those of a thread")
-                    }
-                    false => Verdict::Role(Role::Host),
+                return if most(self.host + self.calls) {
+                    Verdict::Unclear("its name says so, and its rows are those of a thread")
+                } else {
+                    Verdict::Role(Role::Host)
                 };
             }
             ProcessKind::Device(device) => return Verdict::Role(in_device(device, true)),

@@ -141,13 +141,13 @@ pub(super) fn link(
     if linker.unlinked > 0 {
         let count = linker.unlinked;
         linker.collector.notes.warn(format!(
-            "{count} kernels, transfers and waits have no call with their correlation in the file, nor an operator that is surely theirs: they have no thread and no brick"
+            "{count} kernels, transfers and waits have no call with their correlation in the file, and no operator that certainly launched them: they have no thread and no brick"
         ));
     }
     if linker.ambiguous > 0 {
         let count = linker.ambiguous;
         linker.collector.notes.warn(format!(
-            "{count} kernels, transfers and waits have a correlation that several processes use: they are linked to none"
+            "{count} kernels, transfers and waits have a correlation that several processes use, so they are not linked"
         ));
     }
     Ok(linker.rows)

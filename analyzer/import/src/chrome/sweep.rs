@@ -120,7 +120,7 @@ pub(super) fn sweep(
     if sweep.overlaps > 0 {
         let count = sweep.overlaps;
         sweep.collector.notes.warn(format!(
-            "{count} intervals overlap another of their thread without nesting; they are kept, inside what contains them whole"
+            "{count} intervals overlap another of their thread without nesting; they are kept inside the interval that fully contains them"
         ));
     }
     Ok(Swept {

@@ -16,9 +16,10 @@ pub(super) struct UnusedArguments {
 impl UnusedArguments {
     pub fn count(&mut self, name: &[u8]) {
         let is_of_name = |(known, _): &(Vec<u8>, u64)| known == name;
-        let at = match self.counts.get(self.next).is_some_and(is_of_name) {
-            true => Some(self.next),
-            false => self.counts.iter().position(is_of_name),
+        let at = if self.counts.get(self.next).is_some_and(is_of_name) {
+            Some(self.next)
+        } else {
+            self.counts.iter().position(is_of_name)
         };
         match at {
             Some(at) => {

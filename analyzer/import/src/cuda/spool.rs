@@ -95,7 +95,7 @@ pub fn collect(
         match Spool::read(&spool)? {
             Some(process) => processes.push(process),
             None => summary.problems.push(format!(
-                "{}: does not begin as a recording does, and is left out",
+                "{}: does not begin like a recording, and is left out",
                 spool.display()
             )),
         }

@@ -66,8 +66,9 @@ fn tensor((metric, (value, _)): (&String, &(f64, String))) -> Option<Counter> {
     if source.contains("_sparsity_") {
         return None;
     }
-    Some(match source.starts_with("int") {
-        true => (format!("ops_tensor_{source}"), "op", *value),
-        false => (format!("flops_tensor_{source}"), "flop", *value),
+    Some(if source.starts_with("int") {
+        (format!("ops_tensor_{source}"), "op", *value)
+    } else {
+        (format!("flops_tensor_{source}"), "flop", *value)
     })
 }

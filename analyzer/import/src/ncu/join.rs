@@ -84,9 +84,10 @@ pub fn join<'k>(
         }
     }
     for ((key, _), kernels) in traced {
-        let reason = match profiled_names.contains(&key.name) {
-            true => "kernel of the run: profiled in other launch shapes only",
-            false => NOT_PROFILED,
+        let reason = if profiled_names.contains(&key.name) {
+            "kernel of the run: profiled in other launch shapes only"
+        } else {
+            NOT_PROFILED
         };
         add(notes, reason, kernels.len());
     }

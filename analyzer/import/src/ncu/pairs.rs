@@ -9,11 +9,11 @@ use std::collections::BTreeMap;
 use super::table::Launch;
 
 const NOT_EQUALLY_MANY: &str =
-    "profile and run have not equally many: which is which cannot be known";
+    "profile and run have different numbers of them, so they cannot be matched";
 const NO_ORDER: &str =
-    "the kernels ran on several streams, and in which order they were launched was not recorded";
+    "the kernels ran on several streams, and their launch order was not recorded";
 const OTHER_ARGUMENTS: &str =
-    "profile and run have kernels of other template arguments at the same places";
+    "profile and run have kernels with different template arguments at the same positions";
 
 /// A kernel of the run, as far as pairing needs it.
 #[derive(Clone, Debug)]
@@ -81,9 +81,10 @@ impl Pairing {
         let kernels = in_order_of_launch(kernels).ok_or(NO_ORDER)?;
         let launches = self.launches.iter().map(|at| &launches[*at]);
         let pairs: Vec<(At, &Launch)> = kernels.into_iter().zip(launches).collect();
-        match is_one_to_one(&pairs) {
-            true => Ok(pairs),
-            false => Err(OTHER_ARGUMENTS),
+        if is_one_to_one(&pairs) {
+            Ok(pairs)
+        } else {
+            Err(OTHER_ARGUMENTS)
         }
     }
 

@@ -210,7 +210,7 @@ impl Sheet<'_> {
                     match launch.metrics.get(name) {
                         // Pages for people give one name to several metrics.
                         Some(before) if *before != measured => {
-                            notes.leave_out("metric of a name that another has");
+                            notes.leave_out("second metric of the same name");
                         }
                         _ => {
                             launch.metrics.insert(name.to_owned(), measured);

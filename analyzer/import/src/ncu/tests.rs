@@ -124,7 +124,7 @@ fn what_could_be_several_is_joined_to_none() {
         (&*unmatched.name, unmatched.profiled, unmatched.in_run),
         ("add", 1, 2)
     );
-    assert!(unmatched.reason.contains("not equally many"));
+    assert!(unmatched.reason.contains("different numbers of"));
     let other_shape = csv(&[(0, 9, "other", 4, 0)]);
     let (found, run) = joined_to(&other_shape, None, kernels()).unwrap();
     assert!(found.unmatched[0].reason.contains("other launch shapes"));
@@ -199,7 +199,10 @@ fn template_arguments_tell_kernels_of_one_name_apart() {
     assert_eq!(rows, "1 0, 2 1, 3 2, 4 3");
     let (rows, reasons) = join(&["k<A>", "k<A>", "k<B>", "k<C>"], &traced);
     assert_eq!(rows, "");
-    assert!(reasons.contains("other template arguments"), "{reasons}");
+    assert!(
+        reasons.contains("different template arguments"),
+        "{reasons}"
+    );
 }
 
 #[test]
@@ -296,7 +299,7 @@ fn one_name_for_two_metrics_is_said() {
                \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"Memory Throughput\",\"Gbyte/s\",\"1,200.00\"\n";
     let (_, run) = joined(csv).unwrap();
     assert_eq!(run.rows("counters", &["value", "unit"]), ["80.5 %"]);
-    assert_eq!(run.notes.left_out["metric of a name that another has"], 1);
+    assert_eq!(run.notes.left_out["metric of the same name"], 1);
 }
 
 #[test]

@@ -163,7 +163,7 @@ impl<'a> Context<'a> {
         if number != stream.stream {
             self.notes.warn(
                 "streams of different processes or contexts have the same number: all but the first \
-                 stand 1,000,000 or a multiple higher",
+                 are renumbered, 1,000,000 or a multiple higher",
             );
         }
         number

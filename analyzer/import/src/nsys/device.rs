@@ -123,7 +123,7 @@ impl Place {
                 let known = context.devices.get(&(process, of)).copied();
                 if stated.is_some() && known.is_some() && known != stated {
                     context.notes.warn(
-                        "some waits or events state another device than the work of their context: that of the work is kept",
+                        "some waits or events name a different device than the work of their context: the device of the work is used",
                     );
                 }
                 known.or(stated)

@@ -86,7 +86,7 @@ impl Device {
         if direction.is_none() {
             context
                 .notes
-                .warn("copies of a kind that is not known have the direction unknown");
+                .warn("copies of an unknown kind have the direction unknown");
         }
         let kinds = [9, 10].map(|column| self.memory_kind(record.int(column, context.notes)));
         self.transfer(
@@ -175,7 +175,7 @@ impl Device {
         if kind.is_none() {
             context
                 .notes
-                .warn("waits of a kind that is not known have the kind unknown");
+                .warn("waits of an unknown kind have the kind unknown");
         }
         let event = record
             .unsigned(8, context.notes)
@@ -247,13 +247,13 @@ impl Device {
         };
         let bytes = record.unsigned(7, context.notes);
         let Some(bytes) = bytes.and_then(|bytes| i64::try_from(bytes).ok()) else {
-            return left_out(record, "no number of bytes", context);
+            return left_out(record, "no byte count", context);
         };
         let change = record.int(9, context.notes);
         let sign =
             (self.memory_signs).value(change, memory_sign_from_words, memory_sign_from_nsight);
         let Some(sign) = sign else {
-            return left_out(record, "neither taken nor given back", context);
+            return left_out(record, "neither an allocation nor a release", context);
         };
         let kind = self.memory_kind(record.int(8, context.notes));
         let is_of_host = kind.is_some_and(MemoryKind::is_of_host);

@@ -86,9 +86,9 @@ impl Host {
             None if number.is_none() => {}
             other => {
                 let reason = match (other, number) {
-                    (Some(word), _) => format!("NVTX: {word} is no range"),
+                    (Some(word), _) => format!("NVTX: {word} is not a range"),
                     (None, number) => {
-                        format!("NVTX: rows of type {} are not known", number.unwrap_or(0))
+                        format!("NVTX: rows of unknown type {}", number.unwrap_or(0))
                     }
                 };
                 context.notes.skip(&reason);

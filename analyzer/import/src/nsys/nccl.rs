@@ -154,14 +154,16 @@ impl Nccl {
             return None;
         }
         let is_of_several = |call: &Call| call.communicator != first.communicator;
-        let together = match calls.iter().any(is_of_several) {
-            true => None,
-            false => together(calls, communicator),
+        let together = if calls.iter().any(is_of_several) {
+            None
+        } else {
+            together(calls, communicator)
         };
         let Some((operation, (given, got))) = together else {
-            notes.skip(match is_pair(first.operation) {
-                true => "NCCL: sends and receives, whose peers are numbers in a communicator",
-                false => "NCCL: groups of several collectives",
+            notes.skip(if is_pair(first.operation) {
+                "NCCL: sends and receives, whose peers are numbers in a communicator"
+            } else {
+                "NCCL: groups of several collectives"
             });
             return None;
         };

@@ -92,9 +92,10 @@ impl Source for OfProcess<'_> {
     }
 
     fn columns(&self, table: &str) -> Option<&[String]> {
-        match OF_NOBODY.contains(&table) {
-            true => None,
-            false => self.inner.columns(table),
+        if OF_NOBODY.contains(&table) {
+            None
+        } else {
+            self.inner.columns(table)
         }
     }
 

@@ -278,7 +278,7 @@ pub fn name_the_rest(source: &dyn Source, notes: &mut Notes) {
             || ABOUT.iter().any(|prefix| table.starts_with(prefix));
         let rows = source.rows(&table);
         if !known && rows > 0 {
-            notes.skip_many(&format!("table {table}: no part of a run"), rows);
+            notes.skip_many(&format!("table {table}: has no place in a run"), rows);
         }
     }
 }

@@ -102,7 +102,7 @@ impl Spans {
         let mut by_id: HashMap<u64, usize> = HashMap::new();
         for (at, span) in self.spans.iter().enumerate() {
             if by_id.insert(span.id, at).is_some() {
-                notes.warn("some spans have one id: what names it is taken for the last of them");
+                notes.warn("some spans share an id: references to it mean the last of them");
             }
         }
         let placed = self.place(&by_id, origin_ns, into, notes)?;
@@ -243,7 +243,7 @@ impl Spans {
             );
         } else if lane > 0 {
             notes.warn(
-                "spans of one thread overlap without nesting: some stand on further lanes, which are inferred",
+                "spans of one thread overlap without nesting: some are on additional lanes, which are inferred",
             );
         }
         let row = ThreadRow {

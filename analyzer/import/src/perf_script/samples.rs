@@ -89,7 +89,7 @@ impl Samples {
         } else if let Some(frame) = frame::parse(line) {
             self.function(&frame, false, into, notes);
         } else if !self.source(line, into) {
-            notes.leave_out("line of no sample");
+            notes.leave_out("line outside of a sample");
         }
         Ok(())
     }
@@ -107,7 +107,7 @@ impl Samples {
             Kind::Bookkeeping => "record of perf",
         });
         if kind == Kind::Bookkeeping {
-            notes.skip("record of perf that is no sample");
+            notes.skip("record of perf that is not a sample");
             return Ok(());
         }
         let time_ns = header
@@ -131,9 +131,7 @@ impl Samples {
             return notes.add(into, &row);
         }
         if name.is_none() {
-            notes.warn(
-                "samples do not say of which event they are: print it with `perf script -F +event`",
-            );
+            notes.warn("samples do not name their event: print it with `perf script -F +event`");
         }
         self.open = Open::Sample(SampleRow {
             time_ns,
@@ -146,7 +144,7 @@ impl Samples {
         match frame::parse(header.text) {
             Some(frame) => self.function(&frame, true, into, notes),
             None if header.text.is_empty() => (),
-            None => notes.skip("text of a sample that is no function"),
+            None => notes.skip("text of a sample that is not a function"),
         }
         Ok(())
     }
@@ -178,7 +176,7 @@ impl Samples {
         notes: &mut Notes,
     ) {
         match &mut self.open {
-            Open::Nothing => notes.leave_out("function of no sample"),
+            Open::Nothing => notes.leave_out("function outside of a sample"),
             Open::Tracepoint { has_stack: true } => (),
             Open::Tracepoint { has_stack } => {
                 *has_stack = true;
@@ -290,7 +288,7 @@ impl Samples {
             notes.add(into, &row)?;
         }
         if first_ns < 0 {
-            notes.warn("the first line is not the earliest: what was before it has negative times");
+            notes.warn("the first line is not the earliest: earlier samples have negative times");
         }
         Ok(Some(last_ns.saturating_sub(first_ns)))
     }

@@ -109,7 +109,7 @@ impl Events {
         if is_torn {
             if packet.track_event.is_some() {
                 notes.read("track event");
-                notes.leave_out("event of a sequence whose beginning was lost");
+                notes.leave_out("event of a sequence whose start was lost");
             }
             return;
         }
@@ -153,7 +153,7 @@ impl Events {
         };
         match time_ns {
             Some(time_ns) => self.event(number, time_ns, event, into, notes),
-            None => notes.leave_out("event at a time of a clock that no snapshot tells"),
+            None => notes.leave_out("event on a clock without a snapshot"),
         }
     }
 

@@ -175,7 +175,7 @@ impl Rows<'_> {
             let lane = lanes.entry(event.track).or_default();
             let lane = lane.place(event.time_ns, end_ns, Some(0));
             if lane > 0 {
-                self.notes.warn("slices of one track overlap without nesting: some stand on further lanes, which are inferred");
+                self.notes.warn("slices of one track overlap without nesting: some are on additional lanes, which are inferred");
             }
             let thread = self.thread(event.track, lane, event.time_ns)?;
             let count = &mut self.counts[thread as usize];

@@ -250,7 +250,7 @@ fn texts_and_defaults_of_a_sequence_hold_until_it_is_cleared() {
         ),
         ["by number kind 0 0 10", "anew - 0 40 10"]
     );
-    let torn = "event of a sequence whose beginning was lost";
+    let torn = "event of a sequence whose start was lost";
     assert_eq!(run.notes.left_out[torn], 3);
     assert!(
         run.notes
@@ -321,7 +321,7 @@ fn times_of_all_clocks_are_brought_to_one() {
         ]
     );
     assert_eq!(run.run.clock.origin_realtime_ns, 1_700_000_000_000_005_000);
-    let left = "event at a time of a clock that no snapshot tells";
+    let left = "event on a clock without a snapshot";
     assert_eq!(run.notes.left_out[left], 2);
 }
 

@@ -106,10 +106,10 @@ impl<'a> Unpacked<'a> {
         match self.behind {
             (0, _) => None,
             (all, zeros) if all == zeros => Some(format!(
-                "{all} zero bytes behind the {packing} data were ignored"
+                "{all} zero bytes after the {packing} data were ignored"
             )),
             (all, _) => Some(format!(
-                "{all} bytes behind the {packing} data are not {packing} and were ignored; check that the file was copied whole"
+                "{all} bytes after the {packing} data are not {packing} and were ignored; check that the file was copied completely"
             )),
         }
     }

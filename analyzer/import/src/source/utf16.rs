@@ -73,7 +73,7 @@ impl<R: Read> Utf16<R> {
         };
         let broken = match self.replaced {
             0 => String::new(),
-            count => format!("; {count} that are no characters were replaced by U+FFFD"),
+            count => format!("; {count} invalid ones were replaced by U+FFFD"),
         };
         format!(
             "the file is UTF-16 ({order} endian): {} characters were converted{broken}",

@@ -106,8 +106,9 @@ impl Instants {
 
 /// The beginning of a text that is too long.
 pub(crate) fn cut(text: &str) -> &str {
-    match text.len() > MAX_TEXT_BYTES {
-        true => &text[..text.floor_char_boundary(MAX_TEXT_BYTES)],
-        false => text,
+    if text.len() > MAX_TEXT_BYTES {
+        &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]
+    } else {
+        text
     }
 }

@@ -14,10 +14,10 @@ use super::system_calls::{SystemCall, SystemCalls};
 use super::threads::{OpenCall, Threads};
 use crate::{Error, Notes};
 
-const NO_TIMES: &str = "the file has no times: its calls stand in their order, those with a duration end to end in \
+const NO_TIMES: &str = "the file has no times: its calls keep their order, and those with a duration are placed end to end in \
                         each thread; record with `strace -f -ttt -T`";
 const MESSAGE: &str = "message of strace itself";
-const NOT_ENDED: &str = "call that had not ended";
+const NOT_ENDED: &str = "unfinished call";
 
 /// The state between lines.
 #[derive(Default)]
@@ -69,8 +69,8 @@ impl Reader {
             notes.read("stack frame");
             match (FrameText::parse(text), &mut self.pending) {
                 (Some(frame), Some(pending)) => pending.frames.push(frame.intern(into)),
-                (None, Some(_)) => notes.skip("stack frame that names no place"),
-                (_, None) => notes.skip("stack frame of no call"),
+                (None, Some(_)) => notes.skip("stack frame without a location"),
+                (_, None) => notes.skip("stack frame without a call"),
             }
             return Ok(());
         }
@@ -81,16 +81,17 @@ impl Reader {
             notes.skip(MESSAGE);
             return Ok(());
         }
-        let joined = match self.cut.is_empty() {
-            true => None,
-            false => Some(std::mem::take(&mut self.cut) + text),
+        let joined = if self.cut.is_empty() {
+            None
+        } else {
+            Some(std::mem::take(&mut self.cut) + text)
         };
         let text = joined.as_deref().unwrap_or(text);
         let Some(line) = line::parse(text) else {
             if text.starts_with("strace: ") {
                 notes.skip(MESSAGE);
             } else if !text.trim().is_empty() {
-                notes.leave_out("line that is no call");
+                notes.leave_out("line that is not a call");
             }
             return Ok(());
         };
@@ -118,7 +119,7 @@ impl Reader {
                     if open.is_some() {
                         notes.leave_out(NOT_ENDED);
                     }
-                    notes.leave_out("end of a call whose beginning is not there");
+                    notes.leave_out("end of a call without its beginning");
                 }
             },
             Body::Event(event) => self.event(thread, time_ns, event),
@@ -267,9 +268,7 @@ impl Reader {
             ));
         }
         if self.first_ns < 0 {
-            notes.warn(
-                "the first line is not the earliest: what began before it has negative times",
-            );
+            notes.warn("the first line is not the earliest: earlier calls have negative times");
         }
         if self.timeline.is_coarse() {
             notes.warn(

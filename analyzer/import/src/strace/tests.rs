@@ -278,7 +278,7 @@ fn the_text_of_renacer_is_alike() {
     assert_eq!(stacks, ["main src/main.rs 9", "- src/main.rs 12"]);
     let instants = run.rows("annotations", &["name", "time_ns"]);
     assert_eq!(instants, ["write 23000", "read 23000"]);
-    assert_eq!(run.notes.left_out["line that is no call"], 1);
+    assert_eq!(run.notes.left_out["line that is not a call"], 1);
 }
 
 #[test]

@@ -99,9 +99,10 @@ impl<R: Read> Reader<'_, R> {
         let read = self.from.by_ref().take(length).read_to_end(&mut bytes);
         let read = read.map_err(|error| error.to_string())? as u64;
         self.at += read;
-        match read == length {
-            true => Ok(bytes),
-            false => Err("the pickle is cut".to_owned()),
+        if read == length {
+            Ok(bytes)
+        } else {
+            Err("the pickle is cut".to_owned())
         }
     }
 
@@ -242,9 +243,10 @@ impl<R: Read> Reader<'_, R> {
                 b'G' => {
                     let number = f64::from_be_bytes(self.bytes()?);
                     let is_whole = number.abs() < 9e18;
-                    self.push(match is_whole {
-                        true => Value::Number(number as i64),
-                        false => Value::Nothing,
+                    self.push(if is_whole {
+                        Value::Number(number as i64)
+                    } else {
+                        Value::Nothing
                     })?;
                 }
                 0x8c | b'U' => {

@@ -181,7 +181,7 @@ fn transfer(
     let name = event.name();
     let kinds = [word(details, "kind_src"), word(details, "kind_dst")];
     let Some(direction) = direction(&name, kinds[0], kinds[1]) else {
-        rows.notes.leave_out("copy whose direction is not told");
+        rows.notes.leave_out("copy without a direction");
         return Ok(());
     };
     let known = ["pageable", "pinned", "device", "managed", "array"];

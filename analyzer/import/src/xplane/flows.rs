@@ -63,15 +63,16 @@ impl Flows {
                 continue;
             };
             if from.thread == to.thread {
-                notes.repeat("flow within a thread, whose order says it");
+                notes.repeat("flow within a thread, already known from its order");
                 continue;
             }
             let row = EdgeRow {
                 from: from.row,
                 to: to.row,
-                kind: match from.end_ns <= to.start_ns {
-                    true => depends_on,
-                    false => spawns,
+                kind: if from.end_ns <= to.start_ns {
+                    depends_on
+                } else {
+                    spawns
                 },
             };
             notes.add(into, &row)?;

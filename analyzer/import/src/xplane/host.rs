@@ -38,13 +38,14 @@ pub fn write(mut events: Vec<Event<'_>>, rows: &mut Rows<'_>) -> Result<(), Erro
     let mut places: Vec<Lane> = Vec::new();
     for (at, event) in events.iter().enumerate() {
         let is_instant = event.event.duration_ps == 0;
-        let lane = match is_instant && !places.is_empty() {
-            true => 0,
-            false => lanes.place(event.start_ns, event.end_ns, Some(0)),
+        let lane = if is_instant && !places.is_empty() {
+            0
+        } else {
+            lanes.place(event.start_ns, event.end_ns, Some(0))
         };
         if lane > 0 {
             rows.notes.warn(
-                "events of one thread overlap without nesting: some stand on further lanes, which are inferred",
+                "events of one thread overlap without nesting: some are on additional lanes, which are inferred",
             );
         }
         while places.len() <= lane {
@@ -100,16 +101,17 @@ pub fn write(mut events: Vec<Event<'_>>, rows: &mut Rows<'_>) -> Result<(), Erro
         }
     }
     for _ in places.iter().flat_map(|place| &place.marks) {
-        rows.notes.skip("flow to a mark behind which nothing ran");
+        rows.notes.skip("flow to a mark after which nothing ran");
     }
     Ok(())
 }
 
 fn thread(event: &Event<'_>, lane: usize, rows: &mut Rows<'_>) -> Result<u32, Error> {
     let line = event.line;
-    let name = match line.display_name.is_empty() {
-        true => &line.name,
-        false => &line.display_name,
+    let name = if line.display_name.is_empty() {
+        &line.name
+    } else {
+        &line.display_name
     };
     let mut name = String::from_utf8_lossy(name).into_owned();
     if event.is_python() {

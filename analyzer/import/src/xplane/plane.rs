@@ -43,9 +43,10 @@ impl<'p> Event<'p> {
     /// Its name; of an operation the short one.
     pub fn name(&self) -> String {
         let name = self.metadata().map_or(&b""[..], |metadata| {
-            match metadata.display_name.is_empty() || self.kind != Kind::Device {
-                true => &metadata.name,
-                false => &metadata.display_name,
+            if metadata.display_name.is_empty() || self.kind != Kind::Device {
+                &metadata.name
+            } else {
+                &metadata.display_name
             }
         });
         match name {
@@ -106,7 +107,7 @@ pub fn events<'p>(plane: &'p XPlane, line: &'p XLine, notes: &mut Notes) -> Vec<
                 start_ns,
                 end_ns,
             }),
-            None => notes.leave_out("event with a negative length, or a time beyond all numbers"),
+            None => notes.leave_out("event with a negative length, or a time out of range"),
         }
     }
     found

@@ -45,7 +45,7 @@ fn totals_of_an_allocator_are_measured_counters_of_its_device() {
     );
     assert_eq!(rows(&run, "allocations", &["time_ns"]).len(), 6);
     assert_eq!(run.left_out("total of the host's memory"), 2);
-    assert_eq!(run.left_out("less than what it must hold"), 3);
+    assert_eq!(run.left_out("less than its live allocations"), 3);
 }
 
 #[test]

@@ -17,7 +17,7 @@ fn impossible_events_cost_themselves_only() {
         ),
         (
             event("\"ph\": \"X\", \"name\": \"bad\", \"ts\": \"x\", \"dur\": 1"),
-            "no number",
+            "not a number",
         ),
         (slice("bad", "cpu_op", "1e300", "1", ""), "out of range"),
         (event("\"ph\": \"E\", \"ts\": 1"), "E without"),
@@ -32,8 +32,8 @@ fn impossible_events_cost_themselves_only() {
         ),
         (event("\"ph\": \"P\", \"ts\": 1"), "phase P"),
         (event("\"name\": \"bad\""), "without ph"),
-        ("17".to_owned(), "no object"),
-        ("[[]]".to_owned(), "no object"),
+        ("17".to_owned(), "not an object"),
+        ("[[]]".to_owned(), "not an object"),
     ] {
         let run = import(trace(&[bad.clone(), slice("good", "cpu_op", "0", "2", "")])).unwrap();
         assert_eq!(rows(&run, "bricks", &["name"]), ["good"], "{bad}");

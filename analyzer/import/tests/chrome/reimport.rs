@@ -62,7 +62,7 @@ fn what_the_schema_has_not_is_left_out_and_counted() {
         "row of edges whose from is no U64",
         "row of counters without value",
         "phase",
-        "no object",
+        "not an object",
         "field extra",
     ] {
         assert_eq!(
@@ -124,7 +124,7 @@ fn kernel_sources_become_files_again_if_they_are_what_their_rows_say() {
             .count(),
         2
     );
-    assert_eq!(run.left_out("whose hash is not that of its row"), 1);
+    assert_eq!(run.left_out("whose hash differs from that of its row"), 1);
     let said = |text: &str| run.notes.warnings.iter().any(|w| w.contains(text));
     assert!(said("names 2 kernel sources"), "{:?}", run.notes.warnings);
     assert!(!said("very long"));

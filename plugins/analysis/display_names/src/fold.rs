@@ -238,13 +238,15 @@ impl Fold {
         if part.is_lambda() {
             let parameters = part.parameters.iter().flatten();
             let parameters: Vec<String> = parameters.map(|one| self.argument(one)).collect();
-            let list = match parameters.is_empty() {
-                true => String::new(),
-                false => format!("({})", parameters.join(", ")),
+            let list = if parameters.is_empty() {
+                String::new()
+            } else {
+                format!("({})", parameters.join(", "))
             };
-            let number = match self.level >= Level::Arguments {
-                true => part.number,
-                false => "",
+            let number = if self.level >= Level::Arguments {
+                part.number
+            } else {
+                ""
             };
             return format!("lambda{number}{list}");
         }
@@ -256,9 +258,10 @@ impl Fold {
             depth: self.depth.saturating_sub(1),
             ..self
         };
-        let mut folded = match self.level >= Level::Arguments {
-            true => Vec::new(),
-            false => deeper.types(arguments),
+        let mut folded = if self.level >= Level::Arguments {
+            Vec::new()
+        } else {
+            deeper.types(arguments)
         };
         if folded.is_empty() {
             folded = arguments.iter().map(|one| deeper.argument(one)).collect();
@@ -268,9 +271,10 @@ impl Fold {
 }
 
 fn bracketed(arguments: &[String]) -> String {
-    match arguments.is_empty() {
-        true => String::new(),
-        false => format!("<{}>", arguments.join(", ")),
+    if arguments.is_empty() {
+        String::new()
+    } else {
+        format!("<{}>", arguments.join(", "))
     }
 }
 
@@ -306,9 +310,10 @@ fn number(text: &str) -> &str {
         (true, Some(end)) => &text[end + 1..],
         _ => text,
     };
-    match text.starts_with(|c: char| c.is_ascii_digit()) {
-        true => text.trim_end_matches(['u', 'l', 'U', 'L']),
-        false => text,
+    if text.starts_with(|c: char| c.is_ascii_digit()) {
+        text.trim_end_matches(['u', 'l', 'U', 'L'])
+    } else {
+        text
     }
 }
 

@@ -94,13 +94,15 @@ impl Unmatched {
     pub fn name(self) -> &'static str {
         match self {
             Self::Alone => "no other rank of its communicator is recorded",
-            Self::Missing => "a recorded rank has no part of that number",
+            Self::Missing => "a recorded rank has no part with that number",
             Self::OtherOperation => "ranks have different operations under that number",
             Self::OtherSize => "ranks have different sizes under that number",
             Self::SeveralGroups => "more ranks have that number than the communicator has ranks",
             Self::Twice => "a rank has that number twice",
-            Self::OtherCount => "no number is stated, and ranks have different counts",
-            Self::NotAtOnce => "no communicator is stated, and ranks did not leave it together",
+            Self::OtherCount => "no number is recorded, and ranks have different counts",
+            Self::NotAtOnce => {
+                "no communicator is recorded, and the ranks did not leave it together"
+            }
         }
     }
 }
@@ -174,9 +176,10 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
         let numbered = numbered(parts, &of_ranks);
         for (sequence, places) in numbered {
             let is_one = size.is_none_or(|size| places.len() <= size as usize);
-            let judged = match is_one {
-                true => judge(parts, &places, &expected),
-                false => Some(Unmatched::SeveralGroups),
+            let judged = if is_one {
+                judge(parts, &places, &expected)
+            } else {
+                Some(Unmatched::SeveralGroups)
             };
             match judged {
                 None => out.instances.push(Instance {

@@ -368,9 +368,10 @@ impl Loader {
             };
             let mut lane = Lane {
                 key,
-                name: match self.of_ranks {
-                    true => key.name_in_rank(thread_name),
-                    false => key.name(thread_name),
+                name: if self.of_ranks {
+                    key.name_in_rank(thread_name)
+                } else {
+                    key.name(thread_name)
                 },
                 kind: key.kind(),
                 life: life.map(|(first_ns, last_ns)| {

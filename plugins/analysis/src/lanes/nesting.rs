@@ -51,9 +51,10 @@ impl Nesting {
             let parent = open.innermost();
             let of = |column: &[u32]| parent.map(|parent| column[parent as usize]);
             let depth = of(&out.depths).map_or(0, |depth| depth + 1);
-            let brick = match is_brick(span.label) {
-                true => index,
-                false => of(&out.bricks).unwrap_or(NO_INTERVAL),
+            let brick = if is_brick(span.label) {
+                index
+            } else {
+                of(&out.bricks).unwrap_or(NO_INTERVAL)
             };
             out.parents.push(parent.unwrap_or(NO_INTERVAL));
             out.depths.push(depth);

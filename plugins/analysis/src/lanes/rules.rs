@@ -53,9 +53,12 @@ impl Rules {
     /// The category of a brick that has none recorded.
     pub fn brick_category(&self, name: u32, texts: &mut Texts) -> u32 {
         let by_rule = self.name_category(name, texts);
-        by_rule.unwrap_or_else(|| match names_a_wait(texts.text(name), false) {
-            true => WAITING,
-            false => UNCATEGORISED,
+        by_rule.unwrap_or_else(|| {
+            if names_a_wait(texts.text(name), false) {
+                WAITING
+            } else {
+                UNCATEGORISED
+            }
         })
     }
 

@@ -55,11 +55,11 @@ impl Ceiling {
     pub fn doubt(&self) -> Option<String> {
         let mut why = Vec::new();
         if self.settled == Some(false) {
-            why.push("single moments were faster, so it is not settled".to_owned());
+            why.push("single measurements were faster, so it has not settled".to_owned());
         }
         if let Some(spread) = self.spread.filter(|spread| *spread > AGREE) {
             why.push(format!(
-                "the middle half of its repetitions spans {:.0} % of their median",
+                "the interquartile range of its repetitions is {:.0} % of their median",
                 spread * 100.0
             ));
         }
@@ -67,7 +67,7 @@ impl Ceiling {
             |before: &f64| self.value.max(*before) > (1.0 + AGREE) * self.value.min(*before);
         if let Some(before) = self.earlier.filter(is_apart) {
             why.push(format!(
-                "the measurement before it on this machine gave {:.2} times as much",
+                "the previous measurement on this machine gave {:.2} times as much",
                 before / self.value
             ));
         }
@@ -272,19 +272,19 @@ impl Ceilings {
         } else if let Some(at) = best(&|threads| threads == Some(1)) {
             return Ok(at);
         } else if let Some(at) = best(&|threads| threads.is_none()) {
-            assumed.push(format!("the {what} is one of 1 thread"));
+            assumed.push(format!("the {what} is assumed to be of 1 thread"));
             return Ok(at);
         }
         let of_threads = if is_cpu { " of 1 thread" } else { "" };
         let there: Vec<&Ceiling> = self.rows.iter().filter(|row| of_kind(row)).collect();
         let why = if there.iter().any(|row| row.is_sane() && usable(row)) {
-            " (there are some of more threads)"
+            " (there are ceilings of more threads)"
         } else if there.iter().any(|row| row.is_sane()) {
-            " (there are nominal ones)"
+            " (there are nominal ceilings)"
         } else if there.is_empty() {
             ""
         } else {
-            " (what there is is not above zero, or no finite number)"
+            " (the recorded values are not positive finite numbers)"
         };
         Err(format!("no measured {what}{of_threads} on {device}{why}"))
     }
@@ -308,7 +308,7 @@ impl Ceilings {
         });
         let (bandwidth, _) = faster.max_by(|a, b| a.1.value.total_cmp(&b.1.value))?;
         let mut assumed = choice.assumed.clone();
-        assumed.push("stores that pass the caches by".to_owned());
+        assumed.push("stores that bypass the caches".to_owned());
         Some(Choice {
             compute: choice.compute,
             bandwidth,

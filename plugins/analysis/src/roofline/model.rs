@@ -85,7 +85,7 @@ pub enum Reason {
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::BoundRow => "the time only contains the work (timing = bound)",
+            Self::BoundRow => "the time is only an upper bound of the work (timing = bound)",
             Self::InvalidRow => "the row is marked not valid",
             Self::NoTime => "the duration is not above zero",
             Self::Cut => "the window cuts the row, and its work cannot be divided",
@@ -97,10 +97,10 @@ impl fmt::Display for Reason {
             Self::NoBytes => "no bytes recorded",
             Self::ZeroFlops => "the FLOPs are 0, so there is no arithmetic intensity",
             Self::ZeroBytes => "the bytes are 0, so there is no arithmetic intensity",
-            Self::BadFlops => "the FLOPs are negative or no finite number",
-            Self::BadBytes => "the bytes are negative or no finite number",
-            Self::MixedPrecision => "FLOPs of several precisions, each with another ceiling",
-            Self::BadCeiling => "the ceiling is not above zero, or no finite number",
+            Self::BadFlops => "the FLOPs are negative or not finite",
+            Self::BadBytes => "the bytes are negative or not finite",
+            Self::MixedPrecision => "FLOPs of several precisions, each with a different ceiling",
+            Self::BadCeiling => "the ceiling is not a positive finite number",
             Self::OutOfRange => "the figures are out of range",
         })
     }
@@ -223,7 +223,7 @@ pub fn why_above(work: &Work, roof: &Roof, faster_memory: Option<(&str, f64)>) -
         return String::new();
     };
     if !is_clearly_above(work, roof) {
-        return "just above its ceiling, which was measured too low: at a lower clock, or beside other work (measure it again)"
+        return "just above its ceiling, which was measured too low: at a lower clock, or while other work ran (measure it again)"
             .to_owned();
     }
     if found.flops_per_s > roof.compute {
@@ -233,8 +233,8 @@ pub fn why_above(work: &Work, roof: &Roof, faster_memory: Option<(&str, f64)>) -
     }
     match faster_memory {
         Some((level, _)) => format!(
-            "faster than the memory allows, not faster than {level}: its data lay in a cache, or the bytes are stated too high"
+            "faster than the memory allows, but not faster than {level}: its data was in a cache, or the declared bytes are too high"
         ),
-        None => "faster than the memory allows: its data lay in a cache, or the bytes are stated too high".to_owned(),
+        None => "faster than the memory allows: its data was in a cache, or the declared bytes are too high".to_owned(),
     }
 }

@@ -88,18 +88,15 @@ fn behind_copies(
         ),
         assumption: "without the wait the host launches ahead, and device work runs back to back".into(),
         considered: format!(
-            "{} of the copies are to the host, {} of pageable memory; the copies themselves are no part of the gain; {}",
+            "{} of the copies are to the host, {} of pageable memory; the copies themselves are not part of the gain; {}",
             count(back),
             count(pageable),
             other_causes(facts, device, Cause::Sync)
         ),
-        suggestion: match 2 * back > n {
-            true => "keep values on the device (`item()`, `cpu()`, `tolist()` all wait); read them back rarely, asynchronously and into pinned memory".into(),
-            false => facts.producer.advice(
+        suggestion: if 2 * back > n { "keep values on the device (`item()`, `cpu()`, `tolist()` all wait); read them back rarely, asynchronously and into pinned memory".into() } else { facts.producer.advice(
                 "`tensor.to(device, non_blocking=True)` from pinned memory (`DataLoader(pin_memory=True)`), ahead of the work that uses it",
                 "copy asynchronously from pinned memory, ahead of the work that uses it",
-            ),
-        },
+            ) },
     }
     .during(facts, &times(gaps))
     .with_gain(facts, options, (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);

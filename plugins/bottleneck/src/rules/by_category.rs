@@ -249,7 +249,7 @@ fn tell(
         confidence: (
             whole.confidence.0.min(Confidence::Medium),
             format!(
-                "{}; that the gain splits like the time is assumed",
+                "{}; assumes that the gain splits like the time",
                 whole.confidence.1
             ),
         ),
@@ -258,7 +258,7 @@ fn tell(
         evidence: evidence(facts, whole.code, &mut part),
         assumption: whole.assumption.clone(),
         considered: format!(
-            "{} of the time of that of {of}; its gain is a part of that one, not beside it",
+            "{} of the time of the finding for {of}; its gain is part of that finding's gain, not additional",
             percent(share)
         ),
         suggestion: whole.suggestion.clone(),

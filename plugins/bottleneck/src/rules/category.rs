@@ -85,9 +85,9 @@ impl Rule for Categories {
             confidence: match doubtful {
                 0 => (
                     Confidence::Medium,
-                    "each name by its own place below the roof; that their gains add up is assumed".into(),
+                    "each name by its own place below the roof; assumes that their gains add up".into(),
                 ),
-                n => (Confidence::Low, format!("the roofs of {} are in doubt", many(n, "name"))),
+                n => (Confidence::Low, format!("the roofs of {} are uncertain", many(n, "name"))),
             },
             lead: format!(
                 "{}: {} names, {} of its time, are {what}",
@@ -103,10 +103,10 @@ impl Rule for Categories {
             assumption: "the same for each of the names, one after the other on the critical path".into(),
             considered: format!("{} on the critical path in these names; other classes have less of the category", time(sum.path_ns)),
             suggestion: match class {
-                compute::MEMORY_BOUND => "fuse them: what one writes and the next reads need not go through memory",
+                compute::MEMORY_BOUND => "fuse them, so that intermediate results stay out of memory",
                 compute::COMPUTE_BOUND => "a lower precision, or a faster algorithm for all of them",
                 latency::CLASS => "several independent items at once, or data laid out in the order it is read",
-                _ => "begin with the one that has the most time; what helps it may help all",
+                _ => "begin with the one that takes the most time; a fix for it may help the others",
             }
             .into(),
         }

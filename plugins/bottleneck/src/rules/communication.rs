@@ -218,12 +218,12 @@ fn draft(
         ),
         (true, false) => (
             Confidence::Medium,
-            "the exposed time is measured; that it can overlap is assumed".to_owned(),
+            "the exposed time is measured; assumes that it can overlap".to_owned(),
         ),
     };
     let name = name_of(device);
     let suggestion = if hides {
-        "start each collective as soon as its data is there (gradient buckets, prefetch of parameters), on a stream of its own"
+        "start each collective as soon as its data is ready (gradient buckets, prefetch of parameters), on a separate stream"
     } else {
         "communicate less often or fewer bytes (larger batches, accumulation, lower precision), over faster links; compare ranks for late ones"
     };
@@ -244,7 +244,7 @@ fn draft(
         evidence: "SELECT scope, kind, busy_ns, exposed_ns, split_ns, share FROM device.exposure".into(),
         assumption: "collectives run concurrently with compute that does not need their results, without slowing it down".into(),
         considered: format!(
-            "{} of communication runs beside other work and costs nothing{}; {} of computing has no communication beside it",
+            "{} of communication overlaps other work and costs nothing{}; {} of computing overlaps no communication",
             time(all_ns.saturating_sub(exposed_ns).saturating_sub(late_ns)),
             match late_ns {
                 0 => String::new(),

@@ -70,9 +70,10 @@ impl Rule for Compute {
 pub fn class_and_gain(facts: &Facts, options: &Options, point: &Point) -> (Class, i64) {
     if point.efficiency >= options.compute.near_roof {
         let gain_ns = facts.path.gain_ns(&point.name, 0.5);
-        return match point.is_memory {
-            true => (MEMORY_BOUND, gain_ns),
-            false => (COMPUTE_BOUND, gain_ns),
+        return if point.is_memory {
+            (MEMORY_BOUND, gain_ns)
+        } else {
+            (COMPUTE_BOUND, gain_ns)
         };
     }
     let is_far = point.efficiency < options.compute.far_roof;
@@ -133,10 +134,9 @@ fn at_the_roof(
         ),
         fix: fix.into(),
         evidence: roofs::evidence(facts, point),
-        assumption: "it stays as near to the roof as it is, with half of what the roof limits"
-            .into(),
+        assumption: "it stays equally close to the roof, with half of what the roof limits".into(),
         considered: format!(
-            "{}: tuning alone has no more than the rest of that roof to gain",
+            "{}: tuning alone can gain no more than the remaining distance to the roof",
             roofs::place(point)
         ),
         suggestion: suggestion.into(),
@@ -179,7 +179,7 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
         scope: point.name.clone(),
         place: point.name.clone(),
         confidence: if is_far && may_wait {
-            (Confidence::Low, "the recording does not say whether its accesses depend on each other".into())
+            (Confidence::Low, "the recording does not show whether its accesses depend on each other".into())
         } else if is_far {
             roofs::confidence(facts, point)
         } else {
@@ -197,7 +197,7 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
         assumption,
         considered: format!("{}; {waits}", roofs::place(point)),
         suggestion: if is_far && may_wait {
-            "read and write in order and once, with vector instructions, on all threads; where each access needs the one before: several chains at once".into()
+            "read and write in order and once, with vector instructions, on all threads; if each access depends on the previous one, run several chains at once".into()
         } else if point.is_memory {
             "read and write in order and once, with vector instructions, on all threads".into()
         } else {

@@ -103,7 +103,7 @@ impl Rule for Fragmentation {
             scope_kind: "memory",
             scope: name.to_owned(),
             place: format!("{name} memory"),
-            confidence: (Confidence::Medium, "addresses are on record; blocks that were not recorded would fill gaps".into()),
+            confidence: (Confidence::Medium, "addresses are recorded; blocks that were not recorded may fill the gaps".into()),
             lead: format!(
                 "{} of the {} footprint of {name} memory is free, in pieces of at most {}",
                 percent(of_all),
@@ -114,7 +114,7 @@ impl Rule for Fragmentation {
             evidence: "SELECT time_ns, bytes, tag, address FROM allocations WHERE address IS NOT NULL ORDER BY address, time_ns".into(),
             assumption: "none: no gain in time is claimed".into(),
             considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),
-            suggestion: "keep long-lived and short-lived blocks apart (an arena), or few sizes of blocks".into(),
+            suggestion: "separate long-lived from short-lived blocks (an arena), or use few block sizes".into(),
         }
         .without_gain(Severity::from_share(of_all / 2.0, &options.general), verdicts);
         }

@@ -161,7 +161,7 @@ pub fn gap_confidence(facts: &Facts, n: u64, options: &Options) -> (Confidence, 
     } else if n >= 10 * options.gaps.least_gaps {
         (
             Confidence::High,
-            format!("{} gaps, each with its launch on record", wording::count(n)),
+            format!("{} gaps, each with a recorded launch", wording::count(n)),
         )
     } else {
         (

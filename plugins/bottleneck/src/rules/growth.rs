@@ -77,7 +77,7 @@ impl Rule for MemoryGrowth {
                     "enough iterations for a trend (8)",
                     facts.producer.advice(
                         "`schedule(active=8)` and `profiler.step()` record eight steps",
-                        "hold Recorder::iteration around each step, and record more of them",
+                        "wrap each step in Recorder::iteration, and record more of them",
                     ),
                 );
                 continue;
@@ -118,14 +118,14 @@ impl Rule for MemoryGrowth {
             confidence: (Confidence::High, format!("a trend over {} iterations{}", count(iterations), p.get(row).map_or(String::new(), |p| format!(", p = {p:.1e}")))),
             lead: format!(
                 "{name} memory grows{}{}{}",
-                each.get(row).map_or(String::new(), |each| format!(" by {} an iteration", bytes(each))),
+                each.get(row).map_or(String::new(), |each| format!(" by {} per iteration", bytes(each))),
                 tag_name.filter(|tag| *tag != "all tags").map_or(String::new(), |tag| format!(" ({tag})")),
                 first.get(row).zip(last.get(row)).map_or(String::new(), |(first, last)| format!(", {} to {}", bytes(first as f64), bytes(last as f64)))
             ),
             fix: "free it, or bound it".into(),
             evidence: "SELECT time_ns, span, tag, bytes, address FROM allocations ORDER BY time_ns".into(),
             assumption: "none: no gain in time is claimed".into(),
-            considered: format!("what is alive at the end is no leak by itself; only a trend over iterations counts; {until}"),
+            considered: format!("memory alive at the end is not a leak by itself; only a trend over iterations counts; {until}"),
             suggestion: "see which tag grows in memory.growth, and what keeps its blocks alive after the step".into(),
         }
         .without_gain(severity, verdicts);
@@ -154,14 +154,14 @@ fn pace(
         return (
             severity,
             format!(
-                "{so_far}; when memory is full is not known (hint: --set bottleneck.memory_bytes=BYTES)"
+                "{so_far}; the time until memory is full is not known (hint: --set bottleneck.memory_bytes=BYTES)"
             ),
         );
     };
     let left = (memory_bytes as f64 - last_bytes as f64).max(0.0);
     let full_s = left * wall_ns as f64 / 1e9 / all;
     let until = format!(
-        "{so_far}, and at that rate {} of memory are full after {}",
+        "{so_far}; at that rate {} of memory are full after {}",
         bytes(memory_bytes as f64),
         long(full_s)
     );

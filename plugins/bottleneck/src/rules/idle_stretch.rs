@@ -123,13 +123,10 @@ fn loading(
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence: match facts.path.is_known {
-            true => (
+        confidence: if facts.path.is_known { (
                 Confidence::High,
-                "each call is on record, and the first of its kernel".to_owned(),
-            ),
-            false => (Confidence::Low, super::gaps::NO_PATH.to_owned()),
-        },
+                "each call is recorded, and is the first launch of its kernel".to_owned(),
+            ) } else { (Confidence::Low, super::gaps::NO_PATH.to_owned()) },
         lead: format!(
             "{name} is idle for {} ({} of the wall) during the first launches of {} kernels",
             time(in_calls_ns),
@@ -161,7 +158,7 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
     } else if is_after_launch(facts, gap) {
         (
             "after the launch of",
-            "the device held launched work, and the recording does not say for what",
+            "the device held launched work for a reason that was not recorded",
             "look for work that is not recorded: launched before the recording, by another process, or held by an event",
         )
     } else {
@@ -191,7 +188,7 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
         evidence: gaps_sql(vec![gap]),
         assumption: "none: a single gap may be necessary, so no gain is claimed".into(),
         considered: format!(
-            "{} of it in the call for what came next; one gap is no pattern, so it is part of no other finding",
+            "{} of it in the call that launched the next work; one gap is not a pattern, so it is part of no other finding",
             time(in_call_ns)
         ),
         suggestion: suggestion.into(),

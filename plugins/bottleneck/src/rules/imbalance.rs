@@ -125,9 +125,9 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope: if is_same { format!("thread {who}") } else { "threads".into() },
         place: "host".into(),
         confidence: if waited {
-            (Confidence::High, "the wait for the tasks is on record".into())
+            (Confidence::High, "the wait for the tasks is recorded".into())
         } else {
-            (Confidence::Medium, "that somebody waits for all of these tasks is taken from their parent, no wait is on record".into())
+            (Confidence::Medium, "no wait is recorded; their common parent is assumed to wait for all of these tasks".into())
         },
         lead: format!("{whom} ({} over the mean)", percent(longest_ns as f64 / mean_ns.max(1) as f64 - 1.0)),
         fix: "an even split".into(),
@@ -137,13 +137,13 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         ),
         assumption: "the same work can be spread evenly over the same threads".into(),
         considered: format!(
-            "groups of {} threads; tasks that follow each other on one thread count as one; of groups at the same time one counts",
+            "groups of {} threads; consecutive tasks of a thread count as one; of concurrent groups only one counts",
             groups_of.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
         ),
         suggestion: if is_same && n > 1 {
-            format!("look at what thread {who} does otherwise: more work, or a busy or slower core")
+            format!("check what is different about thread {who}: more work, or a busy or slower core")
         } else {
-            "smaller pieces that threads take as they become free".into()
+            "use smaller pieces that threads take as they become free".into()
         },
     }
     .during(facts, &during.into_iter().collect())
@@ -212,13 +212,13 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             scope_kind: "streams",
             scope: format!("{name}/stream {who}"),
             place: name.clone(),
-            confidence: (Confidence::Medium, "the streams run the same kernels; that their work can be moved is assumed".into()),
+            confidence: (Confidence::Medium, "the streams run the same kernels; assumes that work can move between them".into()),
             lead: format!("stream {who} of {name} is busy for {}, the {} streams {} on average", time(longest), sums.len(), time(mean)),
             fix: "an even split".into(),
             evidence: format!("SELECT stream, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels WHERE device = {device} GROUP BY stream ORDER BY dur_ns DESC"),
-            assumption: "the same kernels spread evenly over the same streams, and the device runs them side by side".into(),
-            considered: "streams whose kernels are others (copies, collectives) are not counted".into(),
-            suggestion: "hand out work to streams by its size, or to the one that is free".into(),
+            assumption: "the same kernels spread evenly over the same streams, and the device runs them concurrently".into(),
+            considered: "streams with other kernels (copies, collectives) are not counted".into(),
+            suggestion: "assign work to streams by its size, or to a free stream".into(),
         }
         .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
     }
@@ -243,13 +243,13 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope_kind: "device",
         scope: name.clone(),
         place: "devices".into(),
-        confidence: (Confidence::Medium, "the devices run the same kernels; that their work can be moved is assumed".into()),
+        confidence: (Confidence::Medium, "the devices run the same kernels; assumes that work can move between them".into()),
         lead: format!("{name} is busy for {}, the {} devices {} on average", time(longest), sums.len(), time(mean)),
         fix: "an even split".into(),
         evidence: "SELECT device, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels GROUP BY device ORDER BY dur_ns DESC".into(),
         assumption: "the same kernels spread evenly over the same devices, which are equally fast".into(),
-        considered: "devices whose kernels are others, and collectives, are not counted".into(),
-        suggestion: "hand out work to devices by its size, or to the one that is free".into(),
+        considered: "devices with other kernels, and collectives, are not counted".into(),
+        suggestion: "assign work to devices by its size, or to a free device".into(),
     }
     .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
 }
@@ -288,13 +288,13 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope_kind: "ranks",
         scope: format!("rank {who}"),
         place: "ranks".into(),
-        confidence: (Confidence::Medium, format!("by the time of {by}; that the other ranks wait for it is assumed")),
+        confidence: (Confidence::Medium, format!("by the time of {by}; assumes that the other ranks wait for it")),
         lead: format!("rank {who} is busy for {}, the {} ranks {} on average", time(longest), sums.len(), time(mean)),
         fix: "an even split".into(),
         evidence: "SELECT rank, name, COUNT(*) AS calls, SUM(dur_ns) AS dur_ns FROM bricks GROUP BY rank, name ORDER BY dur_ns DESC".into(),
         assumption: "the same work spread evenly over the same ranks".into(),
-        considered: "collectives are not counted as work: the ranks that come first spend the wait in them".into(),
-        suggestion: "split by the cost of the pieces, not by their number; look at what that rank does besides".into(),
+        considered: "collectives are not counted as work: ranks that arrive first wait in them".into(),
+        suggestion: "split work by its cost, not by the number of pieces; check what else that rank does".into(),
     }
     .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
 }

@@ -79,7 +79,7 @@ impl Rule for LateRanks {
                     "which rank arrives late: not known for any of {}",
                     many(n, "collective")
                 ),
-                "record all ranks of the communicators; ranks that come closer together than clocks can be compared are \
+                "record all ranks of the communicators; ranks that arrive closer together than clocks can be compared are \
                  not late",
             );
             return;
@@ -116,15 +116,15 @@ impl Rule for LateRanks {
         let confidence = match () {
             () if is_single => (
                 Confidence::Low,
-                "one collective has most of it: that may be when the recording of a rank began",
+                "most of it is in one collective, possibly because the recording of a rank began then",
             ),
             () if rows().any(|of| of.is_inferred) => (
                 Confidence::Medium,
-                "no communicators are stated: the n-th of a name on each rank is taken for one collective, as they leave it together",
+                "no communicators are recorded: the n-th call of a name on each rank counts as one collective, because the ranks leave it together",
             ),
             () if share >= MOST && cause.is_some() => (
                 Confidence::High,
-                "collectives are matched by communicator and number, and the rank did more of something before them",
+                "collectives are matched by communicator and number, and the rank spent more time on something before them",
             ),
             () => (
                 Confidence::Medium,
@@ -157,13 +157,13 @@ impl Rule for LateRanks {
             ),
             assumption: "all ranks arrive at their average time: the extra work of the last is spread over them".into(),
             considered: format!(
-                "rank {who} is the last in {} of {}{why}; the longest wait of all is {} in one collective; time in it after the last \
-                 has come is the network's",
+                "rank {who} is the last in {} of {}{why}; the longest wait of all is {} in one collective; the time in it after the last \
+                 arrival is spent on the network",
                 count(*times),
                 count(told.len() as u64),
                 time(longest.waited_ns())
             ),
-            suggestion: "see what that rank does before it comes (`lateness.causes`): more work, a slower device, input of its own"
+            suggestion: "see what that rank does before it arrives (`lateness.causes`): more work, a slower device, its own input"
                 .into(),
         }
         .during(facts, &during)

@@ -57,7 +57,7 @@ impl Rule for Latency {
             fix: "running two independent chains at once".into(),
             evidence: roofs::evidence(facts, point),
             assumption: "two independent chains run in the time of one".into(),
-            considered: format!("{}: neither the bandwidth nor the arithmetic is in use", roofs::place(point)),
+            considered: format!("{}: it uses neither the bandwidth nor the arithmetic", roofs::place(point)),
             suggestion: "work on several independent items at once, prefetch, or lay the data out in the order it is read".into(),
         }
         .during_calls(facts, &point.name)
@@ -83,7 +83,7 @@ pub fn why(facts: &Facts, options: &Options, point: &Point) -> Option<String> {
         }
         let each_ns = facts.roof.ns_per_miss.get(&point.name)?;
         let is_chain = (0.5..=2.0).contains(&(each_ns / options.latency.miss_ns));
-        return is_chain.then(|| format!("a cache miss each {each_ns:.0} ns"));
+        return is_chain.then(|| format!("a cache miss every {each_ns:.0} ns"));
     }
     let (mut few, mut known) = (0_u64, 0_u64);
     for work in facts
@@ -109,28 +109,30 @@ pub fn may_wait(facts: &Facts, options: &Options, point: &Point) -> (bool, Strin
     let (per_thread, each) = rate(point);
     if per_thread >= CHAIN_BYTES_PER_S {
         let why = format!(
-            "{:.0} GB/s{each} are too many for accesses one after another (latency-bound)",
+            "{:.0} GB/s{each} is too fast for accesses one after another (latency-bound)",
             per_thread / 1e9
         );
         return (false, why);
     }
     if !point.is_memory {
-        let why = "the arithmetic has the lower roof here, so accesses that wait for one another (latency-bound) are not likely";
+        let why = "the arithmetic has the lower roof here, so dependent accesses (latency-bound) are unlikely";
         return (false, why.into());
     }
     // Few misses say nothing of accesses that a nearer cache answers.
     match facts.roof.ns_per_miss.get(&point.name) {
         Some(each_ns) if *each_ns < options.latency.miss_ns => (
             false,
-            format!("misses of the last cache, one each {each_ns:.0} ns, overlap: it is not waiting for single accesses (latency-bound)"),
+            format!(
+                "misses of the last cache, one every {each_ns:.0} ns, overlap: it is not waiting for single accesses (latency-bound)"
+            ),
         ),
         Some(_) => (
             true,
-            "or accesses that wait for one another (latency-bound), of which nearer caches answer most".into(),
+            "or dependent accesses (latency-bound), most of them served by nearer caches".into(),
         ),
         None => (
             true,
-            "or accesses that wait for one another (latency-bound): misses of the cache were not counted".into(),
+            "or dependent accesses (latency-bound): cache misses were not counted".into(),
         ),
     }
 }

@@ -182,7 +182,7 @@ impl Fit {
     pub fn confidence(&self) -> (Confidence, String) {
         let n = count(self.sizes as u64);
         if self.sizes < 3 {
-            let why = "a line through two sizes, which nothing but a third could contradict";
+            let why = "a line through two sizes, which only a third could contradict";
             return (Confidence::Low, why.to_owned());
         }
         let why = format!(

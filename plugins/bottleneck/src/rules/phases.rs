@@ -26,9 +26,10 @@ impl Draft {
             let in_warm_up = times.common_ns(&steps.warm_up);
             if before >= NEARLY_ALL {
                 let is_warm_up = in_warm_up.saturating_mul(2) >= times.total_ns();
-                let when = match is_warm_up {
-                    true => "in warm-up",
-                    false => "before the first iteration",
+                let when = if is_warm_up {
+                    "in warm-up"
+                } else {
+                    "before the first iteration"
                 };
                 self.lead = format!("{when} {}", self.lead);
             } else if before >= HALF {
@@ -74,9 +75,10 @@ impl Draft {
             let first_ns = steps.warm_up.ranges().first().map(|range| range.0);
             if *end_ns <= steady_ns {
                 let is_set_up = first_ns.is_none_or(|first_ns| *end_ns <= first_ns);
-                let when = match is_set_up {
-                    true => "before the first iteration",
-                    false => "in warm-up",
+                let when = if is_set_up {
+                    "before the first iteration"
+                } else {
+                    "in warm-up"
                 };
                 self.lead = format!("{when} {}", self.lead);
                 self.considered += "; no call of it is in the steady state";
@@ -84,7 +86,7 @@ impl Draft {
         }
         if let Some((n, ns)) = steps.caused_by(name) {
             self.considered += &format!(
-                "; it is what made {} of {} slow iterations slow, by {} (throughput.iterations)",
+                "; it caused {} of {} slow iterations, by {} (throughput.iterations)",
                 count(n),
                 count(steps.slow.len() as u64),
                 time(ns as i64)
@@ -92,7 +94,7 @@ impl Draft {
         }
         if let Some(n) = facts.diverged.get(name) {
             self.considered += &format!(
-                "; {} of its tensors are not those of the baseline (divergence.pairs): see first whether {} is right",
+                "; {} of its tensors differ from the baseline (divergence.pairs): check first whether {} is right",
                 count(*n),
                 short(name)
             );

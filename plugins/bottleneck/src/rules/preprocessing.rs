@@ -70,7 +70,7 @@ impl Rule for Preprocessing {
             place: "host".into(),
             confidence: (
                 Confidence::Medium,
-                "the work is on the critical path; that the next input can be prepared meanwhile is assumed".into(),
+                "the work is on the critical path; assumes that the next input can be prepared meanwhile".into(),
             ),
             lead: format!(
                 "the host works for {} of an iteration before the device starts, mostly in {} ({})",

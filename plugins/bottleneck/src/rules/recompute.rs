@@ -151,8 +151,8 @@ impl Rule for Recomputation {
                 "SELECT hash, COUNT(*) AS times, MIN(span) AS first_span FROM checksums WHERE name = {} GROUP BY hash ORDER BY times DESC",
                 quoted(tensors.first().map_or("", |tensor| tensor.0))
             ),
-            assumption: "looking a kept result up takes no time, and what the brick does besides its results is not needed".into(),
-            considered: "runs with a different checksum among several, and results of nothing but zeros, are not counted".into(),
+            assumption: "looking up a stored result takes no time, and nothing else that the brick does is needed".into(),
+            considered: "calls with a different checksum, and results that are all zeros, are not counted".into(),
             suggestion: "compute it once, outside the loop, and keep it".into(),
         }
         .during_calls(facts, brick)

@@ -136,7 +136,7 @@ impl Rule for RedundantTransfers {
                 count(trips.on_host),
                 count(trips.other)
             ),
-            suggestion: "leave the data on the device between steps, and copy back what the host really reads".into(),
+            suggestion: "leave the data on the device between steps, and copy back only what the host reads".into(),
         }
         .with_gain(facts, options, (gain_ns, Without::Copies), verdicts);
         }

@@ -75,11 +75,11 @@ pub fn confidence(facts: &Facts, point: &Point) -> (Confidence, String) {
         (_, false) => (Confidence::Low, super::gaps::NO_PATH.into()),
         _ if point.doubt.is_some() => (
             Confidence::Low,
-            "what its roof was measured by is in doubt".into(),
+            "the measurement of its roof is uncertain".into(),
         ),
         (Some(assumed), _) => (
             Confidence::Medium,
-            format!("of the ceiling is assumed: {assumed}"),
+            format!("assumed for the ceiling: {assumed}"),
         ),
         (None, _) if point.provenance == "declared" => (
             Confidence::Medium,
@@ -101,7 +101,7 @@ pub fn place(point: &Point) -> String {
         point.intensity,
         point.efficiency * 100.0,
         match &point.doubt {
-            Some(doubt) => format!(" (which is in doubt: {doubt})"),
+            Some(doubt) => format!(" (which is uncertain: {doubt})"),
             None => String::new(),
         }
     )
@@ -110,7 +110,7 @@ pub fn place(point: &Point) -> String {
 /// `, which is in doubt`, where it is.
 pub fn in_doubt(point: &Point) -> &'static str {
     match point.doubt {
-        Some(_) => ", which is in doubt",
+        Some(_) => ", which is uncertain",
         None => "",
     }
 }
@@ -119,9 +119,10 @@ pub fn in_doubt(point: &Point) -> &'static str {
 pub fn above(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
     let mut by_memory: BTreeMap<Option<&str>, Vec<&AboveRoof>> = BTreeMap::new();
     for one in &facts.roof.above {
-        let ns = match facts.path.is_known {
-            true => facts.path.name_ns(&one.name),
-            false => one.dur_ns,
+        let ns = if facts.path.is_known {
+            facts.path.name_ns(&one.name)
+        } else {
+            one.dur_ns
         };
         if facts.share(ns) >= least_share {
             let rows = by_memory.entry(one.memory.as_deref()).or_default();
@@ -155,7 +156,7 @@ pub fn above(facts: &Facts, least_share: f64, verdicts: &mut Verdicts) {
             class,
             &first.name,
             format!(
-                "the roof that holds it{others}: {above} of {calls} calls lie above that of {roof}"
+                "which roof limits it{others}: {above} of {calls} calls lie above that of {roof}"
             ),
             how,
         );

@@ -56,7 +56,7 @@ impl Rule for Serialisation {
             scope: name.clone(),
             place: name.clone(),
             confidence: if facts.path.is_known {
-                (Confidence::Medium, "the gaps and the launches after them are on record; that the host can prepare ahead is assumed".into())
+                (Confidence::Medium, "the gaps and the launches after them are recorded; assumes that the host can prepare ahead".into())
             } else {
                 (Confidence::Low, super::gaps::NO_PATH.into())
             },
@@ -88,7 +88,7 @@ impl Rule for Serialisation {
             verdicts.not_measurable(
             CLASS,
             "host",
-            format!("what the host did in {} of the critical path ({} of the wall), where nothing is on record", time(gap_ns), percent(facts.share(gap_ns))),
+            format!("what the host did in {} of the critical path ({} of the wall), where nothing was recorded", time(gap_ns), percent(facts.share(gap_ns))),
             "record bricks around what the host does there, or the waits and what they wait for",
         );
         }
@@ -143,7 +143,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             CLASS,
             "host",
             format!(
-                "what one thread did alone for {} of the wall: samples say which functions ran, not which work depends on which",
+                "what one thread did alone for {} of the wall: samples show which functions ran, not which work depends on which",
                 percent(facts.share(ran_ns))
             ),
             "record bricks around the work, or tasks and what waits for them",
@@ -168,7 +168,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         place: "host".into(),
         confidence: (
             Confidence::Low,
-            "the recording does not say whether the work is inherently serial".into(),
+            "the recording does not show whether the work is inherently serial".into(),
         ),
         lead: format!(
             "only one thread works for {} of the wall, mostly in {}",

@@ -82,9 +82,10 @@ impl Rule for SetUp {
         if facts.share(all_ns) < self.set_up_share {
             return;
         }
-        let without = match single_ns >= before_ns {
-            true => Without::Host,
-            false => Without::HostBeforeDevices,
+        let without = if single_ns >= before_ns {
+            Without::Host
+        } else {
+            Without::HostBeforeDevices
         };
         let names: Vec<String> = rows
             .iter()
@@ -99,7 +100,7 @@ impl Rule for SetUp {
         confidence: if single_ns >= before_ns {
             (Confidence::High, "on the critical path, once or before the first iteration".into())
         } else {
-            (Confidence::Medium, "that all work before the first device work is set-up is assumed".into())
+            (Confidence::Medium, "assumes that all work before the first device work is setup".into())
         },
         lead: match names.first().filter(|_| single_ns >= before_ns) {
             Some(first) => format!("one-time setup takes {} of the wall ({first})", percent(facts.share(all_ns))),
@@ -135,7 +136,7 @@ impl Rule for SetUp {
         },
         suggestion: facts.producer.advice(
             "`schedule(wait=1, warmup=2, active=8)` records the steady state; else keep the process running, or load less at the start",
-            "record after a warm-up if the steady state matters; else keep the process running, or load less at the start",
+            "record after a warm-up if the steady state matters; otherwise keep the process running, or load less at the start",
         ),
     }
     .with_gain(facts, options, (all_ns, without), verdicts);

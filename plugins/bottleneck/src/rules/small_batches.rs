@@ -60,7 +60,7 @@ impl Rule for SmallBatches {
                         CLASS,
                         name,
                         format!("how the time of {} depends on its size: {why}", short(name)),
-                        "declare as elements what the work of a call grows with, or its flops and bytes, and record a few steps at another batch size",
+                        "declare elements in proportion to the work of a call, or its flops and bytes, and record a few steps at another batch size",
                     );
                     }
                     continue;
@@ -92,8 +92,8 @@ impl Rule for SmallBatches {
             ),
             assumption: format!("a call takes {} and then the same time for each of its {measure}, at every size", time(fit.fixed_ns as i64)),
             considered: match fit.against {
-                Some(against) => format!("{against}, so sizes are told apart by {measure}"),
-                None => "calls of one size alone say nothing of fixed cost".into(),
+                Some(against) => format!("{against}, so sizes are distinguished by {measure}"),
+                None => "calls of a single size do not show the fixed cost".into(),
             },
             suggestion: "put more elements in a call (a larger batch, several requests together)".into(),
         }
@@ -173,7 +173,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         scope_kind: "device",
         scope: name.clone(),
         place: name.clone(),
-        confidence: (Confidence::Medium, format!("grids of {} are recorded; how many blocks the device holds at once is assumed", many(known, "kernel"))),
+        confidence: (Confidence::Medium, format!("grids of {} are recorded; the number of blocks that the device holds at once is assumed", many(known, "kernel"))),
         lead: format!("{} of {name}'s time is in grids of under {} blocks", percent(share), options.small_batches.few_blocks),
         fix: "twice the work per launch".into(),
         evidence: format!(

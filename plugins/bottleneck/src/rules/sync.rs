@@ -152,7 +152,7 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope_kind: "threads",
         scope: "joins".into(),
         place: "host".into(),
-        confidence: (Confidence::High, format!("{} joins with their tasks on record", count(n))),
+        confidence: (Confidence::High, format!("{} joins with recorded tasks", count(n))),
         lead: format!("waiting for worker threads costs {1} for {2} of work ({0} joins)", count(n), time(around_ns), time(work_ns)),
         fix: "giving each task more work".into(),
         evidence: format!(
@@ -239,7 +239,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         scope_kind: "run",
         scope: "waits".into(),
         place: "waits".into(),
-        confidence: (Confidence::Low, "the recording does not say what the host waited for".into()),
+        confidence: (Confidence::Low, "the recording does not show what the host waited for".into()),
         lead: format!("the host waits for {} of the wall{during}", percent(facts.share(wait_ns))),
         fix: "not having to wait".into(),
         evidence: format!(
@@ -286,7 +286,7 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
         scope_kind: "threads",
         scope: "joins".into(),
         place: "host".into(),
-        confidence: (Confidence::Medium, format!("{} with their tasks on record, none of which runs then; why the wait goes on is not", many(n, "join"))),
+        confidence: (Confidence::Medium, format!("{} with recorded tasks, none of which runs then; why the wait continues is not recorded", many(n, "join"))),
         lead: format!("{} wait for {} of the wall while none of their tasks runs", many(n, "join"), percent(facts.share(ns))),
         fix: "removing that wait".into(),
         evidence: format!(
@@ -295,7 +295,7 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
         ),
         assumption: "the wait returns when the last of its tasks ends, and that begins at once; other work on the path stays".into(),
         considered: format!("{} of it before the tasks begin, {} between them and after the last has ended: threads that start, exit and wake up", time(before_ns), time(after_ns)),
-        suggestion: "keep threads alive between rounds and let tasks tell that they are done, rather than wait for threads to exit; or give each task more work".into(),
+        suggestion: "keep threads alive between rounds and let tasks signal that they are done, rather than wait for threads to exit; or give each task more work".into(),
     }
     .during(facts, &around)
     .with_gain(facts, options, (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);

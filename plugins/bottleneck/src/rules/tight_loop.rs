@@ -61,7 +61,7 @@ impl Rule for TightLoop {
             let each = min_ns.max(median_ns / 2);
             let gain_ns = (each * calls as i64).min(facts.path.gain_ns(&row.name, 1.0));
             let cost = facts.window.cost_ns_per_span.map_or(String::new(), |cost| {
-                format!("; of each call {cost:.0} ns are the recorder's own")
+                format!("; {cost:.0} ns of each call are the recorder's own cost")
             });
             Draft {
             class: CLASS,
@@ -69,7 +69,7 @@ impl Rule for TightLoop {
             scope_kind: "brick",
             scope: row.name.clone(),
             place: "host".into(),
-            confidence: (Confidence::Medium, "calls and their times are on record; how much of a call is fixed is only bounded".into()),
+            confidence: (Confidence::Medium, "calls and their times are recorded; only a bound is known for the fixed part of a call".into()),
             lead: format!("{} is called {} times for {} each", short(&row.name), count(row.calls), time(median_ns)),
             fix: "batching the calls".into(),
             evidence: format!(
@@ -77,8 +77,8 @@ impl Rule for TightLoop {
                 facts.name_groups.condition(&row.name),
                 facts.window.sql(" AND")
             ),
-            assumption: format!("a call has {} of fixed cost, which one call for many has once", time(each)),
-            considered: format!("{}{} in the middle: work of any size in a call would take longer{cost}", row.inclusive_ns.map_or(String::new(), |ns| format!("{} in all, ", time(ns))), time(median_ns)),
+            assumption: format!("each call has {} of fixed cost, which a batched call pays once", time(each)),
+            considered: format!("{}{} at the median: a call with real work would take longer{cost}", row.inclusive_ns.map_or(String::new(), |ns| format!("{} in all, ", time(ns))), time(median_ns)),
             suggestion: "move the loop into the call: pass a slice, a batch or a range".into(),
         }
         .during_calls(facts, &row.name)

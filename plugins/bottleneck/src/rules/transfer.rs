@@ -106,7 +106,7 @@ impl Rule for Transfer {
                 .count() as u64;
             let hides = free_ns.saturating_mul(2) >= capped;
             let (gain_ns, fix, assumption) = if hides {
-                (capped.min(free_ns), "overlapping copies with kernels", "copies of the next piece run beside the kernels of this one, which nothing in the program forbids".to_owned())
+                (capped.min(free_ns), "overlapping copies with kernels", "copies of the next piece overlap the kernels of this one, which nothing in the program prevents".to_owned())
             } else {
                 (
                     capped / 2,
@@ -122,11 +122,11 @@ impl Rule for Transfer {
                 (false, _) => (Confidence::Low, NO_PATH.to_owned()),
                 (true, true) => (
                     Confidence::Medium,
-                    "the copies are on the critical path; that they can overlap is assumed".into(),
+                    "the copies are on the critical path; assumes that they can overlap".into(),
                 ),
                 (true, false) => (
                     Confidence::Medium,
-                    "the copies are on the critical path; that half of them will do is assumed"
+                    "the copies are on the critical path; assumes that half of the bytes suffice"
                         .into(),
                 ),
             };
@@ -151,7 +151,7 @@ impl Rule for Transfer {
             ),
             assumption,
             considered: format!(
-                "{} of copies run beside kernels and cost nothing; {} of kernels have no copy beside them",
+                "{} of copies overlap kernels and cost nothing; {} of kernels overlap no copy",
                 time(beside_ns),
                 time(free_ns)
             ),
@@ -162,9 +162,9 @@ impl Rule for Transfer {
                     count(copies.len() as u64)
                 )
             } else if pageable > 0 {
-                format!("use pinned memory ({} of {} copies are pageable, which block the host) and a stream of their own", count(pageable), count(copies.len() as u64))
+                format!("use pinned memory ({} of {} copies are pageable, which block the host) and a separate stream", count(pageable), count(copies.len() as u64))
             } else {
-                "copy on a stream of its own, one piece ahead; keep on the device what the next step needs".into()
+                "copy on a separate stream, one piece ahead; keep on the device what the next step needs".into()
             },
         }
         .during(facts, &ranges)

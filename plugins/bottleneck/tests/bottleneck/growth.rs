@@ -67,8 +67,9 @@ fn without_the_size_of_memory_it_is_said_that_its_end_is_not_known() {
         "considered",
     )[0];
     assert!(
-        considered
-            .contains("when memory is full is not known (hint: --set bottleneck.memory_bytes"),
+        considered.contains(
+            "the time until memory is full is not known (hint: --set bottleneck.memory_bytes"
+        ),
         "{considered}"
     );
 }

@@ -49,7 +49,7 @@ pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
     ));
     if facts.is_part && !dependencies.unknown.is_empty() {
         let title = format!(
-            "{} a row that is not there",
+            "{} a row that does not exist",
             counted(
                 dependencies.unknown.len(),
                 "dependency leads out of the window, or names",
@@ -62,18 +62,18 @@ pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
             "edge_to_unknown_row",
             &dependencies.unknown,
             (
-                "dependency names a row that is not there, and is left out",
-                "dependencies name a row that is not there, and are left out",
+                "dependency names a row that does not exist, and is left out",
+                "dependencies name a row that does not exist, and are left out",
             ),
-            "the row was not recorded, was dropped, or has no times that can be trusted",
+            "the row was not recorded, was dropped, or has no valid times",
         ));
     }
     out.extend(edges(
         "join_of_no_wait",
         &dependencies.not_waits,
         (
-            "dependency of kind joins or wakes leads to a row that is no wait, and is left out",
-            "dependencies of kind joins or wakes lead to a row that is no wait, and are left out",
+            "dependency of kind joins or wakes leads to a row that is not a wait, and is left out",
+            "dependencies of kind joins or wakes lead to a row that is not a wait, and are left out",
         ),
         "joins and wakes lead to a row of syncs",
     ));
@@ -84,11 +84,11 @@ pub fn dependencies(facts: &Facts<'_>) -> Vec<Finding> {
                 Severity::Info,
                 counted(
                     unknown_kinds,
-                    "edge has a kind not used here",
-                    "edges have a kind not used here",
+                    "edge has a kind that this analysis does not use",
+                    "edges have a kind that this analysis does not use",
                 ),
             )
-            .detail("used are depends_on, joins, launches, spawns and wakes")
+            .detail("it uses depends_on, joins, launches, spawns and wakes")
             .evidence("SELECT kind, COUNT(*) AS edges FROM edges GROUP BY kind ORDER BY kind"),
         );
     }

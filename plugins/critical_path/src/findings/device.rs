@@ -15,12 +15,13 @@ pub fn device(found: &Found) -> Vec<Finding> {
     if found.unclear_waits > 0 {
         let title = counted(
             found.unclear_waits,
-            "wait does not say what it waits for, and is listed as sync_wait",
-            "waits do not say what they wait for, and are listed as sync_wait",
+            "wait does not record what it waits for, and is listed as sync_wait",
+            "waits do not record what they wait for, and are listed as sync_wait",
         );
         out.push(
-            Finding::new("wait_unexplained", Severity::Info, title)
-                .detail("they name no stream or event, or the event's record was not recorded"),
+            Finding::new("wait_unexplained", Severity::Info, title).detail(
+                "they name no stream or event, or the call that recorded the event is missing",
+            ),
         );
     }
     let (unlaunched, all) = found.unlaunched;
@@ -32,7 +33,7 @@ pub fn device(found: &Found) -> Vec<Finding> {
         );
         out.push(
             Finding::new("launch_not_recorded", Severity::Info, title)
-                .detail("they are ordered by their stream alone; the call came before the recording, or was not recorded"),
+                .detail("only their stream orders them; the call came before the recording, or was not recorded"),
         );
     }
     out
@@ -89,8 +90,8 @@ pub fn over_device(facts: &Facts<'_>) -> Option<Finding> {
         None => "between rows".to_owned(),
     };
     let detail = format!(
-        "the work that came next began with its launch, on a stream that had drained, or nothing recorded ties it to \
-         other work: with shorter kernels it would begin no sooner; most of it, {:.1} % of the {}, is {name} on `{}`",
+        "the next work began with its launch on a drained stream, or no recorded dependency connects it to \
+         other work, so shorter kernels would not start it sooner; most of it, {:.1} % of the {}, is {name} on `{}`",
         percent(of.most_ns),
         facts.window(),
         of.lane

@@ -25,7 +25,7 @@ pub fn lever(facts: &Facts<'_>) -> Option<Finding> {
     let own = match best.path_ns - best.own_ns {
         0 => String::new(),
         others_ns => format!(
-            "; it holds {:.1} % of the path: {:.1} % its own, {:.1} % nested in it, launched or spawned by it",
+            "; it accounts for {:.1} % of the path: {:.1} % its own, {:.1} % nested in it, launched or spawned by it",
             percent(best.path_ns),
             percent(best.own_ns),
             percent(others_ns)
@@ -63,7 +63,7 @@ pub fn bounded(facts: &Facts<'_>) -> Option<Finding> {
         facts.window(),
     );
     let detail = format!(
-        "most of it, {:.1} % of the {}, is `{}` itself (id {}); the recording does not say whether it works or waits, so predictions keep its length",
+        "most of it, {:.1} % of the {}, is `{}` itself (id {}); the recording does not show whether it works or waits, so predictions keep its length",
         percent(background.self_ns),
         facts.window(),
         background.name,

@@ -81,11 +81,11 @@ pub fn of_samples(cut: Cut, left_out: LeftOut, is_part: bool) -> Vec<Finding> {
         "the critical path is not measurable from samples alone: who ended a wait was not recorded";
     let not_measurable = Finding::new("not_measurable", Severity::Warning, title)
         .detail(
-            "between samples and waits nothing was recorded: of gaps and waits that nothing explains there is no path, \
+            "nothing was recorded between samples and waits: unexplained gaps and waits have no path, \
              no slack, and no gain",
         )
         .suggestion(
-            "record calls as well (`trueno-record run --calls`), or let the kernel tell who ends waits \
+            "record calls as well (`trueno-record run --calls`), or let the kernel report who ends waits \
              (`trueno-record doctor` says how)",
         );
     let mut out = vec![not_measurable];
@@ -98,7 +98,7 @@ pub fn of_samples(cut: Cut, left_out: LeftOut, is_part: bool) -> Vec<Finding> {
 fn slack_cut((listed, all): (usize, usize)) -> Option<Finding> {
     (all > listed).then(|| {
         let title = format!(
-            "slack lists the {} with the least of {all}",
+            "slack lists the {} with the least slack, out of {all}",
             counted(listed, "row", "rows")
         );
         Finding::new("slack_cut", Severity::Info, title)

@@ -28,19 +28,19 @@ pub fn outside(cut: Cut, is_part: bool) -> Vec<Finding> {
     if let Some(title) = beyond {
         out.push(
             Finding::new("outside_recording", Severity::Warning, title)
-                .detail("they begin before the recording did, or end after it; of such a row the path takes what lies between")
+                .detail("they begin before the recording or end after it; the path uses only the part within it")
                 .suggestion("see the section `sanity` for other problems with the times"),
         );
     }
     if is_part && cut.outside + cut.shortened > 0 {
         let title = format!(
-            "{} outside the window that was asked for, {} in part",
+            "{} outside the chosen window, {} in part",
             counted(cut.outside, "row lies", "rows lie"),
             cut.shortened
         );
         out.push(
             Finding::new("outside_window", Severity::Info, title).detail(
-                "the path takes of every row what lies in that window; shares are of its length",
+                "the path uses the part of each row within the window; shares divide by its length",
             ),
         );
     }
@@ -53,11 +53,11 @@ pub fn left_out(left_out: LeftOut) -> Option<Finding> {
     (rows > 0).then(|| {
         let title = counted(
             rows,
-            "row has no times to build on and is left out",
-            "rows have no times to build on and are left out",
+            "row has no usable times and is left out",
+            "rows have no usable times and are left out",
         );
         let detail = format!(
-            "{}, whose times only contain the work; {} marked not valid; {} with an impossible duration",
+            "{}, whose times are only upper bounds of the work; {} marked not valid; {} with an impossible duration",
             counted(left_out.bound, "bound row", "bound rows"),
             counted(left_out.invalid, "kernel", "kernels"),
             counted(left_out.impossible, "row", "rows")
@@ -72,19 +72,19 @@ pub fn ranks(ranks: &Ranks) -> Option<Finding> {
         return None;
     }
     let title = format!(
-        "the path goes over {} by {}; their clocks compare to ±{}",
+        "the path crosses {} by {}; their clocks can be compared to within ±{}",
         counted(ranks.ranks, "rank", "ranks"),
         counted(ranks.collectives, "collective", "collectives"),
         time(ranks.uncertainty_ns)
     );
     let mut detail = format!(
-        "times of this analysis are on the clock of the first of them, from which others differ by up to {}: where its path goes \
-         from rank to rank is told no better than to that uncertainty",
+        "all times here are on the clock of the first rank, and the others differ by up to {}; where the path goes \
+         from rank to rank is known only to within that uncertainty",
         time(ranks.shift_ns)
     );
     if ranks.contradicted > 0 {
         detail += &format!(
-            "; {} nowhere, as some rank left before another had come",
+            "; {} nowhere, because a rank left before another arrived",
             counted(ranks.contradicted, "collective leads", "collectives lead")
         );
     }

@@ -44,9 +44,10 @@ pub fn blocking_calls(
             continue;
         };
         let (copy, row) = (span(run, work), span(run, call));
-        let staged_ns = match pair.is_stated {
-            true => STAGED_NS.max(copy.dur_ns() / 10),
-            false => 0,
+        let staged_ns = if pair.is_stated {
+            STAGED_NS.max(copy.dur_ns() / 10)
+        } else {
+            0
         };
         let is_inside = row.start_ns <= copy.start_ns
             && copy.start_ns < row.end_ns

@@ -143,9 +143,10 @@ fn has_one_device(streams: &Streams) -> bool {
 
 /// The shift that most facts allow, of equals the least; `None`: none is better than the recorded times.
 fn estimate(device: i64, mut bounds: Bounds) -> Option<Skew> {
-    let max_ns = match bounds.at_most.is_empty() {
-        true => MAX_UNBOUNDED_NS,
-        false => MAX_SKEW_NS,
+    let max_ns = if bounds.at_most.is_empty() {
+        MAX_UNBOUNDED_NS
+    } else {
+        MAX_SKEW_NS
     };
     let Bounds {
         at_least,

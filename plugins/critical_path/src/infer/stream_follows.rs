@@ -39,16 +39,18 @@ pub fn stream_follows(run: &Lanes, streams: &Streams, found: &mut Found) {
             // Of other work nothing says that it came late.
             let was_launched =
                 streams.launches.contains_key(&at) || launched_ns < work.start_ns - MIN_IDLE_NS;
-            let ready_ns = match was_launched {
-                true => ready_ns.max(launched_ns),
-                false => ready_ns,
+            let ready_ns = if was_launched {
+                ready_ns.max(launched_ns)
+            } else {
+                ready_ns
             };
             if work.start_ns.saturating_sub(ready_ns) < MIN_IDLE_NS || stated.contains(&work.id) {
                 continue;
             }
-            let after_ns = match was_launched {
-                true => NEXT_NS.max((work.start_ns - ready_ns) / AFTER_PART),
-                false => NEXT_NS,
+            let after_ns = if was_launched {
+                NEXT_NS.max((work.start_ns - ready_ns) / AFTER_PART)
+            } else {
+                NEXT_NS
             };
             let others = streams.all.iter();
             let others = others.filter(|s| s.device == stream.device && s.lane != stream.lane);

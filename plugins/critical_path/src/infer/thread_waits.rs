@@ -209,9 +209,10 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait
         .iter()
         .map(|rows| rows.iter().map(Span::dur_ns).fold(0, i64::saturating_add));
     let busy_ns: i64 = busy.max().unwrap_or(0);
-    let around_ns = match stretches.iter().any(|stretch| stretch.is_gap) {
-        true => AROUND_GAP_NS,
-        false => AROUND_NS,
+    let around_ns = if stretches.iter().any(|stretch| stretch.is_gap) {
+        AROUND_GAP_NS
+    } else {
+        AROUND_NS
     };
     let around_ns = around_ns.max(length_ns / AROUND_PART);
     let is_soon = start_ns - first.start_ns <= around_ns && last.end_ns - end_ns <= around_ns;

@@ -210,9 +210,10 @@ impl Scenario<3> for OfName<'_> {
 fn total_ns<'s>(sums: impl Iterator<Item = (bool, &'s Scaled)>) -> [i64; 3] {
     let mut out = [0; 3];
     for (is_covered, sum) in sums {
-        let ns = match is_covered {
-            true => sum.left_ns,
-            false => [sum.measured_ns; 3],
+        let ns = if is_covered {
+            sum.left_ns
+        } else {
+            [sum.measured_ns; 3]
         };
         out = std::array::from_fn(|k| out[k] + ns[k]);
     }

@@ -128,9 +128,10 @@ impl Shortcut {
                 out.needed.push((chain, Scaled::default()));
             }
             let sum = &mut out.needed[place[chain as usize] as usize].1;
-            let from = match last.0 == start_ns {
-                true => last.1,
-                false => left_to(start_ns),
+            let from = if last.0 == start_ns {
+                last.1
+            } else {
+                left_to(start_ns)
             };
             last = (free_ns, left_to(free_ns));
             let left_ns = std::array::from_fn(|k| last.1[k] - from[k]);

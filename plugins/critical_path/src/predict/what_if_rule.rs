@@ -80,19 +80,21 @@ impl Rule {
             .rsplit_once('=')
             .ok_or_else(|| wrong("there is no `=`"))?;
         let (target, value) = (target.trim(), value.trim());
-        let change = change(value).ok_or_else(|| wrong("the value is no factor and no time"))?;
+        let change =
+            change(value).ok_or_else(|| wrong("the value is neither a factor nor a time"))?;
         let target = match target.split_once(':') {
             Some(("name", name)) => Target::Name(name.to_owned()),
             Some(("category", name)) => Target::Category(name.to_owned()),
             Some(("kind", name)) => Target::Kind(name.to_owned()),
-            Some(("id", id)) => {
-                Target::Id(id.parse().map_err(|_| wrong("the id is no whole number"))?)
-            }
+            Some(("id", id)) => Target::Id(
+                id.parse()
+                    .map_err(|_| wrong("the id is not a whole number"))?,
+            ),
             _ => Target::Name(target.to_owned()),
         };
         let is_empty = matches!(&target, Target::Name(name) | Target::Category(name) | Target::Kind(name) if name.is_empty());
         if is_empty {
-            return Err(wrong("nothing stands before the `=`"));
+            return Err(wrong("nothing comes before the `=`"));
         }
         Ok(Self {
             text: text.to_owned(),

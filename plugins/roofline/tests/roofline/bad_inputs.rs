@@ -151,17 +151,17 @@ fn bad_counts_have_reasons() {
         (
             "NaN",
             vec![(flops, f64::NAN), ("dram_bytes", 9.0)],
-            "FLOPs are negative or no finite",
+            "FLOPs are negative or not finite",
         ),
         (
             "negative",
             vec![(flops, -1.0), ("dram_bytes", 9.0)],
-            "FLOPs are negative or no finite",
+            "FLOPs are negative or not finite",
         ),
         (
             "infinite",
             vec![(flops, 1.0), ("dram_bytes", f64::INFINITY)],
-            "bytes are negative or no finite",
+            "bytes are negative or not finite",
         ),
         (
             "zero",

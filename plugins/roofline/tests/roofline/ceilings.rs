@@ -122,7 +122,7 @@ fn of_several_the_highest_and_of_one_thread_only() {
         ),
     ];
     let found = one(Some("avx2"), unsaid, "{}");
-    assert!(found.contains("is one of 1 thread"), "{found}");
+    assert!(found.contains("is assumed to be of 1 thread"), "{found}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn nominal_ones_only_when_asked_for() {
         ]
     };
     let found = one(Some("avx2"), ceilings(), "{}");
-    assert!(found.ends_with("(there are nominal ones)"), "{found}");
+    assert!(found.ends_with("(there are nominal ceilings)"), "{found}");
     let found = one(Some("avx2"), ceilings(), r#"{"nominal": true}"#);
     assert!(found.contains("| 70000000000 |"), "{found}");
 }
@@ -252,7 +252,7 @@ fn a_doubtful_ceiling_is_said_where_it_binds() {
                 settled: Some(false),
                 ..fine
             },
-            "single moments were faster, so it is not settled",
+            "single measurements were faster, so it has not settled",
         ),
         (
             How {

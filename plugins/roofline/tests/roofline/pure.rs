@@ -124,7 +124,7 @@ fn what_only_streaming_stores_reach_is_placed_below_those() {
 #[test]
 fn what_beats_its_ceiling_says_that_it_is_too_low_or_the_work_wrong() {
     // 255 GFLOP/s, 80 GB/s, 1000 GFLOP/s.
-    let low = "just above its ceiling, which was measured too low: at a lower clock, or beside other work (measure it again)";
+    let low = "just above its ceiling, which was measured too low: at a lower clock, or while other work ran (measure it again)";
     assert_eq!(
         placed(vec![fma(1, 127_500, 1000)]),
         [format!("1.02 | compute | false | precision f32 | {low}")]

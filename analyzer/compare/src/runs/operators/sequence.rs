@@ -63,9 +63,10 @@ pub(super) fn align(a: &[Sibling], b: &[Sibling]) -> Matches {
             continue;
         }
         matches.is_partial = true;
-        let anchors = match part.splits < MAX_SPLITS {
-            true => unique_on_both(of_a, of_b),
-            false => Vec::new(),
+        let anchors = if part.splits < MAX_SPLITS {
+            unique_on_both(of_a, of_b)
+        } else {
+            Vec::new()
         };
         if anchors.is_empty() {
             add(&in_windows(of_a, of_b));

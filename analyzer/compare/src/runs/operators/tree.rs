@@ -112,9 +112,10 @@ impl Builder {
         for lane in self.graph.roots() {
             let info = &self.graph.lanes[lane as usize];
             let is_device = info.is_device;
-            let name = match is_device {
-                true => device_name(&info.name).to_owned(),
-                false => thread_name(&info.name),
+            let name = if is_device {
+                device_name(&info.name).to_owned()
+            } else {
+                thread_name(&info.name)
             };
             let name = self.name(&name);
             // Streams of a device are one: which of them work went to is no operator.

@@ -106,9 +106,12 @@ impl Grid {
     fn fitting(&self, room: usize) -> (Vec<usize>, Vec<&'static str>) {
         let mut kept: Vec<usize> = (0..self.columns.len()).collect();
         let mut left_out = Vec::new();
-        let least = |at: usize| match self.columns[at].1.right_aligned() {
-            true => self.natural(at),
-            false => self.natural(at).min(MIN_WIDTH),
+        let least = |at: usize| {
+            if self.columns[at].1.right_aligned() {
+                self.natural(at)
+            } else {
+                self.natural(at).min(MIN_WIDTH)
+            }
         };
         while kept.iter().map(|at| least(*at) + GAP).sum::<usize>() > room + GAP {
             let more = |at: &usize| self.columns[*at].1 == Holds::MoreNumbers;

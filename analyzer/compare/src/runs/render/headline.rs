@@ -46,19 +46,19 @@ pub fn headline(comparison: &Comparison) -> String {
 fn of_wall(comparison: &Comparison, row: &TotalRow, base: f64, run: f64) -> String {
     let times = format!("wall {} → {}", units::duration(base), units::duration(run));
     if base <= 0.0 || run <= 0.0 {
-        return format!("{times}, of which there is no ratio");
+        return format!("{times}, no ratio");
     }
     let by = change_in_words(run / base);
     let sure = match (row.ratio, row.verdict) {
         (Some(ratio), _) => format!("95 % interval {}", interval(ratio)),
         (None, _) if comparison.runs_a_side() < 2 => {
-            "one run a side: how far two runs of one program differ was not measured".to_owned()
+            "one run each, so this may be noise".to_owned()
         }
         (None, _) => "no interval".to_owned(),
     };
     match row.verdict {
         Some(Verdict::Slower | Verdict::Faster) => format!("run takes {by}: {times} ({sure})"),
-        Some(Verdict::Same) => format!("no difference that counts: {times}, {by} ({sure})"),
+        Some(Verdict::Same) => format!("no significant difference: {times}, {by} ({sure})"),
         _ => format!("{times}, {by} ({sure})"),
     }
 }

@@ -11,10 +11,10 @@ use crate::runs::Comparison;
 use crate::runs::jobs::{CollectiveFigures, CollectiveRow, RankFigures, RankRow};
 
 const RANKS: &str = "Ranks that others waited for";
-const RANKS_LEAD: &str = "caused: time that others waited in collectives for the rank to come; waited: time that it \
-                          waited for others; of collectives of which it can be told; means over the runs of a side";
+const RANKS_LEAD: &str = "caused: time that others waited for the rank in collectives; waited: time that it \
+                          waited for others; only collectives whose last rank is known; means over the runs of a side";
 const COLLECTIVES: &str = "Collectives";
-const COLLECTIVES_LEAD: &str = "by operation, size and number of ranks; transfer: the shortest stay of a rank, without \
+const COLLECTIVES_LEAD: &str = "by operation, size and number of ranks; transfer: the shortest time of any rank in it, without \
                                 waiting; bus: bandwidth as nccl-tests defines it; means over the runs of a side, the \
                                 largest change of all transfers first";
 

@@ -19,25 +19,27 @@ pub fn operator_sheets(comparison: &Comparison, top: usize) -> Vec<Sheet> {
 
 /// Heading of the table of differences.
 pub fn heading(operators: &Operators) -> &'static str {
-    match operators.has_device() {
-        true => "Device time by operator",
-        false => "Host time by operator",
+    if operators.has_device() {
+        "Device time by operator"
+    } else {
+        "Host time by operator"
     }
 }
 
 /// Basis of the figures, among which is no verdict.
 pub fn remarks(operators: &Operators) -> Vec<String> {
-    let (what, base, run) = match operators.has_device() {
-        true => (
+    let (what, base, run) = if operators.has_device() {
+        (
             "device time",
             operators.base_device_ns,
             operators.run_device_ns,
-        ),
-        false => (
+        )
+    } else {
+        (
             "host self time",
             operators.base_host_self_ns,
             operators.run_host_self_ns,
-        ),
+        )
     };
     let mut remarks = vec![format!(
         "{what} {} → {}, {}; {} on both sides, {} only in the base, {} only in the run",
@@ -55,23 +57,23 @@ pub fn remarks(operators: &Operators) -> Vec<String> {
     };
     remarks.push(match operators.pairs {
         1 => format!(
-            "the largest differences first, as recorded: 1 run{iterations} a side: no scatter between runs is \
-             known, and none of this is a verdict"
+            "the largest differences first, as recorded: 1 run{iterations} per side, so variation between runs is \
+             not known, and none of this is a verdict"
         ),
         pairs => format!(
-            "the largest differences first: means of {pairs} pairs of runs{iterations} a side, and the least and \
-             greatest change of a pair; none of this is a verdict"
+            "the largest differences first: means of {pairs} pairs of runs{iterations} per side, and the smallest and \
+             largest change of a pair; none of this is a verdict"
         ),
     });
     let untimed: u64 = operators.untimed_device_rows.iter().sum();
     if untimed > 0 {
         let rows = counted(untimed, "row of a device has", "rows of devices have");
-        remarks.push(format!("{rows} no times of their own, and none here"));
+        remarks.push(format!("{rows} no times of their own, so none are shown"));
     }
     if operators.partial_lists > 0 {
         let lists = counted(operators.partial_lists, "list", "lists");
         remarks.push(format!(
-            "{lists} of operators too long to be aligned exactly: less may be on one side only"
+            "{lists} of operators are too long to align exactly: some operators may be on both sides although they are listed on one"
         ));
     }
     remarks
@@ -94,9 +96,10 @@ fn differences(operators: &Operators, top: usize) -> Option<Sheet> {
         .collect();
     let rows = different.iter().take(top).map(|row| {
         let (name, around) = place(row);
-        let calls = match row.base_calls == row.run_calls {
-            true => row.base_calls.to_string(),
-            false => format!("{}+{}", row.base_calls, row.run_calls),
+        let calls = if row.base_calls == row.run_calls {
+            row.base_calls.to_string()
+        } else {
+            format!("{}+{}", row.base_calls, row.run_calls)
         };
         let duration = |ns: f64| units::duration(ns);
         let host = [row.base_host_self_ns, row.run_host_self_ns].map(duration);
@@ -208,9 +211,10 @@ fn one_sided(operators: &Operators, top: usize) -> Option<Sheet> {
     let all = all_on_one_side(operators);
     let rows = all.iter().take(top).map(|one| {
         let (name, around) = place(one.row);
-        let place = match around.is_empty() {
-            true => name,
-            false => format!("{around} / {name}"),
+        let place = if around.is_empty() {
+            name
+        } else {
+            format!("{around} / {name}")
         };
         let cells = vec![
             one.side.to_owned(),

@@ -110,7 +110,7 @@ fn summary(out: &mut String, comparison: &Comparison) {
         let threshold = units::percent(comparison.options.threshold);
         let _ = writeln!(
             out,
-            "<h2>What got slower</h2>\n<p>Nothing that can be told, by more than {threshold}.</p>"
+            "<h2>What got slower</h2>\n<p>No certain change by more than {threshold}.</p>"
         );
     } else {
         out.push_str("<h2>What got slower</h2>\n<ol class=\"findings top\">\n");

@@ -60,7 +60,7 @@ fn common(comparison: &Comparison) -> Option<Part> {
     Some(Part {
         id: "common",
         word: "all names",
-        heading: "What all names have in common",
+        heading: "Change common to all names",
         lead: COMMON.to_owned(),
         table: table.ok()?,
     })
@@ -78,7 +78,7 @@ fn names(comparison: &Comparison) -> Option<Part> {
         match comparison.capped {
             0 => String::new(),
             n => format!(
-                " {n} names have more than {} rows in a run: as many, drawn from all, were looked at.",
+                " {n} names have more than {} rows in a run; a random sample of that many was used.",
                 options.cap
             ),
         }
@@ -101,9 +101,9 @@ fn not_told(comparison: &Comparison) -> Option<Part> {
     Some(Part {
         id: "not-told",
         word: "cannot tell",
-        heading: "What cannot be told",
+        heading: "What is unclear",
         lead: format!(
-            "Noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {MIN_SAMPLES} a side."
+            "Noise: the interval crosses the threshold; evidence: too weak for so many names; samples: fewer than {MIN_SAMPLES} per side."
         ),
         table: compared(
             "not_told",

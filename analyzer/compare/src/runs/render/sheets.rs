@@ -50,7 +50,7 @@ fn comparability(comparison: &Comparison, is_full: bool) -> Sheet {
         comparison.run.join(", ")
     )];
     if !same.is_empty() {
-        lead.push(format!("as it should be: {}", same.join(", ")));
+        lead.push(format!("as expected: {}", same.join(", ")));
     }
     let details = comparison.all_doubts().filter(|aspect| aspect.is_detail);
     let details = details.count() as u64;
@@ -112,7 +112,7 @@ fn common(comparison: &Comparison) -> Option<Sheet> {
     });
     let rows: Vec<_> = rows.collect();
     (!rows.is_empty()).then(|| Sheet {
-        heading: "What all names have in common",
+        heading: "Change common to all names",
         lead: vec![COMMON.to_owned()],
         left_out: 0,
         grid: Grid {
@@ -133,7 +133,7 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
     let options = &comparison.options;
     let mut lead = vec![
         format!(
-            "{} slower, {} faster, {} same, {} cannot be told",
+            "{} slower, {} faster, {} same, {} unclear",
             count(Verdict::Slower),
             count(Verdict::Faster),
             count(Verdict::Same),
@@ -153,7 +153,7 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
     }
     if comparison.capped > 0 {
         lead.push(format!(
-            "{} names have more than {} rows in a run: as many, drawn from all, were looked at",
+            "{} names have more than {} rows in a run; a random sample of that many was used",
             comparison.capped, options.cap
         ));
     }
@@ -188,9 +188,10 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
         ("samples", Holds::MoreNumbers),
     ];
     if !comparison.common.is_empty() {
-        let own = match all_changed {
-            true => Holds::Numbers,
-            false => Holds::MoreNumbers,
+        let own = if all_changed {
+            Holds::Numbers
+        } else {
+            Holds::MoreNumbers
         };
         columns.push(("beside all", own));
     }
@@ -272,10 +273,10 @@ fn not_told(comparison: &Comparison, top: usize, is_full: bool) -> Option<Sheet>
         (cells, None)
     });
     (!names.is_empty()).then(|| Sheet {
-        heading: "What cannot be told",
+        heading: "What is unclear",
         lead: vec![
             reasons.join("; "),
-            format!("noise: the interval reaches beyond the threshold; evidence: too little among so many names; samples: at least {MIN_SAMPLES} a side"),
+            format!("noise: the interval crosses the threshold; evidence: too weak for so many names; samples: fewer than {MIN_SAMPLES} per side"),
         ],
         left_out: if is_full { names.len().saturating_sub(top) } else { 0 },
         grid: Grid {

@@ -8,19 +8,16 @@ use crate::runs::Comparison;
 
 /// Remark on what all names have in common.
 pub const COMMON: &str =
-    "median over names of the ratio of their medians; names below are judged beside it";
+    "median over names of the ratio of their medians; names below are judged relative to it";
 
 /// Remark on the verdicts of two single runs.
 pub fn one_run(comparison: &Comparison) -> &'static str {
-    match comparison.common.is_empty() {
-        true => {
-            "one run a side, and too few names to tell the machine from the programs: that these differ takes several \
+    if comparison.common.is_empty() {
+        "one run per side, and too few names to separate the machine from the programs; proof takes several \
              runs (hint: `trueno-record compare -n 10 -- BASE -- RUN`)"
-        }
-        false => {
-            "one run a side: a name stands here if it changed unlike the others; that the programs differ takes \
+    } else {
+        "one run per side: a name is listed if it changed differently from the others; proof that the programs differ takes \
              several runs (hint: `trueno-record compare -n 10 -- BASE -- RUN`)"
-        }
     }
 }
 

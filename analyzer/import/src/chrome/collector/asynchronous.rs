@@ -57,9 +57,8 @@ impl Collector<'_> {
             self.notes.leave_out("negative duration");
             return Ok(());
         }
-        self.notes.warn(
-            "asynchronous intervals have no thread: they stand on lanes of their own, as tasks",
-        );
+        self.notes
+            .warn("asynchronous intervals have no thread: they are on separate lanes, as tasks");
         self.push_host(Host {
             lane: open.lane,
             start_ns: open.start_ns,

@@ -63,7 +63,7 @@ impl Collector<'_> {
                 };
                 let to = to.unwrap_or_else(|| {
                     self.notes
-                        .warn("copies of a kind that is not known have the direction unknown");
+                        .warn("copies of an unknown kind have the direction unknown");
                     Direction::Unknown
                 });
                 let bytes = arguments.bytes.and_then(|bytes| u64::try_from(bytes).ok());
@@ -257,9 +257,10 @@ impl Collector<'_> {
                 .map(|(name, value)| (self.name(name), *value))
                 .collect(),
         };
-        match self.profiler_ranges.put(range) {
-            true => self.reach(start_ns, start_ns.max(start_ns + dur_ns)),
-            false => self.notes.skip("cuda_profiler_range: one of very many"),
+        if self.profiler_ranges.put(range) {
+            self.reach(start_ns, start_ns.max(start_ns + dur_ns))
+        } else {
+            self.notes.skip("cuda_profiler_range: one of very many")
         }
     }
 

@@ -46,7 +46,7 @@ impl Collector<'_> {
         }
         if is_of_device {
             self.notes
-                .repeat("flow from a call to device work: the correlation says it");
+                .repeat("flow from a call to device work: already known from the correlation");
             return Ok(());
         }
         let what = match event.phase {
@@ -105,7 +105,7 @@ impl Collector<'_> {
         let arguments = &event.arguments;
         for _ in 0..arguments.series_left_out {
             self.notes
-                .leave_out("counter series that is no number, or one of very many");
+                .leave_out("counter series that is not a number, or beyond the limit of series");
         }
         for (series, value) in &arguments.series {
             let mut name = event.name.clone();
@@ -147,7 +147,7 @@ impl Collector<'_> {
                     .skip("total of the host's memory: counted from when the profiler began");
             } else if !is_good {
                 self.notes
-                    .skip("total of a device's memory: less than what it must hold");
+                    .skip("total of a device's memory: less than its live allocations");
             } else {
                 let name = format!("gpu{device} {field}");
                 self.value(event, What::Total, name.as_bytes(), value as f64)?;

@@ -29,7 +29,7 @@ impl Collector<'_> {
             return Ok(());
         }
         let Some(dur_ns) = nanoseconds(&event.duration) else {
-            self.notes.leave_out("dur is no number, or out of range");
+            self.notes.leave_out("dur is not a number, or out of range");
             return Ok(());
         };
         if !is_in_range(start_ns.saturating_add(dur_ns)) {

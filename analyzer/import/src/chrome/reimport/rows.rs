@@ -48,7 +48,7 @@ impl<'a> Rows<'a> {
         let missing = self.named.difference(&self.held).count();
         if missing > 0 {
             self.notes.warn(format!(
-                "the file names {missing} kernel sources and does not hold them; they may be in ptx/ of the run that was exported"
+                "the file names {missing} kernel sources but does not contain them; they may be in ptx/ of the exported run"
             ));
         }
     }
@@ -80,7 +80,9 @@ impl<'a> Rows<'a> {
             let column = &schema.columns[at];
             let Some(cell) = cell(field, column.ty, self.into) else {
                 let (table, name, ty) = (schema.name, column.name, column.ty);
-                self.leave_out(&format!("row of {table} whose {name} is no {ty:?}"));
+                self.leave_out(&format!(
+                    "row of {table} whose {name} is not of type {ty:?}"
+                ));
                 return Ok(());
             };
             self.cells[at] = cell;
@@ -124,7 +126,7 @@ impl<'a> Rows<'a> {
                 self.into.source(source)?;
                 self.held.insert(hash.clone());
             } else {
-                self.leave_out("kernel source whose hash is not that of its row");
+                self.leave_out("kernel source whose hash differs from that of its row");
             }
         }
         self.named.insert(hash);
@@ -145,7 +147,7 @@ impl Sink for Rows<'_> {
             Row::Fields(fields) => fields,
             Row::Drawn => return Ok(()),
             Row::Foreign => {
-                self.leave_out("event of a phase that no export has");
+                self.leave_out("event of a phase that exports do not use");
                 return Ok(());
             }
         };
@@ -160,7 +162,7 @@ impl Sink for Rows<'_> {
     }
 
     fn no_event(&mut self) {
-        self.notes.leave_out("element that is no object");
+        self.notes.leave_out("element that is not an object");
     }
 
     fn fact(&mut self, key: &str, _: Option<&[u8]>) -> Result<(), Failure> {

@@ -26,7 +26,7 @@ pub fn write(build: &mut Build) -> Result<(), Error> {
     for (before, after, by) in steps(&build.from.clocks) {
         let [from, to] = [before, after].map(|reading| build.own_time(reading.realtime_ns));
         build.problems.push(format!(
-            "the system's clock was set by {by} ns between {from} and {to} ns: times before and after do not compare"
+            "the system's clock was set by {by} ns between {from} and {to} ns: times before and after it are not comparable"
         ));
     }
     Ok(())

@@ -61,7 +61,7 @@ impl Build {
         let Some(launch) = launch else {
             *self
                 .invalid
-                .entry("work of devices: no call that began it".to_owned())
+                .entry("device work without a call that launched it".to_owned())
                 .or_default() += 1;
             return Ok(());
         };
@@ -277,12 +277,12 @@ impl Build {
     fn memories(&mut self) -> Result<(), Error> {
         for memory in std::mem::take(&mut self.from.memories) {
             let Some(sign) = memory_sign(memory.operation.into()) else {
-                self.not_sound("memory", "neither taken nor given back");
+                self.not_sound("memory", "neither an allocation nor a release");
                 continue;
             };
             let (Some(time), Ok(bytes)) = (self.time(memory.time), i64::try_from(memory.bytes))
             else {
-                self.not_sound("memory", "no time, or no number of bytes");
+                self.not_sound("memory", "no time, or no byte count");
                 continue;
             };
             let launch = self.launch(memory.correlation);

@@ -60,10 +60,7 @@ fn uri(path: &Path) -> String {
 
 /// Warns of files beside it: what is not yet in the file is not read.
 fn beside(path: &Path, notes: &mut Notes) {
-    for (suffix, what) in [
-        ("-wal", "newer rows"),
-        ("-journal", "a change that was not ended"),
-    ] {
+    for (suffix, what) in [("-wal", "newer rows"), ("-journal", "an unfinished change")] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         if std::fs::metadata(&name).is_ok_and(|file| file.len() > 0) {
@@ -90,7 +87,7 @@ pub fn table_names(
                 .and_then(|()| names(connection))
                 .map_err(|_| damaged(path, &error))?;
             notes.warn(
-                "the database is cut or damaged: what can be read of it is; export the report again",
+                "the database is cut or damaged: only the readable part was read; export the report again",
             );
             Ok(salvaged)
         }

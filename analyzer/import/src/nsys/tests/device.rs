@@ -161,5 +161,5 @@ fn a_wait_is_on_the_device_of_its_context() {
     .unwrap();
     let stream = &run.rows("kernels", &["device", "stream"])[0];
     assert_eq!(&run.rows("syncs", &["device", "stream"])[0], stream);
-    assert!(run.warns("another device than the work of their context"));
+    assert!(run.warns("a different device than the work of their context"));
 }
