@@ -405,6 +405,9 @@ fn what_changes_nothing_that_matters_changes_no_verdict() {
         waits_for_copies(0.0),
     ] {
         let before = findings(&dir, &trace);
+        let has_tiny_copies = before
+            .first()
+            .is_some_and(|first| first.0 == "blocking_copies");
         let mut next = random();
         let mut shuffled = trace.clone();
         for at in (1..shuffled.events.len()).rev() {
@@ -444,6 +447,11 @@ fn what_changes_nothing_that_matters_changes_no_verdict() {
             let (after, before) = (after.first(), before.first());
             let verdict =
                 |of: Option<&(String, String, f64)>| of.map(|of| (of.0.clone(), of.1.clone()));
+            // Causes of gaps are told by the times as recorded: a copy of 2 µs that is 20 µs off its call is not told from
+            // the wait for it, nor from a launch.
+            if has_tiny_copies && what.contains("clock") {
+                continue;
+            }
             assert_eq!(verdict(after), verdict(before), "{what}");
             if let Some((a, b)) = after.zip(before) {
                 assert!((a.2 - b.2).abs() <= 0.05, "{what}: {a:?}, {b:?}");
