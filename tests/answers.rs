@@ -151,14 +151,14 @@ fn device_holds_work() -> Trace {
 #[test]
 fn work_that_is_not_recorded_bounds_what_it_holds() {
     let dir = Dir::new();
-    let words = "something not recorded that held launched device work for 98 % of the wall";
+    let words = "something not recorded that delayed launched device work for 98 % of the wall";
     says(
         &headline(&dir, &behind_unrecorded_work()),
         "not recorded",
         words,
     );
     let held = device_holds_work();
-    let words = "something not recorded that held launched device work for 6";
+    let words = "something not recorded that delayed launched device work for 6";
     says(&headline(&dir, &held), "not recorded", words);
     // A gap has a part after the call: calls of 5 µs hold nothing up.
     let sql = "SELECT launching_ns, asked_before_ns FROM device.idle WHERE stream IS NULL";

@@ -235,7 +235,7 @@ fn memory_that_grows_from_iteration_to_iteration() {
     );
     let short = made("short.run", 3, 64);
     let found = one(&dir, &short, &format!("{memory}\n{key} = 1000"), &[], 3);
-    assert_eq!(found["actual"], "host: cannot be told of 3 iterations");
+    assert_eq!(found["actual"], "host: cannot tell of 3 iterations");
     one(&dir, &empty(&dir), &format!("{memory}\n{key} = 0"), &[], 3);
     let elsewhere = format!("{memory}\n{key} = 0\nplace = \"gpu3\"");
     one(&dir, &leak, &elsewhere, &[], 3);

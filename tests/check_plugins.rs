@@ -147,7 +147,7 @@ fn a_third_run_says_which_side_moved() {
         let found = one(&dir, run, "type = \"divergence\"", &args, 1);
         found["actual"].as_str().unwrap().to_owned()
     };
-    let counts = "20 diverged, 396 alike, 0 in one run only; by the reference ";
+    let counts = "20 diverged, 396 alike, 0 in one run only; compared with the reference, ";
     assert_eq!(
         actual(&planted, &base, &base),
         format!("{counts}the run moved in 20, the golden run in 0, both in 0, neither in 0")
@@ -191,7 +191,10 @@ fn tensors_that_cannot_be_compared() {
     divergence(&dir, &flat, &other, "max_diverged = 1000", 3);
     let found = divergence(&dir, &flat, &square, "", 3);
     let actual = found["actual"].as_str().unwrap();
-    assert!(actual.contains("1 of another dtype or shape"), "{actual}");
+    assert!(
+        actual.contains("1 with a different dtype or shape"),
+        "{actual}"
+    );
     divergence(&dir, &empty(&dir), &flat, "", 3);
     let body = "type = \"divergence\"";
     let found = one(&dir, &flat, body, &[], 3);

@@ -164,7 +164,7 @@ fn one_sentence_says_how_much_and_how_sure() {
         one.starts_with("wall 16 ms → 8 ms, 50.0 % less time"),
         "{one}"
     );
-    assert!(one.contains("one run per side"), "{one}");
+    assert!(one.contains("one run each"), "{one}");
     assert!(one.contains("iteration 300 µs → 150 µs"), "{one}");
     assert!(one.contains("within these two runs"), "{one}");
 
@@ -198,7 +198,7 @@ fn fail_on_and_the_threshold_decide_the_exit_code() {
     compare(&dir, &[&base, &slower, "--fail-on", "slower"])
         .exits(3)
         .stdout_has("one run per side")
-        .stderr_has("no fewer than 3 runs a side");
+        .stderr_has("at least 3 runs per side");
     compare(&dir, &[&base, &slower, "--single", "--fail-on", "slower"])
         .exits(1)
         .stdout_has("slower");
@@ -335,7 +335,7 @@ fn of_many_rows_a_part_is_looked_at_and_said() {
     .exits(1);
     let text = page.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("more than 100 rows in a run: as many, drawn from all"),
+        text.contains("more than 100 rows in a run; a random sample of that many was used"),
         "{text}"
     );
     assert!(text.contains("100+100"), "{text}");
@@ -373,7 +373,7 @@ fn device_or_host_time_is_told_by_operator_with_the_largest_change_first() {
     let page = compared(&[&base, &base]).stdout;
     assert!(page.contains("Host time by operator"), "{page}");
     assert!(
-        page.contains("1 run, 16 iterations a side: no scatter"),
+        page.contains("1 run, 16 iterations per side, so variation"),
         "{page}"
     );
     assert!(!page.contains("What only one side has"), "{page}");
@@ -446,8 +446,8 @@ fn kernels_of_another_name_are_told_by_operator_and_devices_in_one_line() {
             "Device time by operator",
             "  device time 4 µs → 3 µs, -25.0 %; 2 operators on both sides, 0 only in the",
             "  base, 0 only in the run",
-            "  the largest differences first, as recorded: 1 run, 1 iteration a side: no",
-            "  scatter between runs is known, and none of this is a verdict",
+            "  the largest differences first, as recorded: 1 run, 1 iteration per side, so",
+            "  variation between runs is not known, and none of this is a verdict",
             "  operator  in                   calls  base   run  change  of base    host self",
             "  aten::mm  thread / …lerStep#*      1  4 µs  3 µs   -1 µs  -25.0 %  5 µs → 5 µs",
             "",

@@ -115,7 +115,7 @@ fn measured_work_meets_its_kernels_in_a_new_run() {
         [
             (
                 "copy",
-                "profile and run have not equally many: which is which cannot be known"
+                "profile and run have different numbers of them, so they cannot be matched"
             ),
             (
                 "gemm",

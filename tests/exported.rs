@@ -125,7 +125,7 @@ fn a_folder_is_never_lost_to_an_export() {
         "lies in the run to export",
     );
     refused(&[run, "-o", "test.run/out"], "lies in the run to export");
-    refused(&[run, "-o", "no/such/folder"], "cannot be created");
+    refused(&[run, "-o", "no/such/folder"], "cannot be made");
     fs::create_dir(dir.join("full")).unwrap();
     fs::write(dir.join("full/notes"), "mine").unwrap();
     refused(

@@ -170,7 +170,7 @@ fn what_cannot_be_saved_or_read_is_said() {
     .unwrap();
     let toml = "[[assertion]]\nname = \"it\"\ntype = \"divergence\"";
     for (file, says) in [
-        ("cut.golden.json", "no golden file: no JSON"),
+        ("cut.golden.json", "not a golden file: not JSON"),
         ("newer.golden.json", "use a newer trueno-analyze"),
         ("trueno.toml", "not a golden file"),
         ("nothing.golden.json", "no such run"),

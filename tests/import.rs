@@ -264,7 +264,7 @@ fn with_times_out_of_range(good: usize, bad: usize) -> String {
 fn what_an_import_left_out_is_in_each_report_of_the_file() {
     let dir = Dir::new();
     fs::write(dir.join("app.json"), with_times_out_of_range(10, 6)).unwrap();
-    let warning = "INCOMPLETE: the import of app.json left out 6 records and kept 10 rows: 6 × ts is no number";
+    let warning = "INCOMPLETE: the import of app.json left out 6 records and kept 10 rows: 6 × ts is not a number";
     // The second report takes the run from the cache.
     for _ in 0..2 {
         let done = dir

@@ -79,7 +79,7 @@ fn packed_and_encoded_traces_give_the_rows_of_the_plain_one() {
         (
             "zeros.json.gz",
             [gzip(bytes), zeros.clone()].concat(),
-            Some("1536 zero bytes behind the gzip data"),
+            Some("1536 zero bytes after the gzip data"),
         ),
         (
             "garbage.json.gz",
@@ -166,10 +166,10 @@ fn texts_without_escapes_are_read_as_they_stand() {
         ];
         let done = dir.command(&args).exits(0);
         assert_eq!(done.json(), json!([{ "name": name }]));
-        done.stderr_has("3 texts have backslashes, quotes or control characters");
+        done.stderr_has("3 texts have unescaped backslashes, quotes or control characters");
         dir.command(&["info", &file])
             .exits(0)
-            .stdout_has("3 texts have backslashes, quotes or control characters");
+            .stdout_has("3 texts have unescaped backslashes, quotes or control characters");
     }
     // A file that is damaged otherwise is refused at its place.
     let damaged = trace("aten::mm").replace("\"dur\":10.0", "\"dur\" 10.0");

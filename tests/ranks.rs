@@ -299,7 +299,7 @@ fn a_missing_rank_is_named() {
     fs::write(job.join("run.json"), "{\"ranks\": [0, 1, 2, 3]}").unwrap();
     dir.report(&job, &[])
         .exits(0)
-        .stdout_has("ranks 1, 3 of the run are not here");
+        .stdout_has("ranks 1, 3 of the run are missing");
 }
 
 #[test]

@@ -230,7 +230,7 @@ fn samples_that_do_not_belong_to_a_run_are_refused_with_the_reason() {
     made.finish(MS);
     join(&sampled, other.to_str().unwrap())
         .exits(3)
-        .stderr_has("no sample is of this run's program and time");
+        .stderr_has("no sample matches this run's program and time");
     assert!(!dir.join("both.run").exists());
     // A copy is joined as its original is.
     let copied = dir.join("copied.run");

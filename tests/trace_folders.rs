@@ -336,7 +336,7 @@ fn standard_input_is_a_trace() {
     let (code, out, err) = piped("t.json.gz", &["import", "-", "-o", "kept.run"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(
-        out.contains("standard input is now the run kept.run"),
+        out.contains("standard input (kineto) is now the run kept.run"),
         "{out}"
     );
     assert!(!out.contains("/input-"), "{out}");

@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn what_is_wrong_with_a_file_is_told() {
         for (text, words) in [
-            ("top = 1", "top is no table"),
+            ("top = 1", "top is not a table"),
             ("[a]\ntop = nan", "a.top is not a finite number"),
             ("[a\n", "line 1"),
         ] {

@@ -161,7 +161,7 @@ fn an_untrusted_file_gives_settings_only() {
     let words = "HERE/trueno.toml may not set --html=- --plugin-dir=HERE/a --plugin-dir=/b: ";
     assert!(untrusted.starts_with(words), "{untrusted}");
     assert!(untrusted.contains("`trueno-analyze trust HERE/trueno.toml`"));
-    let words = "HERE/trueno.toml may not set --plugin-timeout=1h --no-isolate: no project file";
+    let words = "HERE/trueno.toml may not set --plugin-timeout=1h --no-isolate: project files";
     assert!(never.starts_with(words), "{never}");
 
     assert_eq!(place.notes(&["report", "x.run", "-q"]).note, None);
@@ -194,7 +194,11 @@ fn a_named_file_is_as_good_as_a_trusted_one() {
     let missing = place.notes_in("a", &["report", "x.run", "--project", "none.toml"]);
     assert!(missing.unwrap_err().contains("none.toml: cannot be read"));
     let refused = place.notes_in("a", &["mcp", "--project", "../other.toml"]);
-    assert!(refused.unwrap_err().contains("mcp takes nothing"));
+    assert!(
+        refused
+            .unwrap_err()
+            .contains("mcp does not use project files")
+    );
     assert!(flags(PROJECT, &["trust", "--list"]).unwrap().is_empty());
 }
 
@@ -214,7 +218,7 @@ fn a_file_that_others_could_write_is_not_obeyed() {
         let [warning] = found.warnings.as_slice() else {
             panic!("{:?}", found.warnings);
         };
-        let words = format!("HERE/trueno.toml is not obeyed: {why} (hint: --project ");
+        let words = format!("HERE/trueno.toml is ignored: {why} (hint: --project ");
         assert!(warning.starts_with(&words), "{warning}");
         fs::set_permissions(place.at(name), before).unwrap();
     }
@@ -310,8 +314,11 @@ fn mistakes_are_errors_that_name_the_file() {
             "[report]\nproject = \"other.toml\"\n",
             "report has no flag --project",
         ),
-        ("report = 1\n", "report is no table"),
-        ("[options]\nroofline = 1\n", "options.roofline is no table"),
+        ("report = 1\n", "report is not a table"),
+        (
+            "[options]\nroofline = 1\n",
+            "options.roofline is not a table",
+        ),
         ("[report\n", "--no-project does without it"),
     ] {
         let error = flags(text, &["report", "x.run"]).unwrap_err();

@@ -490,12 +490,12 @@ fn work_that_something_unrecorded_held_bounds_nothing() {
     };
     assert!(
         told(0.9).contains(
-            "bound by something not recorded that held launched device work for 90 % of the wall"
+            "bound by something not recorded that delayed launched device work for 90 % of the wall"
         ),
         "{}",
         told(0.9)
     );
-    assert!(!told(0.3).contains("held launched"), "{}", told(0.3));
+    assert!(!told(0.3).contains("delayed launched"), "{}", told(0.3));
 }
 
 #[test]

@@ -196,7 +196,7 @@ mod tests {
         assert_eq!(told.last(), Some(&(all - 1, all)));
         assert_eq!(measured.ceilings.len() + 1, all, "{:?}", measured.notes);
         assert!(measured.clock.hz.is_some() || !cfg!(target_arch = "x86_64"));
-        let note = format!("unsettled, measured at fewer than 3 moments: {all} of {all}");
+        let note = format!("not settled, because measured at fewer than 3 moments: {all} of {all}");
         assert!(measured.notes.contains(&note), "{:?}", measured.notes);
         let mut seen = HashSet::new();
         for c in &measured.ceilings {

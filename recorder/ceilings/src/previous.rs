@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(
             now.notes,
             [
-                "more than 10 % off what was kept before, measured 1970-01-01 00:00:07 UTC: \
+                "more than 10 % off the saved value, measured 1970-01-01 00:00:07 UTC: \
               DRAM read 2 threads (x 1.60); L2 read 1 thread (x 0.80)"
             ]
         );

@@ -75,6 +75,12 @@ pub struct KernelNames {
     mixed: [Name; Backend::ALL.len()],
 }
 
+impl Default for KernelNames {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl KernelNames {
     /// Interns all of them.
     pub fn new() -> KernelNames {

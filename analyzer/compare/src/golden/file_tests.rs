@@ -73,10 +73,7 @@ fn what_is_damaged_newer_or_something_else_is_refused_with_the_place() {
         (String::new(), "not JSON"),
         (text[..text.len() / 2].to_owned(), "not JSON"),
         ("[]".to_owned(), "not a JSON object"),
-        (
-            "{\"a\": 1}".to_owned(),
-            "does not say that it is a trueno-golden",
-        ),
+        ("{\"a\": 1}".to_owned(), "not marked as a trueno-golden"),
         (
             text.replace("\"major\":1", "\"major\":2"),
             "format 2 of trueno-golden",

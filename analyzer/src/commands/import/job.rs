@@ -590,7 +590,7 @@ mod tests {
         assert!(
             grouped(&overlap, &[])
                 .unwrap_err()
-                .contains("one after the other")
+                .contains("not consecutive")
         );
         let mut copies = overlap;
         copies[1].id = "a".to_owned();

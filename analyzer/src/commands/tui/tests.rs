@@ -238,7 +238,7 @@ fn a_filter_opens_what_it_keeps_and_goes_with_escape() {
         let state = press(model, state, "/nothing like it\n");
         assert_eq!(
             state.message.as_deref(),
-            Some("nothing fits nothing like it")
+            Some("nothing matches nothing like it")
         );
         let state = press(model, state, "/gpu0\n\x1b");
         assert_eq!((names(model, &state), state.quit), (all, false));

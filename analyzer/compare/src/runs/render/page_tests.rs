@@ -114,7 +114,7 @@ fn nothing_slower_is_said_and_so_is_nothing_measurable() {
     let same = compared("gemv", Verdict::Same, 1_000.0, 1_001.0);
     let page_of = |names| page(&comparison(names), 10);
     let text = page_of(vec![same]);
-    assert!(text.contains("Nothing that can be told, by more than 2.0 %."));
+    assert!(text.contains("No certain change by more than 2.0 %."));
     assert!(!text.contains("What got faster") && !text.contains("Nothing could be compared"));
     let text = page_of(vec![]);
     assert!(text.contains("Nothing could be compared"), "{text}");
