@@ -84,7 +84,7 @@ fn packed_and_encoded_traces_give_the_rows_of_the_plain_one() {
         (
             "garbage.json.gz",
             [gzip(bytes), b"PK and so on".to_vec()].concat(),
-            Some("12 bytes behind the gzip data are not gzip"),
+            Some("12 bytes after the gzip data are not gzip"),
         ),
         (
             "zeros.json",

@@ -129,7 +129,7 @@ fn what_is_wrong_is_named_with_its_line() {
     assert_eq!(line, 1);
     assert!(why.contains("empty"), "{why}");
     let none = "[[rule]]\ncategory = \"a\"\n";
-    assert!(wrong(none).1.contains("not a pattern"));
+    assert!(wrong(none).1.contains("no pattern"));
     let empty = "[[rule]]\ncategory = \"a\"\nwords = [\"x\", \"\"]\n";
     assert!(wrong(empty).1.contains("empty"));
     assert_eq!(wrong("\n[[rule]\n").0, 2);

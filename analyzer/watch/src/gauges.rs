@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_program_elsewhere_is_not_measured() {
         let mut run = RunJson::default();
-        assert!(process(&run).unwrap_err().contains("does not say"));
+        assert!(process(&run).unwrap_err().contains("does not record"));
         run.program.pid = Some(std::process::id());
         run.program.argv = vec!["another".to_owned()];
         assert!(process(&run).unwrap_err().contains("another program"));

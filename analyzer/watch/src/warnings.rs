@@ -246,7 +246,7 @@ mod tests {
         for words in [
             "1,203 rows dropped so far (bricks 1,200, kernels 3)",
             "the disk is full\\x1b[31m",
-            "has taken nothing for 3 s",
+            "has written nothing for 3 s",
             "loader: its ring was full 2 times",
             "loader: 60.0 % of its ring",
             "loader: no row has ended for 12 s; its longest pause before was 40 ms; it waits for a disk",

@@ -178,7 +178,7 @@ fn each_step_has_the_rank_that_others_waited_for() {
     }
     let detail = output.finding("late_rank").unwrap().detail.clone().unwrap();
     assert!(
-        detail.contains("longest for it in 20 of 20 steps"),
+        detail.contains("longest waits in 20 of 20 steps"),
         "{detail}"
     );
     let step_ns = i64s(&output, "by_step", "longest_ns");

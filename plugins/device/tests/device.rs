@@ -150,7 +150,7 @@ fn a_gap_is_cut_where_somebody_asked_for_what_ended_it() {
             .finding("not_linked")
             .unwrap()
             .title
-            .starts_with("of 1 of 5 operations")
+            .starts_with("for 1 of 5 operations")
     );
 }
 

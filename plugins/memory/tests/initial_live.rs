@@ -91,7 +91,7 @@ fn a_total_makes_live_bytes_absolute() {
     );
     assert_eq!(
         titles(&output),
-        ["gpu0: 1.15 kB live at the peak, 1.00 kB of them taken before the recording began"]
+        ["gpu0: 1.15 kB live at the peak, 1.00 kB of them allocated before the recording began"]
     );
     let live = output.table("live");
     let (series, bytes) = (
@@ -196,7 +196,7 @@ fn a_window_begins_with_what_was_live() {
     let measures = output.table("measures");
     let detail = measures.text("detail").unwrap().value(0);
     assert!(
-        detail.contains("1 totals of its allocator agree"),
+        detail.contains("confirmed by 1 totals of its allocator"),
         "{detail}"
     );
     // Only releases: the peak is what it begins with.

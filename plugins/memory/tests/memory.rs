@@ -228,7 +228,7 @@ fn a_leak_is_found_and_a_cache_that_is_full_is_not() {
     assert!(
         found[0]
             .title
-            .contains("leak grows by 10.00 kB an iteration"),
+            .contains("leak grows by 10.00 kB per iteration"),
         "{}",
         found[0].title
     );

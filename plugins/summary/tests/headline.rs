@@ -249,7 +249,7 @@ fn calls_without_durations_are_counted() {
     let calls = Table::build("untimed_calls").i64("calls", [1_460]);
     assert_eq!(
         sentence(&summary([calls])),
-        "1,460 calls of the operating system, without their durations"
+        "1,460 calls of the operating system, without durations"
     );
 }
 
@@ -284,7 +284,7 @@ fn nothing_is_said_of_the_host_where_a_process_may_be_a_device() {
     );
     let unclear = summary(inputs(&["device_unclear"]));
     let text = sentence(&unclear);
-    assert!(text.contains("what bounds it was not judged"), "{text}");
+    assert!(text.contains("what limits it was not determined"), "{text}");
     assert!(!text.contains("saves"), "{text}");
 }
 
@@ -311,7 +311,7 @@ fn most_of_the_time_is_no_limit_where_nobody_looked_for_bottlenecks() {
     let text = sentence(&not_judged);
     assert!(
         text.ends_with(
-            "most time in computation: FFN 75 %, Attention 25 %, what bounds it was not judged"
+            "most time in computation: FFN 75 %, Attention 25 %; what limits it was not determined"
         ),
         "{text}"
     );

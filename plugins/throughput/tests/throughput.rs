@@ -228,7 +228,7 @@ fn time_outside_bricks_is_blamed_on_the_iteration() {
     assert_eq!(table.text("slow_name").unwrap().get(12), Some("iteration"));
     let title = &output.finding("outliers").unwrap().title;
     assert!(
-        title.contains("what lies in the iteration outside bricks"),
+        title.contains("time in the iteration outside bricks"),
         "{title}"
     );
 }
@@ -302,7 +302,7 @@ fn rates_come_only_from_what_iterations_declare() {
         .clone();
     assert_eq!(
         detail.as_deref(),
-        Some("5 counters `tokens` lie on other rows")
+        Some("5 counters `tokens` are on other rows")
     );
 }
 

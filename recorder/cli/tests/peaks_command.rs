@@ -73,7 +73,10 @@ fn json_is_whole_and_kept_ceilings_are_shown_again() {
     let rows = lines.filter(|line| line.ends_with("%  unsettled")).count();
     assert_eq!(rows, peaks.ceilings.len());
     assert!(peaks.ceilings.iter().all(|c| c.settled == Some(false)));
-    assert!(text(&shown.stdout).contains("note: unsettled, measured at fewer than 3 moments: "));
+    assert!(
+        text(&shown.stdout)
+            .contains("note: not settled, because measured at fewer than 3 moments: ")
+    );
 
     // Another machine's file in this one's place.
     let kept = fs::read_dir(cache.path().join("trueno-record")).unwrap();
@@ -134,7 +137,7 @@ fn what_cannot_be_written_is_said() {
     fs::write(&file, "").unwrap();
     let done = record(&file, QUICK);
     assert!(done.status.success(), "the ceilings are there all the same");
-    assert!(text(&done.stderr).contains("warning: the ceilings are not kept: "));
+    assert!(text(&done.stderr).contains("warning: the ceilings are not saved: "));
     let words = format!("{QUICK} -o {}/peaks.json", file.display());
     let done = record(cache.path(), &words);
     assert_eq!(done.status.code(), Some(2));

@@ -169,7 +169,7 @@ mod tests {
         for (text, why) in [
             ("file,foo", "`foo`"),
             ("", "``"),
-            ("read,!write", "either what is recorded is listed"),
+            ("read,!write", "list either what to record"),
         ] {
             let error = Calls::parse(text).unwrap_err();
             assert!(error.contains(why), "{error}");

@@ -175,8 +175,8 @@ pub fn strace(bytes: &[u8]) -> bool {
             let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
             let rows = kept("calls") + kept("annotations");
             assert_eq!(
-                rows + left_out("call that had not ended"),
-                read("call that had not ended") + read("begun call") + read("signal or exit"),
+                rows + left_out("unfinished call"),
+                read("unfinished call") + read("begun call") + read("signal or exit"),
                 "rows"
             );
         }

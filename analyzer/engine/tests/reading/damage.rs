@@ -266,6 +266,6 @@ fn what_the_recorder_dropped_makes_a_run_incomplete() {
     ));
     assert!(has_problem(
         &run,
-        &["the recorder says: the disk was full for a while"]
+        &["the recorder reports: the disk was full for a while"]
     ));
 }

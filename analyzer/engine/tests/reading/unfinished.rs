@@ -137,7 +137,7 @@ fn an_open_segment_beside_a_sealed_one_is_named_and_not_read_twice() {
     assert_eq!(all_rows(&run)["edges"].len(), 17);
     assert!(has_problem(
         &run,
-        &["edges/000001.arrow is there sealed and open"]
+        &["edges/000001.arrow exists both sealed and open"]
     ));
 }
 

@@ -148,7 +148,7 @@ fn empty_profiles_say_so() {
 #[test]
 fn a_quote_in_a_name_of_the_original_is_read_as_it_stands() {
     let quote = read(ORIGINAL_QUOTE);
-    assert!(quote.warns("1 text has backslashes, quotes or control characters"));
+    assert!(quote.warns("1 text has unescaped backslashes, quotes or control characters"));
     let names = quote.rows("counters", &["name"]);
     assert!(names.iter().any(|name| name.contains("attn \"flash\"")));
     let control = read(&ORIGINAL.replace("residual", "resi\ndual"));
@@ -204,7 +204,7 @@ fn doubtful_sums_are_left_out_and_counted() {
     let run = read(&json);
     assert_eq!(of(&run, "RmsNorm").len(), 6);
     let left_out = &run.notes.left_out;
-    assert_eq!(left_out["brick of the same name"], 1);
+    assert_eq!(left_out["second brick of the same name"], 1);
     assert_eq!(left_out["duration below 0, or out of range"], 2);
     let rows = run.rows("counters", &["value"]);
     assert!(!rows.iter().any(|value| value == "inf"), "{rows:?}");

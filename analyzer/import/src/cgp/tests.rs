@@ -96,7 +96,7 @@ fn damaged_files_are_refused_with_the_place() {
         (
             "\"samples\": 50",
             "\"samples\": 50, \"samples\": 51",
-            "\"samples\" stands there twice",
+            "\"samples\" appears twice",
         ),
         ("181.25", "1e999", "out of range"),
         (
@@ -116,7 +116,7 @@ fn damaged_files_are_refused_with_the_place() {
     assert!(
         control
             .unwrap()
-            .warns("1 text has backslashes, quotes or control characters")
+            .warns("1 text has unescaped backslashes, quotes or control characters")
     );
     let deep = format!("{}{}", "{\"a\":".repeat(200), "}".repeat(200));
     let error = read_with(

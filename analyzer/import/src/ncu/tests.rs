@@ -188,7 +188,7 @@ fn template_arguments_tell_kernels_of_one_name_apart() {
     );
     assert_eq!(rows, "1 2, 3 3");
     assert!(
-        reasons.starts_with("k<double> 2 1: profile and run have not"),
+        reasons.starts_with("k<double> 2 1: profile and run have different"),
         "{reasons}"
     );
     // The profile has bare names: all in order.
@@ -299,7 +299,7 @@ fn one_name_for_two_metrics_is_said() {
                \"0\",\"saxpy\",\"(32, 1, 1)\",\"(4, 1, 1)\",\"Memory Throughput\",\"Gbyte/s\",\"1,200.00\"\n";
     let (_, run) = joined(csv).unwrap();
     assert_eq!(run.rows("counters", &["value", "unit"]), ["80.5 %"]);
-    assert_eq!(run.notes.left_out["metric of the same name"], 1);
+    assert_eq!(run.notes.left_out["second metric of the same name"], 1);
 }
 
 #[test]

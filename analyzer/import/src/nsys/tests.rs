@@ -114,7 +114,7 @@ fn every_table_becomes_rows_on_one_timeline() {
     assert_eq!(run.rows("annotations", &columns), ["instant mark 0 2 20 -"]);
     assert_eq!(run.notes.left_out["NVTX: a range that was never ended"], 1);
     assert_eq!(
-        run.notes.left_out["table SCHED_EVENTS: no part of a run"],
+        run.notes.left_out["table SCHED_EVENTS: has no place in a run"],
         1
     );
 }

@@ -151,11 +151,11 @@ fn comments_tell_the_machine_and_records_of_perf_are_counted() {
         (Some(2), Some(8192))
     );
     let left_out = &run.notes.left_out;
-    assert_eq!(left_out["record of perf that is no sample"], 3);
+    assert_eq!(left_out["record of perf that is not a sample"], 3);
     assert_eq!(
         (
-            left_out["line of no sample"],
-            left_out["function of no sample"]
+            left_out["line outside of a sample"],
+            left_out["function outside of a sample"]
         ),
         (1, 1)
     );

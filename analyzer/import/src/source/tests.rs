@@ -90,16 +90,16 @@ fn what_lies_behind_packed_data_is_counted() {
         gives(
             &zeros,
             TEXT,
-            Some(&format!("70000 zero bytes behind the {name} data")),
+            Some(&format!("70000 zero bytes after the {name} data")),
         );
         let garbage = [&packed[..], b"<html>"].concat();
         gives(
             &garbage,
             TEXT,
-            Some(&format!("6 bytes behind the {name} data are not {name}")),
+            Some(&format!("6 bytes after the {name} data are not {name}")),
         );
         let one = [&packed[..], &packed[..1]].concat();
-        gives(&one, TEXT, Some("1 bytes behind"));
+        gives(&one, TEXT, Some("1 bytes after"));
     }
 }
 
@@ -138,7 +138,7 @@ fn utf_16_becomes_utf_8() {
     }
     let mut odd = utf16("{\"a\"", true, u16::to_le_bytes);
     odd.extend_from_slice(&[0x00, 0xd8, b'x', 0, 7]);
-    gives(&odd, "{\"a\"\u{fffd}x", Some("2 that are no characters"));
+    gives(&odd, "{\"a\"\u{fffd}x", Some("2 invalid ones"));
 }
 
 #[test]

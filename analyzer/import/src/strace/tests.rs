@@ -56,7 +56,7 @@ fn calls_keep_their_exact_times_also_in_two_lines() {
         ]
     );
     assert!(run.warns("1 calls have no duration"));
-    assert_eq!(run.notes.left_out["call that had not ended"], 1);
+    assert_eq!(run.notes.left_out["unfinished call"], 1);
     assert_eq!(run.notes.arguments_left_out["args"], 3);
     assert!(recognises(FILE) && !recognises("{}"));
 }
@@ -159,7 +159,7 @@ fn stacks_belong_to_the_call_before_them() {
     assert_eq!(run.rows("calls", &["name", "stack"]), ["brk 2", "close 3"]);
     let instants = run.rows("annotations", &["arguments"]);
     assert_eq!(instants[1], r#"{"kind":"exit","code":0,"stack":4}"#);
-    assert_eq!(run.notes.left_out["stack frame of no call"], 1);
+    assert_eq!(run.notes.left_out["stack frame without a call"], 1);
 }
 
 #[test]
@@ -305,8 +305,8 @@ fn a_cut_file_keeps_the_lines_before_the_cut() {
     let cut = PROCESSES.find("O_RDONLY").unwrap();
     let run = read(&PROCESSES[..cut]).unwrap();
     assert_eq!(run.rows("calls", &["name"]), ["clone"]);
-    assert_eq!(run.notes.left_out["line that is no call"], 1);
-    assert_eq!(run.notes.left_out["call that had not ended"], 1);
+    assert_eq!(run.notes.left_out["line that is not a call"], 1);
+    assert_eq!(run.notes.left_out["unfinished call"], 1);
 }
 
 #[test]
@@ -347,10 +347,10 @@ proptest::proptest! {
             };
             let notes = &run.notes;
             let lines = text.split('\n').filter(|line| !line.trim().is_empty()).count() as u64;
-            let left_out = count(&notes.left_out, &["line that is no call", "message of strace itself"]);
+            let left_out = count(&notes.left_out, &["line that is not a call", "message of strace itself"]);
             assert_eq!(notes.read.values().sum::<u64>() + left_out, lines);
             let rows = run.rows("calls", &["id"]).len() + run.rows("annotations", &["name"]).len();
-            let lost = count(&notes.left_out, &["call that had not ended"]);
+            let lost = count(&notes.left_out, &["unfinished call"]);
             let records = count(&notes.read, &["call", "begun call", "signal or exit"]);
             assert_eq!(rows as u64 + lost, records);
         }

@@ -205,5 +205,5 @@ fn escapes_and_odd_texts_become_names() {
     // What JSON has no escape for is read as it stands.
     let run = import(trace(&[slice(r"\q\n", "cpu_op", "0", "1", "")])).unwrap();
     assert_eq!(rows(&run, "bricks", &["name"]), [r"\q\n"]);
-    assert!(run.notes.warnings[0].contains("1 text has backslashes"));
+    assert!(run.notes.warnings[0].contains("1 text has unescaped backslashes"));
 }

@@ -59,7 +59,7 @@ fn what_the_schema_has_not_is_left_out_and_counted() {
         "table futures",
         "column edges.weight",
         "row of edges without to",
-        "row of edges whose from is no U64",
+        "row of edges whose from is not",
         "row of counters without value",
         "phase",
         "not an object",

@@ -372,7 +372,7 @@ fn what_an_import_left_out_comes_first() {
     let mut report = testing::report(vec![]);
     report.problems.push(Problem::error(
         trueno_model::IMPORT_LEFT_OUT,
-        "the import of app.perf left out 59 records and kept 104 rows: 59 × line of no sample",
+        "the import of app.perf left out 59 records and kept 104 rows: 59 × line outside of a sample",
     ));
     report.header.facts.complete = None;
     report.header.facts.dropped = None;

@@ -65,7 +65,9 @@ fn what_runs_beside_computing_costs_nothing() {
     assert_eq!(gains(&output), [Some(150 * US)]);
     let considered = one(&output, "considered");
     assert!(
-        considered.starts_with("350 µs of communication runs beside other work and costs nothing; 150 µs of computing has"),
+        considered.starts_with(
+            "350 µs of communication overlaps other work and costs nothing; 150 µs of computing has"
+        ),
         "{considered}"
     );
     let output = rounds(60, 10, 50);

@@ -30,7 +30,9 @@ fn a_call_that_waits_for_a_kernel_is_no_copy_beside_it() {
     assert_eq!(texts(&output, "bottlenecks", "code"), ["transfer_bound"]);
     let said = considered(&output);
     assert!(
-        said.starts_with("0 ns of copies run beside kernels and cost nothing; 200 µs of kernels have no copy beside them"),
+        said.starts_with(
+            "0 ns of copies overlap kernels and cost nothing; 200 µs of kernels overlap no copy"
+        ),
         "{said}"
     );
     // Too little computing to hide them behind: half the bytes.
@@ -50,7 +52,9 @@ fn copies_beside_kernels_are_counted_by_the_devices_times() {
     // 20 of 50 µs beside a kernel of 40.
     let said = considered(&rounds(40, transfers, 20));
     assert!(
-        said.starts_with("200 µs of copies run beside kernels and cost nothing; 200 µs of kernels have no copy beside them"),
+        said.starts_with(
+            "200 µs of copies overlap kernels and cost nothing; 200 µs of kernels overlap no copy"
+        ),
         "{said}"
     );
 }

@@ -113,7 +113,7 @@ fn flops_are_the_size_where_elements_are_not() {
     let considered = &texts(&output, "bottlenecks", "considered")[0];
     assert_eq!(
         considered,
-        "calls of 64 elements declare from 2,000 to 6,900 flops, so sizes are told apart by flops"
+        "calls of 64 elements declare from 2,000 to 6,900 flops, so sizes are distinguished by flops"
     );
     let evidence = &texts(&output, "bottlenecks", "evidence")[0];
     assert!(evidence.contains("GROUP BY flops"), "{evidence}");

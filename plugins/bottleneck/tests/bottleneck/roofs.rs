@@ -43,7 +43,7 @@ fn what_lies_above_a_roof_is_not_held_by_it() {
     let output = at_77("memory", "dram", 30, None);
     assert_eq!(codes(&output), [""; 0]);
     let missing = texts(&output, "not_measurable", "missing");
-    let said = "the roof that holds it: 30 of 32 calls lie above that of dram";
+    let said = "which roof limits it: 30 of 32 calls lie above that of dram";
     let at = missing.iter().position(|one| one == said);
     let at = at.unwrap_or_else(|| panic!("{missing:?}"));
     assert_eq!(
@@ -76,7 +76,7 @@ fn a_roof_in_doubt_says_so() {
     let output = at_77("memory", "dram", 0, Some(doubt));
     let sentence = &texts(&output, "bottlenecks", "sentence")[0];
     assert!(
-        sentence.contains(", 77 % of the roof, which is in doubt;"),
+        sentence.contains(", 77 % of the roof, which is uncertain;"),
         "{sentence}"
     );
     let considered = &texts(&output, "bottlenecks", "considered")[0];

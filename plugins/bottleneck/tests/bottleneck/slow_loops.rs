@@ -38,7 +38,7 @@ fn without_counters_it_is_not_asserted_that_it_does_not_wait() {
     );
     // What differs from the baseline is said where it matters.
     assert!(
-        considered.contains("3 of its tensors are not those of the baseline"),
+        considered.contains("3 of its tensors differ from the baseline"),
         "{considered}"
     );
 }
@@ -59,7 +59,7 @@ fn counted_misses_tell() {
     assert_eq!(class, "latency_bound");
     assert_eq!(
         lead,
-        "walk waits for single memory accesses (a cache miss each 90 ns)"
+        "walk waits for single memory accesses (a cache miss every 90 ns)"
     );
     let (class, lead, _) = said(3.0, Some(100_000.0));
     assert_eq!(

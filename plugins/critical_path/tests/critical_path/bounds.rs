@@ -56,7 +56,7 @@ fn what_an_asked_for_window_leaves_out_is_counted_and_no_warning() {
     assert_eq!(found.severity, Severity::Info);
     assert_eq!(
         found.title,
-        "2 rows lie outside the window that was asked for, 3 in part"
+        "2 rows lie outside the chosen window, 3 in part"
     );
     let detail = found.detail.as_deref().unwrap();
     assert!(!detail.contains("recording"), "{detail}");
@@ -114,7 +114,7 @@ fn a_long_path_is_listed_in_part_and_sums_up() {
     assert_eq!(out.table("slack").rows(), 4);
     assert_eq!(
         out.finding("slack_cut").unwrap().title,
-        "slack lists the 4 rows with the least of 10"
+        "slack lists the 4 rows with the least slack, out of 10"
     );
 }
 

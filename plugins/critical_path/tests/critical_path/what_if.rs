@@ -261,7 +261,7 @@ fn opportunities_are_ranked_and_add_nothing_up() {
     // Of 48 on the path the 40 of the task are not its own.
     let detail = finding.detail.as_deref().unwrap();
     assert!(
-        detail.contains("it holds 48.0 % of the path: 8.0 % its own, 40.0 % nested"),
+        detail.contains("it accounts for 48.0 % of the path: 8.0 % its own, 40.0 % nested"),
         "{detail}"
     );
     let out = threaded().analyse_with(r#"{"opportunity_names": 1}"#);

@@ -312,7 +312,7 @@ fn another_order_changes_no_verdict_and_is_told() {
     is(&output, &[("identical", 36)]);
     assert_eq!(
         output.finding("order_changed").unwrap().title,
-        "2 tensors were recorded in another order"
+        "2 tensors were recorded in a different order"
     );
     // What comes first is so by layer, not by time.
     for at in [3, 6] {

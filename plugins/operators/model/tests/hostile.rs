@@ -30,8 +30,8 @@ fn faults_are_named() {
         ("", two, "the trace records no input dims"),
         ("[[1,2],", two, "Input Dims: EOF while parsing"),
         ("{}", two, "Input Dims: not a list"),
-        ("[[1,-2],[2,3]]", two, "operand 0: -2 is no length"),
-        ("[[1,2.5],[2,3]]", two, "operand 0: 2.5 is no length"),
+        ("[[1,-2],[2,3]]", two, "operand 0: -2 is not a length"),
+        ("[[1,2.5],[2,3]]", two, "operand 0: 2.5 is not a length"),
         ("[[1,99999999999999999999],[2,3]]", two, "is not a length"),
         (
             "[[[1],2],[2,3]]",

@@ -67,7 +67,7 @@ fn formulas_have_their_usual_meaning() {
 #[test]
 fn formulas_without_a_value_say_why() {
     let cases = [
-        ("7 / 2", "7 is no multiple of 2"),
+        ("7 / 2", "7 is not a multiple of 2"),
         ("1 / 0", "1 divided by 0"),
         ("floor_divide(1, 0)", "1 divided by 0"),
         ("1 - 2", "-1, less than nothing"),

@@ -108,7 +108,7 @@ fn bad_rows_have_reasons() {
         (
             "backend unknown",
             good().backend("fast"),
-            "backend fast is no instruction set",
+            "backend fast is not a known instruction set",
         ),
         (
             "no such ceiling",
@@ -237,7 +237,7 @@ fn above_the_roof_is_flagged_and_never_clamped() {
     let out = run.analyse();
     let found = lines(out.table("points"), &columns);
     assert!(
-        found[0].starts_with("l2 | 0.5 | true | it is faster than memory farther away allows"),
+        found[0].starts_with("l2 | 0.5 | true | it is faster than more distant memory allows"),
         "{found:?}"
     );
     assert!(out.finding("above_the_roof").is_none());
@@ -374,7 +374,7 @@ fn most_calls_decide_between_plain_stores_and_those_that_pass_the_caches_by() {
         lines(out.table("points"), &JUDGED),
         [format!("true | {share:.4} | {:.4} | 0", 1.0 - share)]
     );
-    assert!(lines(out.table("points"), &["assumed"])[0].contains("pass the caches by"));
+    assert!(lines(out.table("points"), &["assumed"])[0].contains("bypass the caches"));
     // Neither fits: the plain one is told.
     let mut run = calls(&[400, 50, 50]);
     run.ceilings

@@ -106,7 +106,7 @@ fn of_several_the_highest_and_of_one_thread_only() {
     ];
     let found = one(Some("avx2"), eight, "{}");
     assert!(
-        found.ends_with("no measured avx2 f32 compute ceiling of 1 thread on cpu (there are some of more threads)"),
+        found.ends_with("no measured avx2 f32 compute ceiling of 1 thread on cpu (there are ceilings of more threads)"),
         "{found}"
     );
     let unsaid = vec![
@@ -245,7 +245,7 @@ fn a_doubtful_ceiling_is_said_where_it_binds() {
                 spread: Some(0.11),
                 ..fine
             },
-            "the middle half of its repetitions spans 11 % of their median",
+            "the interquartile range of its repetitions is 11 % of their median",
         ),
         (
             How {

@@ -117,7 +117,7 @@ fn what_only_streaming_stores_reach_is_placed_below_those() {
     // 24 MB in 0.5 ms: 48 GB/s.
     assert_eq!(
         placed(vec![triad(1, 1_000_000, 500_000)]),
-        ["0.8 | memory | true | precision f32; stores that pass the caches by | -"]
+        ["0.8 | memory | true | precision f32; stores that bypass the caches | -"]
     );
 }
 

@@ -100,7 +100,7 @@ fn callers_that_go_round_or_are_missing_are_said_and_end_the_walk() {
     let finding = output.finding("broken_stacks").unwrap();
     assert_eq!(
         finding.title,
-        "callers are not all known: 2 references to rows of `stacks` that are not there, 3 rows of `stacks` that call themselves"
+        "callers are not all known: 2 references to missing rows of `stacks`, 3 rows of `stacks` in cycles"
     );
     assert_eq!(finding.severity, Severity::Warning);
 }

@@ -171,7 +171,7 @@ fn waiting_and_missing_processors_are_said() {
     );
     assert_eq!(
         title("waits"),
-        "thread 0 (main) was waiting for 55 % of its life, most in clock_nanosleep of app (50 ns)"
+        "thread 0 (main) waited for 55 % of its lifetime, most of it in clock_nanosleep of app (50 ns)"
     );
 }
 
@@ -292,7 +292,7 @@ fn waits_are_told_with_the_threads_that_ended_them() {
     assert_eq!(
         waits.next().and_then(|of| of.detail.as_deref()),
         Some(
-            "of 5 waits there 4 were ended by threads of the program, most of the time by thread 1 (worker)"
+            "of 5 waits there, 4 were ended by threads of the program, most of the time by thread 1 (worker)"
         )
     );
 }

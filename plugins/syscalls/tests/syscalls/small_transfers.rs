@@ -41,7 +41,7 @@ fn many_small_writes_are_told_with_their_figures() {
             .detail
             .as_ref()
             .unwrap()
-            .contains("half of its stop")
+            .contains("half of a tracer stop")
     );
     assert!(finding.suggestion.as_ref().unwrap().contains("buffer"));
 }

@@ -288,7 +288,7 @@ fn a_doubtful_ceiling_is_said_where_it_binds() {
         lines(fixture.analyse().table("levels"), &["level", "doubt"])
     };
     assert!(doubts(0.1).iter().all(|line| line.ends_with("| -")));
-    let spans = "the middle half of its repetitions spans 20 % of their median";
+    let spans = "the interquartile range of its repetitions is 20 % of their median";
     let found = doubts(0.2);
     for (level, ceiling) in [
         ("macro", "bandwidth (dram)"),

@@ -35,7 +35,7 @@ fn far_above_the_median_of_equal_work() {
     let finding = out.finding("outliers").unwrap();
     assert_eq!(
         finding.title,
-        "2 tiles took far longer than others with the same work: 826 ns beyond the median"
+        "2 tiles took far longer than others with the same work: 826 ns above the median in total"
     );
     assert_eq!(finding.evidence, Some(Evidence::Ids(vec![12, 11])));
     let out = run.analyse_with(r#"{"outlier_rows": 1}"#);

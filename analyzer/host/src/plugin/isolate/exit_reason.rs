@@ -265,7 +265,7 @@ mod tests {
             ),
             (
                 say(ExitReason::Signal(SEGV), crash(SEGV, 1 << 40, 0), &nothing),
-                "not there (address 0x10000000000)",
+                "unmapped memory (address 0x10000000000)",
             ),
             (
                 say(

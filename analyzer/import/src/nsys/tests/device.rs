@@ -81,13 +81,10 @@ fn memory_is_taken_and_given_back_where_it_lies() {
     );
     let table = "CUDA_GPU_MEMORY_USAGE_EVENTS";
     assert_eq!(
-        run.notes.left_out[&format!("{table}: neither taken nor given back")],
+        run.notes.left_out[&format!("{table}: neither an allocation nor a release")],
         1
     );
-    assert_eq!(
-        run.notes.left_out[&format!("{table}: no number of bytes")],
-        1
-    );
+    assert_eq!(run.notes.left_out[&format!("{table}: no byte count")], 1);
 }
 
 #[test]
