@@ -116,7 +116,7 @@ fn a_total_makes_live_bytes_absolute() {
     let detail = measures.text("detail").unwrap().value(0);
     assert_eq!(
         detail,
-        "3 rows; 1000 B were live before the first, which 3 totals of its allocator agree with"
+        "3 rows; 1000 B were live before the first, confirmed by 3 totals of its allocator"
     );
     // They are no rows of the program.
     let places = output.table("places");

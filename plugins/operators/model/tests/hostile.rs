@@ -44,7 +44,7 @@ fn faults_are_named() {
             two,
             "no rule of this operator takes such operands",
         ),
-        ("[[4,2]]", two, "operand 1 is missing, no tensor"),
+        ("[[4,2]]", two, "operand 1 is missing, not a tensor"),
         (
             "[[4,2],[2,5]]",
             r#"["float","c10::Tiny"]"#,

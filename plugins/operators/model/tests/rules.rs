@@ -70,7 +70,7 @@ fn formulas_without_a_value_say_why() {
         ("7 / 2", "7 is not a multiple of 2"),
         ("1 / 0", "1 divided by 0"),
         ("floor_divide(1, 0)", "1 divided by 0"),
-        ("1 - 2", "-1, less than nothing"),
+        ("1 - 2", "-1, which is negative"),
         ("dim(0, 2)", "has no dimension 2"),
         ("dim(3, 0)", "operand 3 is missing"),
         ("dim(1, 0)", "operand 1 is a scalar"),

@@ -282,7 +282,7 @@ fn a_doubtful_ceiling_is_said_where_it_binds() {
         assert!(ceilings[1].ends_with(expected) && ceilings[0].ends_with("| -"));
         assert_eq!(
             finding.unwrap(),
-            "1 of 2 efficiencies (50 % of their time) stands on ceilings in doubt"
+            "1 of 2 efficiencies (50 % of their time) depends on uncertain ceilings"
         );
     }
 }

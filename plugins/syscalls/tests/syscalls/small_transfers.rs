@@ -101,5 +101,5 @@ fn the_one_that_takes_longest_is_told() {
     );
     let output = fixture.analyse();
     let detail = output.findings[0].detail.clone().unwrap();
-    assert!(detail.starts_with("so do those of 1 more"), "{detail}");
+    assert!(detail.starts_with("the same holds for 1 more"), "{detail}");
 }

@@ -285,7 +285,7 @@ mod tests {
             ),
             (
                 say(ExitReason::Signal(9), None, &nothing),
-                "SIGKILL, as the system does where memory runs out",
+                "SIGKILL, as the system does when memory runs out",
             ),
             (say(ExitReason::Signal(63), None, &nothing), "signal 63"),
             (say(ExitReason::Exit(0), None, &nothing), "exit code 0"),
