@@ -259,7 +259,7 @@ fn a_doubtful_ceiling_is_said_where_it_binds() {
                 earlier: Some(16e9),
                 ..fine
             },
-            "the measurement before it on this machine gave 1.60 times as much",
+            "the previous measurement on this machine gave 1.60 times as much",
         ),
         (
             How {
@@ -267,8 +267,8 @@ fn a_doubtful_ceiling_is_said_where_it_binds() {
                 settled: Some(false),
                 ..fine
             },
-            "single moments were faster, so it is not settled, \
-             the measurement before it on this machine gave 0.90 times as much",
+            "single measurements were faster, so it has not settled, \
+             the previous measurement on this machine gave 0.90 times as much",
         ),
     ] {
         let (points, ceilings, finding) = doubts(vec![(1, how)]);
