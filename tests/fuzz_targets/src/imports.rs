@@ -176,7 +176,7 @@ pub fn strace(bytes: &[u8]) -> bool {
             let rows = kept("calls") + kept("annotations");
             assert_eq!(
                 rows + left_out("unfinished call"),
-                read("unfinished call") + read("begun call") + read("signal or exit"),
+                read("call") + read("begun call") + read("signal or exit"),
                 "rows"
             );
         }
