@@ -38,7 +38,6 @@
 //! the end only, and the file is read once more.
 
 mod autograd;
-mod believable;
 mod category;
 mod collectives;
 mod collector;

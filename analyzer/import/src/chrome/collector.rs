@@ -2,6 +2,7 @@
 
 mod arguments;
 mod asynchronous;
+pub(super) mod believable;
 mod device;
 mod points;
 mod slices;
@@ -15,7 +16,7 @@ pub(super) use device::class_of_work;
 use trueno_format::run_writer::{RunWriter, Text};
 use trueno_format::schema::{CollectiveRow, TableRow};
 
-use super::believable::{Believable, Doubts};
+use self::believable::{Believable, Doubts};
 use super::category::Categories;
 use super::collectives::Collective;
 use super::decimal::{EPOCH_NS, float, nanoseconds};

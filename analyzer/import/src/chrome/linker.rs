@@ -8,8 +8,8 @@ use trueno_format::schema::{
     AnnotationRow, CollectiveRow, DeviceEventRow, EdgeRow, KernelRow, SyncRow, TransferRow,
 };
 
-use super::believable;
 use super::collector::Collector;
+use super::collector::believable;
 use super::orphans::Orphans;
 use super::record::{LINK_WORDS, Link, NO_ID, NONE, OF_PLACE, Operator, Part, high, low, pair};
 use super::row_texts::RowTexts;

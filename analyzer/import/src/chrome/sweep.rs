@@ -5,7 +5,9 @@ use trueno_format::schema::{
     AllocationRow, AnnotationRow, BrickRow, CallRow, CollectiveRow, CounterRow, ThreadRow,
 };
 
+use super::autograd;
 use super::category::Class;
+use super::collector::believable;
 use super::collector::{Collector, Step, class_of_work};
 use super::launch_points;
 use super::profiler_ranges::Launch;
@@ -15,7 +17,6 @@ use super::record::{
     high, low, pair, rising,
 };
 use super::row_texts::RowTexts;
-use super::{autograd, believable};
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
 use crate::cuda::cupti_enums::Direction;

@@ -6,8 +6,8 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
-use super::collector::sorted;
-use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, NONE, Part, pair, rising, time};
+use super::sorted;
+use crate::chrome::record::{HOST_WORDS, Host, LINK_WORDS, Link, NONE, Part, pair, rising, time};
 use crate::sorter::Sorter;
 use crate::{Error, Notes, Options};
 
@@ -27,8 +27,9 @@ const MAX_OVERLAPPED: usize = 3;
 /// Where more than one kernel in so many lasts over others, the streams are not what they seem, and no single row is wrong.
 const DOUBTFUL_IN: usize = 20;
 
-pub(super) const FAR: &str = "time far from that of all other events";
-pub(super) const TWICE: &str = "the same event once more: the file has every event twice";
+pub(in crate::chrome) const FAR: &str = "time far from that of all other events";
+pub(in crate::chrome) const TWICE: &str =
+    "the same event once more: the file has every event twice";
 
 /// Events that start within a piece of time.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +42,7 @@ struct Piece {
 const STREAM_WORDS: usize = 5;
 
 /// What is gathered while events are read.
-pub(super) struct Believable {
+pub(in crate::chrome) struct Believable {
     is_off: bool,
     pieces: BTreeMap<i64, Piece>,
     /// All records, each taken with itself once more vanishes.
@@ -55,7 +56,7 @@ pub(super) struct Believable {
 
 /// What is set aside, once all events are read.
 #[derive(Default)]
-pub(super) struct Doubts {
+pub(in crate::chrome) struct Doubts {
     /// Starts of all other events.
     near: Option<RangeInclusive<i64>>,
     is_twice: bool,
