@@ -324,7 +324,7 @@ fn rows_that_cannot_be_are_set_aside_and_counted() {
         let missing = if name == "over" { 1 } else { 0 };
         let kernels = |of: &Value| of["kernels"].as_i64().unwrap();
         assert_eq!(kernels(&found), kernels(&plain) - missing, "{name}");
-        // All of it where that is asked for.
+        // `--keep-doubtful` keeps all of it.
         let (kept, said) = figures(name, &trace, &["--keep-doubtful"]);
         assert!(!said.contains(words), "{name}: {said}");
         assert_ne!(kept, found, "{name}");

@@ -169,7 +169,8 @@ pub fn import_parts(
             path: paths
                 .first()
                 .map_or_else(PathBuf::new, |path| path.to_path_buf()),
-            problem: "its devices cannot be told from its threads".to_owned(),
+            problem: "which of its lanes are devices is still unclear after a second reading"
+                .to_owned(),
         }),
         (Read::Export(path, mark), [_]) => {
             *notes = before;

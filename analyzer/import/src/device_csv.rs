@@ -1,8 +1,8 @@
 //! Tables that profilers of devices write as CSV: rocprofv3 and the rocprof before it, nvprof, `nsys stats`, Ascend's
 //! msprof, `nvidia-smi --query-gpu`.
 //!
-//! A file is told by its columns, whatever their order and spelling, and rows become calls, work and counters by
-//! [`Feed`]: memory stays flat. Several files of one program (a kernel trace, a trace of calls, the agents) are one run:
+//! The columns identify a file, in any order and spelling. [`Feed`] turns its rows into calls, work and counters in
+//! flat memory. Several files of one program (a kernel trace, a trace of calls, the agents) are one run:
 //! [`import_set`].
 //!
 //! | table | row |

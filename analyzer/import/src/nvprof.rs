@@ -152,7 +152,7 @@ fn names(rows: &mut Rows) -> Result<HashMap<i64, String>, Error> {
     Ok(names)
 }
 
-/// A query of columns, of which those that the table has not are null; `None`: there is no such table.
+/// A query for these columns, with null for those that the table lacks. `None`: there is no such table.
 fn select(rows: &mut Rows, table: &str, columns: &[&str]) -> Result<Option<String>, Error> {
     if !rows.has(table) {
         return Ok(None);

@@ -44,7 +44,7 @@ impl Importer for RocprofJson {
     ) -> Result<Option<i64>, Error> {
         let mut nothing = |_| ();
         let mut facts = Facts::default();
-        // What is damaged is said by the second pass.
+        // The second pass reports damage.
         let _ = read(path, options, &mut nothing, &mut |reader| {
             document::Document(&mut facts).deserialize(reader)
         })?;

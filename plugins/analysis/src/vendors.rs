@@ -13,11 +13,9 @@ pub enum Call {
     BlockingCopy,
     /// Copies or fills, and may return before the end.
     AsyncCopy,
-    /// Waits.
     Wait(WaitFor),
     /// Waits for the device where it has to, such as `cudaFree`.
     MayWait,
-    /// Anything else.
     Other,
 }
 

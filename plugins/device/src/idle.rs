@@ -152,7 +152,7 @@ impl Place {
 }
 
 /// A launch that has returned is on its way for twice as long as the quickest of the device, for no less than 4 and no more than 20
-/// usual calls, of which a quarter are shorter: 20 to 100 µs where a call takes 5.
+/// usual calls (lower quartile): 20 to 100 µs if a call takes 5.
 const WAY_CALLS: (i64, i64) = (4, 20);
 
 fn way_ns(operations: &[Operation]) -> i64 {

@@ -230,7 +230,7 @@ seed!(
     }
 );
 
-/// What stands beside the records, by process.
+/// Everything but the records, by process.
 #[derive(Debug, Default)]
 pub struct Facts(Vec<OfProcess>);
 

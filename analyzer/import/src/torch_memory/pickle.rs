@@ -8,7 +8,6 @@ use std::rc::Rc;
 const MAX_STACK: usize = 1 << 24;
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 
-/// A value.
 #[derive(Clone, Debug, Default)]
 pub enum Value {
     /// None, or what nothing is made of.

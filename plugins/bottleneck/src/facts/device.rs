@@ -90,8 +90,8 @@ pub struct Device {
     returns_ns: BTreeMap<u64, Vec<i64>>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
-    /// Length of the calls that launch kernels, of which a quarter are shorter: others may have waited, or loaded code. `None`: none
-    /// is recorded.
+    /// Lower quartile of the durations of calls that launch kernels: longer ones may have waited, or loaded code. `None`:
+    /// no such call was recorded.
     pub usual_call_ns: Option<i64>,
     calls_ns: Vec<i64>,
     /// The shortest time from the return of a call to the start of its kernel.

@@ -1,5 +1,5 @@
-//! Events that cannot be, each of which looks sound alone: one of a time far from all others, a kernel that lasts over many of its
-//! stream, a file that has every event twice.
+//! Impossible events. Each looks sound alone: one far from all others in time, a kernel that lasts over many of its
+//! stream, a second copy of every event.
 //!
 //! They are set aside, counted and named; [`Options::keep_doubtful`] keeps them.
 
@@ -79,7 +79,7 @@ impl Believable {
         }
     }
 
-    /// Believes everything.
+    /// Checks nothing if the options ask for doubtful events.
     pub fn turn_off(&mut self, options: &Options) {
         self.is_off = options.keep_doubtful;
     }

@@ -319,8 +319,7 @@ pub(in crate::chrome) fn class_of_work(name: &str) -> Class {
     }
 }
 
-/// The correlation of work that states none: in the order of times, of which thirteen days are told apart, and then of
-/// lanes.
+/// A correlation for work that states none: ordered by time, then by lane. Times repeat after thirteen days.
 pub(super) fn id_of_place(lane: u32, start_ns: i64) -> u64 {
     const TIME_BITS: u32 = 50;
     const LANE_BITS: u32 = 11;
