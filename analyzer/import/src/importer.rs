@@ -40,6 +40,9 @@ pub struct Head<'h> {
     text: Cow<'h, str>,
 }
 
+/// First bytes of every database of SQLite.
+pub(crate) const SQLITE_MAGIC: &[u8] = b"SQLite format 3\0";
+
 impl<'h> Head<'h> {
     /// The head of a file, from its first bytes.
     pub fn new(bytes: &'h [u8]) -> Self {
@@ -51,6 +54,15 @@ impl<'h> Head<'h> {
     /// The bytes as they stand in the file.
     pub fn bytes(&self) -> &[u8] {
         self.bytes
+    }
+
+    /// True for a database of SQLite whose head holds all these words, such as names of its tables.
+    pub fn is_database_with(&self, words: &[&str]) -> bool {
+        let has = |word: &&str| {
+            let mut parts = self.bytes.windows(word.len());
+            parts.any(|part| part == word.as_bytes())
+        };
+        self.bytes.starts_with(SQLITE_MAGIC) && words.iter().all(has)
     }
 
     /// As a text, without byte order mark and white space at its beginning.

@@ -66,7 +66,7 @@ impl Importer for NsysSqlite {
 
     fn recognises(&self, head: &Head<'_>) -> bool {
         // An export or not, the tables will tell.
-        head.bytes().starts_with(sqlite::MAGIC)
+        head.is_database_with(&[])
     }
 
     fn import(

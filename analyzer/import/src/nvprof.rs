@@ -13,8 +13,6 @@ use crate::importer::{Head, Importer};
 use crate::sqlite_rows::{Rows, number, quoted, small, text, unsigned};
 use crate::{Error, Notes, Options};
 
-const MAGIC: &[u8] = b"SQLite format 3\0";
-
 /// Tables that make a database one of nvprof.
 const TABLES: [&str; 5] = [
     "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
@@ -78,9 +76,7 @@ impl Importer for Nvprof {
     }
 
     fn recognises(&self, head: &Head<'_>) -> bool {
-        let bytes = head.bytes();
-        let has = |word: &[u8]| bytes.windows(word.len()).any(|part| part == word);
-        bytes.starts_with(MAGIC) && has(b"StringTable") && has(b"_id_")
+        head.is_database_with(&["StringTable", "_id_"])
     }
 
     fn import(

@@ -23,7 +23,6 @@ use crate::importer::{Head, Importer};
 use crate::sqlite_rows::{Rows, number, quoted, real, small, text, unsigned};
 use crate::{Error, Notes, Options};
 
-const MAGIC: &[u8] = b"SQLite format 3\0";
 const DISPATCHES: &str = "rocpd_kernel_dispatch";
 /// Correlations of the processes of one file are kept apart above this bit.
 const PROCESS_SHIFT: u32 = 44;
@@ -41,9 +40,7 @@ impl Importer for Rocpd {
     }
 
     fn recognises(&self, head: &Head<'_>) -> bool {
-        let bytes = head.bytes();
-        let has = |word: &[u8]| bytes.windows(word.len()).any(|part| part == word);
-        bytes.starts_with(MAGIC) && has(b"rocpd_")
+        head.is_database_with(&["rocpd_"])
     }
 
     fn import(

@@ -15,9 +15,6 @@ use salvage::Good;
 
 pub use open::open as open_file;
 
-/// First bytes of every database.
-pub const MAGIC: &[u8] = b"SQLite format 3\0";
-
 /// An open export.
 pub struct Database {
     connection: Connection,

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{MAGIC, quoted};
+use super::quoted;
+use crate::importer::SQLITE_MAGIC;
 use crate::{Error, Notes};
 
 /// The connection and the file's length.
@@ -18,10 +19,10 @@ pub fn open(path: &Path, notes: &mut Notes) -> Result<(Connection, u64), Error> 
         .metadata()
         .map_err(|e| Error::io(path, "look at it", e))?
         .len();
-    file.take(MAGIC.len() as u64)
+    file.take(SQLITE_MAGIC.len() as u64)
         .read_to_end(&mut head)
         .map_err(|e| Error::io(path, "read it", e))?;
-    if head != MAGIC {
+    if head != SQLITE_MAGIC {
         return Err(Error::Format {
             path: path.to_owned(),
             problem: "expected an sqlite database, found other first bytes; make one with \
