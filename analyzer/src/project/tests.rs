@@ -257,7 +257,7 @@ fn a_file_that_others_could_write_is_not_obeyed() {
         let found = place.notes_in("a/b", typed);
         assert_eq!(found.is_err(), is_error, "{text} {typed:?}: {found:?}");
         let words = found.map_or_else(|error| error, |found| found.warnings[0].clone());
-        assert!(words.contains("trueno.toml is not obeyed"), "{words}");
+        assert!(words.contains("trueno.toml is ignored"), "{words}");
     }
     fs::write(place.at(FILE), "[report]\ntop = 3\n").unwrap();
     fs::set_permissions(place.at(FILE), Permissions::from_mode(0o644)).unwrap();

@@ -142,7 +142,11 @@ fn bytes(folder: &Path) -> Result<u64, Box<dyn Error>> {
     let mut sum = 0;
     for entry in fs::read_dir(folder)? {
         let entry = entry?;
-        sum += if entry.file_type()?.is_dir() { bytes(&entry.path())? } else { entry.metadata()?.len() };
+        sum += if entry.file_type()?.is_dir() {
+            bytes(&entry.path())?
+        } else {
+            entry.metadata()?.len()
+        };
     }
     Ok(sum)
 }
