@@ -29,7 +29,7 @@ use super::layout::{Layout, Role, Survey};
 use super::merged::rank_of;
 use super::open_intervals::OpenIntervals;
 use super::profiler_ranges::ProfilerRanges;
-use super::record::{HOST_WORDS, Host, LINK_WORDS, Link, NO_LANE, OPERATOR_WORDS, Operator, What};
+use super::record::{HOST_WORDS, Host, HostEvent, LINK_WORDS, Link, NO_LANE, OPERATOR_WORDS, Operator};
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
 use crate::signatures::Signatures;
@@ -328,7 +328,8 @@ impl<'a> Collector<'a> {
     }
 
     fn push_host(&mut self, record: Host) -> Result<(), Error> {
-        if record.what != What::DeviceWork && self.is_of_other_process(record.lane) {
+        let is_work = matches!(record.event, HostEvent::DeviceWork { .. });
+        if !is_work && self.is_of_other_process(record.lane) {
             return Ok(());
         }
         self.reach(record.start_ns, record.end_ns);

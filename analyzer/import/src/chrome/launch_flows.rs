@@ -2,7 +2,7 @@
 
 use super::collector::Collector;
 use super::launch_points::{AT_WORK, IN_BRICK, LAUNCH_FLOW_WORDS};
-use super::record::{Link, NO_ID, NONE, Operator, Part, time};
+use super::record::{Link, LinkEvent, NO_ID, NONE, Operator, stated, time};
 use crate::Error;
 use crate::sorter::Sorter;
 
@@ -23,7 +23,7 @@ pub(super) fn link(collector: &mut Collector<'_>) -> Result<(), Error> {
             collector.notes.skip("flow end without its start");
             continue;
         };
-        let [_, _, kind, id, second, place, name, start, dur, _] = from;
+        let [_, _, kind, id, second, thread, name, start, dur, _] = from;
         if kind == IN_BRICK {
             collector.operator(Operator {
                 external: work,
@@ -35,14 +35,18 @@ pub(super) fn link(collector: &mut Collector<'_>) -> Result<(), Error> {
         }
         collector.link(Link {
             correlation: work,
-            part: Part::Call,
+            event: LinkEvent::Call {
+                id,
+                brick: stated(second),
+                thread: thread as u32,
+                wait: None,
+            },
             start_ns: time(start),
             dur_ns: dur.cast_signed(),
             order: id,
             name: name as u32,
             device: NONE,
             stream: NONE,
-            more: [id, second, place, NO_ID, 0, 0, 0],
             external: NO_ID,
         })?;
     }

@@ -1,6 +1,6 @@
 //! Ends of flows from a launch on a thread of the host to device work.
 
-use super::record::rising;
+use super::record::{NO_ID, rising};
 
 pub(super) const LAUNCH_FLOW_WORDS: usize = 10;
 
@@ -23,8 +23,8 @@ pub(super) fn end(flow: u64, time_ns: i64, work: u64) -> [u64; LAUNCH_FLOW_WORDS
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub id: u64,
-    pub brick: u64,
-    pub thread_and_process: u64,
+    pub brick: Option<u64>,
+    pub thread: u32,
     pub name: u32,
     pub start_ns: i64,
     pub end_ns: i64,
@@ -37,8 +37,8 @@ pub(super) fn start_in_call(flow: u64, time_ns: i64, of: Call) -> [u64; LAUNCH_F
         rising(time_ns),
         IN_CALL,
         of.id,
-        of.brick,
-        of.thread_and_process,
+        of.brick.unwrap_or(NO_ID),
+        of.thread.into(),
         of.name.into(),
         rising(of.start_ns),
         (of.end_ns - of.start_ns).cast_unsigned(),

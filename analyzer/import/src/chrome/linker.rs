@@ -11,11 +11,13 @@ use trueno_format::schema::{
 use super::collector::Collector;
 use super::collector::believable;
 use super::orphans::Orphans;
-use super::record::{LINK_WORDS, Link, NO_ID, NONE, OF_PLACE, Operator, Part, high, low, pair};
+use super::record::{
+    KernelFacts, LINK_WORDS, Link, LinkEvent, NO_ID, NONE, OF_PLACE, Operator, known, pair,
+};
 use super::row_texts::RowTexts;
 use crate::Error;
 use crate::cuda::call_kind::CallKind;
-use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
+use crate::cuda::cupti_enums::{MemoryKind, SyncKind};
 use crate::cuda::event_waits::{EventWaits, Pairing};
 use crate::cuda::launches::{CallSpan, is_part_of};
 use crate::sorter::{Sorted, Sorter};
@@ -23,33 +25,21 @@ use crate::sorter::{Sorted, Sorter};
 /// The call of a correlation.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
+    id: u64,
+    brick: Option<u64>,
+    thread: u32,
+    wait: Option<SyncKind>,
     link: Link,
     /// Calls that do not enclose each other have the correlation: which is meant cannot be known.
     is_ambiguous: bool,
 }
 
 impl Call {
-    fn id(&self) -> u64 {
-        self.link.more[0]
-    }
-
-    fn brick(&self) -> Option<u64> {
-        Some(self.link.more[1]).filter(|brick| *brick != NO_ID)
-    }
-
-    fn thread(&self) -> u32 {
-        high(self.link.more[2])
-    }
-
     fn span(&self) -> CallSpan {
         let Link {
             start_ns, dur_ns, ..
         } = self.link;
-        (self.thread(), start_ns, start_ns + dur_ns)
-    }
-
-    fn wait(&self) -> Option<u64> {
-        Some(self.link.more[3]).filter(|kind| *kind != NO_ID)
+        (self.thread, start_ns, start_ns + dur_ns)
     }
 }
 
@@ -64,7 +54,7 @@ pub(super) enum Begun {
 impl Begun {
     fn brick(&self) -> Option<u64> {
         match self {
-            Self::By(call) => call.brick(),
+            Self::By(call) => call.brick,
             Self::In(operator) => Some(operator.id),
             Self::Unknown => None,
         }
@@ -72,7 +62,7 @@ impl Begun {
 
     fn thread(&self) -> Option<u32> {
         match self {
-            Self::By(call) => Some(call.thread()),
+            Self::By(call) => Some(call.thread),
             Self::In(operator) => Some(operator.thread),
             Self::Unknown => None,
         }
@@ -88,7 +78,7 @@ pub(super) struct Linker<'g, 'a> {
     pub correlation: u64,
     call: Option<Call>,
     /// The first call of the group that is a wait, until a record of the wait itself is seen.
-    waiting: Option<Link>,
+    waiting: Option<Call>,
     recorded: Option<Link>,
     pub orphans: Orphans,
     event_waits: EventWaits,
@@ -159,16 +149,30 @@ impl Linker<'_, '_> {
             self.end_group()?;
             self.correlation = link.correlation;
         }
-        match link.part {
-            Part::Call => self.call(link),
-            Part::Wait => self.wait(link),
-            Part::Recorded => self.recorded(link),
-            Part::Annotation if link.external == NO_ID => self.annotation(link, None),
-            Part::Annotation => self.orphans.put(link),
-            Part::Kernel | Part::Copy if self.call.is_none() && link.external != NO_ID => {
+        match link.event {
+            LinkEvent::Call {
+                id,
+                brick,
+                thread,
+                wait,
+            } => self.call(Call {
+                id,
+                brick,
+                thread,
+                wait,
+                link,
+                is_ambiguous: false,
+            }),
+            LinkEvent::Wait { .. } => self.wait(link),
+            LinkEvent::Recorded { event } => self.recorded(link, event),
+            LinkEvent::Annotation if link.external == NO_ID => self.annotation(link, None),
+            LinkEvent::Annotation => self.orphans.put(link),
+            LinkEvent::Kernel(_) | LinkEvent::Copy { .. }
+                if self.call.is_none() && link.external != NO_ID =>
+            {
                 self.orphans.put(link)
             }
-            Part::Kernel | Part::Copy => {
+            LinkEvent::Kernel(_) | LinkEvent::Copy { .. } => {
                 let begun = self.launched_by().map_or(Begun::Unknown, Begun::By);
                 self.work(link, begun)
             }
@@ -182,9 +186,9 @@ impl Linker<'_, '_> {
                 .skip("device work that no call of this process led to");
             return Ok(());
         }
-        match link.part {
-            Part::Copy => self.copy(link, begun),
-            _ => self.kernel(link, begun),
+        match link.event {
+            LinkEvent::Kernel(facts) => self.kernel(link, facts, begun),
+            _ => self.copy(link, begun),
         }
     }
 
@@ -196,35 +200,21 @@ impl Linker<'_, '_> {
         Ok(())
     }
 
-    fn call(&mut self, link: Link) -> Result<(), Error> {
-        let call = Call {
-            link,
-            is_ambiguous: false,
-        };
-        if link.correlation == NO_ID {
+    fn call(&mut self, call: Call) -> Result<(), Error> {
+        if call.link.correlation == NO_ID {
             // A wait without a correlation is linked by itself.
-            return self.wait_of_call(link);
+            return self.wait_of_call(call);
         }
         match &mut self.call {
             Some(first) => first.is_ambiguous |= !is_part_of(first.span(), call.span()),
             None => self.call = Some(call),
         }
-        if call.wait().is_some() {
+        if call.wait.is_some() {
             // Calls inside one another are one wait; others that share a correlation are waits of their own.
-            let is_part = |first: Link| {
-                is_part_of(
-                    Call {
-                        link: first,
-                        ..call
-                    }
-                    .span(),
-                    call.span(),
-                )
-            };
             match self.waiting {
-                Some(first) if is_part(first) => {}
+                Some(first) if is_part_of(first.span(), call.span()) => {}
                 first => {
-                    self.waiting = Some(link);
+                    self.waiting = Some(call);
                     return first.map_or(Ok(()), |first| self.wait_of_call(first));
                 }
             }
@@ -251,30 +241,40 @@ impl Linker<'_, '_> {
         Some(self.correlation).filter(|id| *id != NO_ID && id & OF_PLACE == 0)
     }
 
-    fn wait_of_call(&mut self, link: Link) -> Result<(), Error> {
-        let call = Call {
-            link,
-            is_ambiguous: false,
-        };
-        let kind = call.wait().unwrap_or(0);
-        self.sync(kind, Some(call), link)
+    fn wait_of_call(&mut self, call: Call) -> Result<(), Error> {
+        let kind = call.wait.unwrap_or(SyncKind::Device);
+        self.sync(kind, Some(call), call.link)
     }
 
     fn wait(&mut self, link: Link) -> Result<(), Error> {
         self.waiting = None;
         let call = self.launched_by();
-        self.sync(link.more[0], call, link)
+        let LinkEvent::Wait { kind, .. } = link.event else {
+            return Ok(());
+        };
+        self.sync(kind, call, link)
     }
 
-    fn sync(&mut self, kind: u64, call: Option<Call>, link: Link) -> Result<(), Error> {
-        let is_record = link.part == Part::Wait;
-        let event = Some(link.more[1]).filter(|event| is_record && *event != NO_ID);
-        let sync_kind = SyncKind::ALL[kind as usize % SyncKind::ALL.len()];
+    fn sync(
+        &mut self,
+        sync_kind: SyncKind,
+        call: Option<Call>,
+        link: Link,
+    ) -> Result<(), Error> {
+        let (is_record, event, record) = match link.event {
+            LinkEvent::Wait {
+                event,
+                record,
+                record_stream,
+                ..
+            } => (true, event, record.zip(Some(record_stream))),
+            _ => (false, None, None),
+        };
         let kind = self.collector.into.text(sync_kind.name());
         // A stream that waits for an event does not hold up the host.
         let thread = call
             .filter(|_| sync_kind.holds_up_host())
-            .map(|call| call.thread());
+            .map(|call| call.thread);
         let id = self.id();
         let row = SyncRow {
             id,
@@ -294,31 +294,29 @@ impl Linker<'_, '_> {
             self.collector.became(link.order, id)?;
         }
         // One that does not name its record is part of no edge.
-        let [_, _, record, stream, ..] = link.more;
-        match event.filter(|_| record != NO_ID) {
-            Some(event) => {
-                let stream = u32::try_from(stream).unwrap_or(NONE);
-                let pairing = pairing(record, event, link.device, stream);
+        match event.zip(record) {
+            Some((event, (record, stream))) => {
+                let pairing = pairing(record, event, link.device, stream.unwrap_or(NONE));
                 self.event_waits.waited(pairing, 0, id)
             }
             None => Ok(()),
         }
     }
 
-    fn recorded(&mut self, link: Link) -> Result<(), Error> {
+    fn recorded(&mut self, link: Link, event: u64) -> Result<(), Error> {
         let is_same = |other: Link| {
-            (other.device, other.stream, other.more) == (link.device, link.stream, link.more)
+            (other.device, other.stream, other.event) == (link.device, link.stream, link.event)
         };
         if self.recorded.is_some_and(is_same) {
             return Ok(());
         }
         self.recorded = Some(link);
         let id = self.id();
-        let pairing = pairing(link.correlation, link.more[0], link.device, link.stream);
+        let pairing = pairing(link.correlation, event, link.device, link.stream);
         self.event_waits.recorded(pairing, 0, id)?;
         let row = DeviceEventRow {
             id,
-            event: link.more[0],
+            event,
             device: known(link.device),
             stream: known(link.stream),
             time_ns: None,
@@ -327,17 +325,10 @@ impl Linker<'_, '_> {
         self.collector.add(&row)
     }
 
-    fn kernel(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
+    fn kernel(&mut self, link: Link, facts: KernelFacts, begun: Begun) -> Result<(), Error> {
         let id = self.id();
-        let [
-            grid_xy,
-            grid_z_block_x,
-            block_yz,
-            node,
-            registers,
-            memory,
-            blocks,
-        ] = link.more;
+        let [grid, block] =
+            [facts.grid, facts.block].map(|size| size.map_or([None; 3], |size| size.map(Some)));
         let overlong = self.collector.doubts.overlong.get(&link.order).copied();
         let is_valid = link.dur_ns >= 0 && overlong.is_none();
         let reason = match overlong {
@@ -359,18 +350,17 @@ impl Linker<'_, '_> {
             start_ns: link.start_ns - self.origin_ns,
             dur_ns: link.dur_ns,
             timing: self.texts.device,
-            grid_x: known(high(grid_xy)),
-            grid_y: known(low(grid_xy)),
-            grid_z: known(high(grid_z_block_x)),
-            block_x: known(low(grid_z_block_x)),
-            block_y: known(high(block_yz)),
-            block_z: known(low(block_yz)),
-            registers: known(low(registers)),
-            smem: known(high(memory)),
-            blocks_per_sm: Some(f64::from_bits(blocks)).filter(|blocks| !blocks.is_nan()),
-            occupancy_percent: Some(f64::from(f32::from_bits(low(memory))))
-                .filter(|share| !share.is_nan()),
-            graph_node: Some(node).filter(|node| *node != NO_ID),
+            grid_x: grid[0],
+            grid_y: grid[1],
+            grid_z: grid[2],
+            block_x: block[0],
+            block_y: block[1],
+            block_z: block[2],
+            registers: facts.registers,
+            smem: facts.shared_memory_bytes,
+            blocks_per_sm: facts.blocks_per_sm,
+            occupancy_percent: facts.occupancy_percent.map(f64::from),
+            graph_node: facts.graph_node,
             valid: is_valid,
             reason,
             ..KernelRow::default()
@@ -389,11 +379,18 @@ impl Linker<'_, '_> {
     }
 
     fn copy(&mut self, link: Link, begun: Begun) -> Result<(), Error> {
+        let LinkEvent::Copy {
+            bytes,
+            direction,
+            from,
+            to,
+        } = link.event
+        else {
+            return Ok(());
+        };
         let id = self.id();
-        let [bytes, to, memory, ..] = link.more;
-        let direction = Direction::ALL[to as usize % Direction::ALL.len()];
         let direction = self.collector.into.text(direction.name());
-        let (from, to) = (self.memory(high(memory)), self.memory(low(memory)));
+        let [from, to] = [from, to].map(|kind| self.memory(kind));
         let is_async = match begun {
             Begun::By(call) => {
                 let name = self.collector.texts[call.link.name as usize];
@@ -405,7 +402,7 @@ impl Linker<'_, '_> {
             id,
             brick: begun.brick(),
             direction,
-            bytes: Some(bytes).filter(|bytes| *bytes != NO_ID),
+            bytes,
             src_kind: from,
             dst_kind: to,
             is_async,
@@ -437,24 +434,19 @@ impl Linker<'_, '_> {
         self.collector.add(&row)
     }
 
-    fn memory(&mut self, kind: u32) -> Option<Text> {
-        let kind = MemoryKind::ALL.get(kind as usize);
+    fn memory(&mut self, kind: Option<MemoryKind>) -> Option<Text> {
         kind.map(|kind| self.collector.into.text(kind.name()))
     }
 
     /// The edge to work from what began it.
     fn launch(&mut self, begun: Begun, to: u64) -> Result<(), Error> {
         let (from, kind) = match begun {
-            Begun::By(call) => (call.id(), self.texts.launches),
+            Begun::By(call) => (call.id, self.texts.launches),
             Begun::In(operator) => (operator.id, self.texts.spawns),
             Begun::Unknown => return Ok(()),
         };
         self.collector.add(&EdgeRow { from, to, kind })
     }
-}
-
-fn known(value: u32) -> Option<u32> {
-    Some(value).filter(|value| *value != NONE)
 }
 
 /// A wait names the call that recorded its event, by correlation; event and stream are those of the record.

@@ -6,7 +6,7 @@
 
 use super::collector;
 use super::linker::{Begun, Linker};
-use super::record::{LINK_WORDS, Link, OPERATOR_WORDS, Operator, Part};
+use super::record::{LINK_WORDS, Link, LinkEvent, OPERATOR_WORDS, Operator};
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
 
@@ -75,7 +75,7 @@ impl Linker<'_, '_> {
             self.correlation = link.correlation;
             let operator = operators.only(link.external).map_err(problem)?;
             let operator = operator.filter(|operator| operator.start_ns <= link.start_ns);
-            if link.part == Part::Annotation {
+            if link.event == LinkEvent::Annotation {
                 self.annotation(link, operator)?;
                 continue;
             }

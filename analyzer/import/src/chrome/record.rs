@@ -1,6 +1,7 @@
 //! Records of events, kept until all are read: words of 64 bits that sort as the rows are written.
 
 use super::event::Arguments;
+use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
 /// Sorts as the number does.
 pub(super) fn rising(time_ns: i64) -> u64 {
@@ -36,82 +37,195 @@ pub(super) const OF_PLACE: u64 = 1 << 62;
 /// Bit of the external ids of annotations, which are looked up apart from those of operators.
 pub(super) const OF_ANNOTATION: u64 = 1 << 63;
 
-/// Kind of a record of a lane, from the outside to the inside where times are equal.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[repr(u8)]
-pub(super) enum What {
-    Iteration,
-    Function,
-    Operator,
-    Task,
-    Call,
-    Allocation,
-    FlowStart,
-    FlowStep,
-    FlowEnd,
-    /// Ends in the next slice, not in the one around it.
-    FlowEndNext,
-    /// Start of a flow to device work.
-    LaunchFlow,
-    /// Work of a device on a lane whose rows may hold others.
-    DeviceWork,
-    Counter,
-    /// Bytes, as an allocator counts them.
-    Total,
-    Instant,
+/// A word for an id that may not be stated.
+fn optional_word(id: Option<u64>) -> u64 {
+    id.unwrap_or(NO_ID)
 }
 
-const WHATS: [What; 15] = [
-    What::Iteration,
-    What::Function,
-    What::Operator,
-    What::Task,
-    What::Call,
-    What::Allocation,
-    What::FlowStart,
-    What::FlowStep,
-    What::FlowEnd,
-    What::FlowEndNext,
-    What::LaunchFlow,
-    What::DeviceWork,
-    What::Counter,
-    What::Total,
-    What::Instant,
-];
+/// Back from [`optional_word`].
+pub(super) fn stated(word: u64) -> Option<u64> {
+    (word != NO_ID).then_some(word)
+}
+
+/// Half a word for a small number that may not be stated.
+fn optional_half(number: Option<u32>) -> u32 {
+    number.unwrap_or(NONE)
+}
+
+/// Back from [`optional_half`].
+pub(super) fn known(half: u32) -> Option<u32> {
+    (half != NONE).then_some(half)
+}
+
+/// An end of a flow on the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FlowEnd {
+    Start,
+    Step,
+    End,
+    /// Ends in the next slice, not in the one around it.
+    EndInNext,
+}
+
+/// What a record of a lane is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum HostEvent {
+    Iteration {
+        number: u64,
+    },
+    Function {
+        external: Option<u64>,
+    },
+    Operator {
+        flops: Option<u64>,
+        external: Option<u64>,
+    },
+    Task,
+    Call {
+        correlation: Option<u64>,
+    },
+    Allocation {
+        device: Option<u32>,
+        bytes: i64,
+        address: Option<u64>,
+    },
+    Flow {
+        id: u64,
+        end: FlowEnd,
+    },
+    /// Start of a flow to device work.
+    LaunchFlow {
+        id: u64,
+    },
+    /// Work of a device on a lane whose rows may hold others.
+    DeviceWork {
+        correlation: u64,
+        device: u32,
+        stream: u32,
+    },
+    Counter {
+        value: f64,
+    },
+    /// Bytes, as an allocator counts them.
+    Total {
+        bytes: f64,
+    },
+    Instant {
+        /// Number of the text of its arguments.
+        arguments: Option<u32>,
+    },
+}
+
+impl HostEvent {
+    /// Its rank among those of equal times, from the outside to the inside, and two words.
+    fn words(self) -> (u64, u64, u64) {
+        match self {
+            Self::Iteration { number } => (0, number, NO_ID),
+            Self::Function { external } => (1, NO_ID, optional_word(external)),
+            Self::Operator { flops, external } => {
+                (2, optional_word(flops), optional_word(external))
+            }
+            Self::Task => (3, NO_ID, 0),
+            Self::Call { correlation } => (4, optional_word(correlation), NO_ID),
+            Self::Allocation { bytes, address, .. } => {
+                (5, bytes.cast_unsigned(), optional_word(address))
+            }
+            Self::Flow { id, end } => {
+                let rank = match end {
+                    FlowEnd::Start => 6,
+                    FlowEnd::Step => 7,
+                    FlowEnd::End => 8,
+                    FlowEnd::EndInNext => 9,
+                };
+                (rank, id, 0)
+            }
+            Self::LaunchFlow { id } => (10, id, 0),
+            Self::DeviceWork {
+                correlation,
+                device,
+                stream,
+            } => (11, correlation, pair(device, stream)),
+            Self::Counter { value } => (12, value.to_bits(), 0),
+            Self::Total { bytes } => (13, bytes.to_bits(), 0),
+            Self::Instant { arguments } => (14, optional_word(arguments.map(u64::from)), NO_ID),
+        }
+    }
+
+    fn from_words(rank: u64, name: u32, a: u64, b: u64) -> Self {
+        let flow = |end| Self::Flow { id: a, end };
+        match rank {
+            0 => Self::Iteration { number: a },
+            1 => Self::Function {
+                external: stated(b),
+            },
+            2 => Self::Operator {
+                flops: stated(a),
+                external: stated(b),
+            },
+            3 => Self::Task,
+            4 => Self::Call {
+                correlation: stated(a),
+            },
+            5 => Self::Allocation {
+                device: known(name),
+                bytes: a.cast_signed(),
+                address: stated(b),
+            },
+            6 => flow(FlowEnd::Start),
+            7 => flow(FlowEnd::Step),
+            8 => flow(FlowEnd::End),
+            9 => flow(FlowEnd::EndInNext),
+            10 => Self::LaunchFlow { id: a },
+            11 => Self::DeviceWork {
+                correlation: a,
+                device: high(b),
+                stream: low(b),
+            },
+            12 => Self::Counter {
+                value: f64::from_bits(a),
+            },
+            13 => Self::Total {
+                bytes: f64::from_bits(a),
+            },
+            _ => Self::Instant {
+                arguments: stated(a).map(|number| number as u32),
+            },
+        }
+    }
+}
 
 pub(super) const HOST_WORDS: usize = 7;
 
-/// An interval or a point of a lane. `a` and `b` depend on what it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// An interval or a point of a lane.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Host {
     pub lane: u32,
     pub start_ns: i64,
     pub end_ns: i64,
-    pub what: What,
+    pub event: HostEvent,
     /// Place in the file.
     pub order: u64,
     pub name: u32,
     /// Node of autograd's graph that an operator is about.
     pub node: Option<Node>,
-    /// Iteration: its number. Operator: its operations. Call: its correlation.
-    /// Device work: its correlation. Allocation: bytes. Flow: its id. Counter, total: bits of the value.
-    /// Instant: number of the text of its arguments or [`NO_ID`].
-    pub a: u64,
-    /// Operator, function: its external id or [`NO_ID`]. Allocation: its address. Device work: device and stream.
-    pub b: u64,
 }
 
 /// Lane by lane, by start, the longer first: whatever contains comes before what it contains.
 impl Host {
     pub fn words(self) -> [u64; HOST_WORDS] {
+        let (rank, a, b) = self.event.words();
+        let name = match self.event {
+            HostEvent::Allocation { device, .. } => optional_half(device),
+            _ => self.name,
+        };
         [
             u64::from(self.lane),
             rising(self.start_ns),
             !rising(self.end_ns),
-            (self.what as u64) << 56 | self.order,
-            pair(Node::word(self.node), self.name),
-            self.a,
-            self.b,
+            rank << 56 | self.order,
+            pair(Node::word(self.node), name),
+            a,
+            b,
         ]
     }
 
@@ -120,45 +234,163 @@ impl Host {
             lane: low(lane),
             start_ns: time(start),
             end_ns: time(!end),
-            what: WHATS[(order >> 56) as usize % WHATS.len()],
+            event: HostEvent::from_words(order >> 56, low(name), a, b),
             order: order << 8 >> 8,
             name: low(name),
             node: Node::from_word(high(name)),
-            a,
-            b,
         }
     }
 }
 
-/// Kind of a record with a correlation. All of one correlation come together: the calls first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub(super) enum Part {
-    Call,
-    Wait,
-    Recorded,
-    Kernel,
-    Copy,
+/// What a file states of a kernel.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct KernelFacts {
+    pub grid: Option<[u32; 3]>,
+    pub block: Option<[u32; 3]>,
+    pub graph_node: Option<u64>,
+    pub registers: Option<u32>,
+    pub shared_memory_bytes: Option<u32>,
+    pub occupancy_percent: Option<f32>,
+    pub blocks_per_sm: Option<f64>,
+}
+
+/// What a record with a correlation is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum LinkEvent {
+    Call {
+        id: u64,
+        brick: Option<u64>,
+        thread: u32,
+        /// What the host waits for in it.
+        wait: Option<SyncKind>,
+    },
+    Wait {
+        kind: SyncKind,
+        event: Option<u64>,
+        /// Correlation and stream of the call that recorded the event.
+        record: Option<u64>,
+        record_stream: Option<u32>,
+    },
+    /// An event was recorded.
+    Recorded {
+        event: u64,
+    },
+    Kernel(KernelFacts),
+    Copy {
+        bytes: Option<u64>,
+        direction: Direction,
+        from: Option<MemoryKind>,
+        to: Option<MemoryKind>,
+    },
     /// A host's annotation, drawn over the work it led to.
     Annotation,
 }
 
-const PARTS: [Part; 6] = [
-    Part::Call,
-    Part::Wait,
-    Part::Recorded,
-    Part::Kernel,
-    Part::Copy,
-    Part::Annotation,
-];
+impl LinkEvent {
+    /// Its rank within a correlation (the calls first) and seven words, the fifth of 32 bits.
+    fn words(self) -> (u64, [u64; 7]) {
+        match self {
+            Self::Call {
+                id,
+                brick,
+                thread,
+                wait,
+            } => {
+                let wait = optional_word(wait.map(|kind| kind as u64));
+                let thread = u64::from(thread);
+                (0, [id, optional_word(brick), thread, wait, 0, 0, 0])
+            }
+            Self::Wait {
+                kind,
+                event,
+                record,
+                record_stream,
+            } => {
+                let stream = optional_word(record_stream.map(u64::from));
+                let (event, record) = (optional_word(event), optional_word(record));
+                (1, [kind as u64, event, record, stream, 0, 0, 0])
+            }
+            Self::Recorded { event } => (2, [event, 0, 0, 0, 0, 0, 0]),
+            Self::Kernel(facts) => {
+                let [grid, block] = [facts.grid, facts.block].map(|size| size.unwrap_or([NONE; 3]));
+                let occupancy = facts.occupancy_percent.unwrap_or(f32::NAN);
+                let words = [
+                    pair(grid[0], grid[1]),
+                    pair(grid[2], block[0]),
+                    pair(block[1], block[2]),
+                    optional_word(facts.graph_node),
+                    u64::from(optional_half(facts.registers)),
+                    pair(optional_half(facts.shared_memory_bytes), occupancy.to_bits()),
+                    facts.blocks_per_sm.unwrap_or(f64::NAN).to_bits(),
+                ];
+                (3, words)
+            }
+            Self::Copy {
+                bytes,
+                direction,
+                from,
+                to,
+            } => {
+                let half = |kind: Option<MemoryKind>| optional_half(kind.map(|kind| kind as u32));
+                let memory = pair(half(from), half(to));
+                let bytes = optional_word(bytes);
+                (4, [bytes, direction as u64, memory, 0, 0, 0, 0])
+            }
+            Self::Annotation => (5, [0; 7]),
+        }
+    }
+
+    fn from_words(rank: u64, [a, b, c, d, e, f, g]: [u64; 7]) -> Self {
+        let sync_kind = |word: u64| SyncKind::ALL[word as usize % SyncKind::ALL.len()];
+        match rank {
+            0 => Self::Call {
+                id: a,
+                brick: stated(b),
+                thread: low(c),
+                wait: stated(d).map(sync_kind),
+            },
+            1 => Self::Wait {
+                kind: sync_kind(a),
+                event: stated(b),
+                record: stated(c),
+                record_stream: stated(d).map(low),
+            },
+            2 => Self::Recorded { event: a },
+            3 => {
+                let size = |size: [u32; 3]| (size[0] != NONE).then_some(size);
+                let occupancy = f32::from_bits(low(f));
+                let blocks = f64::from_bits(g);
+                Self::Kernel(KernelFacts {
+                    grid: size([high(a), low(a), high(b)]),
+                    block: size([low(b), high(c), low(c)]),
+                    graph_node: stated(d),
+                    registers: known(low(e)),
+                    shared_memory_bytes: known(high(f)),
+                    occupancy_percent: (!occupancy.is_nan()).then_some(occupancy),
+                    blocks_per_sm: (!blocks.is_nan()).then_some(blocks),
+                })
+            }
+            4 => {
+                let kind = |half: u32| MemoryKind::ALL.get(half as usize).copied();
+                Self::Copy {
+                    bytes: stated(a),
+                    direction: Direction::ALL[b as usize % Direction::ALL.len()],
+                    from: kind(high(c)),
+                    to: kind(low(c)),
+                }
+            }
+            _ => Self::Annotation,
+        }
+    }
+}
 
 pub(super) const LINK_WORDS: usize = 14;
 
-/// A record to be linked. `more` depends on the part; see the functions that make it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A record to be linked.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Link {
     pub correlation: u64,
-    pub part: Part,
+    pub event: LinkEvent,
     pub start_ns: i64,
     pub dur_ns: i64,
     /// Place in the file.
@@ -168,24 +400,17 @@ pub(super) struct Link {
     pub device: u32,
     /// Or [`NONE`].
     pub stream: u32,
-    /// Call: id, brick or [`NO_ID`], thread and process, kind of its wait or [`NO_ID`].
-    /// Wait: kind, event or [`NO_ID`], correlation and stream of its record, each or [`NO_ID`].
-    /// Recorded: event.
-    /// Kernel: grid and block in three pairs, node of a graph or [`NO_ID`], registers, bytes of shared memory and
-    /// bits of the occupancy in a pair, bits of the blocks per multiprocessor; a first number of the grid or of the
-    /// block that is [`NONE`] says that it is not known, and so does a value that is no number.
-    /// Copy: bytes or [`NO_ID`], direction, kinds of memory. The fifth has 32 bits only.
-    pub more: [u64; 7],
     /// The operator it was begun in, as far as the file says, or [`NO_ID`].
     pub external: u64,
 }
 
+/// By correlation, then by rank and start.
 impl Link {
     pub fn words(self) -> [u64; LINK_WORDS] {
-        let [a, b, c, d, e, f, g] = self.more;
+        let (rank, [a, b, c, d, e, f, g]) = self.event.words();
         [
             self.correlation,
-            (self.part as u64) << 56,
+            rank << 56,
             rising(self.start_ns),
             self.dur_ns.cast_unsigned(),
             self.order,
@@ -204,7 +429,7 @@ impl Link {
     pub fn from_words(words: [u64; LINK_WORDS]) -> Self {
         let [
             correlation,
-            part,
+            rank,
             start,
             dur,
             order,
@@ -218,16 +443,16 @@ impl Link {
             g,
             external,
         ] = words;
+        let words = [a, b, c, d, u64::from(low(name)), f, g];
         Self {
             correlation,
-            part: PARTS[(part >> 56) as usize % PARTS.len()],
+            event: LinkEvent::from_words(rank >> 56, words),
             start_ns: time(start),
             dur_ns: dur.cast_signed(),
             order,
             name: high(name),
             device: high(place),
             stream: low(place),
-            more: [a, b, c, d, u64::from(low(name)), f, g],
             external,
         }
     }

@@ -13,8 +13,8 @@ use super::launch_points;
 use super::profiler_ranges::Launch;
 use super::python::python_place;
 use super::record::{
-    Host, Link, NO_ID, NO_LANE, NODE_WORDS, NONE, OF_ANNOTATION, OF_PLACE, Operator, Part, What,
-    high, low, pair, rising,
+    FlowEnd, Host, HostEvent, KernelFacts, Link, LinkEvent, NO_ID, NO_LANE, NODE_WORDS, NONE,
+    OF_ANNOTATION, OF_PLACE, Operator, rising,
 };
 use super::row_texts::RowTexts;
 use crate::Error;
@@ -31,6 +31,23 @@ struct Open {
     start_ns: i64,
     end_ns: i64,
     iteration: Option<u64>,
+}
+
+/// An end of a flow.
+#[derive(Clone, Copy)]
+struct Flow {
+    id: u64,
+    end: FlowEnd,
+    time_ns: i64,
+}
+
+/// Work of a device, which may hold the next row of its lane.
+#[derive(Clone, Copy)]
+struct DeviceWork {
+    correlation: u64,
+    device: u32,
+    stream: u32,
+    record: Host,
 }
 
 /// A lane with rows.
@@ -63,12 +80,11 @@ struct Sweep<'g, 'a> {
     threads: u32,
     open: Vec<Open>,
     /// Ends of flows that wait for the next slice.
-    next: Vec<Host>,
+    next: Vec<Flow>,
     /// Calls that flows to device work may begin in; none where the file has no such flows.
     calls: Vec<launch_points::Call>,
     has_launch_flows: bool,
-    /// Device work that may hold the next row of its lane.
-    device_work: Option<Host>,
+    device_work: Option<DeviceWork>,
     overlaps: u64,
 }
 
@@ -143,17 +159,53 @@ impl Sweep<'_, '_> {
         {
             self.open.pop();
         }
-        match record.what {
-            What::Iteration | What::Function | What::Operator | What::Task => self.brick(record),
-            What::Call => self.call(record),
-            What::LaunchFlow => self.launch_flow(record),
-            What::DeviceWork => self.device_work(record),
-            What::Allocation => self.allocation(record),
-            What::Counter | What::Total => self.counter(record),
-            What::Instant => self.instant(record),
-            What::FlowStart | What::FlowStep | What::FlowEnd | What::FlowEndNext => {
-                self.flow(record)
+        match record.event {
+            HostEvent::Iteration { .. }
+            | HostEvent::Function { .. }
+            | HostEvent::Operator { .. }
+            | HostEvent::Task => self.brick(record),
+            HostEvent::Call { correlation } => self.call(record, correlation),
+            HostEvent::LaunchFlow { id } => self.launch_flow(id, record.start_ns),
+            HostEvent::DeviceWork {
+                correlation,
+                device,
+                stream,
+            } => self.device_work(DeviceWork {
+                correlation,
+                device,
+                stream,
+                record,
+            }),
+            HostEvent::Allocation {
+                device,
+                bytes,
+                address,
+            } => {
+                let (thread, _) = self.row_id(&record)?;
+                let row = AllocationRow {
+                    time_ns: record.start_ns - self.origin_ns,
+                    thread: Some(thread),
+                    span: self.innermost(record.start_ns).map(|open| open.id),
+                    device,
+                    bytes,
+                    address,
+                    ..AllocationRow::default()
+                };
+                self.collector.add(&row)
             }
+            HostEvent::Counter { value } => {
+                self.counter(record, value, (None, self.texts.declared))
+            }
+            HostEvent::Total { bytes } => {
+                let unit = Some(self.texts.bytes);
+                self.counter(record, bytes, (unit, self.texts.measured))
+            }
+            HostEvent::Instant { arguments } => self.instant(record, arguments),
+            HostEvent::Flow { id, end } => self.flow(Flow {
+                id,
+                end,
+                time_ns: record.start_ns,
+            }),
         }
     }
 
@@ -171,64 +223,61 @@ impl Sweep<'_, '_> {
     }
 
     /// The row before holds this one, or is done.
-    fn device_work(&mut self, record: Host) -> Result<(), Error> {
-        let before = self.device_work.replace(record);
-        let Some(before) = before else {
+    fn device_work(&mut self, work: DeviceWork) -> Result<(), Error> {
+        let Some(before) = self.device_work.replace(work) else {
             return Ok(());
         };
-        let holds = record.start_ns < before.end_ns && record.end_ns <= before.end_ns;
+        let (inner, outer) = (work.record, before.record);
+        let holds = inner.start_ns < outer.end_ns && inner.end_ns <= outer.end_ns;
         self.device_row(before, holds)
     }
 
-    fn device_row(&mut self, record: Host, holds_others: bool) -> Result<(), Error> {
+    fn device_row(&mut self, work: DeviceWork, holds_others: bool) -> Result<(), Error> {
+        let DeviceWork {
+            correlation,
+            device,
+            stream,
+            record,
+        } = work;
         let name = self.collector.texts[record.name as usize];
         let class = class_of_work(self.collector.into.str(name));
-        let mut more = [
-            pair(NONE, NONE),
-            pair(NONE, NONE),
-            pair(NONE, NONE),
-            NO_ID,
-            0,
-            0,
-            0,
-        ];
-        more[4] = u64::from(NONE);
-        more[5] = pair(NONE, f32::NAN.to_bits());
-        more[6] = f64::NAN.to_bits();
-        let mut part = Part::Kernel;
-        if holds_others {
-            part = Part::Annotation;
+        let event = if holds_others {
+            LinkEvent::Annotation
         } else if matches!(class, Class::Copy | Class::Fill) {
-            part = Part::Copy;
             let of_name = Direction::from_words(self.collector.into.str(name));
-            let direction = match class {
-                Class::Fill => Direction::Fill,
-                _ => of_name.unwrap_or(Direction::Unknown),
-            };
-            more = [NO_ID, direction as u64, pair(NONE, NONE), 0, 0, 0, 0];
-        }
-        let is_of_place = record.a != NO_ID && record.a & OF_PLACE != 0;
-        let external = match part {
-            Part::Kernel | Part::Copy if is_of_place => record.a,
-            _ => NO_ID,
+            LinkEvent::Copy {
+                bytes: None,
+                direction: match class {
+                    Class::Fill => Direction::Fill,
+                    _ => of_name.unwrap_or(Direction::Unknown),
+                },
+                from: None,
+                to: None,
+            }
+        } else {
+            LinkEvent::Kernel(KernelFacts::default())
+        };
+        let is_of_place = correlation != NO_ID && correlation & OF_PLACE != 0;
+        let external = if is_of_place && !holds_others {
+            correlation
+        } else {
+            NO_ID
         };
         self.collector.link(Link {
-            correlation: record.a,
-            part,
+            correlation,
+            event,
             start_ns: record.start_ns,
             dur_ns: record.end_ns - record.start_ns,
             order: record.order,
             name: record.name,
-            device: high(record.b),
-            stream: low(record.b),
-            more,
+            device,
+            stream,
             external,
         })
     }
 
     /// The start of a flow to device work, in a call or another interval.
-    fn launch_flow(&mut self, record: Host) -> Result<(), Error> {
-        let time_ns = record.start_ns;
+    fn launch_flow(&mut self, flow: u64, time_ns: i64) -> Result<(), Error> {
         self.calls.retain(|call| call.end_ns >= time_ns);
         // Some write an arrow at the very end of its call, where the next may begin already.
         let around = self.calls.iter().rev();
@@ -236,7 +285,7 @@ impl Sweep<'_, '_> {
             .max_by_key(|call| (call.end_ns > time_ns, call.start_ns))
             .copied();
         if let Some(call) = around {
-            let words = launch_points::start_in_call(record.a, time_ns, call);
+            let words = launch_points::start_in_call(flow, time_ns, call);
             return self.collector.put_launch_flow(words);
         }
         let (Some(open), Some(thread)) = (self.innermost(time_ns), &self.thread) else {
@@ -244,7 +293,7 @@ impl Sweep<'_, '_> {
             return Ok(());
         };
         let place = (open.id, thread.number);
-        let words = launch_points::start_in_brick(record.a, time_ns, place);
+        let words = launch_points::start_in_brick(flow, time_ns, place);
         self.collector.put_launch_flow(words)
     }
 
@@ -299,24 +348,28 @@ impl Sweep<'_, '_> {
             |open: &&Open| open.end_ns > record.start_ns && open.end_ns >= record.end_ns;
         let parent = self.open.iter().rev().find(is_around).copied();
         let top = self.open.last().map(|open| open.id);
-        if top.is_some() && top != parent.map(|parent| parent.id) && record.what != What::Task {
+        if top.is_some() && top != parent.map(|parent| parent.id) && record.event != HostEvent::Task
+        {
             self.overlaps += 1;
         }
-        let iteration = match record.what {
-            What::Iteration => Some(record.a),
+        let iteration = match record.event {
+            HostEvent::Iteration { number } => Some(number),
             _ => parent
                 .and_then(|parent| parent.iteration)
                 .or_else(|| self.step_at(record.start_ns)),
         };
-        let kind = match record.what {
-            What::Iteration => self.texts.iteration,
-            What::Operator => self.texts.brick,
-            What::Task => self.texts.task,
+        let kind = match record.event {
+            HostEvent::Iteration { .. } => self.texts.iteration,
+            HostEvent::Operator { .. } => self.texts.brick,
+            HostEvent::Task => self.texts.task,
             _ => self.texts.function,
         };
-        let flops = (record.what == What::Operator && record.a != NO_ID).then_some(record.a);
-        let (file, line) = match record.what {
-            What::Function if self.has_python => self.python_place(record.name).unzip(),
+        let flops = match record.event {
+            HostEvent::Operator { flops, .. } => flops,
+            _ => None,
+        };
+        let (file, line) = match record.event {
+            HostEvent::Function { .. } if self.has_python => self.python_place(record.name).unzip(),
             _ => (None, None),
         };
         let row = BrickRow {
@@ -345,13 +398,13 @@ impl Sweep<'_, '_> {
                 dur_ns: row.dur_ns,
                 ..of
             })?;
-        let external = match record.what {
-            What::Operator => record.b,
+        let external = match record.event {
+            HostEvent::Operator { external, .. } => external,
             // Of annotations; other functions have no number.
-            What::Function if record.b != NO_ID => record.b | OF_ANNOTATION,
-            _ => NO_ID,
+            HostEvent::Function { external } => external.map(|id| id | OF_ANNOTATION),
+            _ => None,
         };
-        if external != NO_ID {
+        if let Some(external) = external {
             self.collector.operator(Operator {
                 external,
                 start_ns: record.start_ns,
@@ -398,10 +451,9 @@ impl Sweep<'_, '_> {
             .map(|step| step.number)
     }
 
-    fn call(&mut self, record: Host) -> Result<(), Error> {
+    fn call(&mut self, record: Host, correlation: Option<u64>) -> Result<(), Error> {
         let (thread, id) = self.row_id(&record)?;
         let brick = self.innermost(record.start_ns).map(|open| open.id);
-        let correlation = (record.a != NO_ID).then_some(record.a);
         let name = self.collector.texts[record.name as usize];
         let (start_ns, dur_ns) = (
             record.start_ns - self.origin_ns,
@@ -427,13 +479,12 @@ impl Sweep<'_, '_> {
         };
         let text = self.collector.into.str(name);
         self.collector.profiler_ranges.call(text, launch);
-        let process = self.thread.as_ref().map_or(NONE, |thread| thread.process);
         if self.has_launch_flows {
             self.calls.retain(|call| call.end_ns >= record.start_ns);
             self.calls.push(launch_points::Call {
                 id,
-                brick: brick.unwrap_or(NO_ID),
-                thread_and_process: pair(thread, process),
+                brick,
+                thread,
                 name: record.name,
                 start_ns: record.start_ns,
                 end_ns: record.end_ns,
@@ -445,45 +496,29 @@ impl Sweep<'_, '_> {
             return Ok(());
         }
         self.collector.link(Link {
-            correlation: record.a,
-            part: Part::Call,
+            correlation: correlation.unwrap_or(NO_ID),
+            event: LinkEvent::Call {
+                id,
+                brick,
+                thread,
+                wait,
+            },
             start_ns: record.start_ns,
             dur_ns,
             order: id,
             name: record.name,
             device: NONE,
             stream: NONE,
-            more: [
-                id,
-                brick.unwrap_or(NO_ID),
-                pair(thread, process),
-                wait.map_or(NO_ID, |kind| kind as u64),
-                0,
-                0,
-                0,
-            ],
             external: NO_ID,
         })
     }
 
-    fn allocation(&mut self, record: Host) -> Result<(), Error> {
-        let (thread, _) = self.row_id(&record)?;
-        let span = self.innermost(record.start_ns).map(|open| open.id);
-        let device = (record.name != NONE).then_some(record.name);
-        let address = (record.b != NO_ID).then_some(record.b);
-        let row = AllocationRow {
-            time_ns: record.start_ns - self.origin_ns,
-            thread: Some(thread),
-            span,
-            device,
-            bytes: record.a.cast_signed(),
-            address,
-            ..AllocationRow::default()
-        };
-        self.collector.add(&row)
-    }
-
-    fn counter(&mut self, record: Host) -> Result<(), Error> {
+    fn counter(
+        &mut self,
+        record: Host,
+        value: f64,
+        (unit, source): (Option<Text>, Text),
+    ) -> Result<(), Error> {
         let mut name = self.collector.texts[record.name as usize];
         if self.collector.shared_counters.contains(&record.name) {
             let process = self.collector.lanes.get(record.lane).process;
@@ -491,14 +526,10 @@ impl Sweep<'_, '_> {
             let title = format!("{process} / {}", self.collector.into.str(name));
             name = self.collector.into.text(&title);
         }
-        let (unit, source) = match record.what {
-            What::Total => (Some(self.texts.bytes), self.texts.measured),
-            _ => (None, self.texts.declared),
-        };
         let row = CounterRow {
             time_ns: record.start_ns - self.origin_ns,
             name,
-            value: f64::from_bits(record.a),
+            value,
             unit,
             source,
             ..CounterRow::default()
@@ -506,7 +537,7 @@ impl Sweep<'_, '_> {
         self.collector.add(&row)
     }
 
-    fn instant(&mut self, record: Host) -> Result<(), Error> {
+    fn instant(&mut self, record: Host, arguments: Option<u32>) -> Result<(), Error> {
         let thread = match record.lane {
             NO_LANE => None,
             _ => Some(self.row_id(&record)?.0),
@@ -518,21 +549,21 @@ impl Sweep<'_, '_> {
             thread,
             brick: self.innermost(record.start_ns).map(|open| open.id),
             time_ns: record.start_ns - self.origin_ns,
-            arguments: (record.a != NO_ID).then(|| texts[record.a as usize]),
+            arguments: arguments.map(|number| texts[number as usize]),
             ..AnnotationRow::default()
         };
         self.collector.add(&row)
     }
 
-    fn flow(&mut self, record: Host) -> Result<(), Error> {
-        let around = self.innermost(record.start_ns).copied();
-        let begins_now = around.is_some_and(|open| open.start_ns == record.start_ns);
+    fn flow(&mut self, flow: Flow) -> Result<(), Error> {
+        let around = self.innermost(flow.time_ns).copied();
+        let begins_now = around.is_some_and(|open| open.start_ns == flow.time_ns);
         match around {
-            Some(around) if record.what != What::FlowEndNext || begins_now => {
-                self.flow_point(record, around)
+            Some(around) if flow.end != FlowEnd::EndInNext || begins_now => {
+                self.flow_point(flow, around)
             }
-            _ if record.what == What::FlowEndNext => {
-                self.next.push(record);
+            _ if flow.end == FlowEnd::EndInNext => {
+                self.next.push(flow);
                 Ok(())
             }
             _ => {
@@ -542,15 +573,15 @@ impl Sweep<'_, '_> {
         }
     }
 
-    fn flow_point(&mut self, flow: Host, brick: Open) -> Result<(), Error> {
-        let phase = match flow.what {
-            What::FlowStart => 0,
-            What::FlowStep => 1,
-            _ => 2,
+    fn flow_point(&mut self, flow: Flow, brick: Open) -> Result<(), Error> {
+        let phase = match flow.end {
+            FlowEnd::Start => 0,
+            FlowEnd::Step => 1,
+            FlowEnd::End | FlowEnd::EndInNext => 2,
         };
         let words = [
-            flow.a,
-            rising(flow.start_ns),
+            flow.id,
+            rising(flow.time_ns),
             phase,
             brick.id,
             rising(brick.start_ns),

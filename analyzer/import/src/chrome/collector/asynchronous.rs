@@ -7,7 +7,7 @@ use crate::Error;
 use crate::chrome::category::Class;
 use crate::chrome::event::Event;
 use crate::chrome::open_intervals::Open;
-use crate::chrome::record::{Host, NO_ID, What};
+use crate::chrome::record::{Host, HostEvent};
 
 impl Collector<'_> {
     /// Asynchronous work has an id and no thread: it gets a lane of its process and category.
@@ -63,12 +63,10 @@ impl Collector<'_> {
             lane: open.lane,
             start_ns: open.start_ns,
             end_ns: time_ns,
-            what: What::Task,
+            event: HostEvent::Task,
             order: open.order,
             name: open.name,
             node: None,
-            a: NO_ID,
-            b: 0,
         })
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
 use super::sorted;
-use crate::chrome::record::{HOST_WORDS, Host, LINK_WORDS, Link, NONE, Part, pair, rising, time};
+use crate::chrome::record::{HOST_WORDS, Host, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time};
 use crate::sorter::Sorter;
 use crate::{Error, Notes, Options};
 
@@ -110,10 +110,11 @@ impl Believable {
 
     pub fn link(&mut self, link: &Link) -> Result<(), Error> {
         self.add(&link_without_place(link));
-        if link.part != Part::Kernel {
+        let is_kernel = matches!(link.event, LinkEvent::Kernel(_));
+        if !is_kernel {
             self.last_ns = self.last_ns.max(link.start_ns + link.dur_ns.max(0));
         }
-        if link.part != Part::Kernel || link.stream == NONE || link.dur_ns < 0 {
+        if !is_kernel || link.stream == NONE || link.dur_ns < 0 {
             return Ok(());
         }
         let words = [

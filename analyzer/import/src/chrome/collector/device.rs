@@ -11,7 +11,9 @@ use crate::chrome::event::{Arguments, Event};
 use crate::chrome::layout::Place;
 use crate::chrome::merged::process_of;
 use crate::chrome::profiler_ranges::Range;
-use crate::chrome::record::{Host, Link, NO_ID, NONE, OF_ANNOTATION, OF_PLACE, Part, What, pair};
+use crate::chrome::record::{
+    Host, HostEvent, KernelFacts, Link, LinkEvent, NO_ID, NONE, OF_ANNOTATION, OF_PLACE,
+};
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
 impl Collector<'_> {
@@ -32,14 +34,13 @@ impl Collector<'_> {
                 .correlation
                 .or(arguments.connection)
                 .unwrap_or(NO_ID),
-            part: Part::Kernel,
+            event: LinkEvent::Annotation,
             start_ns,
             dur_ns,
             order: self.order,
             name: 0,
             device,
             stream,
-            more: [0; 7],
             external: external(arguments),
         };
         if place.is_some() {
@@ -56,12 +57,12 @@ impl Collector<'_> {
         }
         match class {
             Class::Copy | Class::Fill => {
-                let to = if class == Class::Fill {
+                let direction = if class == Class::Fill {
                     Some(Direction::Fill)
                 } else {
                     Direction::from_words(&text)
                 };
-                let to = to.unwrap_or_else(|| {
+                let direction = direction.unwrap_or_else(|| {
                     self.notes
                         .warn("copies of an unknown kind have the direction unknown");
                     Direction::Unknown
@@ -71,12 +72,13 @@ impl Collector<'_> {
                     self.notes.leave_out("negative duration");
                     return Ok(());
                 }
-                link.part = Part::Copy;
-                link.more[..3].copy_from_slice(&[
-                    bytes.unwrap_or(NO_ID),
-                    to as u64,
-                    memory_kinds(&text),
-                ]);
+                let (from, to) = memory_kinds(&text);
+                link.event = LinkEvent::Copy {
+                    bytes,
+                    direction,
+                    from,
+                    to,
+                };
             }
             Class::Wait => {
                 let Some(kind) = SyncKind::from_words(&text).filter(|_| dur_ns >= 0) else {
@@ -86,54 +88,35 @@ impl Collector<'_> {
                 };
                 let event_id = arguments.wait_event.and_then(|id| u64::try_from(id).ok());
                 self.recorded(event, event_id, &link)?;
-                link.part = Part::Wait;
-                let word = |id: Option<i64>| id.and_then(|id| u64::try_from(id).ok());
-                let record = [arguments.wait_correlation, arguments.wait_stream]
-                    .map(|id| word(id).unwrap_or(NO_ID));
-                link.more = [
-                    kind as u64,
-                    event_id.unwrap_or(NO_ID),
-                    record[0],
-                    record[1],
-                    0,
-                    0,
-                    0,
-                ];
+                let (record, stream) = (arguments.wait_correlation, arguments.wait_stream);
+                link.event = LinkEvent::Wait {
+                    kind,
+                    event: event_id,
+                    record: record.and_then(|id| u64::try_from(id).ok()),
+                    record_stream: stream.and_then(|id| u32::try_from(id).ok()),
+                };
             }
             Class::DeviceAnnotation => {
                 if dur_ns < 0 {
                     self.notes.leave_out("negative duration");
                     return Ok(());
                 }
-                link.part = Part::Annotation;
                 link.name = self.name(&event.name);
                 link.external = arguments.external.map_or(NO_ID, |id| id | OF_ANNOTATION);
                 // The work below it tells how far the run reaches.
                 return self.link(link);
             }
             _ => {
-                let (grid, block) = (
-                    arguments.grid.unwrap_or([NONE; 3]),
-                    arguments.block.unwrap_or([NONE; 3]),
-                );
-                let small = |count: Option<u64>| {
-                    count
-                        .and_then(|count| u32::try_from(count).ok())
-                        .unwrap_or(NONE)
-                };
-                let occupancy = arguments.occupancy_percent.unwrap_or(f64::NAN) as f32;
-                link.more = [
-                    pair(grid[0], grid[1]),
-                    pair(grid[2], block[0]),
-                    pair(block[1], block[2]),
-                    arguments
-                        .graph_node
-                        .filter(|node| *node != 0)
-                        .unwrap_or(NO_ID),
-                    u64::from(small(arguments.registers)),
-                    pair(small(arguments.shared_memory), occupancy.to_bits()),
-                    arguments.blocks_per_sm.unwrap_or(f64::NAN).to_bits(),
-                ];
+                let small = |count: Option<u64>| count.and_then(|count| u32::try_from(count).ok());
+                link.event = LinkEvent::Kernel(KernelFacts {
+                    grid: arguments.grid,
+                    block: arguments.block,
+                    graph_node: arguments.graph_node.filter(|node| *node != 0),
+                    registers: small(arguments.registers),
+                    shared_memory_bytes: small(arguments.shared_memory),
+                    occupancy_percent: arguments.occupancy_percent.map(|share| share as f32),
+                    blocks_per_sm: arguments.blocks_per_sm,
+                });
             }
         }
         let collective = event.arguments.shapes.collective.named();
@@ -168,12 +151,14 @@ impl Collector<'_> {
                 lane,
                 start_ns,
                 end_ns: start_ns + dur_ns,
-                what: What::DeviceWork,
+                event: HostEvent::DeviceWork {
+                    correlation,
+                    device,
+                    stream,
+                },
                 order: self.order,
                 name,
                 node: None,
-                a: correlation,
-                b: pair(device, stream),
             });
         }
         let class = match class {
@@ -198,14 +183,13 @@ impl Collector<'_> {
         let name = self.name(&event.name);
         self.link(Link {
             correlation: NO_ID,
-            part: Part::Annotation,
+            event: LinkEvent::Annotation,
             start_ns,
             dur_ns,
             order: self.order,
             name,
             device,
             stream,
-            more: [0; 7],
             external: NO_ID,
         })
     }
@@ -221,14 +205,18 @@ impl Collector<'_> {
         let name = self.name(&event.name);
         self.push_link(Link {
             correlation: NO_ID,
-            part: Part::Wait,
+            event: LinkEvent::Wait {
+                kind: SyncKind::StreamWait,
+                event: None,
+                record: None,
+                record_stream: None,
+            },
             start_ns,
             dur_ns,
             order: self.order,
             name,
             device,
             stream,
-            more: [SyncKind::StreamWait as u64, NO_ID, NO_ID, NO_ID, 0, 0, 0],
             external: NO_ID,
         })
     }
@@ -280,12 +268,11 @@ impl Collector<'_> {
         // Without a time of its own; equal records come together and are one row.
         self.push_link(Link {
             correlation,
-            part: Part::Recorded,
+            event: LinkEvent::Recorded { event: event_id },
             dur_ns: 0,
             order: 0,
             name: 0,
             stream: stream.unwrap_or(NONE),
-            more: [event_id, 0, 0, 0, 0, 0, 0],
             ..*wait
         })
     }
@@ -347,18 +334,17 @@ fn device_and_stream(event: &Event, place: Option<Place>) -> (u32, u32) {
     }
 }
 
-/// Kinds of memory at both ends, as a name such as `Memcpy HtoD (Pinned -> Device)` states them; the source in the
-/// upper half, and [`NONE`] for what is not known.
-fn memory_kinds(name: &str) -> u64 {
+/// Kinds of memory at the source and the target, as a name such as `Memcpy HtoD (Pinned -> Device)` states them.
+fn memory_kinds(name: &str) -> (Option<MemoryKind>, Option<MemoryKind>) {
     let Some((_, inside)) = name.split_once('(') else {
-        return pair(NONE, NONE);
+        return (None, None);
     };
     let inside = inside.trim_end_matches(')');
-    let kind = |text: &str| MemoryKind::from_words(text.trim()).map_or(NONE, |kind| kind as u32);
+    let kind = |text: &str| MemoryKind::from_words(text.trim());
     match inside.split_once("->") {
-        Some((from, to)) => pair(kind(from), kind(to)),
+        Some((from, to)) => (kind(from), kind(to)),
         // A fill names what it fills.
-        None => pair(NONE, kind(inside)),
+        None => (None, kind(inside)),
     }
 }
 
@@ -369,7 +355,6 @@ mod tests {
     #[test]
     fn names_say_what_memory_lies_at_both_ends() {
         use MemoryKind::{Device, Pageable, Pinned};
-        let number = |kind: Option<MemoryKind>| kind.map_or(NONE, |kind| kind as u32);
         for (name, from, to) in [
             (
                 "Memcpy HtoD (Pageable -> Device)",
@@ -381,7 +366,7 @@ mod tests {
             ("Memset (Device)", None, Some(Device)),
             ("CopyHostToDevice", None, None),
         ] {
-            assert_eq!(memory_kinds(name), pair(number(from), number(to)), "{name}");
+            assert_eq!(memory_kinds(name), (from, to), "{name}");
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::Error;
 use crate::chrome::event::Event;
 use crate::chrome::launch_points::{self, is_of_kineto};
 use crate::chrome::layout::Role;
-use crate::chrome::record::{Host, NO_ID, NO_LANE, NONE, What};
+use crate::chrome::record::{FlowEnd, Host, HostEvent, NO_LANE, NONE, known};
 use crate::signatures::{MAX_SHAPE_BYTES, without_spaces};
 
 /// Bytes of the arguments of instants that are kept, so that memory stays flat where no two are equal.
@@ -16,7 +16,7 @@ const MAX_INSTANT_BYTES: usize = 64 << 20;
 
 impl Collector<'_> {
     /// A point of a lane.
-    fn point(&mut self, event: &Event, what: What, name: u32, a: u64, b: u64) -> Result<(), Error> {
+    fn point(&mut self, event: &Event, point: HostEvent, name: u32) -> Result<(), Error> {
         let Some(time_ns) = self.start(event) else {
             return Ok(());
         };
@@ -25,12 +25,10 @@ impl Collector<'_> {
             lane,
             start_ns: time_ns,
             end_ns: time_ns,
-            what,
+            event: point,
             order: self.order,
             name,
             node: None,
-            a,
-            b,
         })
     }
 
@@ -49,11 +47,11 @@ impl Collector<'_> {
                 .repeat("flow from a call to device work: already known from the correlation");
             return Ok(());
         }
-        let what = match event.phase {
-            b's' => What::FlowStart,
-            b't' => What::FlowStep,
-            _ if event.binds_around => What::FlowEnd,
-            _ => What::FlowEndNext,
+        let end = match event.phase {
+            b's' => FlowEnd::Start,
+            b't' => FlowEnd::Step,
+            _ if event.binds_around => FlowEnd::End,
+            _ => FlowEnd::EndInNext,
         };
         let mut key = event.category.clone();
         if event.part > 0 {
@@ -63,7 +61,8 @@ impl Collector<'_> {
             key.push(0);
             key.extend_from_slice(text);
         }
-        self.point(event, what, 0, xxh3_64(&key), 0)
+        let id = xxh3_64(&key);
+        self.point(event, HostEvent::Flow { id, end }, 0)
     }
 
     /// A flow from a launch to device work; true if it is nothing else.
@@ -92,7 +91,7 @@ impl Collector<'_> {
             let work = self.id_at(event, time_ns);
             self.put_launch_flow(launch_points::end(key, time_ns, work))?;
         } else if !is_on_device && !is_end {
-            self.point(event, What::LaunchFlow, 0, key, 0)?;
+            self.point(event, HostEvent::LaunchFlow { id: key }, 0)?;
         }
         if is_launch || is_on_device {
             self.notes
@@ -116,18 +115,19 @@ impl Collector<'_> {
                 name.push(b'.');
                 name.extend_from_slice(series);
             }
-            self.value(event, What::Counter, &name, *value)?;
+            let value = HostEvent::Counter { value: *value };
+            self.value(event, value, &name)?;
         }
         Ok(())
     }
 
-    fn value(&mut self, event: &Event, what: What, name: &[u8], value: f64) -> Result<(), Error> {
+    fn value(&mut self, event: &Event, value: HostEvent, name: &[u8]) -> Result<(), Error> {
         let name = self.name(name);
         let process = self.lanes.process(&event.process);
         if *self.counters.entry(name).or_insert(process) != process {
             self.shared_counters.insert(name);
         }
-        self.point(event, what, name, value.to_bits(), 0)
+        self.point(event, value, name)
     }
 
     /// Adds the totals that an allocator states with an event. Of the host PyTorch counts from when its
@@ -150,7 +150,10 @@ impl Collector<'_> {
                     .skip("total of a device's memory: less than its live allocations");
             } else {
                 let name = format!("gpu{device} {field}");
-                self.value(event, What::Total, name.as_bytes(), value as f64)?;
+                let total = HostEvent::Total {
+                    bytes: value as f64,
+                };
+                self.value(event, total, name.as_bytes())?;
             }
         }
         Ok(())
@@ -165,14 +168,12 @@ impl Collector<'_> {
                     (Some(0), _) | (_, None) => NONE,
                     (_, Some(device)) => u32::try_from(device).unwrap_or(NONE),
                 };
-                let address = arguments.address.unwrap_or(NO_ID);
-                self.point(
-                    event,
-                    What::Allocation,
-                    device,
-                    bytes.cast_unsigned(),
-                    address,
-                )?;
+                let allocation = HostEvent::Allocation {
+                    device: known(device),
+                    bytes,
+                    address: arguments.address,
+                };
+                self.point(event, allocation, 0)?;
                 self.totals(event, device, bytes)
             }
             _ => self.named_point(event),
@@ -189,17 +190,15 @@ impl Collector<'_> {
             _ => self.lanes.number(&event.process, &event.thread),
         };
         let name = self.name(&event.name);
-        let arguments = self.arguments_of_instant(event).map_or(NO_ID, u64::from);
+        let arguments = self.arguments_of_instant(event);
         let record = Host {
             lane,
             start_ns: time_ns,
             end_ns: time_ns,
-            what: What::Instant,
+            event: HostEvent::Instant { arguments },
             order: self.order,
             name,
             node: None,
-            a: arguments,
-            b: NO_ID,
         };
         if self.is_of_other_process(lane) {
             return Ok(());

@@ -12,12 +12,20 @@ use crate::chrome::decimal::{is_in_range, nanoseconds};
 use crate::chrome::event::Event;
 use crate::chrome::layout::{Place, Role, Seen};
 use crate::chrome::open_intervals::Open;
-use crate::chrome::record::{Host, Link, NO_ID, Node, Part, What, pair};
+use crate::chrome::record::{Host, HostEvent, Link, LinkEvent, NO_ID, Node};
 use crate::cuda::call_kind::without_version;
 
 /// What becomes of rows of a device that are no work.
 pub(super) const NO_WORK: &str =
     "row of a device that is no work: idle time, or a sum over other rows";
+
+/// What an event of a host thread states of itself.
+#[derive(Clone, Copy, Default)]
+struct Stated {
+    correlation: Option<u64>,
+    flops: Option<u64>,
+    external: Option<u64>,
+}
 
 impl Collector<'_> {
     pub(super) fn interval(&mut self, event: &Event, class: Class) -> Result<(), Error> {
@@ -125,11 +133,11 @@ impl Collector<'_> {
             self.survey.see(lane, seen);
         }
         let name = self.slice_name(event, class)?;
-        let (a, b) = match class {
-            Class::Call => (arguments.correlation.or(arguments.connection), None),
-            _ => (arguments.flops, arguments.external),
+        let stated = Stated {
+            correlation: arguments.correlation.or(arguments.connection),
+            flops: arguments.flops,
+            external: arguments.external,
         };
-        let known = [a, b].map(|word| word.unwrap_or(NO_ID));
         let node = match class {
             Class::Operator => Node::of(arguments),
             _ => None,
@@ -141,16 +149,15 @@ impl Collector<'_> {
             class,
             order: self.order,
         };
-        self.slice(open, start_ns + dur_ns, known, node)
+        self.slice(open, start_ns + dur_ns, stated, node)
     }
 
-    /// An interval of a host thread; known of it are its flops or its correlation, and its
-    /// external id; and the node of autograd's graph that an operator is about.
+    /// An interval of a host thread, and the node of autograd's graph that an operator is about.
     fn slice(
         &mut self,
         open: Open,
         end_ns: i64,
-        [a, b]: [u64; 2],
+        stated: Stated,
         node: Option<Node>,
     ) -> Result<(), Error> {
         let Open {
@@ -168,9 +175,14 @@ impl Collector<'_> {
         let step = text
             .strip_prefix("ProfilerStep#")
             .and_then(|number| number.trim().parse().ok());
-        let (what, a) = match (class, step) {
-            (Class::Call, _) => (What::Call, a),
-            (Class::Operator, None) => (What::Operator, a),
+        let Stated {
+            correlation,
+            flops,
+            external,
+        } = stated;
+        let event = match (class, step) {
+            (Class::Call, _) => HostEvent::Call { correlation },
+            (Class::Operator, None) => HostEvent::Operator { flops, external },
             // Of category `Operator` in 2021, of annotations since.
             (_, Some(number)) => {
                 let process = self.lanes.get(lane).process;
@@ -180,20 +192,18 @@ impl Collector<'_> {
                     end_ns,
                     number,
                 });
-                (What::Iteration, number)
+                HostEvent::Iteration { number }
             }
-            _ => (What::Function, NO_ID),
+            _ => HostEvent::Function { external },
         };
         self.push_host(Host {
             lane,
             start_ns,
             end_ns,
-            what,
+            event,
             order,
             name,
             node,
-            a,
-            b,
         })
     }
 
@@ -276,7 +286,7 @@ impl Collector<'_> {
                 self.survey.see(lane, seen);
             }
         }
-        self.slice(open, end_ns, [NO_ID; 2], None)
+        self.slice(open, end_ns, Stated::default(), None)
     }
 
     /// Work that a device began and ended in events of their own.
@@ -290,14 +300,13 @@ impl Collector<'_> {
         if let Role::Repeated(_) = role {
             return self.link(Link {
                 correlation: NO_ID,
-                part: Part::Annotation,
+                event: LinkEvent::Annotation,
                 start_ns: open.start_ns,
                 dur_ns: end_ns - open.start_ns,
                 order: open.order,
                 name: open.name,
                 device: place.device,
                 stream: place.stream,
-                more: [0; 7],
                 external: NO_ID,
             });
         }
@@ -306,12 +315,14 @@ impl Collector<'_> {
             lane: open.lane,
             start_ns: open.start_ns,
             end_ns,
-            what: What::DeviceWork,
+            event: HostEvent::DeviceWork {
+                correlation: id_of_place(open.lane, open.start_ns),
+                device: place.device,
+                stream: place.stream,
+            },
             order: open.order,
             name: open.name,
             node: None,
-            a: id_of_place(open.lane, open.start_ns),
-            b: pair(place.device, place.stream),
         })
     }
 }
