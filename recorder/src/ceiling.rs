@@ -24,7 +24,7 @@ impl Recorder {
     /// Records a ceiling of the machine.
     pub fn ceiling(&self, ceiling: Ceiling) {
         if self.records(TableId::Ceilings) {
-            self.shared().request(Request::Ceiling(ceiling));
+            self.shared().mailbox.request(Request::Ceiling(ceiling));
         }
     }
 }

@@ -98,7 +98,7 @@ impl Drop for CollectiveGuard<'_> {
         stated.ticks = (start, shared.clock.ticks().max(start));
         stated.span = (!id.is_none()).then(|| id.get());
         stated.thread = thread;
-        shared.request(Request::Collective(stated));
+        shared.mailbox.request(Request::Collective(stated));
     }
 }
 

@@ -502,7 +502,7 @@ impl Recorder {
 
     /// Says in `run.json` what went wrong, in words.
     pub fn problem(&self, text: String) {
-        lock(&self.shared().problems).push(text);
+        lock(&self.shared().mailbox.problems).push(text);
     }
 }
 

@@ -408,11 +408,11 @@ impl Lane {
         let mut sleep = BLOCKED_SLEEP;
         loop {
             let (fits, half_full) = self.producer.reserve(needed);
-            if half_full && self.shared.is_outgrown(self.ring().capacity()) && self.follow() {
+            if half_full && self.shared.rings.is_outgrown(self.ring().capacity()) && self.follow() {
                 continue;
             }
             if half_full {
-                self.shared.wake();
+                self.shared.mailbox.wake();
             }
             if fits {
                 return true;
@@ -421,7 +421,9 @@ impl Lane {
                 Overflow::Drop => return false,
                 Overflow::Block => {
                     // In a ring that others have damaged, room may never come.
-                    if self.shared.stopped.load(Ordering::Acquire) || self.ring().is_disturbed() {
+                    if self.shared.counts.stopped.load(Ordering::Acquire)
+                        || self.ring().is_disturbed()
+                    {
                         return false;
                     }
                     std::thread::sleep(sleep);
@@ -438,7 +440,7 @@ impl Lane {
 
     /// Carries on in a longer ring. False: there is no memory for one.
     fn follow(&mut self) -> bool {
-        let Some(next) = self.shared.grown_ring(self.ring().capacity()) else {
+        let Some(next) = self.shared.rings.grown(self.ring().capacity()) else {
             return false;
         };
         next.header().take(&self.thread().identity());

@@ -69,14 +69,14 @@ impl OpenRows {
         // Again where a row ended between one count and the other.
         loop {
             let meanwhile = shared.late();
-            let threads = lock(&shared.threads).clone();
+            let threads = lock(&shared.threads.recording).clone();
             let open = threads
                 .iter()
                 .map(|thread| (thread.index, thread.open_rows()));
             let found = Self {
                 by_thread: open.filter(|(_, rows)| *rows > 0).collect(),
-                detached: shared.detached.load(Ordering::Relaxed),
-                of_device: shared.open_on_device.load(Ordering::Relaxed),
+                detached: shared.counts.detached.load(Ordering::Relaxed),
+                of_device: shared.counts.open_on_device.load(Ordering::Relaxed),
                 ending: ending.clone(),
                 meanwhile,
             };

@@ -23,7 +23,7 @@ impl Recorder {
                 name: name.to_owned(),
                 source: Arc::from(source),
             };
-            self.shared().request(request);
+            self.shared().mailbox.request(request);
         }
         hash
     }

@@ -166,13 +166,13 @@ impl Recorder {
     /// Counts an event after the end.
     #[cold]
     pub(crate) fn too_late(&self) {
-        self.shared().late.fetch_add(1, Ordering::Relaxed);
+        self.shared().counts.late.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts an event of a thread that could not get a ring.
     #[cold]
     pub(crate) fn no_ring(&self, table: TableId) {
-        self.shared().no_ring(table, 1);
+        self.shared().counts.no_ring(table, 1);
     }
 
     /// Interns a name once, for use with any recorder; see [`Name`].
@@ -183,7 +183,9 @@ impl Recorder {
     /// Keeps a fact about the run in `run.json`; a later value of the same key replaces it.
     pub fn value(&self, key: impl Into<String>, value: impl ToString) {
         if self.is_enabled() {
-            self.shared().keep_value(key.into(), value.to_string());
+            self.shared()
+                .mailbox
+                .keep_value(key.into(), value.to_string());
         }
     }
 
@@ -324,7 +326,7 @@ impl Drop for Inner {
         // The error stands in run.json, where that can be written; a destructor has no caller to tell.
         let _ = self.finish();
         // SAFETY: guards borrow the recorder and detached intervals hold it, so none is left.
-        unsafe { self.shared.free_abandoned() };
+        unsafe { self.shared.threads.free_abandoned() };
     }
 }
 

@@ -11,7 +11,7 @@ use crate::lane::Lane;
 use crate::lock::lock;
 use crate::names::{LimitedTexts, MAX_TEXT_BYTES};
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{Request, SessionState};
+use crate::session_state::{Mailbox, Request};
 
 /// Texts of all signatures.
 static TEXTS: LimitedTexts = LimitedTexts::new();
@@ -152,13 +152,13 @@ impl Lane {
             return Some(id);
         }
         let _reentrancy = ReentrancyGuard::enter();
-        let id = self.shared().signature(number);
+        let id = self.shared().mailbox.signature(number);
         self.met_signatures.0[place] = (number, id);
         Some(id)
     }
 }
 
-impl SessionState {
+impl Mailbox {
     /// The id of a signature's row, which is made once.
     #[cold]
     fn signature(&self, text: u32) -> u32 {

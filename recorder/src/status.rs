@@ -60,7 +60,7 @@ pub(crate) fn tables(shared: &SessionState) -> (BTreeMap<&'static str, TableStat
     let (mut rows, mut dropped) = (0, 0);
     for (number, table) in TABLES.iter().enumerate().take(TABLES.len()) {
         let status = TableStatus {
-            rows: shared.rows.get(number),
+            rows: shared.counts.rows.get(number),
             dropped: shared.dropped(number),
         };
         rows += status.rows;
@@ -75,9 +75,9 @@ pub(crate) fn tables(shared: &SessionState) -> (BTreeMap<&'static str, TableStat
 impl Status {
     pub(crate) fn read(shared: &SessionState) -> Self {
         let (tables, rows, dropped) = tables(shared);
-        let mut problems = lock(&shared.problems).clone();
+        let mut problems = lock(&shared.mailbox.problems).clone();
         problems.extend(shared.live.trouble());
-        let threads = lock(&shared.threads).len();
+        let threads = lock(&shared.threads.recording).len();
         Self {
             tables,
             rows,

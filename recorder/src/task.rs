@@ -68,7 +68,11 @@ impl Detached {
                 };
             }
             let recorder = span.recorder.clone();
-            recorder.shared().detached.fetch_add(1, Ordering::Relaxed);
+            recorder
+                .shared()
+                .counts
+                .detached
+                .fetch_add(1, Ordering::Relaxed);
             detached.recorder = Some(recorder);
         }
         span.disarm();
@@ -144,7 +148,11 @@ impl Drop for Detached {
         let Some(recorder) = self.recorder.take() else {
             return;
         };
-        recorder.shared().detached.fetch_sub(1, Ordering::Relaxed);
+        recorder
+            .shared()
+            .counts
+            .detached
+            .fetch_sub(1, Ordering::Relaxed);
         if !recorder.records(TableId::Bricks) {
             recorder.too_late();
             return;

@@ -101,7 +101,7 @@ fn find_or_make(shared: &Arc<SessionState>) -> *mut Lane {
         if let Some(lane) = known {
             return *lane;
         }
-        let Some(ring) = shared.ring() else {
+        let Some(ring) = shared.rings.first() else {
             return ptr::null_mut();
         };
         let thread = shared.register(&ring);
@@ -124,7 +124,7 @@ impl Lanes {
             // SAFETY: a lane in the list is valid, and only this thread uses it.
             let (stopped, in_use) = unsafe {
                 (
-                    (**lane).shared().stopped.load(Ordering::Acquire),
+                    (**lane).shared().counts.stopped.load(Ordering::Acquire),
                     (**lane).in_use(),
                 )
             };
@@ -153,7 +153,7 @@ impl Drop for Lanes {
                     (*lane).perf = None;
                 }
                 // SAFETY: as above.
-                unsafe { (*lane).shared().abandon(lane) };
+                unsafe { (*lane).shared().threads.abandon(lane) };
             } else {
                 // SAFETY: no guard points to it, and it left the list.
                 unsafe { release(lane) };

@@ -98,7 +98,7 @@ impl Writer {
             if ending {
                 return self.end();
             }
-            self.shared.stock();
+            self.shared.rings.stock();
             self.tables.flush_rests(&mut self.files);
             let trouble =
                 self.run.recorder.crash_safe == Some(true) && self.shared.live.trouble().is_some();
@@ -126,7 +126,7 @@ impl Writer {
     }
 
     fn read_rings(&mut self) {
-        let arrivals = std::mem::take(&mut *lock(&self.shared.arrivals));
+        let arrivals = std::mem::take(&mut *lock(&self.shared.threads.arrivals));
         self.lanes.extend(arrivals.into_iter().map(LaneReader::new));
         let (rows, tables, files) = (&mut self.rows, &mut self.tables, &mut self.files);
         let shared = &self.shared;
@@ -144,14 +144,14 @@ impl Writer {
                 columns.set_origin(place);
                 rows.add(number, origin, records, columns, texts)
             };
-            let ended = self.lanes[at].drain(take, |ring| shared.give_back(ring));
+            let ended = self.lanes[at].drain(take, |ring| shared.rings.give_back(ring));
             if ended {
                 let lane = self.lanes.swap_remove(at);
                 let thread = lane.thread.logged();
                 shared.live.log(&[Entry::Thread(thread.clone())]);
                 self.ended.push(thread);
-                shared.retire(&lane.thread);
-                shared.give_back(lane.into_ring());
+                shared.threads.retire(&lane.thread);
+                shared.rings.give_back(lane.into_ring());
             } else {
                 at += 1;
             }
@@ -161,7 +161,7 @@ impl Writer {
 
     fn take_requests(&mut self) {
         // Not in the loop's head: that would hold the lock all through it.
-        let requests = std::mem::take(&mut *lock(&self.shared.requests));
+        let requests = std::mem::take(&mut *lock(&self.shared.mailbox.requests));
         for request in requests {
             match request {
                 Request::Ptx { hash, name, source } => self.keep_ptx(hash, &name, &source),
@@ -226,7 +226,7 @@ impl Tables {
         let live = &self.shared.live;
         let table = &mut self.tables[number];
         if table.columns(|bytes| live.rows(number, bytes)).is_none() {
-            self.shared.lose(number, rows as u64);
+            self.shared.counts.lose(number, rows as u64);
         }
     }
 
@@ -238,7 +238,9 @@ impl Tables {
                 Err(error) => self.fail(error.into()),
             }
         }
-        self.shared.lose(number, self.tables[number].give_up());
+        self.shared
+            .counts
+            .lose(number, self.tables[number].give_up());
     }
 
     /// Writes what has waited long enough. Once nothing can be written, gives the rows up at once.
@@ -258,13 +260,13 @@ impl Tables {
     fn count(&self) {
         for (number, table) in self.tables.iter().enumerate() {
             let rows = table.written.rows + table.waiting() as u64;
-            self.shared.rows.set(number, rows);
+            self.shared.counts.rows.set(number, rows);
         }
     }
 
     /// From here on nothing is written, only counted. The first reason is kept.
     fn fail(&mut self, error: Error) {
-        lock(&self.shared.problems).push(error.to_string());
+        lock(&self.shared.mailbox.problems).push(error.to_string());
         self.failure.get_or_insert(error);
     }
 }

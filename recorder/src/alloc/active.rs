@@ -122,7 +122,9 @@ pub(crate) fn stop(shared: &Arc<SessionState>) {
         }
     });
     if held.is_some() {
-        shared.no_ring(TableId::Allocations, LOST.swap(0, Ordering::Relaxed));
+        shared
+            .counts
+            .no_ring(TableId::Allocations, LOST.swap(0, Ordering::Relaxed));
     }
 }
 

@@ -105,7 +105,7 @@ fn record(number: u64, mean_bytes: u64, address: u64, bytes: i64) -> bool {
         };
         lane = threads::lane(&shared);
         if lane.is_null() {
-            shared.no_ring(TableId::Allocations, 1);
+            shared.counts.no_ring(TableId::Allocations, 1);
             return false;
         }
     }

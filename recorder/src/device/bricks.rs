@@ -44,7 +44,10 @@ impl DeviceWork {
         streams.push((stream, before));
         drop(pending);
         if self.records(TableId::Kernels) {
-            self.shared.open_on_device.fetch_add(1, Ordering::Relaxed);
+            self.shared
+                .counts
+                .open_on_device
+                .fetch_add(1, Ordering::Relaxed);
         }
     }
 
@@ -56,6 +59,7 @@ impl DeviceWork {
         if self.records(TableId::Kernels) {
             let rows = streams.len() as u64;
             self.shared
+                .counts
                 .open_on_device
                 .fetch_sub(rows, Ordering::Relaxed);
         }

@@ -46,7 +46,7 @@ impl DeviceWork {
         drop(pending);
         // The host's clocks at that tick.
         let since_ns = (read.ticks.saturating_sub(host.ticks) as f64 / nominal) as u64;
-        self.shared.request(Request::DevicePair {
+        self.shared.mailbox.request(Request::DevicePair {
             pair: ClockReading {
                 ticks: read.ticks,
                 monotonic_ns: host.monotonic_ns + since_ns,

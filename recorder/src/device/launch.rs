@@ -73,7 +73,7 @@ impl<'r> Given<'r> {
                 behind: None,
             },
         };
-        let open = &recorder.shared().open_on_device;
+        let open = &recorder.shared().counts.open_on_device;
         open.fetch_add(1, Ordering::Relaxed);
         Self {
             recorder,
@@ -121,7 +121,7 @@ impl<'r> Given<'r> {
     /// Takes the piece: the guard is open no more.
     fn take(&mut self) -> Option<Piece> {
         let piece = self.piece.take()?;
-        let open = &self.recorder.shared().open_on_device;
+        let open = &self.recorder.shared().counts.open_on_device;
         open.fetch_sub(1, Ordering::Relaxed);
         Some(piece)
     }

@@ -72,7 +72,7 @@ impl DeviceWork {
         };
         work.number = work.ask(|device| device.number()).unwrap_or(0);
         let name = work.ask(|device| device.name()).unwrap_or_default();
-        lock(&work.shared.values).insert(format!("device.{}", work.number), name);
+        lock(&work.shared.mailbox.values).insert(format!("device.{}", work.number), name);
         work.read_clocks(true);
         Some(work)
     }
@@ -135,7 +135,7 @@ impl DeviceWork {
     /// Counts a piece that came after the last wait of the run.
     pub(super) fn too_late(&self, piece: Piece) {
         self.release(piece);
-        self.shared.late.fetch_add(1, Ordering::Relaxed);
+        self.shared.counts.late.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Waits for the device, then makes rows of all work that was pending.
@@ -189,12 +189,13 @@ impl DeviceWork {
         self.read_clocks(true);
         let facts = self.ask(|device| device.facts()).unwrap_or_default();
         for (key, value) in facts {
-            lock(&self.shared.values).insert(format!("device.{}.{key}", self.number), value);
+            lock(&self.shared.mailbox.values)
+                .insert(format!("device.{}.{key}", self.number), value);
         }
         let clock_error_ns = self.pending().clock_error_ns;
         if let Some(error) = clock_error_ns {
             let key = format!("device.{}.clock_error_ns", self.number);
-            lock(&self.shared.values).insert(key, error.to_string());
+            lock(&self.shared.mailbox.values).insert(key, error.to_string());
         }
         let counts = self.pending().counts;
         if counts.failed + counts.panicked + counts.not_measurable > 0 {
@@ -207,7 +208,7 @@ impl DeviceWork {
                 counts.panicked,
                 counts.not_measurable
             );
-            lock(&self.shared.problems).push(report);
+            lock(&self.shared.mailbox.problems).push(report);
         }
     }
 
@@ -221,7 +222,7 @@ impl DeviceWork {
         // Each later one looks the same; they are counted.
         if first {
             let number = self.number;
-            lock(&self.shared.problems)
+            lock(&self.shared.mailbox.problems)
                 .push(format!("device {number}: cannot synchronise: {problem}"));
         }
     }
@@ -232,8 +233,8 @@ impl DeviceWork {
         table: TableId,
         work: impl FnOnce(&mut Lane) -> T,
     ) -> Option<T> {
-        if self.shared.stopped.load(Ordering::Acquire) {
-            self.shared.late.fetch_add(1, Ordering::Relaxed);
+        if self.shared.counts.stopped.load(Ordering::Acquire) {
+            self.shared.counts.late.fetch_add(1, Ordering::Relaxed);
             return None;
         }
         let lane = threads::lane(&self.shared);
@@ -242,7 +243,7 @@ impl DeviceWork {
         match unsafe { lane.as_mut() } {
             Some(lane) => Some(work(lane)),
             None => {
-                self.shared.no_ring(table, 1);
+                self.shared.counts.no_ring(table, 1);
                 None
             }
         }

@@ -36,7 +36,7 @@ impl ThreadInfo {
 impl Writer {
     /// The rings have been read for the last time.
     pub(super) fn end(&mut self) {
-        self.shared.stopped.store(true, Ordering::Release);
+        self.shared.counts.stopped.store(true, Ordering::Release);
         let asked = self.ending.ticks.load(Ordering::Relaxed);
         // Threads may have published a little after the end was asked for.
         let wall_ns = self
@@ -47,6 +47,7 @@ impl Writer {
 
         self.thread_rows();
         self.shared
+            .threads
             .leave(self.lanes.drain(..).map(LaneReader::into_ring));
         self.count_open();
         self.clock_rows();
@@ -95,7 +96,7 @@ impl Writer {
         self.run.clock.ticks_per_second = self.rows.timeline.ticks_per_second();
         self.run.tables.clear();
         self.run.dropped = 0;
-        let names = self.shared.dropped_names();
+        let names = self.shared.threads.dropped_names();
         for (number, table) in self.tables.tables.iter().enumerate() {
             let mut written = table.written.clone();
             written.dropped = self.shared.dropped(number);
@@ -105,7 +106,9 @@ impl Writer {
                 self.run.tables.insert(table.table.name.to_owned(), written);
             }
         }
-        self.run.problems.clone_from(&lock(&self.shared.problems));
+        self.run
+            .problems
+            .clone_from(&lock(&self.shared.mailbox.problems));
         let trouble = self.shared.live.trouble();
         self.run.recorder.perf = self.shared.perf.get().map(PerfShared::describe);
         self.run.recorder.crash_safe = Some(trouble.is_none());
@@ -116,7 +119,9 @@ impl Writer {
                     .to_owned(),
             );
         }
-        self.run.values.clone_from(&lock(&self.shared.values));
+        self.run
+            .values
+            .clone_from(&lock(&self.shared.mailbox.values));
     }
 
     /// Rows that nobody will see: their guards are dropped after the end, or never.
@@ -126,7 +131,7 @@ impl Writer {
         self.ending.open.store(open.rows(), Ordering::Release);
         let Some(text) = open.text() else { return };
         self.add(|texts| run_facts::warning(texts, "open_rows", &text, open.rows()));
-        lock(&self.shared.problems).push(text);
+        lock(&self.shared.mailbox.problems).push(text);
     }
 
     fn thread_rows(&mut self) {
@@ -147,7 +152,7 @@ impl Writer {
     }
 
     fn device_rows(&mut self) {
-        let values = lock(&self.shared.values).clone();
+        let values = lock(&self.shared.mailbox.values).clone();
         let is_any = values.keys().any(|key| device_property(key).is_some());
         if !is_any || self.is_off(TableId::Devices) {
             return;

@@ -103,7 +103,7 @@ pub(crate) fn start<T>(
         let _ = shared.perf.set(perf);
     }
     // For the first thread that records, most often this one.
-    shared.stock();
+    shared.rings.stock();
     names::attach(&shared.live);
     let ending = Arc::new(Ending::default());
 
@@ -145,7 +145,7 @@ pub(crate) fn start<T>(
     // Its first allocations are the recorder's as well, and it cannot say so before.
     let _ = has_started.recv();
     // Cannot be set yet: it is new.
-    let _ = shared.writer.set(thread.thread().clone());
+    let _ = shared.mailbox.writer.set(thread.thread().clone());
     let session = Session {
         folder,
         process: std::process::id(),
@@ -235,7 +235,7 @@ impl Writer {
                 "go on writing",
                 error,
             ));
-            self.shared.stopped.store(true, Ordering::Release);
+            self.shared.counts.stopped.store(true, Ordering::Release);
             self.write_run_json();
         }
         self.tables.failure.clone()
@@ -270,7 +270,7 @@ impl Session {
         *lock(&self.ending.by) = open;
         turn_off();
         self.ending.asked.store(true, Ordering::Release);
-        self.shared.wake();
+        self.shared.mailbox.wake();
         let ended = std::mem::replace(&mut *running, Running::Ended(Ok(Summary::default())));
         let failure = match ended {
             Running::Yes(thread) => thread.join().unwrap_or(None),
@@ -283,6 +283,7 @@ impl Session {
                 path: self.folder.path(),
                 lost: self
                     .shared
+                    .counts
                     .lost()
                     .saturating_add(self.ending.gone.load(Ordering::Acquire)),
                 problem: error.to_string(),
