@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::record::{Record, kind};
+use crate::record::Record;
 use crate::schema::{TABLES, TableId};
 use crate::text::{Text, Texts};
 
@@ -84,20 +84,7 @@ impl DroppedNames {
 
 /// The name of the row that a group of records begins with; `None`: such rows have none.
 pub fn name_of(record: &Record) -> Option<Text> {
-    let is_named = matches!(
-        record.kind,
-        kind::BRICK
-            | kind::FUNCTION
-            | kind::TASK
-            | kind::KERNEL
-            | kind::WAIT
-            | kind::CHECKSUM
-            | kind::COUNTER
-            | kind::DEVICE_WORK
-            | kind::ATTRIBUTE
-            | kind::INSTANT
-    );
-    (is_named && record.name != 0).then(|| Text::from_number(record.name))
+    (record.is_named() && record.name != 0).then(|| Text::from_number(record.name))
 }
 
 /// Those of one table for `run.json`, as texts, the most rows first; a name that is not known is left out.

@@ -89,52 +89,79 @@ impl Record {
     }
 }
 
-/// Kinds of primary records.
-pub mod kind {
+/// Declares the kinds of primary records: number, table of their rows (none: no rows), and whether `name` is the name of
+/// the row.
+macro_rules! records {
+    ($($(#[doc = $doc:literal])+ $name:ident = $number:literal $(=> $table:ident $($named:ident)?)?;)+) => {
+        /// Kinds of primary records.
+        pub mod kind {
+            $($(#[doc = $doc])+ pub const $name: u8 = $number;)+
+        }
+
+        impl Record {
+            /// The table a primary record makes rows of.
+            #[inline]
+            pub fn table(&self) -> Option<TableId> {
+                match self.kind {
+                    $($(kind::$name => Some(TableId::$table),)?)+
+                    _ => None,
+                }
+            }
+
+            /// True if `name` is the name of the row.
+            pub(crate) fn is_named(&self) -> bool {
+                match self.kind {
+                    $($($(kind::$name => stringify!($named) == "named",)?)?)+
+                    _ => false,
+                }
+            }
+        }
+    };
+}
+
+records! {
     /// `m[0]` the number of the iteration.
-    pub const ITERATION: u8 = 1;
+    ITERATION = 1 => Bricks;
     /// `m[0]` the number of the layer.
-    pub const LAYER: u8 = 2;
+    LAYER = 2 => Bricks;
     /// `m` elements, flops, bytes read, bytes written; likewise the next two.
-    pub const BRICK: u8 = 3;
+    BRICK = 3 => Bricks named;
     /// As [`BRICK`].
-    pub const FUNCTION: u8 = 4;
+    FUNCTION = 4 => Bricks named;
     /// As [`BRICK`].
-    pub const TASK: u8 = 5;
+    TASK = 5 => Bricks named;
     /// `m` elements, flops, bytes.
-    pub const KERNEL: u8 = 8;
-    /// `m` elements, flops, bytes, row | column << 32; `name` the depth
-    /// (given: bit 3 of `flags`); `backend` the level.
-    pub const TILE: u8 = 9;
+    KERNEL = 8 => Kernels named;
+    /// `m` elements, flops, bytes, row | column << 32; `name` the depth (given: bit 3 of `flags`); `backend` the level.
+    TILE = 9 => Tiles;
     /// A host wait.
-    pub const WAIT: u8 = 10;
+    WAIT = 10 => Syncs named;
     /// `m` from, to.
-    pub const DEPENDS: u8 = 11;
+    DEPENDS = 11 => Edges;
     /// Up to six ids (low half of `flags`: how many) in start, end and `m`, joined by wait `seq`.
-    pub const JOINS: u8 = 12;
-    /// `start` when, `end` the hash, `m` FNV hash, elements, dtype | shape << 32
-    /// (names), position (given: bit 3 of `flags`).
-    pub const CHECKSUM: u8 = 13;
-    /// `m` bytes (signed), address, weight (bits of an f64), distance of sample points (given: bits 1 to
-    /// 3 of `flags`); `end` the device and 1, 0: the host.
-    pub const ALLOCATION: u8 = 14;
+    JOINS = 12 => Edges;
+    /// `start` when, `end` the hash, `m` FNV hash, elements, dtype | shape << 32 (names), position (given: bit 3 of
+    /// `flags`).
+    CHECKSUM = 13 => Checksums named;
+    /// `m` bytes (signed), address, weight (bits of an f64), distance of sample points (given: bits 1 to 3 of `flags`);
+    /// `end` the device and 1, 0: the host.
+    ALLOCATION = 14 => Allocations;
     /// `m` value (bits of an f64), unit (name), source.
-    pub const COUNTER: u8 = 15;
-    /// Work of a device: `parent` the thread that launched it, `flags` as
-    /// [`super::device_timing`], `m` brick (full id), device | stream << 32, reason (name), its own full id
-    /// (0: thread and `seq`).
-    pub const DEVICE_WORK: u8 = 16;
+    COUNTER = 15 => Counters named;
+    /// Work of a device: `parent` the thread that launched it, `flags` as [`super::device_timing`], `m` brick (full id),
+    /// device | stream << 32, reason (name), its own full id (0: thread and `seq`).
+    DEVICE_WORK = 16 => Kernels named;
     /// A host wait for a device: `m[0]` its number.
-    pub const DEVICE_WAIT: u8 = 17;
+    DEVICE_WAIT = 17 => Syncs;
     /// A copy or fill of device memory: as [`DEVICE_WORK`], `name` the direction, `m[2]` the bytes.
-    pub const TRANSFER: u8 = 18;
-    /// An attribute: `name` the key, `m` the full id of the row it is said of, and the value; low half of `flags`: its
+    TRANSFER = 18 => Transfers;
+    /// An attribute: `name` the key, `m` the full id of the row it describes, and the value; low half of `flags`: its
     /// type, of [`super::attribute_type`].
-    pub const ATTRIBUTE: u8 = 19;
+    ATTRIBUTE = 19 => Attributes named;
     /// An instant: `start` when, `m[0]` its arguments as JSON (name; given: bit 0 of `flags`).
-    pub const INSTANT: u8 = 20;
+    INSTANT = 20 => Annotations named;
     /// The thread's iteration and layer from here on; flags as [`super::Context`].
-    pub const CONTEXT: u8 = 32;
+    CONTEXT = 32;
 }
 
 /// Provenance of the times of [`kind::DEVICE_WORK`].
@@ -250,27 +277,6 @@ impl Record {
         } else {
             1
         }
-    }
-
-    /// The table a primary record makes rows of.
-    #[inline]
-    pub fn table(&self) -> Option<TableId> {
-        Some(match self.kind {
-            kind::ITERATION | kind::LAYER | kind::BRICK | kind::FUNCTION | kind::TASK => {
-                TableId::Bricks
-            }
-            kind::KERNEL | kind::DEVICE_WORK => TableId::Kernels,
-            kind::TILE => TableId::Tiles,
-            kind::TRANSFER => TableId::Transfers,
-            kind::WAIT | kind::DEVICE_WAIT => TableId::Syncs,
-            kind::DEPENDS | kind::JOINS => TableId::Edges,
-            kind::CHECKSUM => TableId::Checksums,
-            kind::ALLOCATION => TableId::Allocations,
-            kind::COUNTER => TableId::Counters,
-            kind::ATTRIBUTE => TableId::Attributes,
-            kind::INSTANT => TableId::Annotations,
-            _ => return None,
-        })
     }
 
     /// Metric `at`, where it was given.
