@@ -3,7 +3,6 @@
 //! | module | for |
 //! | --- | --- |
 //! | [`lanes`] | a run as host threads and device streams with their intervals, labels and categories |
-//! | [`part_cells`] | cells of the parts of ranks, which a plugin reads back |
 //! | [`pools`] | many short-lived threads of one role as one |
 //! | [`sweep`] | which interval is the innermost at each instant: self times, enclosing intervals |
 //! | [`start_order`] | the order of a lane, restored from the order of ends in one pass |
@@ -40,7 +39,6 @@ pub mod intervals;
 pub mod lanes;
 pub mod name_groups;
 pub mod name_pattern;
-pub mod part_cells;
 pub mod pools;
 pub mod quantiles;
 pub mod roofline;

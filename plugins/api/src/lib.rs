@@ -39,7 +39,8 @@
 //! A plugin lists [`Input`]s, which are queries; the host runs them. [`Run`]
 //! reads their results as [`Table`]s of typed columns, or as [`Batches`] where
 //! each row is looked at once, and takes what the plugin found: tables
-//! ([`Table::build`]), a [`Finding`], a [`Chart`].
+//! ([`Table::build`]), a [`Finding`], a [`Chart`]. [`table_row!`] declares a struct
+//! whose fields are the columns of a table, for both ways.
 //! Heavy relational work belongs into the queries; what remains is the one
 //! pass over sorted columns that SQL cannot say.
 //!
@@ -67,6 +68,7 @@ mod panic;
 mod percent;
 mod plugin;
 pub mod rank;
+mod row;
 mod run;
 mod slice;
 mod table;
@@ -86,6 +88,7 @@ pub use error::{Error, Result};
 pub use finding::{Evidence, Finding, Severity};
 pub use percent::percent;
 pub use plugin::{Input, Parts, Plugin};
+pub use row::{Cell, TableRow};
 pub use run::Run;
 pub use slice::{BoolSlice, ColumnSlice, F64Slice, I64Slice, PlainSlice, TextSlice, U64Slice};
 pub use table::Table;

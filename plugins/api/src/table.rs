@@ -146,6 +146,15 @@ impl Table {
         }
     }
 
+    pub(crate) fn column_of(&self, column: &str, ty: ColumnType) -> Result<&Column> {
+        let found = self.column(column)?;
+        if found.ty() == ty {
+            Ok(found)
+        } else {
+            Err(other_type(&self.name, column, found.ty(), ty))
+        }
+    }
+
     typed! {
         /// A column of signed integers.
         i64 I64 I64Column;

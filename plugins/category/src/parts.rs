@@ -16,116 +16,145 @@ use std::collections::BTreeMap;
 use trueno_analysis::lanes::{LaneKey, LaneKind};
 use trueno_analysis::value_counts::ValueCounts;
 use trueno_plugin::rank::KEY_BITS;
-use trueno_plugin::{Error, Input, Result, Run, Table};
+use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 
 use crate::sums::{LabelKey, LaneSum, Sums};
 use crate::totals::{LabelTotal, LaneTotal};
 
 /// Inputs of [`read`].
 pub const INPUTS: [Input; 5] = [
-    Input::sql(
-        "job",
-        "SELECT wall_ns, is_part, bound, invalid, impossible FROM category.job",
-    ),
-    Input::sql(
-        "labels",
-        "SELECT label, lane_kind, name, kind, category, class, calls, bound_calls, self_ns, inclusive_ns, \
-         elements_high, elements_low, with_elements_ns FROM category.labels",
-    ),
-    Input::sql(
-        "durations",
-        "SELECT label, dur_ns, calls FROM category.durations",
-    ),
-    Input::sql(
-        "categories",
-        "SELECT lane_kind, category, inclusive_ns FROM category.categories",
-    ),
-    Input::sql(
-        "lanes",
-        "SELECT lane, place, stream, name, busy_ns, self_ns, first_ns, last_ns, pool, lanes FROM category.lanes",
-    ),
+    Input::sql("job", "SELECT * FROM category.job"),
+    Input::sql("labels", "SELECT * FROM category.labels"),
+    Input::sql("durations", "SELECT * FROM category.durations"),
+    Input::sql("categories", "SELECT * FROM category.categories"),
+    Input::sql("lanes", "SELECT * FROM category.lanes"),
 ];
+
+table_row! {
+    struct JobRow {
+        wall_ns: i64,
+        is_part: bool,
+        bound: u64,
+        invalid: u64,
+        impossible: u64,
+    }
+}
+table_row! {
+    struct LabelRow<'a> {
+        label: u64,
+        lane_kind: &'a str,
+        name: &'a str,
+        kind: &'a str,
+        category: &'a str,
+        class: u64,
+        calls: u64,
+        bound_calls: u64,
+        self_ns: i64,
+        inclusive_ns: i64,
+        elements_high: Option<u64>,
+        elements_low: Option<u64>,
+        with_elements_ns: i64,
+    }
+}
+table_row! {
+    struct DurationRow {
+        label: u64,
+        dur_ns: i64,
+        calls: u64,
+    }
+}
+table_row! {
+    struct CategoryRow<'a> {
+        lane_kind: &'a str,
+        category: &'a str,
+        inclusive_ns: i64,
+    }
+}
+table_row! {
+    struct LaneRow<'a> {
+        /// `thread`, `rank` (pooled threads) or `stream`.
+        lane: &'a str,
+        /// Thread, rank or device.
+        place: Option<i64>,
+        stream: Option<i64>,
+        name: &'a str,
+        busy_ns: i64,
+        self_ns: i64,
+        first_ns: Option<i64>,
+        last_ns: Option<i64>,
+        pool: Option<i64>,
+        lanes: u64,
+    }
+}
 
 /// Emits the tables of one part.
 ///
 /// # Errors
 /// As for [`Run::emit`].
 pub fn emit(run: &mut Run, sums: &Sums<ValueCounts>) -> Result<()> {
-    let left = &sums.left_out;
-    run.emit(
-        Table::build("job")
-            .i64("wall_ns", [sums.wall_ns])
-            .bool("is_part", [sums.is_part])
-            .u64("bound", [left.bound])
-            .u64("invalid", [left.invalid])
-            .u64("impossible", [left.impossible]),
-    )?;
+    let job = JobRow {
+        wall_ns: sums.wall_ns,
+        is_part: sums.is_part,
+        bound: sums.left_out.bound,
+        invalid: sums.left_out.invalid,
+        impossible: sums.left_out.impossible,
+    };
+    run.emit(Table::build("job").rows([job]))?;
     let rank = sums.lanes.iter().map(|lane| lane.key.rank()).min();
     let first = u64::from(rank.unwrap_or(0)) << KEY_BITS;
-    let keys = || sums.labels.keys();
-    let totals = || sums.labels.values().map(|of| &of.total);
-    let high = |elements: u128| (elements >> 64) as u64;
-    let low = |elements: u128| elements as u64;
-    run.emit(
-        Table::build("labels")
-            .u64("label", (first..).zip(keys()).map(|(number, _)| number))
-            .text("lane_kind", keys().map(|key| key.lane_kind.name()))
-            .text("name", keys().map(|key| &key.name))
-            .text("kind", keys().map(|key| &key.kind))
-            .text("category", keys().map(|key| &key.category))
-            .u64("class", keys().map(|key| key.class))
-            .u64("calls", totals().map(|total| total.calls))
-            .u64("bound_calls", totals().map(|total| total.bound_calls))
-            .i64("self_ns", totals().map(|total| total.self_ns))
-            .i64("inclusive_ns", totals().map(|total| total.inclusive_ns))
-            .u64(
-                "elements_high",
-                totals().map(|total| total.elements.map(high)),
-            )
-            .u64(
-                "elements_low",
-                totals().map(|total| total.elements.map(low)),
-            )
-            .i64(
-                "with_elements_ns",
-                totals().map(|total| total.with_elements_ns),
-            ),
-    )?;
-    let durations = || {
-        let numbered = (first..).zip(sums.labels.values());
-        numbered.flat_map(|(number, of)| {
-            let values = of.durations.iter();
-            values.map(move |(dur_ns, calls)| (number, dur_ns, calls))
+    let labels = || (first..).zip(&sums.labels);
+    let rows = labels().map(|(label, (key, sum))| LabelRow {
+        label,
+        lane_kind: key.lane_kind.name(),
+        name: &key.name,
+        kind: &key.kind,
+        category: &key.category,
+        class: key.class,
+        calls: sum.total.calls,
+        bound_calls: sum.total.bound_calls,
+        self_ns: sum.total.self_ns,
+        inclusive_ns: sum.total.inclusive_ns,
+        elements_high: sum.total.elements.map(|elements| (elements >> 64) as u64),
+        elements_low: sum.total.elements.map(|elements| elements as u64),
+        with_elements_ns: sum.total.with_elements_ns,
+    });
+    run.emit(Table::build("labels").rows(rows))?;
+    let rows = labels().flat_map(|(label, (_, sum))| {
+        let values = sum.durations.iter();
+        values.map(move |(dur_ns, calls)| DurationRow {
+            label,
+            dur_ns,
+            calls,
         })
-    };
-    run.emit(
-        Table::build("durations")
-            .u64("label", durations().map(|(label, ..)| label))
-            .i64("dur_ns", durations().map(|(_, dur_ns, _)| dur_ns))
-            .u64("calls", durations().map(|(.., calls)| calls)),
-    )?;
-    let categories = || sums.categories.iter();
-    run.emit(
-        Table::build("categories")
-            .text("lane_kind", categories().map(|((kind, _), _)| kind.name()))
-            .text("category", categories().map(|((_, category), _)| category))
-            .i64("inclusive_ns", categories().map(|(_, ns)| ns)),
-    )?;
-    let lanes = || sums.lanes.iter();
-    let cells = || lanes().map(|lane| key_cells(lane.key));
-    run.emit(
-        Table::build("lanes")
-            .text("lane", cells().map(|(lane, ..)| lane))
-            .i64("place", cells().map(|(_, place, _)| place))
-            .i64("stream", cells().map(|(.., stream)| stream))
-            .text("name", lanes().map(|lane| &lane.name))
-            .i64("busy_ns", lanes().map(|lane| lane.total.busy_ns))
-            .i64("self_ns", lanes().map(|lane| lane.total.self_ns))
-            .i64("first_ns", lanes().map(|lane| lane.life.map(|life| life.0)))
-            .i64("last_ns", lanes().map(|lane| lane.life.map(|life| life.1)))
-            .i64("pool", lanes().map(|lane| lane.pool))
-            .u64("lanes", lanes().map(|lane| lane.lanes)),
-    )
+    });
+    run.emit(Table::build("durations").rows(rows))?;
+    let rows = sums.categories.iter();
+    let rows = rows.map(|((kind, category), inclusive_ns)| CategoryRow {
+        lane_kind: kind.name(),
+        category,
+        inclusive_ns: *inclusive_ns,
+    });
+    run.emit(Table::build("categories").rows(rows))?;
+    let rows = sums.lanes.iter().map(|lane| {
+        let (kind, place, stream) = match lane.key {
+            LaneKey::Thread(thread) => ("thread", thread, None),
+            LaneKey::ThreadOfRank(rank) => ("rank", Some(rank), None),
+            LaneKey::Stream(device, stream) => ("stream", Some(device), stream),
+        };
+        LaneRow {
+            lane: kind,
+            place,
+            stream,
+            name: &lane.name,
+            busy_ns: lane.total.busy_ns,
+            self_ns: lane.total.self_ns,
+            first_ns: lane.life.map(|life| life.0),
+            last_ns: lane.life.map(|life| life.1),
+            pool: lane.pool,
+            lanes: lane.lanes,
+        }
+    });
+    run.emit(Table::build("lanes").rows(rows))
 }
 
 /// Reads the tables of all parts, and adds them up.
@@ -134,48 +163,47 @@ pub fn emit(run: &mut Run, sums: &Sums<ValueCounts>) -> Result<()> {
 /// A table lacks a column or has it in another type; or its cells are none that [`emit`] writes.
 pub fn read(run: &mut Run) -> Result<Sums<ValueCounts>> {
     let mut sums = Sums::default();
-    let table = run.table("job")?;
-    let cells = Cells(&table);
-    for row in 0..table.rows() {
+    for row in run.table("job")?.read::<JobRow>()? {
+        let row = row?;
         // The same in all parts; where the end of the run was not recorded, up to the last end of each.
-        sums.wall_ns = sums.wall_ns.max(cells.i64("wall_ns", row)?);
-        sums.is_part |= cells.bool("is_part", row)?;
+        sums.wall_ns = sums.wall_ns.max(row.wall_ns);
+        sums.is_part |= row.is_part;
         let left = &mut sums.left_out;
-        left.bound = left.bound.saturating_add(cells.u64("bound", row)?);
-        left.invalid = left.invalid.saturating_add(cells.u64("invalid", row)?);
-        left.impossible = left
-            .impossible
-            .saturating_add(cells.u64("impossible", row)?);
+        left.bound = left.bound.saturating_add(row.bound);
+        left.invalid = left.invalid.saturating_add(row.invalid);
+        left.impossible = left.impossible.saturating_add(row.impossible);
     }
-    let durations = read_durations(&run.table("durations")?)?;
+    let mut durations: BTreeMap<u64, ValueCounts> = BTreeMap::new();
+    for row in run.table("durations")?.read::<DurationRow>()? {
+        let row = row?;
+        durations
+            .entry(row.label)
+            .or_default()
+            .add(row.dur_ns, row.calls);
+    }
     read_labels(&run.table("labels")?, durations, &mut sums)?;
-    let table = run.table("categories")?;
-    let cells = Cells(&table);
-    for row in 0..table.rows() {
-        let category = cells.text("category", row)?.to_owned();
-        let key = (cells.lane_kind(row)?, category);
+    for row in run.table("categories")?.read::<CategoryRow>()? {
+        let row = row?;
+        let key = (lane_kind(row.lane_kind)?, row.category.to_owned());
         let sum_ns = sums.categories.entry(key).or_default();
-        *sum_ns = sum_ns.saturating_add(cells.i64("inclusive_ns", row)?);
+        *sum_ns = sum_ns.saturating_add(row.inclusive_ns);
     }
-    let table = run.table("lanes")?;
-    let lanes = (0..table.rows()).map(|row| read_lane(&Cells(&table), row));
-    sums.lanes = lanes.collect::<Result<_>>()?;
+    for row in run.table("lanes")?.read::<LaneRow>()? {
+        let row = row?;
+        sums.lanes.push(LaneSum {
+            key: lane_key(&row)?,
+            name: row.name.to_owned(),
+            total: LaneTotal {
+                busy_ns: row.busy_ns,
+                self_ns: row.self_ns,
+            },
+            life: row.first_ns.zip(row.last_ns),
+            pool: row.pool,
+            lanes: row.lanes,
+        });
+    }
     sums.lanes.sort_by_key(|lane| lane.key);
     Ok(sums)
-}
-
-/// Durations by number of label.
-fn read_durations(table: &Table) -> Result<BTreeMap<u64, ValueCounts>> {
-    let (labels, dur_ns) = (table.u64("label")?, table.i64("dur_ns")?);
-    let calls = table.u64("calls")?;
-    let mut found: BTreeMap<u64, ValueCounts> = BTreeMap::new();
-    for row in 0..table.rows() {
-        let label = known(labels.get(row), "label")?;
-        let value = known(dur_ns.get(row), "dur_ns")?;
-        let of = found.entry(label).or_default();
-        of.add(value, known(calls.get(row), "calls")?);
-    }
-    Ok(found)
 }
 
 fn read_labels(
@@ -183,30 +211,29 @@ fn read_labels(
     mut durations: BTreeMap<u64, ValueCounts>,
     sums: &mut Sums<ValueCounts>,
 ) -> Result<()> {
-    let cells = Cells(table);
-    let (high, low) = (table.u64("elements_high")?, table.u64("elements_low")?);
-    for row in 0..table.rows() {
+    for row in table.read::<LabelRow>()? {
+        let row = row?;
         let key = LabelKey {
-            lane_kind: cells.lane_kind(row)?,
-            name: cells.text("name", row)?.to_owned(),
-            kind: cells.text("kind", row)?.to_owned(),
-            category: cells.text("category", row)?.to_owned(),
-            class: cells.u64("class", row)?,
+            lane_kind: lane_kind(row.lane_kind)?,
+            name: row.name.to_owned(),
+            kind: row.kind.to_owned(),
+            category: row.category.to_owned(),
+            class: row.class,
         };
-        let elements = high.get(row).zip(low.get(row));
+        let elements = row.elements_high.zip(row.elements_low);
         let total = LabelTotal {
-            calls: cells.u64("calls", row)?,
-            bound_calls: cells.u64("bound_calls", row)?,
-            self_ns: cells.i64("self_ns", row)?,
-            inclusive_ns: cells.i64("inclusive_ns", row)?,
+            calls: row.calls,
+            bound_calls: row.bound_calls,
+            self_ns: row.self_ns,
+            inclusive_ns: row.inclusive_ns,
             elements: elements.map(|(high, low)| u128::from(high) << 64 | u128::from(low)),
-            with_elements_ns: cells.i64("with_elements_ns", row)?,
+            with_elements_ns: row.with_elements_ns,
         };
-        let number = cells.u64("label", row)?;
-        let of_label = durations.remove(&number).unwrap_or_default();
+        let of_label = durations.remove(&row.label).unwrap_or_default();
         if of_label.len() != total.calls {
             return Err(Error::bad_input(format!(
-                "label {number} has {} durations and {} calls, which should be as many (a number must be that of one label)",
+                "label {} has {} durations and {} calls, which should be as many (a number must be that of one label)",
+                row.label,
                 of_label.len(),
                 total.calls
             )));
@@ -218,71 +245,24 @@ fn read_labels(
     Ok(())
 }
 
-fn read_lane(cells: &Cells<'_>, row: usize) -> Result<LaneSum> {
-    let first_ns = cells.0.i64("first_ns")?.get(row);
-    Ok(LaneSum {
-        key: cells.lane_key(row)?,
-        name: cells.text("name", row)?.to_owned(),
-        total: LaneTotal {
-            busy_ns: cells.i64("busy_ns", row)?,
-            self_ns: cells.i64("self_ns", row)?,
-        },
-        life: first_ns.zip(cells.0.i64("last_ns")?.get(row)),
-        pool: cells.0.i64("pool")?.get(row),
-        lanes: cells.u64("lanes", row)?,
-    })
+fn lane_kind(name: &str) -> Result<LaneKind> {
+    let mut kinds = LaneKind::ALL.into_iter();
+    kinds
+        .find(|kind| kind.name() == name)
+        .ok_or_else(|| Error::bad_input(format!("`{name}` is no kind of lane: host or device")))
 }
 
-/// Kind of a key, the thread, rank or device, and the stream.
-fn key_cells(key: LaneKey) -> (&'static str, Option<i64>, Option<i64>) {
-    match key {
-        LaneKey::Thread(thread) => ("thread", thread, None),
-        LaneKey::ThreadOfRank(rank) => ("rank", Some(rank), None),
-        LaneKey::Stream(device, stream) => ("stream", Some(device), stream),
+fn lane_key(row: &LaneRow<'_>) -> Result<LaneKey> {
+    let place = || {
+        row.place
+            .ok_or_else(|| Error::bad_input(format!("a {} of `lanes` has no place", row.lane)))
+    };
+    match row.lane {
+        "thread" => Ok(LaneKey::Thread(row.place)),
+        "rank" => Ok(LaneKey::ThreadOfRank(place()?)),
+        "stream" => Ok(LaneKey::Stream(place()?, row.stream)),
+        other => Err(Error::bad_input(format!(
+            "`{other}` is no lane: thread, rank or stream"
+        ))),
     }
-}
-
-/// Cells that are not null.
-struct Cells<'a>(&'a Table);
-
-impl Cells<'_> {
-    fn i64(&self, column: &str, row: usize) -> Result<i64> {
-        known(self.0.i64(column)?.get(row), column)
-    }
-
-    fn u64(&self, column: &str, row: usize) -> Result<u64> {
-        known(self.0.u64(column)?.get(row), column)
-    }
-
-    fn bool(&self, column: &str, row: usize) -> Result<bool> {
-        known(self.0.bool(column)?.get(row), column)
-    }
-
-    fn text(&self, column: &str, row: usize) -> Result<&str> {
-        known(self.0.text(column)?.get(row), column)
-    }
-
-    fn lane_kind(&self, row: usize) -> Result<LaneKind> {
-        let name = self.text("lane_kind", row)?;
-        let mut kinds = LaneKind::ALL.into_iter();
-        kinds
-            .find(|kind| kind.name() == name)
-            .ok_or_else(|| Error::bad_input(format!("`{name}` is no kind of lane: host or device")))
-    }
-
-    fn lane_key(&self, row: usize) -> Result<LaneKey> {
-        let (place, stream) = (self.0.i64("place")?.get(row), self.0.i64("stream")?);
-        match self.text("lane", row)? {
-            "thread" => Ok(LaneKey::Thread(place)),
-            "rank" => Ok(LaneKey::ThreadOfRank(known(place, "place")?)),
-            "stream" => Ok(LaneKey::Stream(known(place, "place")?, stream.get(row))),
-            other => Err(Error::bad_input(format!(
-                "`{other}` is no lane: thread, rank or stream"
-            ))),
-        }
-    }
-}
-
-fn known<T>(cell: Option<T>, column: &str) -> Result<T> {
-    cell.ok_or_else(|| Error::bad_input(format!("column `{column}` of a part holds a null")))
 }

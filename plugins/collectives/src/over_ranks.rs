@@ -2,94 +2,106 @@
 
 use trueno_analysis::collectives::{Operation, Part};
 use trueno_analysis::hash::FastMap;
-use trueno_analysis::part_cells::required;
 use trueno_analysis::steps::Step;
-use trueno_plugin::{Input, Result, Run, Table};
+use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 
 use crate::inputs::{JOB, MISSING};
 use crate::rows::{Around, PartFacts, Rows};
 
 /// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 6] = [
-    Input::sql(
-        "texts",
-        "SELECT part, number, is_group, text FROM collectives.texts",
-    ),
-    Input::sql(
-        "rank_parts",
-        "SELECT part, rank, communicator, group_ranks, group_size, sequence, operation, peer, lane, size, name, start_ns, end_ns, \
-         bytes, id, called_ns FROM collectives.rank_parts",
-    ),
-    Input::sql(
-        "steps",
-        "SELECT name, iteration, rank, start_ns, end_ns FROM collectives.steps",
-    ),
-    Input::sql(
-        "around",
-        "SELECT origin_ns, wall_ns, stated, without_work, cut FROM collectives.around",
-    ),
+    Input::sql("texts", "SELECT * FROM collectives.texts"),
+    Input::sql("rank_parts", "SELECT * FROM collectives.rank_parts"),
+    Input::sql("steps", "SELECT * FROM collectives.steps"),
+    Input::sql("around", "SELECT * FROM collectives.around"),
     JOB,
     MISSING,
 ];
+
+table_row! {
+    /// A text that other tables name by its number: a list of hundreds of ranks for each of millions of rows would be
+    /// gigabytes.
+    struct TextRow<'a> {
+        part: u64,
+        number: u64,
+        is_group: bool,
+        text: &'a str,
+    }
+}
+table_row! {
+    struct PartRow<'a> {
+        part: u64,
+        rank: u64,
+        communicator: Option<u64>,
+        group_ranks: Option<u64>,
+        group_size: Option<u64>,
+        sequence: Option<u64>,
+        operation: &'a str,
+        peer: Option<u64>,
+        lane: u64,
+        size: Option<u64>,
+        name: Option<u64>,
+        start_ns: i64,
+        end_ns: i64,
+        bytes: Option<u64>,
+        id: u64,
+        called_ns: i64,
+    }
+}
+table_row! {
+    struct StepRow<'a> {
+        name: &'a str,
+        iteration: Option<u64>,
+        rank: i64,
+        start_ns: i64,
+        end_ns: i64,
+    }
+}
 
 /// Emits a part.
 ///
 /// # Errors
 /// The host refuses a table.
 pub fn emit(run: &mut Run, rows: &Rows) -> Result<()> {
-    let parts = || rows.parts.iter().map(|(part, _)| part);
-    let facts = || rows.parts.iter().map(|(_, facts)| facts);
-    // A list of hundreds of ranks for each of millions of rows would be gigabytes.
     let part = rows.parts.iter().map(|(part, _)| part.rank).min();
     let part = u64::from(part.unwrap_or(0));
-    let groups = rows.groups.all().iter();
-    let texts = rows.texts.all().iter();
-    let all = || {
-        let names = (0_u64..).zip(texts.clone()).map(|of| (of, false));
-        names.chain((0_u64..).zip(groups.clone()).map(|of| (of, true)))
-    };
-    run.emit(
-        Table::build("texts")
-            .u64("part", all().map(|_| part))
-            .u64("number", all().map(|((number, _), _)| number))
-            .bool("is_group", all().map(|(_, is_group)| is_group))
-            .text("text", all().map(|((_, text), _)| text)),
-    )?;
-    let number = |number: Option<u32>| number.map(u64::from);
-    run.emit(
-        Table::build("rank_parts")
-            .u64("part", parts().map(|_| part))
-            .u64("rank", parts().map(|part| u64::from(part.rank)))
-            .u64(
-                "communicator",
-                parts().map(|part| number(part.communicator)),
-            )
-            .u64("group_ranks", parts().map(|part| number(part.group)))
-            .u64(
-                "group_size",
-                parts().map(|part| part.group_size.map(u64::from)),
-            )
-            .u64("sequence", parts().map(|part| part.sequence))
-            .text("operation", parts().map(|part| part.operation.name()))
-            .u64("peer", parts().map(|part| part.peer.map(u64::from)))
-            .u64("lane", parts().map(|part| u64::from(part.lane)))
-            .u64("size", parts().map(|part| part.size))
-            .u64("name", parts().map(|part| number(part.name)))
-            .i64("start_ns", parts().map(|part| part.start_ns))
-            .i64("end_ns", parts().map(|part| part.end_ns))
-            .u64("bytes", facts().map(|facts| facts.bytes))
-            .u64("id", facts().map(|facts| facts.id))
-            .i64("called_ns", facts().map(|facts| facts.called_ns)),
-    )?;
-    let steps = || rows.steps.iter();
-    run.emit(
-        Table::build("steps")
-            .text("name", steps().map(|step| &step.name))
-            .u64("iteration", steps().map(|step| step.iteration))
-            .i64("rank", steps().map(|step| step.rank))
-            .i64("start_ns", steps().map(|step| step.start_ns))
-            .i64("end_ns", steps().map(|step| step.end_ns)),
-    )?;
+    let texts = [(false, rows.texts.all()), (true, rows.groups.all())];
+    let texts = texts.into_iter().flat_map(|(is_group, texts)| {
+        (0..).zip(texts).map(move |(number, text)| TextRow {
+            part,
+            number,
+            is_group,
+            text,
+        })
+    });
+    run.emit(Table::build("texts").rows(texts))?;
+    let parts = rows.parts.iter().map(|(of, facts)| PartRow {
+        part,
+        rank: u64::from(of.rank),
+        communicator: of.communicator.map(u64::from),
+        group_ranks: of.group.map(u64::from),
+        group_size: of.group_size.map(u64::from),
+        sequence: of.sequence,
+        operation: of.operation.name(),
+        peer: of.peer.map(u64::from),
+        lane: u64::from(of.lane),
+        size: of.size,
+        name: of.name.map(u64::from),
+        start_ns: of.start_ns,
+        end_ns: of.end_ns,
+        bytes: facts.bytes,
+        id: facts.id,
+        called_ns: facts.called_ns,
+    });
+    run.emit(Table::build("rank_parts").rows(parts))?;
+    let steps = rows.steps.iter().map(|step| StepRow {
+        name: &step.name,
+        iteration: step.iteration,
+        rank: step.rank,
+        start_ns: step.start_ns,
+        end_ns: step.end_ns,
+    });
+    run.emit(Table::build("steps").rows(steps))?;
     let around = &rows.around;
     run.emit(
         Table::build("around")
@@ -101,10 +113,6 @@ pub fn emit(run: &mut Run, rows: &Rows) -> Result<()> {
     )
 }
 
-fn small(cell: Option<u64>) -> Option<u32> {
-    cell.and_then(|cell| u32::try_from(cell).ok())
-}
-
 /// Reads all parts there are.
 ///
 /// # Errors
@@ -112,80 +120,64 @@ fn small(cell: Option<u64>) -> Option<u32> {
 pub fn read(run: &mut Run) -> Result<Rows> {
     let mut out = Rows::default();
     let mut numbers: FastMap<(u64, bool, u64), u32> = FastMap::default();
-    let table = run.table("texts")?;
-    let (part, number) = (table.u64("part")?, table.u64("number")?);
-    let (is_group, text) = (table.bool("is_group")?, table.text("text")?);
-    for row in 0..table.rows() {
-        let is_group = required(is_group.get(row), "is_group")?;
-        let into = if is_group {
+    for row in run.table("texts")?.read::<TextRow>()? {
+        let row = row?;
+        let into = if row.is_group {
             &mut out.groups
         } else {
             &mut out.texts
         };
-        let key = (
-            required(part.get(row), "part")?,
-            is_group,
-            required(number.get(row), "number")?,
-        );
-        numbers.insert(key, into.number(required(text.get(row), "text")?));
+        let key = (row.part, row.is_group, row.number);
+        numbers.insert(key, into.number(row.text));
     }
-    drop(table);
     let table = run.table("rank_parts")?;
-    let of = table.u64("part")?;
-    let (rank, peer) = (table.u64("rank")?, table.u64("peer")?);
-    let (communicator, name) = (table.u64("communicator")?, table.u64("name")?);
-    let (group_ranks, group_size) = (table.u64("group_ranks")?, table.u64("group_size")?);
-    let (sequence, operation) = (table.u64("sequence")?, table.text("operation")?);
-    let (lane, size) = (table.u64("lane")?, table.u64("size")?);
-    let (start, end) = (table.i64("start_ns")?, table.i64("end_ns")?);
-    let (bytes, id, called) = (
-        table.u64("bytes")?,
-        table.u64("id")?,
-        table.i64("called_ns")?,
-    );
     out.parts.reserve(table.rows());
-    for row in 0..table.rows() {
-        let of = required(of.get(row), "part")?;
+    for row in table.read::<PartRow>()? {
+        let row = row?;
         let text = |number: Option<u64>, is_group: bool| match number {
             None => Ok(None),
-            Some(number) => {
-                let known = numbers.get(&(of, is_group, number)).copied();
-                required(known, "text").map(Some)
-            }
+            Some(number) => match numbers.get(&(row.part, is_group, number)) {
+                Some(known) => Ok(Some(*known)),
+                None => Err(Error::bad_input(format!(
+                    "`texts` lacks text {number} of a part"
+                ))),
+            },
         };
-        let operation = operation.get(row).and_then(Operation::parse);
+        let small = |value: Option<u64>| value.and_then(|value| u32::try_from(value).ok());
+        let needed = |value: u64, column: &str| {
+            let too_large =
+                |_| Error::bad_input(format!("{column} {value} of a part is too large"));
+            u32::try_from(value).map_err(too_large)
+        };
         let part = Part {
-            rank: required(small(rank.get(row)), "rank")?,
-            communicator: text(communicator.get(row), false)?,
-            group: text(group_ranks.get(row), true)?,
-            group_size: small(group_size.get(row)),
-            sequence: sequence.get(row),
-            operation: operation.unwrap_or(Operation::Other),
-            peer: small(peer.get(row)),
-            lane: required(small(lane.get(row)), "lane")?,
-            size: size.get(row),
-            name: text(name.get(row), false)?,
-            start_ns: required(start.get(row), "start_ns")?,
-            end_ns: required(end.get(row), "end_ns")?,
+            rank: needed(row.rank, "rank")?,
+            communicator: text(row.communicator, false)?,
+            group: text(row.group_ranks, true)?,
+            group_size: small(row.group_size),
+            sequence: row.sequence,
+            operation: Operation::parse(row.operation).unwrap_or(Operation::Other),
+            peer: small(row.peer),
+            lane: needed(row.lane, "lane")?,
+            size: row.size,
+            name: text(row.name, false)?,
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
         };
         let facts = PartFacts {
-            bytes: bytes.get(row),
-            id: required(id.get(row), "id")?,
-            called_ns: required(called.get(row), "called_ns")?,
+            bytes: row.bytes,
+            id: row.id,
+            called_ns: row.called_ns,
         };
         out.parts.push((part, facts));
     }
-    let table = run.table("steps")?;
-    let (name, iteration) = (table.text("name")?, table.u64("iteration")?);
-    let rank = table.i64("rank")?;
-    let (start, end) = (table.i64("start_ns")?, table.i64("end_ns")?);
-    for row in 0..table.rows() {
+    for row in run.table("steps")?.read::<StepRow>()? {
+        let row = row?;
         out.steps.push(Step {
-            name: required(name.get(row), "name")?.to_owned(),
-            iteration: iteration.get(row),
-            rank: required(rank.get(row), "rank")?,
-            start_ns: required(start.get(row), "start_ns")?,
-            end_ns: required(end.get(row), "end_ns")?,
+            name: row.name.to_owned(),
+            iteration: row.iteration,
+            rank: row.rank,
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
         });
     }
     out.around = around(&run.table("around")?)?;

@@ -1,115 +1,111 @@
 //! Tables of parts.
 
-use trueno_analysis::part_cells::{count, required, text};
-use trueno_plugin::{Input, Result, Run, Table, TableBuilder};
+use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use crate::sums::{BrickSum, COUNTS, RATES, Sums, ValueKey, ValueSum};
 
 /// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 5] = [
-    Input::sql(
-        "brick_sums",
-        "SELECT name, calls, estimated_calls FROM counters.brick_sums",
-    ),
-    Input::sql(
-        "brick_counts",
-        "SELECT name, count, value FROM counters.brick_counts",
-    ),
-    Input::sql(
-        "brick_rates",
-        "SELECT name, rate, divided, divided_by FROM counters.brick_rates",
-    ),
-    Input::sql(
-        "value_sums",
-        "SELECT name, unit, source, readings, not_finite, min, max, last_ns, last FROM counters.value_sums",
-    ),
-    // Doubles that add up to the exact sum.
-    Input::sql(
-        "value_partials",
-        "SELECT name, unit, source, partial FROM counters.value_partials",
-    ),
+    Input::sql("brick_sums", "SELECT * FROM counters.brick_sums"),
+    Input::sql("brick_counts", "SELECT * FROM counters.brick_counts"),
+    Input::sql("brick_rates", "SELECT * FROM counters.brick_rates"),
+    Input::sql("value_sums", "SELECT * FROM counters.value_sums"),
+    Input::sql("value_partials", "SELECT * FROM counters.value_partials"),
 ];
+
+table_row! {
+    struct BrickRow<'a> {
+        name: &'a str,
+        calls: u64,
+        estimated_calls: u64,
+    }
+}
+table_row! {
+    /// One for each count that a brick has.
+    struct CountRow<'a> {
+        name: &'a str,
+        count: &'a str,
+        value: u64,
+    }
+}
+table_row! {
+    struct RateRow<'a> {
+        name: &'a str,
+        /// Place in [`RATES`].
+        rate: u64,
+        divided: u64,
+        divided_by: u64,
+    }
+}
+table_row! {
+    struct ValueRow<'a> {
+        name: &'a str,
+        unit: Option<&'a str>,
+        source: &'a str,
+        readings: u64,
+        not_finite: u64,
+        min: Option<f64>,
+        max: Option<f64>,
+        last_ns: Option<i64>,
+        last: Option<f64>,
+    }
+}
+table_row! {
+    /// Doubles that add up to the exact sum.
+    struct PartialRow<'a> {
+        name: &'a str,
+        unit: Option<&'a str>,
+        source: &'a str,
+        partial: f64,
+    }
+}
 
 /// Emits a part.
 ///
 /// # Errors
 /// The host refuses a table.
 pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
-    for table in [
-        brick_sums(sums),
-        brick_counts(sums),
-        brick_rates(sums),
-        value_sums(sums),
-        value_partials(sums),
-    ] {
-        run.emit(table)?;
-    }
-    Ok(())
-}
-
-fn brick_sums(sums: &Sums) -> TableBuilder {
-    let of = || sums.bricks.values();
-    Table::build("brick_sums")
-        .text("name", sums.bricks.keys())
-        .u64("calls", of().map(|sum| sum.calls))
-        .u64("estimated_calls", of().map(|sum| sum.estimated_calls))
-}
-
-/// A row for each count that a brick has.
-fn brick_counts(sums: &Sums) -> TableBuilder {
-    let rows = || {
-        sums.bricks.iter().flat_map(|(name, sum)| {
-            let counts = COUNTS.iter().zip(sum.counts);
-            counts.filter_map(move |(count, value)| Some((name, *count, value?)))
+    let bricks = sums.bricks.iter().map(|(name, sum)| BrickRow {
+        name,
+        calls: sum.calls,
+        estimated_calls: sum.estimated_calls,
+    });
+    run.emit(Table::build("brick_sums").rows(bricks))?;
+    let counts = sums.bricks.iter().flat_map(|(name, sum)| {
+        let counts = COUNTS.into_iter().zip(sum.counts);
+        counts.filter_map(move |(count, value)| value.map(|value| CountRow { name, count, value }))
+    });
+    run.emit(Table::build("brick_counts").rows(counts))?;
+    let rates = sums.bricks.iter().flat_map(|(name, sum)| {
+        (0..).zip(sum.rates).map(move |(rate, sums)| RateRow {
+            name,
+            rate,
+            divided: sums.of,
+            divided_by: sums.by,
         })
-    };
-    Table::build("brick_counts")
-        .text("name", rows().map(|row| row.0))
-        .text("count", rows().map(|row| row.1))
-        .u64("value", rows().map(|row| row.2))
-}
-
-/// A row for each rate, by its number.
-fn brick_rates(sums: &Sums) -> TableBuilder {
-    let rows = || {
-        sums.bricks.iter().flat_map(|(name, sum)| {
-            let rates = sum.rates.iter().enumerate();
-            rates.map(move |(number, rate)| (name, number as u64, rate))
+    });
+    run.emit(Table::build("brick_rates").rows(rates))?;
+    let values = sums.values.iter().map(|(key, sum)| ValueRow {
+        name: &key.name,
+        unit: key.unit.as_deref(),
+        source: &key.source,
+        readings: sum.readings,
+        not_finite: sum.not_finite,
+        min: sum.min,
+        max: sum.max,
+        last_ns: sum.last.map(|last| last.0),
+        last: sum.last.map(|last| last.1),
+    });
+    run.emit(Table::build("value_sums").rows(values))?;
+    let partials = sums.values.iter().flat_map(|(key, sum)| {
+        sum.sum.partials().map(|partial| PartialRow {
+            name: &key.name,
+            unit: key.unit.as_deref(),
+            source: &key.source,
+            partial,
         })
-    };
-    Table::build("brick_rates")
-        .text("name", rows().map(|row| row.0))
-        .u64("rate", rows().map(|row| row.1))
-        .u64("divided", rows().map(|row| row.2.of))
-        .u64("divided_by", rows().map(|row| row.2.by))
-}
-
-fn value_sums(sums: &Sums) -> TableBuilder {
-    let (keys, of) = (|| sums.values.keys(), || sums.values.values());
-    Table::build("value_sums")
-        .text("name", keys().map(|key| &key.name))
-        .text("unit", keys().map(|key| key.unit.as_ref()))
-        .text("source", keys().map(|key| &key.source))
-        .u64("readings", of().map(|sum| sum.readings))
-        .u64("not_finite", of().map(|sum| sum.not_finite))
-        .f64("min", of().map(|sum| sum.min))
-        .f64("max", of().map(|sum| sum.max))
-        .i64("last_ns", of().map(|sum| Some(sum.last?.0)))
-        .f64("last", of().map(|sum| Some(sum.last?.1)))
-}
-
-fn value_partials(sums: &Sums) -> TableBuilder {
-    let rows = || {
-        sums.values.iter().flat_map(|(key, sum)| {
-            let partials = sum.sum.partials();
-            partials.map(move |partial| (key, partial))
-        })
-    };
-    Table::build("value_partials")
-        .text("name", rows().map(|row| &row.0.name))
-        .text("unit", rows().map(|row| row.0.unit.as_ref()))
-        .text("source", rows().map(|row| &row.0.source))
-        .f64("partial", rows().map(|row| row.1))
+    });
+    run.emit(Table::build("value_partials").rows(partials))
 }
 
 /// Reads all parts there are, and adds them up.
@@ -118,67 +114,68 @@ fn value_partials(sums: &Sums) -> TableBuilder {
 /// An input lacks a column, or has it in another type or null.
 pub fn read(run: &mut Run) -> Result<Sums> {
     let mut sums = Sums::default();
-    read_bricks(run, &mut sums)?;
-    let table = run.table("value_sums")?;
-    for row in 0..table.rows() {
-        let at = table.i64("last_ns")?.get(row);
+    let mut add = |name: &str, more: &BrickSum| {
+        let sum = sums.bricks.entry(name.to_owned()).or_default();
+        sum.merge(more);
+    };
+    for row in run.table("brick_sums")?.read::<BrickRow>()? {
+        let row = row?;
+        let more = BrickSum {
+            calls: row.calls,
+            estimated_calls: row.estimated_calls,
+            ..BrickSum::default()
+        };
+        add(row.name, &more);
+    }
+    for row in run.table("brick_counts")?.read::<CountRow>()? {
+        let row = row?;
+        let mut more = BrickSum::default();
+        if let Some(at) = COUNTS.iter().position(|count| *count == row.count) {
+            more.counts[at] = Some(row.value);
+        }
+        add(row.name, &more);
+    }
+    for row in run.table("brick_rates")?.read::<RateRow>()? {
+        let row = row?;
+        let mut more = BrickSum::default();
+        if let Some(rate) = usize::try_from(row.rate)
+            .ok()
+            .filter(|at| *at < RATES.len())
+        {
+            more.rates[rate].of = row.divided;
+            more.rates[rate].by = row.divided_by;
+        }
+        add(row.name, &more);
+    }
+    for row in run.table("value_sums")?.read::<ValueRow>()? {
+        let row = row?;
         let more = ValueSum {
-            readings: count(&table, "readings", row)?,
-            not_finite: count(&table, "not_finite", row)?,
-            min: table.f64("min")?.get(row),
-            max: table.f64("max")?.get(row),
-            last: at.zip(table.f64("last")?.get(row)),
+            readings: row.readings,
+            not_finite: row.not_finite,
+            min: row.min,
+            max: row.max,
+            last: row.last_ns.zip(row.last),
             ..ValueSum::default()
         };
-        let key = value_key(&table, row)?;
+        let key = value_key(row.name, row.unit, row.source);
         sums.values.entry(key).or_default().merge(&more);
     }
-    let table = run.table("value_partials")?;
-    for row in 0..table.rows() {
-        let partial = required(table.f64("partial")?.get(row), "partial")?;
-        let of = sums.values.entry(value_key(&table, row)?).or_default();
-        of.sum.add_partial(partial);
+    for row in run.table("value_partials")?.read::<PartialRow>()? {
+        let row = row?;
+        let key = value_key(row.name, row.unit, row.source);
+        sums.values
+            .entry(key)
+            .or_default()
+            .sum
+            .add_partial(row.partial);
     }
     Ok(sums)
 }
 
-fn value_key(table: &Table, row: usize) -> Result<ValueKey> {
-    Ok(ValueKey {
-        name: text(table, "name", row)?,
-        unit: table.text("unit")?.get(row).map(str::to_owned),
-        source: text(table, "source", row)?,
-    })
-}
-
-fn read_bricks(run: &mut Run, sums: &mut Sums) -> Result<()> {
-    let mut add = |name: String, more: &BrickSum| sums.bricks.entry(name).or_default().merge(more);
-    let table = run.table("brick_sums")?;
-    for row in 0..table.rows() {
-        let more = BrickSum {
-            calls: count(&table, "calls", row)?,
-            estimated_calls: count(&table, "estimated_calls", row)?,
-            ..BrickSum::default()
-        };
-        add(text(&table, "name", row)?, &more);
+fn value_key(name: &str, unit: Option<&str>, source: &str) -> ValueKey {
+    ValueKey {
+        name: name.to_owned(),
+        unit: unit.map(str::to_owned),
+        source: source.to_owned(),
     }
-    let table = run.table("brick_counts")?;
-    for row in 0..table.rows() {
-        let mut more = BrickSum::default();
-        let of = required(table.text("count")?.get(row), "count")?;
-        if let Some(at) = COUNTS.iter().position(|count| *count == of) {
-            more.counts[at] = Some(count(&table, "value", row)?);
-        }
-        add(text(&table, "name", row)?, &more);
-    }
-    let table = run.table("brick_rates")?;
-    for row in 0..table.rows() {
-        let mut more = BrickSum::default();
-        let at = count(&table, "rate", row)?;
-        if let Some(rate) = usize::try_from(at).ok().filter(|at| *at < RATES.len()) {
-            more.rates[rate].of = count(&table, "divided", row)?;
-            more.rates[rate].by = count(&table, "divided_by", row)?;
-        }
-        add(text(&table, "name", row)?, &more);
-    }
-    Ok(())
 }

@@ -1,10 +1,10 @@
 //! Tables of parts: [`Sums`] of one rank or of several, as rows.
 
 use trueno_analysis::steps::Step;
-use trueno_plugin::{Error, Input, Result, Run, Table, TableBuilder};
+use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use crate::Options;
-use crate::exposure::{Copies, Kind, KindTimes, SpanTimes};
+use crate::exposure::{Copies, KindTimes, SpanTimes};
 use crate::idle::{IdleParts, PlaceTimes};
 use crate::launch::NameTotals;
 use crate::queue::Queue;
@@ -22,217 +22,269 @@ pub const MERGE_INPUTS: [Input; 8] = [
     Input::sql("step_times", "SELECT * FROM device.step_times"),
 ];
 
-/// Columns of the times of a kind; in the order of [`Kind::ALL`].
-const KIND_COLUMNS: [[&str; 3]; Kind::ALL.len()] = [
-    [
-        "computation_busy_ns",
-        "computation_exposed_ns",
-        "computation_split_ns",
-    ],
-    [
-        "communication_busy_ns",
-        "communication_exposed_ns",
-        "communication_split_ns",
-    ],
-    ["copy_busy_ns", "copy_exposed_ns", "copy_split_ns"],
-];
+table_row! {
+    struct CountsRow {
+        operations: u64,
+        left_out: u64,
+        before_call: u64,
+        not_linked: u64,
+        steps: u64,
+    }
+}
+table_row! {
+    struct SpanRow {
+        span_ns: i64,
+        idle_ns: i64,
+        computation_busy_ns: i64,
+        computation_exposed_ns: i64,
+        computation_split_ns: i64,
+        communication_busy_ns: i64,
+        communication_exposed_ns: i64,
+        communication_split_ns: i64,
+        copy_busy_ns: i64,
+        copy_exposed_ns: i64,
+        copy_split_ns: i64,
+    }
+}
+table_row! {
+    struct IdleRow {
+        not_asked_ns: i64,
+        launching_ns: i64,
+        asked_before_ns: i64,
+        not_known_ns: i64,
+    }
+}
+table_row! {
+    struct ScopeRow {
+        /// None: all devices.
+        device: Option<i64>,
+    }
+}
+table_row! {
+    struct PlaceRow {
+        device: i64,
+        stream: Option<i64>,
+        operations: u64,
+        first_ns: i64,
+        last_ns: i64,
+        busy_ns: i64,
+        gaps: u64,
+        longest_ns: Option<i64>,
+        queue_mean: Option<f64>,
+        queue_max: Option<u64>,
+    }
+}
+table_row! {
+    struct NameRow<'a> {
+        name: &'a str,
+        is_transfer: bool,
+        operations: u64,
+        linked: u64,
+        dur_ns: i64,
+        call_ns: i64,
+        queued_ns: i64,
+        shorter: u64,
+    }
+}
+table_row! {
+    struct LatencyRow<'a> {
+        name: &'a str,
+        is_transfer: bool,
+        latency_ns: i64,
+        operations: u64,
+    }
+}
+table_row! {
+    struct GapRow<'a> {
+        device: i64,
+        start_ns: i64,
+        dur_ns: i64,
+        after: &'a str,
+        next: &'a str,
+        id: u64,
+    }
+}
+table_row! {
+    struct CopyRow<'a> {
+        device: i64,
+        direction: &'a str,
+        operations: u64,
+        dur_ns: i64,
+        stated: u64,
+        bytes: u64,
+        stated_ns: i64,
+    }
+}
+table_row! {
+    /// One for each iteration and scope; those of an iteration follow each other.
+    struct StepRow<'a> {
+        rank: i64,
+        number: u64,
+        step: &'a str,
+        iteration: Option<u64>,
+        start_ns: i64,
+        end_ns: i64,
+        device: Option<i64>,
+    }
+}
+
+impl From<&SpanTimes> for SpanRow {
+    fn from(times: &SpanTimes) -> Self {
+        let [computation, communication, copy] = times.kinds;
+        Self {
+            span_ns: times.span_ns,
+            idle_ns: times.idle_ns,
+            computation_busy_ns: computation.busy_ns,
+            computation_exposed_ns: computation.exposed_ns,
+            computation_split_ns: computation.split_ns,
+            communication_busy_ns: communication.busy_ns,
+            communication_exposed_ns: communication.exposed_ns,
+            communication_split_ns: communication.split_ns,
+            copy_busy_ns: copy.busy_ns,
+            copy_exposed_ns: copy.exposed_ns,
+            copy_split_ns: copy.split_ns,
+        }
+    }
+}
+
+impl From<SpanRow> for SpanTimes {
+    fn from(row: SpanRow) -> Self {
+        let times = |busy_ns, exposed_ns, split_ns| KindTimes {
+            busy_ns,
+            exposed_ns,
+            split_ns,
+        };
+        Self {
+            span_ns: row.span_ns,
+            kinds: [
+                times(
+                    row.computation_busy_ns,
+                    row.computation_exposed_ns,
+                    row.computation_split_ns,
+                ),
+                times(
+                    row.communication_busy_ns,
+                    row.communication_exposed_ns,
+                    row.communication_split_ns,
+                ),
+                times(row.copy_busy_ns, row.copy_exposed_ns, row.copy_split_ns),
+            ],
+            idle_ns: row.idle_ns,
+        }
+    }
+}
+
+impl From<IdleParts> for IdleRow {
+    fn from(parts: IdleParts) -> Self {
+        Self {
+            not_asked_ns: parts.not_asked_ns,
+            launching_ns: parts.launching_ns,
+            asked_before_ns: parts.asked_before_ns,
+            not_known_ns: parts.not_known_ns,
+        }
+    }
+}
+
+impl From<IdleRow> for IdleParts {
+    fn from(row: IdleRow) -> Self {
+        Self {
+            not_asked_ns: row.not_asked_ns,
+            launching_ns: row.launching_ns,
+            asked_before_ns: row.asked_before_ns,
+            not_known_ns: row.not_known_ns,
+        }
+    }
+}
 
 /// Emits figures as a part.
 ///
 /// # Errors
 /// The host refuses a table.
 pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
-    let counts = &sums.counts;
-    run.emit(
-        Table::build("counts")
-            .u64("operations", [counts.operations])
-            .u64("left_out", [counts.left_out])
-            .u64("before_call", [counts.before_call])
-            .u64("not_linked", [counts.not_linked])
-            .u64("steps", [counts.steps]),
-    )?;
-    let scopes = Table::build("scopes").i64("device", sums.scopes.keys().copied());
-    run.emit(spans(scopes, &sums.scopes.values().collect::<Vec<_>>()))?;
-    run.emit(place_times(sums))?;
-    run.emit(names(sums))?;
-    run.emit(latencies(sums))?;
-    run.emit(long_gaps(sums))?;
-    run.emit(transfer_sums(sums))?;
-    run.emit(step_times(sums))
-}
-
-fn spans(mut table: TableBuilder, times: &[&SpanTimes]) -> TableBuilder {
-    table = table
-        .i64("span_ns", times.iter().map(|times| times.span_ns))
-        .i64("idle_ns", times.iter().map(|times| times.idle_ns));
-    for (kind, [busy, exposed, split]) in KIND_COLUMNS.iter().enumerate() {
-        let of_kind = || times.iter().map(|times| times.kinds[kind]);
-        table = table
-            .i64(busy, of_kind().map(|of| of.busy_ns))
-            .i64(exposed, of_kind().map(|of| of.exposed_ns))
-            .i64(split, of_kind().map(|of| of.split_ns));
-    }
-    table
-}
-
-fn idle_parts(table: TableBuilder, parts: &[IdleParts]) -> TableBuilder {
-    table
-        .i64("not_asked_ns", parts.iter().map(|of| of.not_asked_ns))
-        .i64("launching_ns", parts.iter().map(|of| of.launching_ns))
-        .i64("asked_before_ns", parts.iter().map(|of| of.asked_before_ns))
-        .i64("not_known_ns", parts.iter().map(|of| of.not_known_ns))
-}
-
-fn place_times(sums: &Sums) -> TableBuilder {
-    let places = || sums.places.values();
-    let mean = |place: &PlaceTimes| place.queue.and_then(|queue| queue.mean);
-    let most = |place: &PlaceTimes| place.queue.map(|queue| queue.most);
-    let table = Table::build("place_times")
-        .i64("device", places().map(|place| place.device))
-        .i64("stream", places().map(|place| place.stream))
-        .u64("operations", places().map(|place| place.operations))
-        .i64("first_ns", places().map(|place| place.first_ns))
-        .i64("last_ns", places().map(|place| place.last_ns))
-        .i64("busy_ns", places().map(|place| place.busy_ns))
-        .u64("gaps", places().map(|place| place.gaps))
-        .i64("longest_ns", places().map(|place| place.longest_ns))
-        .f64("queue_mean", places().map(mean))
-        .u64("queue_max", places().map(most));
-    idle_parts(
-        table,
-        &places().map(|place| place.parts).collect::<Vec<_>>(),
-    )
-}
-
-fn names(sums: &Sums) -> TableBuilder {
-    let (keys, of) = (|| sums.names.keys(), || sums.names.values());
-    Table::build("names")
-        .text("name", keys().map(|key| &key.0))
-        .bool("is_transfer", keys().map(|key| key.1))
-        .u64("operations", of().map(|of| of.operations))
-        .u64("linked", of().map(|of| of.linked))
-        .i64("dur_ns", of().map(|of| of.dur_ns))
-        .i64("call_ns", of().map(|of| of.call_ns))
-        .i64("queued_ns", of().map(|of| of.queued_ns))
-        .u64("shorter", of().map(|of| of.shorter))
-}
-
-fn latencies(sums: &Sums) -> TableBuilder {
-    let rows = || {
-        let names = sums.names.iter();
-        names.flat_map(|(key, of)| of.latencies_ns.iter().map(move |value| (key, value)))
+    let counts = CountsRow {
+        operations: sums.counts.operations,
+        left_out: sums.counts.left_out,
+        before_call: sums.counts.before_call,
+        not_linked: sums.counts.not_linked,
+        steps: sums.counts.steps,
     };
-    Table::build("latencies")
-        .text("name", rows().map(|(key, _)| &key.0))
-        .bool("is_transfer", rows().map(|(key, _)| key.1))
-        .i64("latency_ns", rows().map(|(_, value)| value.0))
-        .u64("operations", rows().map(|(_, value)| value.1))
-}
-
-fn long_gaps(sums: &Sums) -> TableBuilder {
-    let gaps = &sums.gaps;
-    let table = Table::build("long_gaps")
-        .i64("device", gaps.iter().map(|gap| gap.device))
-        .i64("start_ns", gaps.iter().map(|gap| gap.start_ns))
-        .i64("dur_ns", gaps.iter().map(|gap| gap.dur_ns))
-        .text("after", gaps.iter().map(|gap| &gap.after))
-        .text("next", gaps.iter().map(|gap| &gap.next))
-        .u64("id", gaps.iter().map(|gap| gap.id));
-    idle_parts(table, &gaps.iter().map(|gap| gap.parts).collect::<Vec<_>>())
-}
-
-fn transfer_sums(sums: &Sums) -> TableBuilder {
-    let (keys, of) = (|| sums.copies.keys(), || sums.copies.values());
-    Table::build("transfer_sums")
-        .i64("device", keys().map(|key| key.0))
-        .text("direction", keys().map(|key| &key.1))
-        .u64("operations", of().map(|of| of.operations))
-        .i64("dur_ns", of().map(|of| of.dur_ns))
-        .u64("stated", of().map(|of| of.stated))
-        .u64("bytes", of().map(|of| of.bytes))
-        .i64("stated_ns", of().map(|of| of.stated_ns))
-}
-
-/// A row for each iteration and scope.
-fn step_times(sums: &Sums) -> TableBuilder {
-    let rows = || {
+    run.emit(Table::build("counts").rows([counts]))?;
+    let scopes = sums
+        .scopes
+        .keys()
+        .map(|device| ScopeRow { device: *device });
+    let times = sums.scopes.values().map(SpanRow::from);
+    run.emit(Table::build("scopes").rows(scopes).rows(times))?;
+    let places = sums.places.values().map(|place| PlaceRow {
+        device: place.device,
+        stream: place.stream,
+        operations: place.operations,
+        first_ns: place.first_ns,
+        last_ns: place.last_ns,
+        busy_ns: place.busy_ns,
+        gaps: place.gaps,
+        longest_ns: place.longest_ns,
+        queue_mean: place.queue.and_then(|queue| queue.mean),
+        queue_max: place.queue.map(|queue| queue.most),
+    });
+    let idle = sums.places.values().map(|place| IdleRow::from(place.parts));
+    run.emit(Table::build("place_times").rows(places).rows(idle))?;
+    let names = sums.names.iter().map(|(key, of)| NameRow {
+        name: &key.0,
+        is_transfer: key.1,
+        operations: of.operations,
+        linked: of.linked,
+        dur_ns: of.dur_ns,
+        call_ns: of.call_ns,
+        queued_ns: of.queued_ns,
+        shorter: of.shorter,
+    });
+    run.emit(Table::build("names").rows(names))?;
+    let latencies = sums.names.iter().flat_map(|(key, of)| {
+        let values = of.latencies_ns.iter();
+        values.map(move |(latency_ns, operations)| LatencyRow {
+            name: &key.0,
+            is_transfer: key.1,
+            latency_ns,
+            operations,
+        })
+    });
+    run.emit(Table::build("latencies").rows(latencies))?;
+    let gaps = sums.gaps.iter().map(|gap| GapRow {
+        device: gap.device,
+        start_ns: gap.start_ns,
+        dur_ns: gap.dur_ns,
+        after: &gap.after,
+        next: &gap.next,
+        id: gap.id,
+    });
+    let idle = sums.gaps.iter().map(|gap| IdleRow::from(gap.parts));
+    run.emit(Table::build("long_gaps").rows(gaps).rows(idle))?;
+    let copies = sums.copies.iter().map(|(key, of)| CopyRow {
+        device: key.0,
+        direction: &key.1,
+        operations: of.operations,
+        dur_ns: of.dur_ns,
+        stated: of.stated,
+        bytes: of.bytes,
+        stated_ns: of.stated_ns,
+    });
+    run.emit(Table::build("transfer_sums").rows(copies))?;
+    let scopes = || {
         let steps = sums.steps.iter();
-        steps.flat_map(|step| step.scopes.iter().map(move |scope| (step, scope)))
+        steps.flat_map(|of| of.scopes.iter().map(move |scope| (of, scope)))
     };
-    let steps = || rows().map(|(of, _)| &of.step);
-    let table = Table::build("step_times")
-        .i64("rank", steps().map(|step| step.rank))
-        .u64("number", rows().map(|(of, _)| of.number))
-        .text("step", steps().map(|step| &step.name))
-        .u64("iteration", steps().map(|step| step.iteration))
-        .i64("start_ns", steps().map(|step| step.start_ns))
-        .i64("end_ns", steps().map(|step| step.end_ns))
-        .i64("device", rows().map(|(_, scope)| scope.0));
-    spans(
-        table,
-        &rows().map(|(_, scope)| &scope.1).collect::<Vec<_>>(),
-    )
-}
-
-/// A row of a part.
-#[derive(Clone, Copy)]
-struct Row<'a> {
-    table: &'a Table,
-    row: usize,
-}
-
-impl<'a> Row<'a> {
-    fn all(table: &'a Table) -> impl Iterator<Item = Self> {
-        (0..table.rows()).map(move |row| Row { table, row })
-    }
-
-    fn required<T>(self, column: &str, cell: Option<T>) -> Result<T> {
-        let table = self.table.name();
-        cell.ok_or_else(|| {
-            Error::failed(format!("column `{column}` of part table `{table}` is null"))
-        })
-    }
-
-    fn ns(self, column: &str) -> Result<i64> {
-        self.required(column, self.table.i64(column)?.get(self.row))
-    }
-
-    fn count(self, column: &str) -> Result<u64> {
-        self.required(column, self.table.u64(column)?.get(self.row))
-    }
-
-    fn text(self, column: &str) -> Result<&'a str> {
-        self.required(column, self.table.text(column)?.get(self.row))
-    }
-
-    fn place(self, column: &str) -> Result<Option<i64>> {
-        Ok(self.table.i64(column)?.get(self.row))
-    }
-
-    fn span(self) -> Result<SpanTimes> {
-        let kind = |[busy, exposed, split]: [&str; 3]| -> Result<KindTimes> {
-            Ok(KindTimes {
-                busy_ns: self.ns(busy)?,
-                exposed_ns: self.ns(exposed)?,
-                split_ns: self.ns(split)?,
-            })
-        };
-        let [computation, communication, copy] = KIND_COLUMNS;
-        Ok(SpanTimes {
-            span_ns: self.ns("span_ns")?,
-            kinds: [kind(computation)?, kind(communication)?, kind(copy)?],
-            idle_ns: self.ns("idle_ns")?,
-        })
-    }
-
-    fn idle_parts(self) -> Result<IdleParts> {
-        Ok(IdleParts {
-            not_asked_ns: self.ns("not_asked_ns")?,
-            launching_ns: self.ns("launching_ns")?,
-            asked_before_ns: self.ns("asked_before_ns")?,
-            not_known_ns: self.ns("not_known_ns")?,
-        })
-    }
+    let steps = scopes().map(|(of, scope)| StepRow {
+        rank: of.step.rank,
+        number: of.number,
+        step: &of.step.name,
+        iteration: of.step.iteration,
+        start_ns: of.step.start_ns,
+        end_ns: of.step.end_ns,
+        device: scope.0,
+    });
+    let times = scopes().map(|(_, scope)| SpanRow::from(&scope.1));
+    run.emit(Table::build("step_times").rows(steps).rows(times))
 }
 
 /// Reads parts, and merges them.
@@ -241,94 +293,112 @@ impl<'a> Row<'a> {
 /// An input lacks a column or has it in another type, or a cell is null that has a value in every part.
 pub fn read(run: &mut Run, options: &Options) -> Result<Sums> {
     let mut sums = Sums::default();
-    for row in Row::all(&run.table("counts")?) {
+    for row in run.table("counts")?.read::<CountsRow>()? {
+        let row = row?;
         let counts = &mut sums.counts;
-        let add = |of: &mut u64, column: &str| -> Result<()> {
-            *of = of.saturating_add(row.count(column)?);
-            Ok(())
+        for (sum, more) in [
+            (&mut counts.operations, row.operations),
+            (&mut counts.left_out, row.left_out),
+            (&mut counts.before_call, row.before_call),
+            (&mut counts.not_linked, row.not_linked),
+            (&mut counts.steps, row.steps),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
+    }
+    let table = run.table("scopes")?;
+    for (scope, times) in table.read::<ScopeRow>()?.zip(table.read::<SpanRow>()?) {
+        sums.add_scope(scope?.device, &times?.into());
+    }
+    let table = run.table("place_times")?;
+    for (place, idle) in table.read::<PlaceRow>()?.zip(table.read::<IdleRow>()?) {
+        let row = place?;
+        let mean = row.queue_mean;
+        let place = PlaceTimes {
+            device: row.device,
+            stream: row.stream,
+            operations: row.operations,
+            first_ns: row.first_ns,
+            last_ns: row.last_ns,
+            busy_ns: row.busy_ns,
+            parts: idle?.into(),
+            gaps: row.gaps,
+            longest_ns: row.longest_ns,
+            queue: row.queue_max.map(|most| Queue { mean, most }),
         };
-        add(&mut counts.operations, "operations")?;
-        add(&mut counts.left_out, "left_out")?;
-        add(&mut counts.before_call, "before_call")?;
-        add(&mut counts.not_linked, "not_linked")?;
-        add(&mut counts.steps, "steps")?;
+        sums.places.insert((row.device, row.stream), place);
     }
-    for row in Row::all(&run.table("scopes")?) {
-        sums.add_scope(row.place("device")?, &row.span()?);
+    for row in run.table("names")?.read::<NameRow>()? {
+        let row = row?;
+        let of = NameTotals {
+            operations: row.operations,
+            linked: row.linked,
+            dur_ns: row.dur_ns,
+            call_ns: row.call_ns,
+            queued_ns: row.queued_ns,
+            shorter: row.shorter,
+            ..NameTotals::default()
+        };
+        let key = (row.name.to_owned(), row.is_transfer);
+        sums.names.entry(key).or_default().merge(&of);
     }
-    for row in Row::all(&run.table("place_times")?) {
-        let place = read_place(row)?;
-        sums.places.insert((place.device, place.stream), place);
-    }
-    read_names(run, &mut sums)?;
-    for row in Row::all(&run.table("long_gaps")?) {
+    read_latencies(run, &mut sums)?;
+    let table = run.table("long_gaps")?;
+    for (gap, idle) in table.read::<GapRow>()?.zip(table.read::<IdleRow>()?) {
+        let row = gap?;
         sums.gaps.push(LongGap {
-            device: row.ns("device")?,
-            start_ns: row.ns("start_ns")?,
-            dur_ns: row.ns("dur_ns")?,
-            parts: row.idle_parts()?,
-            after: row.text("after")?.to_owned(),
-            next: row.text("next")?.to_owned(),
-            id: row.count("id")?,
+            device: row.device,
+            start_ns: row.start_ns,
+            dur_ns: row.dur_ns,
+            parts: idle?.into(),
+            after: row.after.to_owned(),
+            next: row.next.to_owned(),
+            id: row.id,
         });
     }
-    for row in Row::all(&run.table("transfer_sums")?) {
-        let key = (row.ns("device")?, row.text("direction")?.to_owned());
+    for row in run.table("transfer_sums")?.read::<CopyRow>()? {
+        let row = row?;
         let of = Copies {
-            operations: row.count("operations")?,
-            dur_ns: row.ns("dur_ns")?,
-            stated: row.count("stated")?,
-            bytes: row.count("bytes")?,
-            stated_ns: row.ns("stated_ns")?,
+            operations: row.operations,
+            dur_ns: row.dur_ns,
+            stated: row.stated,
+            bytes: row.bytes,
+            stated_ns: row.stated_ns,
         };
+        let key = (row.device, row.direction.to_owned());
         sums.copies.entry(key).or_default().merge(&of);
     }
-    read_steps(run, &mut sums)?;
+    let table = run.table("step_times")?;
+    for (step, times) in table.read::<StepRow>()?.zip(table.read::<SpanRow>()?) {
+        let row = step?;
+        let scope = (row.device, times?.into());
+        match sums.steps.last_mut() {
+            Some(last) if (last.step.rank, last.number) == (row.rank, row.number) => {
+                last.scopes.push(scope);
+            }
+            _ => sums.steps.push(StepTimes {
+                step: Step {
+                    name: row.step.to_owned(),
+                    iteration: row.iteration,
+                    rank: row.rank,
+                    start_ns: row.start_ns,
+                    end_ns: row.end_ns,
+                },
+                number: row.number,
+                scopes: vec![scope],
+            }),
+        }
+    }
     sums.keep_first(options);
     Ok(sums)
 }
 
-fn read_place(row: Row<'_>) -> Result<PlaceTimes> {
-    let most = row.table.u64("queue_max")?.get(row.row);
-    let mean = row.table.f64("queue_mean")?.get(row.row);
-    Ok(PlaceTimes {
-        device: row.ns("device")?,
-        stream: row.place("stream")?,
-        operations: row.count("operations")?,
-        first_ns: row.ns("first_ns")?,
-        last_ns: row.ns("last_ns")?,
-        busy_ns: row.ns("busy_ns")?,
-        parts: row.idle_parts()?,
-        gaps: row.count("gaps")?,
-        longest_ns: row.table.i64("longest_ns")?.get(row.row),
-        queue: most.map(|most| Queue { mean, most }),
-    })
-}
-
-fn read_names(run: &mut Run, sums: &mut Sums) -> Result<()> {
-    let names = run.table("names")?;
-    let is_transfer = names.bool("is_transfer")?;
-    for row in Row::all(&names) {
-        let key = (
-            row.text("name")?.to_owned(),
-            is_transfer.get(row.row) == Some(true),
-        );
-        let of = NameTotals {
-            operations: row.count("operations")?,
-            linked: row.count("linked")?,
-            dur_ns: row.ns("dur_ns")?,
-            call_ns: row.ns("call_ns")?,
-            queued_ns: row.ns("queued_ns")?,
-            shorter: row.count("shorter")?,
-            ..NameTotals::default()
-        };
-        sums.names.entry(key).or_default().merge(&of);
-    }
+/// There may be millions, and those of one name follow each other.
+fn read_latencies(run: &mut Run, sums: &mut Sums) -> Result<()> {
     let mut batches = run.batches("latencies")?;
     while let Some(batch) = batches.next_batch()? {
         let (name, is_transfer) = (batch.text("name")?, batch.bool("is_transfer")?);
         let (latency, operations) = (batch.i64("latency_ns")?, batch.u64("operations")?);
-        // Rows of one name follow each other.
         let mut last: Option<((&str, bool), &mut NameTotals)> = None;
         for row in 0..batch.rows() {
             let (Some(text), Some(latency_ns), Some(count)) =
@@ -344,33 +414,6 @@ fn read_names(run: &mut Run, sums: &mut Sums) -> Result<()> {
             if let Some((_, of)) = &mut last {
                 of.latencies_ns.add(latency_ns, count);
             }
-        }
-    }
-    Ok(())
-}
-
-/// Iterations, whose rows follow each other.
-fn read_steps(run: &mut Run, sums: &mut Sums) -> Result<()> {
-    let table = run.table("step_times")?;
-    let iteration = table.u64("iteration")?;
-    for row in Row::all(&table) {
-        let (rank, number) = (row.ns("rank")?, row.count("number")?);
-        let scope = (row.place("device")?, row.span()?);
-        match sums.steps.last_mut() {
-            Some(last) if (last.step.rank, last.number) == (rank, number) => {
-                last.scopes.push(scope);
-            }
-            _ => sums.steps.push(StepTimes {
-                step: Step {
-                    name: row.text("step")?.to_owned(),
-                    iteration: iteration.get(row.row),
-                    rank,
-                    start_ns: row.ns("start_ns")?,
-                    end_ns: row.ns("end_ns")?,
-                },
-                number,
-                scopes: vec![scope],
-            }),
         }
     }
     Ok(())

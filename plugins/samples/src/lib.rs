@@ -4,7 +4,6 @@
 //! measured time: shares are estimates with an [`interval`], and times are sums of the periods that samples
 //! stand for. Samples of several events are never added up.
 
-mod cells;
 pub mod enclosing;
 pub mod findings;
 pub mod function;

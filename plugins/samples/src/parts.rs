@@ -1,85 +1,122 @@
 //! Tables of parts.
 
-use trueno_analysis::part_cells::required;
-use trueno_plugin::{Input, Result, Run, Table};
+use trueno_plugin::{Input, Result, Run, Table, table_row};
 
-use crate::cells::Cells;
 use crate::function::Function;
-use crate::sums::{BrickKey, EventSum, FunctionSum, Line, Sums};
+use crate::sums::{BrickKey, Line, Sums, Tally};
 use crate::waits;
 
 /// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 9] = [
-    Input::sql(
-        "function_sums",
-        "SELECT event, function_name, module, samples, period, without_period, inclusive FROM samples.function_sums",
-    ),
-    Input::sql(
-        "line_sums",
-        "SELECT event, function_name, module, file, line, samples FROM samples.line_sums",
-    ),
-    Input::sql(
-        "thread_sums",
-        "SELECT event, thread, name, samples, period, without_period FROM samples.thread_sums",
-    ),
-    Input::sql(
-        "brick_sums",
-        "SELECT event, kind, name, function_name, module, samples FROM samples.brick_sums",
-    ),
-    Input::sql(
-        "broken_stacks",
-        "SELECT missing, circular FROM samples.broken_stacks",
-    ),
+    Input::sql("function_sums", "SELECT * FROM samples.function_sums"),
+    Input::sql("line_sums", "SELECT * FROM samples.line_sums"),
+    Input::sql("thread_sums", "SELECT * FROM samples.thread_sums"),
+    Input::sql("brick_sums", "SELECT * FROM samples.brick_sums"),
+    Input::sql("broken_stacks", "SELECT * FROM samples.broken_stacks"),
     waits::parts::WAIT_SUMS,
     waits::parts::WAKER_SUMS,
     waits::parts::STRETCHES,
     waits::parts::THREAD_TIMES,
 ];
 
+table_row! {
+    struct FunctionRow<'a> {
+        event: &'a str,
+        function_name: Option<&'a str>,
+        module: Option<&'a str>,
+        samples: u64,
+        period: u64,
+        without_period: u64,
+        inclusive: u64,
+    }
+}
+table_row! {
+    struct LineRow<'a> {
+        event: &'a str,
+        function_name: Option<&'a str>,
+        module: Option<&'a str>,
+        file: &'a str,
+        line: i64,
+        samples: u64,
+    }
+}
+table_row! {
+    struct ThreadRow<'a> {
+        event: &'a str,
+        thread: i64,
+        name: Option<&'a str>,
+        samples: u64,
+        period: u64,
+        without_period: u64,
+    }
+}
+table_row! {
+    struct BrickRow<'a> {
+        event: &'a str,
+        kind: &'a str,
+        name: &'a str,
+        function_name: Option<&'a str>,
+        module: Option<&'a str>,
+        samples: u64,
+    }
+}
+
 /// Emits a part.
 ///
 /// # Errors
 /// The host refuses a table.
 pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
-    let functions: Vec<(&str, &Function, &FunctionSum)> = sums
-        .events
-        .iter()
-        .flat_map(|(event, sum)| {
+    let functions = || {
+        sums.events.iter().flat_map(|(event, sum)| {
             let functions = sum.functions.iter();
             functions.map(move |(function, sum)| (event.as_str(), function, sum))
         })
-        .collect();
-    let rows = || functions.iter();
-    run.emit(
-        Table::build("function_sums")
-            .text("event", rows().map(|row| row.0))
-            .text("function_name", rows().map(|row| row.1.name.as_deref()))
-            .text("module", rows().map(|row| row.1.module.as_deref()))
-            .u64("samples", rows().map(|row| row.2.innermost.samples))
-            .u64("period", rows().map(|row| row.2.innermost.period))
-            .u64(
-                "without_period",
-                rows().map(|row| row.2.innermost.without_period),
-            )
-            .u64("inclusive", rows().map(|row| row.2.inclusive)),
-    )?;
-    let lines = || {
-        functions.iter().flat_map(|(event, function, sum)| {
-            let lines = sum.lines.iter();
-            lines.map(move |(line, count)| (*event, *function, line, *count))
-        })
     };
-    run.emit(
-        Table::build("line_sums")
-            .text("event", lines().map(|row| row.0))
-            .text("function_name", lines().map(|row| row.1.name.as_deref()))
-            .text("module", lines().map(|row| row.1.module.as_deref()))
-            .text("file", lines().map(|row| &row.2.file))
-            .i64("line", lines().map(|row| row.2.line))
-            .u64("samples", lines().map(|row| row.3)),
-    )?;
-    emit_threads(run, sums)?;
-    emit_bricks(run, sums)?;
+    let rows = functions().map(|(event, function, sum)| FunctionRow {
+        event,
+        function_name: function.name.as_deref(),
+        module: function.module.as_deref(),
+        samples: sum.innermost.samples,
+        period: sum.innermost.period,
+        without_period: sum.innermost.without_period,
+        inclusive: sum.inclusive,
+    });
+    run.emit(Table::build("function_sums").rows(rows))?;
+    let rows = functions().flat_map(|(event, function, sum)| {
+        sum.lines.iter().map(move |(line, samples)| LineRow {
+            event,
+            function_name: function.name.as_deref(),
+            module: function.module.as_deref(),
+            file: &line.file,
+            line: line.line,
+            samples: *samples,
+        })
+    });
+    run.emit(Table::build("line_sums").rows(rows))?;
+    let rows = sums.events.iter().flat_map(|(event, sum)| {
+        sum.threads.iter().map(move |(thread, tally)| ThreadRow {
+            event,
+            thread: *thread,
+            name: sums.thread_names.get(thread).map(String::as_str),
+            samples: tally.samples,
+            period: tally.period,
+            without_period: tally.without_period,
+        })
+    });
+    run.emit(Table::build("thread_sums").rows(rows))?;
+    let rows = sums.events.iter().flat_map(|(event, sum)| {
+        sum.bricks.iter().flat_map(move |(key, functions)| {
+            functions.iter().map(move |(function, samples)| BrickRow {
+                event,
+                kind: &key.kind,
+                name: &key.name,
+                function_name: function.name.as_deref(),
+                module: function.module.as_deref(),
+                samples: *samples,
+            })
+        })
+    });
+    run.emit(Table::build("brick_sums").rows(rows))?;
     waits::parts::emit(run, &sums.waits)?;
     run.emit(
         Table::build("broken_stacks")
@@ -88,43 +125,11 @@ pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     )
 }
 
-fn emit_threads(run: &mut Run, sums: &Sums) -> Result<()> {
-    let rows = || {
-        sums.events.iter().flat_map(|(event, sum)| {
-            let threads = sum.threads.iter();
-            threads.map(move |(thread, tally)| (event.as_str(), *thread, *tally))
-        })
-    };
-    let name = |thread: i64| sums.thread_names.get(&thread).map(String::as_str);
-    run.emit(
-        Table::build("thread_sums")
-            .text("event", rows().map(|row| row.0))
-            .i64("thread", rows().map(|row| row.1))
-            .text("name", rows().map(|row| name(row.1)))
-            .u64("samples", rows().map(|row| row.2.samples))
-            .u64("period", rows().map(|row| row.2.period))
-            .u64("without_period", rows().map(|row| row.2.without_period)),
-    )
-}
-
-fn emit_bricks(run: &mut Run, sums: &Sums) -> Result<()> {
-    let rows = || {
-        sums.events.iter().flat_map(|(event, sum)| {
-            sum.bricks.iter().flat_map(move |(key, functions)| {
-                let functions = functions.iter();
-                functions.map(move |(function, count)| (event.as_str(), key, function, *count))
-            })
-        })
-    };
-    run.emit(
-        Table::build("brick_sums")
-            .text("event", rows().map(|row| row.0))
-            .text("kind", rows().map(|row| &row.1.kind))
-            .text("name", rows().map(|row| &row.1.name))
-            .text("function_name", rows().map(|row| row.2.name.as_deref()))
-            .text("module", rows().map(|row| row.2.module.as_deref()))
-            .u64("samples", rows().map(|row| row.3)),
-    )
+pub fn function(name: Option<&str>, module: Option<&str>) -> Function {
+    Function {
+        name: name.map(str::to_owned),
+        module: module.map(str::to_owned),
+    }
 }
 
 /// Reads all parts there are, and adds them up.
@@ -133,10 +138,55 @@ fn emit_bricks(run: &mut Run, sums: &Sums) -> Result<()> {
 /// An input lacks a column, or has it in another type or null.
 pub fn read(run: &mut Run) -> Result<Sums> {
     let mut sums = Sums::default();
-    read_functions(&run.table("function_sums")?, &mut sums)?;
-    read_lines(&run.table("line_sums")?, &mut sums)?;
-    read_threads(&run.table("thread_sums")?, &mut sums)?;
-    read_bricks(&run.table("brick_sums")?, &mut sums)?;
+    for row in run.table("function_sums")?.read::<FunctionRow>()? {
+        let row = row?;
+        let tally = Tally {
+            samples: row.samples,
+            period: row.period,
+            without_period: row.without_period,
+        };
+        let event = sums.event(row.event);
+        event.all.add(tally);
+        let function = function(row.function_name, row.module);
+        let sum = event.functions.entry(function).or_default();
+        sum.innermost.add(tally);
+        sum.inclusive = sum.inclusive.saturating_add(row.inclusive);
+    }
+    for row in run.table("line_sums")?.read::<LineRow>()? {
+        let row = row?;
+        let line = Line {
+            file: row.file.to_owned(),
+            line: row.line,
+        };
+        let function = function(row.function_name, row.module);
+        let functions = &mut sums.event(row.event).functions;
+        let lines = &mut functions.entry(function).or_default().lines;
+        let sum = lines.entry(line).or_default();
+        *sum = sum.saturating_add(row.samples);
+    }
+    for row in run.table("thread_sums")?.read::<ThreadRow>()? {
+        let row = row?;
+        if let Some(name) = row.name {
+            sums.thread_names.insert(row.thread, name.to_owned());
+        }
+        let threads = &mut sums.event(row.event).threads;
+        threads.entry(row.thread).or_default().add(Tally {
+            samples: row.samples,
+            period: row.period,
+            without_period: row.without_period,
+        });
+    }
+    for row in run.table("brick_sums")?.read::<BrickRow>()? {
+        let row = row?;
+        let key = BrickKey {
+            kind: row.kind.to_owned(),
+            name: row.name.to_owned(),
+        };
+        let functions = sums.event(row.event).bricks.entry(key).or_default();
+        let function = function(row.function_name, row.module);
+        let sum = functions.entry(function).or_default();
+        *sum = sum.saturating_add(row.samples);
+    }
     sums.waits = waits::parts::read(run)?;
     let table = run.table("broken_stacks")?;
     let sum = |column: &str| -> Result<u64> {
@@ -146,74 +196,4 @@ pub fn read(run: &mut Run) -> Result<Sums> {
     sums.missing_stacks = sum("missing")?;
     sums.circular_stacks = sum("circular")?;
     Ok(sums)
-}
-
-impl Cells<'_> {
-    fn event<'a>(&self, row: usize, sums: &'a mut Sums) -> Result<&'a mut EventSum> {
-        let event = required(self.0.text("event")?.get(row), "event")?;
-        if !sums.events.contains_key(event) {
-            sums.events.insert(event.to_owned(), EventSum::default());
-        }
-        required(sums.events.get_mut(event), "event")
-    }
-}
-
-fn read_functions(table: &Table, sums: &mut Sums) -> Result<()> {
-    let cells = Cells(table);
-    for row in 0..table.rows() {
-        let (function, tally) = (cells.function(row)?, cells.tally(row)?);
-        let inclusive = cells.count("inclusive", row)?;
-        let event = cells.event(row, sums)?;
-        event.all.add(tally);
-        let sum = event.functions.entry(function).or_default();
-        sum.innermost.add(tally);
-        sum.inclusive = sum.inclusive.saturating_add(inclusive);
-    }
-    Ok(())
-}
-
-fn read_lines(table: &Table, sums: &mut Sums) -> Result<()> {
-    let cells = Cells(table);
-    for row in 0..table.rows() {
-        let line = Line {
-            file: cells.text("file", row)?,
-            line: required(table.i64("line")?.get(row), "line")?,
-        };
-        let (function, count) = (cells.function(row)?, cells.count("samples", row)?);
-        let event = cells.event(row, sums)?;
-        let lines = &mut event.functions.entry(function).or_default().lines;
-        let sum = lines.entry(line).or_default();
-        *sum = sum.saturating_add(count);
-    }
-    Ok(())
-}
-
-fn read_threads(table: &Table, sums: &mut Sums) -> Result<()> {
-    let cells = Cells(table);
-    for row in 0..table.rows() {
-        let thread = cells.thread(row)?;
-        if let Some(name) = table.text("name")?.get(row) {
-            sums.thread_names.insert(thread, name.to_owned());
-        }
-        let tally = cells.tally(row)?;
-        let event = cells.event(row, sums)?;
-        event.threads.entry(thread).or_default().add(tally);
-    }
-    Ok(())
-}
-
-fn read_bricks(table: &Table, sums: &mut Sums) -> Result<()> {
-    let cells = Cells(table);
-    for row in 0..table.rows() {
-        let key = BrickKey {
-            kind: cells.text("kind", row)?,
-            name: cells.text("name", row)?,
-        };
-        let (function, count) = (cells.function(row)?, cells.count("samples", row)?);
-        let event = cells.event(row, sums)?;
-        let functions = event.bricks.entry(key).or_default();
-        let sum = functions.entry(function).or_default();
-        *sum = sum.saturating_add(count);
-    }
-    Ok(())
 }

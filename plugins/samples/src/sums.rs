@@ -115,6 +115,10 @@ pub struct Sums {
 }
 
 impl Sums {
+    pub fn event(&mut self, event: &str) -> &mut EventSum {
+        self.events.entry(event.to_owned()).or_default()
+    }
+
     /// Events: those that count time first, then those with more samples.
     pub fn events_in_order(&self) -> Vec<(&str, &EventSum)> {
         let events = self.events.iter().filter(|(_, sum)| sum.all.samples > 0);

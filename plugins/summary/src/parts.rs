@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use trueno_plugin::{Input, Result, Run, Table};
+use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use crate::facts::texts;
 use crate::kernels::{self, Owners};
@@ -17,6 +17,14 @@ pub const OWNERS: Input = Input::sql(
     "owners",
     "SELECT kernel, operator, dur_ns FROM summary.owners",
 );
+
+table_row! {
+    struct OwnerRow<'a> {
+        kernel: &'a str,
+        operator: &'a str,
+        dur_ns: i64,
+    }
+}
 
 /// The contents of a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,17 +52,14 @@ impl Events {
     /// # Errors
     /// The host refuses a table.
     pub fn emit(&self, run: &mut Run) -> Result<()> {
-        let kernels = self.owners.iter();
-        let rows = kernels.flat_map(|(kernel, bricks)| {
-            bricks.iter().map(move |(brick, ns)| (kernel, brick, *ns))
-        });
-        let rows: Vec<_> = rows.collect();
         run.emit(Table::build(ITERATION_NAMES.name()).text("name", &self.iteration_names))?;
-        run.emit(
-            Table::build(OWNERS.name())
-                .text("kernel", rows.iter().map(|row| row.0))
-                .text("operator", rows.iter().map(|row| row.1))
-                .i64("dur_ns", rows.iter().map(|row| row.2)),
-        )
+        let rows = self.owners.iter().flat_map(|(kernel, bricks)| {
+            bricks.iter().map(move |(operator, dur_ns)| OwnerRow {
+                kernel,
+                operator,
+                dur_ns: *dur_ns,
+            })
+        });
+        run.emit(Table::build(OWNERS.name()).rows(rows))
     }
 }

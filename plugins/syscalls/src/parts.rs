@@ -1,135 +1,135 @@
 //! Tables of parts.
 
-use trueno_analysis::part_cells::{count, required, text};
-use trueno_analysis::value_counts::ValueCounts;
-use trueno_plugin::{Input, Result, Run, Table, TableBuilder};
+use trueno_plugin::{Input, Result, Run, Table, table_row};
 
-use crate::sums::{CallSum, ErrorKey, Sums, TimeSum, add_known};
+use crate::sums::{ErrorKey, Sums, TimeSum, add_known};
 
 /// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 7] = [
-    Input::sql(
-        "call_sums",
-        "SELECT name, untimed, errors, waits, wait_sum_ns, bytes FROM syscalls.call_sums",
-    ),
-    Input::sql(
-        "durations",
-        "SELECT name, dur_ns, calls FROM syscalls.durations",
-    ),
-    Input::sql(
-        "error_sums",
-        "SELECT name, errno, target, calls FROM syscalls.error_sums",
-    ),
-    Input::sql(
-        "file_sums",
-        "SELECT target, timed, time_sum_ns, untimed, waits, wait_sum_ns, errors, bytes FROM syscalls.file_sums",
-    ),
-    Input::sql(
-        "transfer_times",
-        "SELECT thread, name, time_sum_ns FROM syscalls.transfer_times",
-    ),
-    Input::sql(
-        "transfer_sizes",
-        "SELECT thread, name, bytes, calls FROM syscalls.transfer_sizes",
-    ),
+    Input::sql("call_sums", "SELECT * FROM syscalls.call_sums"),
+    Input::sql("durations", "SELECT * FROM syscalls.durations"),
+    Input::sql("error_sums", "SELECT * FROM syscalls.error_sums"),
+    Input::sql("file_sums", "SELECT * FROM syscalls.file_sums"),
+    Input::sql("transfer_times", "SELECT * FROM syscalls.transfer_times"),
+    Input::sql("transfer_sizes", "SELECT * FROM syscalls.transfer_sizes"),
     Input::sql("wall", "SELECT wall_ns FROM syscalls.wall"),
 ];
+
+table_row! {
+    struct CallRow<'a> {
+        name: &'a str,
+        untimed: u64,
+        errors: u64,
+        waits: u64,
+        wait_sum_ns: u64,
+        bytes: Option<u64>,
+    }
+}
+table_row! {
+    struct DurationRow<'a> {
+        name: &'a str,
+        dur_ns: i64,
+        calls: u64,
+    }
+}
+table_row! {
+    struct ErrorRow<'a> {
+        name: &'a str,
+        errno: Option<&'a str>,
+        target: Option<&'a str>,
+        calls: u64,
+    }
+}
+table_row! {
+    struct FileRow<'a> {
+        target: &'a str,
+        timed: u64,
+        time_sum_ns: u64,
+        untimed: u64,
+        waits: u64,
+        wait_sum_ns: u64,
+        errors: u64,
+        bytes: Option<u64>,
+    }
+}
+table_row! {
+    struct TransferTimeRow<'a> {
+        thread: i64,
+        name: &'a str,
+        time_sum_ns: u64,
+    }
+}
+table_row! {
+    struct TransferSizeRow<'a> {
+        thread: i64,
+        name: &'a str,
+        bytes: i64,
+        calls: u64,
+    }
+}
 
 /// Emits a part.
 ///
 /// # Errors
 /// The host refuses a table.
 pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
-    for table in [
-        call_sums(sums),
-        durations(sums),
-        error_sums(sums),
-        file_sums(sums),
-        transfer_times(sums),
-        transfer_sizes(sums),
-        // The same in each part: merging takes any.
-        Table::build("wall").i64("wall_ns", [sums.wall_ns]),
-    ] {
-        run.emit(table)?;
-    }
-    Ok(())
-}
-
-fn call_sums(sums: &Sums) -> TableBuilder {
-    let of = || sums.calls.values();
-    Table::build("call_sums")
-        .text("name", sums.calls.keys())
-        .u64("untimed", of().map(|sum| sum.untimed))
-        .u64("errors", of().map(|sum| sum.errors))
-        .u64("waits", of().map(|sum| sum.waits))
-        .u64("wait_sum_ns", of().map(|sum| sum.wait_time.0))
-        .u64("bytes", of().map(|sum| sum.bytes))
-}
-
-fn durations(sums: &Sums) -> TableBuilder {
-    let rows = || {
-        let calls = sums.calls.iter();
-        calls.flat_map(|(name, sum)| {
-            sum.durations
-                .iter()
-                .map(move |(ns, count)| (name, ns, count))
+    let calls = sums.calls.iter().map(|(name, sum)| CallRow {
+        name,
+        untimed: sum.untimed,
+        errors: sum.errors,
+        waits: sum.waits,
+        wait_sum_ns: sum.wait_time.0,
+        bytes: sum.bytes,
+    });
+    run.emit(Table::build("call_sums").rows(calls))?;
+    let durations = sums.calls.iter().flat_map(|(name, sum)| {
+        let values = sum.durations.iter();
+        values.map(move |(dur_ns, calls)| DurationRow {
+            name,
+            dur_ns,
+            calls,
         })
-    };
-    Table::build("durations")
-        .text("name", rows().map(|row| row.0))
-        .i64("dur_ns", rows().map(|row| row.1))
-        .u64("calls", rows().map(|row| row.2))
-}
-
-fn error_sums(sums: &Sums) -> TableBuilder {
-    let rows = || {
-        let errors = sums.errors.iter();
-        errors.flat_map(|(key, targets)| {
-            let targets = targets.iter();
-            targets.map(move |(target, count)| (key, target.as_deref(), *count))
+    });
+    run.emit(Table::build("durations").rows(durations))?;
+    let errors = sums.errors.iter().flat_map(|(key, targets)| {
+        targets.iter().map(move |(target, calls)| ErrorRow {
+            name: &key.name,
+            errno: key.errno.as_deref(),
+            target: target.as_deref(),
+            calls: *calls,
         })
-    };
-    Table::build("error_sums")
-        .text("name", rows().map(|row| &row.0.name))
-        .text("errno", rows().map(|row| row.0.errno.as_deref()))
-        .text("target", rows().map(|row| row.1))
-        .u64("calls", rows().map(|row| row.2))
-}
-
-fn file_sums(sums: &Sums) -> TableBuilder {
-    let of = || sums.files.values();
-    Table::build("file_sums")
-        .text("target", sums.files.keys())
-        .u64("timed", of().map(|sum| sum.timed))
-        .u64("time_sum_ns", of().map(|sum| sum.time.0))
-        .u64("untimed", of().map(|sum| sum.untimed))
-        .u64("waits", of().map(|sum| sum.waits))
-        .u64("wait_sum_ns", of().map(|sum| sum.wait_time.0))
-        .u64("errors", of().map(|sum| sum.errors))
-        .u64("bytes", of().map(|sum| sum.bytes))
-}
-
-fn transfer_times(sums: &Sums) -> TableBuilder {
-    let rows = || sums.transfers.iter();
-    Table::build("transfer_times")
-        .i64("thread", rows().map(|row| row.0.0))
-        .text("name", rows().map(|row| &row.0.1))
-        .u64("time_sum_ns", rows().map(|row| row.1.time.0))
-}
-
-fn transfer_sizes(sums: &Sums) -> TableBuilder {
-    let rows = || {
-        let transfers = sums.transfers.iter();
-        transfers.flat_map(|((thread, name), sum)| {
-            let sizes = sum.sizes.iter();
-            sizes.map(move |(bytes, count)| (*thread, name, bytes, count))
+    });
+    run.emit(Table::build("error_sums").rows(errors))?;
+    let files = sums.files.iter().map(|(target, sum)| FileRow {
+        target,
+        timed: sum.timed,
+        time_sum_ns: sum.time.0,
+        untimed: sum.untimed,
+        waits: sum.waits,
+        wait_sum_ns: sum.wait_time.0,
+        errors: sum.errors,
+        bytes: sum.bytes,
+    });
+    run.emit(Table::build("file_sums").rows(files))?;
+    let times = sums.transfers.iter();
+    let times = times.map(|((thread, name), sum)| TransferTimeRow {
+        thread: *thread,
+        name,
+        time_sum_ns: sum.time.0,
+    });
+    run.emit(Table::build("transfer_times").rows(times))?;
+    let sizes = sums.transfers.iter().flat_map(|((thread, name), sum)| {
+        let sizes = sum.sizes.iter();
+        sizes.map(move |(bytes, calls)| TransferSizeRow {
+            thread: *thread,
+            name,
+            bytes,
+            calls,
         })
-    };
-    Table::build("transfer_sizes")
-        .i64("thread", rows().map(|row| row.0))
-        .text("name", rows().map(|row| row.1))
-        .i64("bytes", rows().map(|row| row.2))
-        .u64("calls", rows().map(|row| row.3))
+    });
+    run.emit(Table::build("transfer_sizes").rows(sizes))?;
+    // The same in each part: merging takes any.
+    run.emit(Table::build("wall").i64("wall_ns", [sums.wall_ns]))
 }
 
 fn add(sum: &mut u64, more: u64) {
@@ -142,92 +142,54 @@ fn add(sum: &mut u64, more: u64) {
 /// An input lacks a column, or has it in another type or null.
 pub fn read(run: &mut Run) -> Result<Sums> {
     let mut sums = Sums::default();
-    read_calls(&run.table("call_sums")?, &mut sums)?;
-    read_durations(&run.table("durations")?, &mut sums)?;
-    read_errors(&run.table("error_sums")?, &mut sums)?;
-    read_files(&run.table("file_sums")?, &mut sums)?;
-    let table = run.table("transfer_times")?;
-    for row in 0..table.rows() {
-        let time = TimeSum(count(&table, "time_sum_ns", row)?);
-        sums.transfers
-            .entry(transfer(&table, row)?)
-            .or_default()
-            .time
-            .merge(time);
+    for row in run.table("call_sums")?.read::<CallRow>()? {
+        let row = row?;
+        let sum = sums.calls.entry(row.name.to_owned()).or_default();
+        add(&mut sum.untimed, row.untimed);
+        add(&mut sum.errors, row.errors);
+        add(&mut sum.waits, row.waits);
+        sum.wait_time.merge(TimeSum(row.wait_sum_ns));
+        add_known(&mut sum.bytes, row.bytes);
     }
-    let table = run.table("transfer_sizes")?;
-    for row in 0..table.rows() {
-        let sizes = &mut sums
-            .transfers
-            .entry(transfer(&table, row)?)
-            .or_default()
-            .sizes;
-        add_value(sizes, &table, "bytes", row)?;
+    for row in run.table("durations")?.read::<DurationRow>()? {
+        let row = row?;
+        let sum = sums.calls.entry(row.name.to_owned()).or_default();
+        sum.durations.add(row.dur_ns, row.calls);
+    }
+    for row in run.table("error_sums")?.read::<ErrorRow>()? {
+        let row = row?;
+        let key = ErrorKey {
+            name: row.name.to_owned(),
+            errno: row.errno.map(str::to_owned),
+        };
+        let targets = sums.errors.entry(key).or_default();
+        let target = row.target.map(str::to_owned);
+        add(targets.entry(target).or_default(), row.calls);
+    }
+    for row in run.table("file_sums")?.read::<FileRow>()? {
+        let row = row?;
+        let sum = sums.files.entry(row.target.to_owned()).or_default();
+        add(&mut sum.timed, row.timed);
+        sum.time.merge(TimeSum(row.time_sum_ns));
+        add(&mut sum.untimed, row.untimed);
+        add(&mut sum.waits, row.waits);
+        sum.wait_time.merge(TimeSum(row.wait_sum_ns));
+        add(&mut sum.errors, row.errors);
+        add_known(&mut sum.bytes, row.bytes);
+    }
+    for row in run.table("transfer_times")?.read::<TransferTimeRow>()? {
+        let row = row?;
+        let key = (row.thread, row.name.to_owned());
+        let sum = sums.transfers.entry(key).or_default();
+        sum.time.merge(TimeSum(row.time_sum_ns));
+    }
+    for row in run.table("transfer_sizes")?.read::<TransferSizeRow>()? {
+        let row = row?;
+        let key = (row.thread, row.name.to_owned());
+        let sum = sums.transfers.entry(key).or_default();
+        sum.sizes.add(row.bytes, row.calls);
     }
     let table = run.table("wall")?;
     sums.wall_ns = table.i64("wall_ns")?.iter().flatten().max();
     Ok(sums)
-}
-
-fn transfer(table: &Table, row: usize) -> Result<(i64, String)> {
-    let thread = required(table.i64("thread")?.get(row), "thread")?;
-    Ok((thread, text(table, "name", row)?))
-}
-
-fn add_value(values: &mut ValueCounts, table: &Table, column: &str, row: usize) -> Result<()> {
-    let value = required(table.i64(column)?.get(row), column)?;
-    values.add(value, count(table, "calls", row)?);
-    Ok(())
-}
-
-fn read_calls(table: &Table, sums: &mut Sums) -> Result<()> {
-    for row in 0..table.rows() {
-        let sum: &mut CallSum = sums.calls.entry(text(table, "name", row)?).or_default();
-        add(&mut sum.untimed, count(table, "untimed", row)?);
-        add(&mut sum.errors, count(table, "errors", row)?);
-        add(&mut sum.waits, count(table, "waits", row)?);
-        sum.wait_time
-            .merge(TimeSum(count(table, "wait_sum_ns", row)?));
-        add_known(&mut sum.bytes, table.u64("bytes")?.get(row));
-    }
-    Ok(())
-}
-
-fn read_durations(table: &Table, sums: &mut Sums) -> Result<()> {
-    for row in 0..table.rows() {
-        let sum = sums.calls.entry(text(table, "name", row)?).or_default();
-        add_value(&mut sum.durations, table, "dur_ns", row)?;
-    }
-    Ok(())
-}
-
-fn read_errors(table: &Table, sums: &mut Sums) -> Result<()> {
-    for row in 0..table.rows() {
-        let key = ErrorKey {
-            name: text(table, "name", row)?,
-            errno: table.text("errno")?.get(row).map(str::to_owned),
-        };
-        let target = table.text("target")?.get(row).map(str::to_owned);
-        let targets = sums.errors.entry(key).or_default();
-        add(
-            targets.entry(target).or_default(),
-            count(table, "calls", row)?,
-        );
-    }
-    Ok(())
-}
-
-fn read_files(table: &Table, sums: &mut Sums) -> Result<()> {
-    for row in 0..table.rows() {
-        let sum = sums.files.entry(text(table, "target", row)?).or_default();
-        add(&mut sum.timed, count(table, "timed", row)?);
-        sum.time.merge(TimeSum(count(table, "time_sum_ns", row)?));
-        add(&mut sum.untimed, count(table, "untimed", row)?);
-        add(&mut sum.waits, count(table, "waits", row)?);
-        sum.wait_time
-            .merge(TimeSum(count(table, "wait_sum_ns", row)?));
-        add(&mut sum.errors, count(table, "errors", row)?);
-        add_known(&mut sum.bytes, table.u64("bytes")?.get(row));
-    }
-    Ok(())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_plugin::{Error, Input, Result, Run, Table};
+use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 
 use crate::analysis::Analysis;
 use crate::declared::Counts;
@@ -13,35 +13,50 @@ use crate::warm_up::SteadyState;
 
 /// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 3] = [
-    Input::sql(
-        "series",
-        "SELECT thread, name, steady_from, is_too_short FROM throughput.series",
-    ),
-    Input::sql(
-        "judged",
-        "SELECT thread, id, number, start_ns, wall_ns, gap_ns, phase, outlier, cause_kind, cause_name, excess_ns, \
-         tokens, samples FROM throughput.judged",
-    ),
-    Input::sql(
-        "counts",
-        "SELECT bound, nested, broken, outside, values_broken, unusable, tokens_on_iterations, \
-         samples_on_iterations, tokens_anywhere, samples_anywhere FROM throughput.counts",
-    ),
+    Input::sql("series", "SELECT * FROM throughput.series"),
+    Input::sql("judged", "SELECT * FROM throughput.judged"),
+    Input::sql("counts", "SELECT * FROM throughput.counts"),
 ];
 
-/// Columns of table `counts`.
-const COUNTS: [&str; 10] = [
-    "bound",
-    "nested",
-    "broken",
-    "outside",
-    "values_broken",
-    "unusable",
-    "tokens_on_iterations",
-    "samples_on_iterations",
-    "tokens_anywhere",
-    "samples_anywhere",
-];
+table_row! {
+    struct SeriesRow<'a> {
+        thread: i64,
+        name: &'a str,
+        steady_from: Option<u64>,
+        is_too_short: bool,
+    }
+}
+table_row! {
+    struct JudgedRow<'a> {
+        thread: i64,
+        id: u64,
+        number: Option<u64>,
+        start_ns: i64,
+        wall_ns: i64,
+        gap_ns: Option<i64>,
+        phase: Option<&'a str>,
+        outlier: Option<&'a str>,
+        cause_kind: Option<&'a str>,
+        cause_name: Option<&'a str>,
+        excess_ns: Option<f64>,
+        tokens: Option<f64>,
+        samples: Option<f64>,
+    }
+}
+table_row! {
+    struct CountsRow {
+        bound: u64,
+        nested: u64,
+        broken: u64,
+        outside: u64,
+        values_broken: u64,
+        unusable: u64,
+        tokens_on_iterations: u64,
+        samples_on_iterations: u64,
+        tokens_anywhere: u64,
+        samples_anywhere: u64,
+    }
+}
 
 /// Emits a part.
 ///
@@ -49,60 +64,57 @@ const COUNTS: [&str; 10] = [
 /// The host refuses a table.
 pub fn emit(run: &mut Run, analysis: &Analysis) -> Result<()> {
     let series = || analysis.results.iter();
-    let steady_from = |result: &tables::Result| match result.steady_state {
-        SteadyState::From(first) => Some(first as u64),
-        SteadyState::TooFew | SteadyState::Never => None,
-    };
-    let is_too_short = |result: &tables::Result| result.steady_state == SteadyState::TooFew;
-    run.emit(
-        Table::build("series")
-            .i64("thread", series().map(|result| result.thread))
-            .text("name", series().map(|result| &result.name))
-            .u64("steady_from", series().map(steady_from))
-            .bool("is_too_short", series().map(is_too_short)),
-    )?;
-    let rows = series().flat_map(|result| result.rows.iter().map(|row| (result.thread, row)));
-    let rows: Vec<(i64, &Judged)> = rows.collect();
-    let each = || rows.iter().map(|row| row.1);
-    let cause = || each().map(|row| row.cause.as_ref());
-    run.emit(
-        Table::build("judged")
-            .i64("thread", rows.iter().map(|row| row.0))
-            .u64("id", each().map(|row| row.iteration.id))
-            .u64("number", each().map(|row| row.iteration.number))
-            .i64("start_ns", each().map(|row| row.iteration.start_ns))
-            .i64("wall_ns", each().map(|row| row.iteration.wall_ns))
-            .i64("gap_ns", each().map(|row| row.iteration.gap_ns))
-            .text("phase", each().map(|row| row.phase))
-            .text("outlier", each().map(|row| row.outlier))
-            .text("cause_kind", cause().map(|cause| Some(&cause?.name.0)))
-            .text("cause_name", cause().map(|cause| Some(&cause?.name.1)))
-            .f64("excess_ns", cause().map(|cause| Some(cause?.excess_ns)))
-            .f64("tokens", each().map(|row| row.work[0]))
-            .f64("samples", each().map(|row| row.work[1])),
-    )?;
+    let rows = series().map(|result| SeriesRow {
+        thread: result.thread,
+        name: &result.name,
+        steady_from: match result.steady_state {
+            SteadyState::From(first) => Some(first as u64),
+            SteadyState::TooFew | SteadyState::Never => None,
+        },
+        is_too_short: result.steady_state == SteadyState::TooFew,
+    });
+    run.emit(Table::build("series").rows(rows))?;
+    let rows = series().flat_map(|result| {
+        result.rows.iter().map(|row| {
+            let cause = row.cause.as_ref();
+            JudgedRow {
+                thread: result.thread,
+                id: row.iteration.id,
+                number: row.iteration.number,
+                start_ns: row.iteration.start_ns,
+                wall_ns: row.iteration.wall_ns,
+                gap_ns: row.iteration.gap_ns,
+                phase: row.phase,
+                outlier: row.outlier,
+                cause_kind: cause.map(|cause| cause.name.0.as_str()),
+                cause_name: cause.map(|cause| cause.name.1.as_str()),
+                excess_ns: cause.map(|cause| cause.excess_ns),
+                tokens: row.work[0],
+                samples: row.work[1],
+            }
+        })
+    });
+    run.emit(Table::build("judged").rows(rows))?;
     let (left_out, declared) = (&analysis.left_out, &analysis.declared);
-    let counts = [
-        left_out.bound,
-        left_out.nested,
-        left_out.broken,
-        left_out.outside,
-        declared.broken,
-        declared.unusable,
-        declared.readings[0],
-        declared.readings[1],
-        declared.anywhere[0],
-        declared.anywhere[1],
-    ];
-    let columns = COUNTS.iter().zip(counts);
-    let table = Table::build("counts");
-    run.emit(columns.fold(table, |table, (name, count)| table.u64(name, [count])))
+    let counts = CountsRow {
+        bound: left_out.bound,
+        nested: left_out.nested,
+        broken: left_out.broken,
+        outside: left_out.outside,
+        values_broken: declared.broken,
+        unusable: declared.unusable,
+        tokens_on_iterations: declared.readings[0],
+        samples_on_iterations: declared.readings[1],
+        tokens_anywhere: declared.anywhere[0],
+        samples_anywhere: declared.anywhere[1],
+    };
+    run.emit(Table::build("counts").rows([counts]))
 }
 
 /// Reads all parts there are.
 ///
 /// # Errors
-/// An input lacks a column or has it in another type; the tables do not fit each other.
+/// An input lacks a column, or has it in another type or null; the tables do not fit each other.
 pub fn load(run: &mut Run) -> Result<Analysis> {
     let mut results = series(&run.table("series")?)?;
     judged(&run.table("judged")?, &mut results)?;
@@ -115,95 +127,82 @@ pub fn load(run: &mut Run) -> Result<Analysis> {
             result.name
         )));
     }
-    let table = run.table("counts")?;
-    let mut counts = [0_u64; COUNTS.len()];
-    for (sum, name) in counts.iter_mut().zip(COUNTS) {
-        let column = table.u64(name)?;
-        *sum = column.iter().flatten().fold(0, u64::saturating_add);
+    let (mut left_out, mut declared) = (LeftOut::default(), Counts::default());
+    for row in run.table("counts")?.read::<CountsRow>()? {
+        let row = row?;
+        let [tokens, samples] = &mut declared.readings;
+        let [any_tokens, any_samples] = &mut declared.anywhere;
+        for (sum, more) in [
+            (&mut left_out.bound, row.bound),
+            (&mut left_out.nested, row.nested),
+            (&mut left_out.broken, row.broken),
+            (&mut left_out.outside, row.outside),
+            (&mut declared.broken, row.values_broken),
+            (&mut declared.unusable, row.unusable),
+            (tokens, row.tokens_on_iterations),
+            (samples, row.samples_on_iterations),
+            (any_tokens, row.tokens_anywhere),
+            (any_samples, row.samples_anywhere),
+        ] {
+            *sum = sum.saturating_add(more);
+        }
     }
-    let [
-        bound,
-        nested,
-        broken,
-        outside,
-        values_broken,
-        unusable,
-        work @ ..,
-    ] = counts;
     Ok(Analysis {
         results: results.into_values().collect(),
-        left_out: LeftOut {
-            bound,
-            nested,
-            broken,
-            outside,
-        },
-        declared: Counts {
-            broken: values_broken,
-            readings: [work[0], work[1]],
-            anywhere: [work[2], work[3]],
-            unusable,
-        },
+        left_out,
+        declared,
     })
 }
 
 /// Series by thread, without iterations.
 fn series(table: &Table) -> Result<BTreeMap<i64, tables::Result>> {
-    let (thread, name) = (table.i64("thread")?, table.text("name")?);
-    let (from, is_too_short) = (table.u64("steady_from")?, table.bool("is_too_short")?);
     let mut results = BTreeMap::new();
-    for row in 0..table.rows() {
-        let thread = thread.get(row).unwrap_or_default();
-        let steady_state = match from.get(row) {
+    for row in table.read::<SeriesRow>()? {
+        let row = row?;
+        let steady_state = match row.steady_from {
             Some(first) => SteadyState::From(usize::try_from(first).unwrap_or(usize::MAX)),
-            None if is_too_short.get(row) == Some(true) => SteadyState::TooFew,
+            None if row.is_too_short => SteadyState::TooFew,
             None => SteadyState::Never,
         };
         let result = tables::Result {
-            name: name.get(row).unwrap_or_default().to_owned(),
-            thread,
+            name: row.name.to_owned(),
+            thread: row.thread,
             steady_state,
             rows: Vec::new(),
         };
-        results.insert(thread, result);
+        results.insert(row.thread, result);
     }
     Ok(results)
 }
 
 /// Gives each series its iterations, which stand in order.
 fn judged(table: &Table, results: &mut BTreeMap<i64, tables::Result>) -> Result<()> {
-    let (thread, id) = (table.i64("thread")?, table.u64("id")?);
-    let (number, gap_ns) = (table.u64("number")?, table.i64("gap_ns")?);
-    let (start_ns, wall_ns) = (table.i64("start_ns")?, table.i64("wall_ns")?);
-    let (phase, outlier) = (table.text("phase")?, table.text("outlier")?);
-    let (kind, name) = (table.text("cause_kind")?, table.text("cause_name")?);
-    let excess_ns = table.f64("excess_ns")?;
-    let (tokens, samples) = (table.f64("tokens")?, table.f64("samples")?);
-    for row in 0..table.rows() {
-        let thread = thread.get(row).unwrap_or_default();
-        let Some(result) = results.get_mut(&thread) else {
+    for row in table.read::<JudgedRow>()? {
+        let row = row?;
+        let Some(result) = results.get_mut(&row.thread) else {
             return Err(Error::bad_input(format!(
-                "`series` lacks thread {thread}, which `judged` has"
+                "`series` lacks thread {}, which `judged` has",
+                row.thread
             )));
         };
         let cause = || {
             Some(OutlierCause {
-                name: (kind.get(row)?.to_owned(), name.get(row)?.to_owned()),
-                excess_ns: excess_ns.get(row)?,
+                name: (row.cause_kind?.to_owned(), row.cause_name?.to_owned()),
+                excess_ns: row.excess_ns?,
             })
         };
         result.rows.push(Judged {
             iteration: Iteration {
-                id: id.get(row).unwrap_or_default(),
-                number: number.get(row),
-                start_ns: start_ns.get(row).unwrap_or_default(),
-                wall_ns: wall_ns.get(row).unwrap_or_default(),
-                gap_ns: gap_ns.get(row),
+                id: row.id,
+                number: row.number,
+                start_ns: row.start_ns,
+                wall_ns: row.wall_ns,
+                gap_ns: row.gap_ns,
             },
-            phase: one_of(phase.get(row), &["warm-up", "steady"])?,
-            outlier: one_of(outlier.get(row), &["slow", "fast"])?,
+            phase: one_of(row.phase, &["warm-up", "steady"])?,
+            outlier: one_of(row.outlier, &["slow", "fast"])?,
             cause: cause(),
-            work: [tokens.get(row), samples.get(row)],
+            work: [row.tokens, row.samples],
         });
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Tables of parts.
 
 use trueno_analysis::roofline::ceilings::CEILINGS;
-use trueno_plugin::{Input, Result, Run, Table};
+use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use crate::heatmap::Cell;
 use crate::load::{LevelName, RECORDER};
@@ -11,236 +11,189 @@ use crate::sweep::Sum;
 
 /// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 7] = [
-    Input::sql(
-        "thread_sums",
-        "SELECT thread, level, tiles, recorded, exclusive_ns, inclusive_ns, pack_ns FROM tiles.thread_sums",
-    ),
-    Input::sql(
-        "durations",
-        "SELECT level, flops, bytes, weight, dur_ns, tiles FROM tiles.durations",
-    ),
-    Input::sql(
-        "longest",
-        "SELECT level, flops, bytes, id, \"row\", col, thread, start_ns, dur_ns FROM tiles.longest",
-    ),
-    Input::sql(
-        "cells",
-        "SELECT level, \"row\", col, row_step, col_step, tiles, dur_ns FROM tiles.cells",
-    ),
+    Input::sql("thread_sums", "SELECT * FROM tiles.thread_sums"),
+    Input::sql("durations", "SELECT * FROM tiles.durations"),
+    Input::sql("longest", "SELECT * FROM tiles.longest"),
+    Input::sql("cells", "SELECT * FROM tiles.cells"),
     Input::sql("backends", "SELECT backend FROM tiles.backends"),
     CEILINGS,
     RECORDER,
 ];
+
+table_row! {
+    struct ThreadRow<'a> {
+        thread: i64,
+        level: &'a str,
+        tiles: u64,
+        recorded: u64,
+        exclusive_ns: i64,
+        inclusive_ns: i64,
+        pack_ns: i64,
+    }
+}
+table_row! {
+    struct DurationRow<'a> {
+        level: &'a str,
+        flops: Option<u64>,
+        bytes: Option<u64>,
+        weight: u64,
+        dur_ns: i64,
+        tiles: u64,
+    }
+}
+table_row! {
+    struct LongRow<'a> {
+        level: &'a str,
+        flops: Option<u64>,
+        bytes: Option<u64>,
+        id: u64,
+        row: u64,
+        col: u64,
+        thread: i64,
+        start_ns: i64,
+        dur_ns: i64,
+    }
+}
+table_row! {
+    struct CellRow<'a> {
+        level: &'a str,
+        row: u64,
+        col: u64,
+        row_step: u64,
+        col_step: u64,
+        tiles: u64,
+        dur_ns: i64,
+    }
+}
 
 /// Emits a part.
 ///
 /// # Errors
 /// The host refuses a table.
 pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
-    emit_threads(run, sums)?;
-    emit_work(run, sums)?;
-    let maps = sums.heat.iter();
-    let rows = maps.flat_map(|(level, map)| {
-        let cells = map.cells.iter();
-        cells.map(move |(at, cell)| (level, map.steps, *at, *cell))
-    });
-    let rows: Vec<_> = rows.collect();
-    run.emit(
-        Table::build("cells")
-            .text("level", rows.iter().map(|row| row.0.as_str()))
-            .u64("row", rows.iter().map(|row| u64::from(row.2.0)))
-            .u64("col", rows.iter().map(|row| u64::from(row.2.1)))
-            .u64("row_step", rows.iter().map(|row| row.1.0))
-            .u64("col_step", rows.iter().map(|row| row.1.1))
-            .u64("tiles", rows.iter().map(|row| row.3.tiles))
-            .i64("dur_ns", rows.iter().map(|row| row.3.dur_ns)),
-    )?;
-    run.emit(Table::build("backends").text("backend", &sums.backends))
-}
-
-fn emit_threads(run: &mut Run, sums: &Sums) -> Result<()> {
-    let threads = sums.threads.iter();
-    let rows = threads.flat_map(|(thread, levels)| {
-        let levels = levels.iter();
-        levels.map(|(level, sum)| (*thread, level, *sum))
-    });
-    let rows: Vec<(i64, &LevelName, Sum)> = rows.collect();
-    run.emit(
-        Table::build("thread_sums")
-            .i64("thread", rows.iter().map(|row| row.0))
-            .text("level", rows.iter().map(|row| row.1.as_str()))
-            .u64("tiles", rows.iter().map(|row| row.2.tiles))
-            .u64("recorded", rows.iter().map(|row| row.2.recorded))
-            .i64("exclusive_ns", rows.iter().map(|row| row.2.exclusive_ns))
-            .i64("inclusive_ns", rows.iter().map(|row| row.2.inclusive_ns))
-            .i64("pack_ns", rows.iter().map(|row| row.2.pack_ns)),
-    )
-}
-
-fn emit_work(run: &mut Run, sums: &Sums) -> Result<()> {
-    let groups = || sums.work.iter();
-    let rows = groups().flat_map(|(work, group)| {
-        let lists = group.durations.iter();
-        lists.flat_map(move |(weight, durations)| {
-            let each = durations.iter();
-            each.map(move |(ns, count)| (work, u64::from(*weight), ns, count))
+    let rows = sums.threads.iter().flat_map(|(thread, levels)| {
+        levels.iter().map(move |(level, sum)| ThreadRow {
+            thread: *thread,
+            level: level.as_str(),
+            tiles: sum.tiles,
+            recorded: sum.recorded,
+            exclusive_ns: sum.exclusive_ns,
+            inclusive_ns: sum.inclusive_ns,
+            pack_ns: sum.pack_ns,
         })
     });
-    let rows: Vec<(&Work, u64, i64, u64)> = rows.collect();
-    run.emit(
-        Table::build("durations")
-            .text("level", rows.iter().map(|row| row.0.level.as_str()))
-            .u64("flops", rows.iter().map(|row| row.0.flops))
-            .u64("bytes", rows.iter().map(|row| row.0.bytes))
-            .u64("weight", rows.iter().map(|row| row.1))
-            .i64("dur_ns", rows.iter().map(|row| row.2))
-            .u64("tiles", rows.iter().map(|row| row.3)),
-    )?;
-    let rows = groups().flat_map(|(work, group)| {
-        let tiles = group.longest.tiles().iter();
-        tiles.map(move |tile| (work, tile))
+    run.emit(Table::build("thread_sums").rows(rows))?;
+    let rows = sums.work.iter().flat_map(|(work, group)| {
+        group.durations.iter().flat_map(move |(weight, durations)| {
+            durations.iter().map(move |(dur_ns, tiles)| DurationRow {
+                level: work.level.as_str(),
+                flops: work.flops,
+                bytes: work.bytes,
+                weight: u64::from(*weight),
+                dur_ns,
+                tiles,
+            })
+        })
     });
-    let rows: Vec<(&Work, &LongTile)> = rows.collect();
-    run.emit(
-        Table::build("longest")
-            .text("level", rows.iter().map(|row| row.0.level.as_str()))
-            .u64("flops", rows.iter().map(|row| row.0.flops))
-            .u64("bytes", rows.iter().map(|row| row.0.bytes))
-            .u64("id", rows.iter().map(|row| row.1.id))
-            .u64("row", rows.iter().map(|row| u64::from(row.1.row)))
-            .u64("col", rows.iter().map(|row| u64::from(row.1.col)))
-            .i64("thread", rows.iter().map(|row| row.1.thread))
-            .i64("start_ns", rows.iter().map(|row| row.1.start_ns))
-            .i64("dur_ns", rows.iter().map(|row| row.1.dur_ns)),
-    )
+    run.emit(Table::build("durations").rows(rows))?;
+    let rows = sums.work.iter().flat_map(|(work, group)| {
+        group.longest.tiles().iter().map(move |tile| LongRow {
+            level: work.level.as_str(),
+            flops: work.flops,
+            bytes: work.bytes,
+            id: tile.id,
+            row: u64::from(tile.row),
+            col: u64::from(tile.col),
+            thread: tile.thread,
+            start_ns: tile.start_ns,
+            dur_ns: tile.dur_ns,
+        })
+    });
+    run.emit(Table::build("longest").rows(rows))?;
+    let rows = sums.heat.iter().flat_map(|(level, map)| {
+        map.cells.iter().map(move |(at, cell)| CellRow {
+            level: level.as_str(),
+            row: u64::from(at.0),
+            col: u64::from(at.1),
+            row_step: map.steps.0,
+            col_step: map.steps.1,
+            tiles: cell.tiles,
+            dur_ns: cell.dur_ns,
+        })
+    });
+    run.emit(Table::build("cells").rows(rows))?;
+    run.emit(Table::build("backends").text("backend", &sums.backends))
 }
 
 /// Reads all parts there are; of each work `limit` of the longest tiles are kept.
 ///
 /// # Errors
-/// An input lacks a column or has it in another type.
+/// An input lacks a column, or has it in another type or null.
 pub fn load(run: &mut Run, limit: usize) -> Result<Sums> {
     let mut sums = Sums::default();
-    load_threads(&run.table("thread_sums")?, &mut sums)?;
-    load_durations(&run.table("durations")?, &mut sums)?;
-    load_longest(&run.table("longest")?, limit, &mut sums)?;
-    load_cells(&run.table("cells")?, &mut sums)?;
+    for row in run.table("thread_sums")?.read::<ThreadRow>()? {
+        let row = row?;
+        let sum = Sum {
+            tiles: row.tiles,
+            recorded: row.recorded,
+            exclusive_ns: row.exclusive_ns,
+            inclusive_ns: row.inclusive_ns,
+            pack_ns: row.pack_ns,
+        };
+        // A thread is of one rank, so nothing is to be added up.
+        let levels = sums.threads.entry(row.thread).or_default();
+        levels.insert(LevelName::new(row.level), sum);
+    }
+    for row in run.table("durations")?.read::<DurationRow>()? {
+        let row = row?;
+        let durations = &mut group_of(&mut sums, row.level, row.flops, row.bytes).durations;
+        let list = durations.entry(small(row.weight)).or_default();
+        list.add(row.dur_ns, row.tiles);
+    }
+    for row in run.table("longest")?.read::<LongRow>()? {
+        let row = row?;
+        let tile = LongTile {
+            id: row.id,
+            row: small(row.row),
+            col: small(row.col),
+            thread: row.thread,
+            start_ns: row.start_ns,
+            dur_ns: row.dur_ns,
+        };
+        let group = group_of(&mut sums, row.level, row.flops, row.bytes);
+        group.longest.add(tile, limit);
+    }
+    for group in sums.work.values_mut() {
+        group.longest.shorten(limit);
+    }
+    for row in run.table("cells")?.read::<CellRow>()? {
+        let row = row?;
+        let cell = Cell {
+            tiles: row.tiles,
+            dur_ns: row.dur_ns,
+        };
+        let map = sums.heat.entry(LevelName::new(row.level)).or_default();
+        let at = (small(row.row), small(row.col));
+        map.add(at, cell, (row.row_step, row.col_step));
+    }
     let table = run.table("backends")?;
     let backends = table.text("backend")?;
     sums.backends = backends.iter().flatten().map(str::to_owned).collect();
     Ok(sums)
 }
 
-fn load_threads(table: &Table, sums: &mut Sums) -> Result<()> {
-    let (thread, level) = (table.i64("thread")?, table.text("level")?);
-    let (tiles, recorded) = (table.u64("tiles")?, table.u64("recorded")?);
-    let (exclusive_ns, inclusive_ns) = (table.i64("exclusive_ns")?, table.i64("inclusive_ns")?);
-    let pack_ns = table.i64("pack_ns")?;
-    for row in 0..table.rows() {
-        let (Some(thread), Some(level)) = (thread.get(row), level.get(row)) else {
-            continue;
-        };
-        let sum = Sum {
-            tiles: tiles.get(row).unwrap_or(0),
-            recorded: recorded.get(row).unwrap_or(0),
-            exclusive_ns: exclusive_ns.get(row).unwrap_or(0),
-            inclusive_ns: inclusive_ns.get(row).unwrap_or(0),
-            pack_ns: pack_ns.get(row).unwrap_or(0),
-        };
-        // A thread is of one rank, so nothing is to be added up.
-        let levels = sums.threads.entry(thread).or_default();
-        levels.insert(LevelName::new(level), sum);
-    }
-    Ok(())
-}
-
-/// The group of each row's work; null where it has no level.
 fn group_of<'a>(
     sums: &'a mut Sums,
-    level: Option<&str>,
+    level: &str,
     flops: Option<u64>,
     bytes: Option<u64>,
-) -> Option<&'a mut Group> {
+) -> &'a mut Group {
     let work = Work {
-        level: LevelName::new(level?),
+        level: LevelName::new(level),
         flops,
         bytes,
     };
-    Some(sums.work.entry(work).or_default())
-}
-
-fn load_durations(table: &Table, sums: &mut Sums) -> Result<()> {
-    let (level, flops, bytes) = (
-        table.text("level")?,
-        table.u64("flops")?,
-        table.u64("bytes")?,
-    );
-    let (weight, dur_ns) = (table.u64("weight")?, table.i64("dur_ns")?);
-    let tiles = table.u64("tiles")?;
-    for row in 0..table.rows() {
-        let values = weight.get(row).zip(dur_ns.get(row)).zip(tiles.get(row));
-        let group = group_of(sums, level.get(row), flops.get(row), bytes.get(row));
-        if let (Some(group), Some(((weight, ns), count))) = (group, values) {
-            let list = group.durations.entry(small(weight)).or_default();
-            list.add(ns, count);
-        }
-    }
-    Ok(())
-}
-
-fn load_longest(table: &Table, limit: usize, sums: &mut Sums) -> Result<()> {
-    let (level, flops, bytes) = (
-        table.text("level")?,
-        table.u64("flops")?,
-        table.u64("bytes")?,
-    );
-    let (id, thread) = (table.u64("id")?, table.i64("thread")?);
-    let (at_row, at_col) = (table.u64("row")?, table.u64("col")?);
-    let (start_ns, dur_ns) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-    for row in 0..table.rows() {
-        let tile = LongTile {
-            id: id.get(row).unwrap_or(0),
-            row: small(at_row.get(row).unwrap_or(0)),
-            col: small(at_col.get(row).unwrap_or(0)),
-            thread: thread.get(row).unwrap_or(0),
-            start_ns: start_ns.get(row).unwrap_or(0),
-            dur_ns: dur_ns.get(row).unwrap_or(0),
-        };
-        if let Some(group) = group_of(sums, level.get(row), flops.get(row), bytes.get(row)) {
-            group.longest.add(tile, limit);
-        }
-    }
-    for group in sums.work.values_mut() {
-        group.longest.shorten(limit);
-    }
-    Ok(())
-}
-
-fn load_cells(table: &Table, sums: &mut Sums) -> Result<()> {
-    let (level, tiles) = (table.text("level")?, table.u64("tiles")?);
-    let (at_row, at_col) = (table.u64("row")?, table.u64("col")?);
-    let (row_step, col_step) = (table.u64("row_step")?, table.u64("col_step")?);
-    let dur_ns = table.i64("dur_ns")?;
-    for row in 0..table.rows() {
-        let Some(level) = level.get(row) else {
-            continue;
-        };
-        let at = (
-            small(at_row.get(row).unwrap_or(0)),
-            small(at_col.get(row).unwrap_or(0)),
-        );
-        let cell = Cell {
-            tiles: tiles.get(row).unwrap_or(0),
-            dur_ns: dur_ns.get(row).unwrap_or(0),
-        };
-        let steps = (
-            row_step.get(row).unwrap_or(1),
-            col_step.get(row).unwrap_or(1),
-        );
-        let map = sums.heat.entry(LevelName::new(level)).or_default();
-        map.add(at, cell, steps);
-    }
-    Ok(())
+    sums.work.entry(work).or_default()
 }
 
 fn small(value: u64) -> u32 {
