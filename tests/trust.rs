@@ -55,7 +55,7 @@ fn stderr_lacks(done: Done, text: &str) -> Done {
 #[test]
 fn a_project_file_that_others_could_have_put_there_is_not_obeyed() {
     let dir = Dir::new();
-    dir.run();
+    let run = dir.run();
     let shared = dir.folder("shared");
     mode(&shared, 0o1777);
     let file = shared.join("trueno.toml");
@@ -78,6 +78,10 @@ fn a_project_file_that_others_could_have_put_there_is_not_obeyed() {
         quiet.exits(0).stderr_has(&words);
         assert!(!ran.exists() && !shared.join("out.html").exists());
     };
+    let mut watched = dir.command(&["watch", run.to_str().unwrap()]);
+    watched.command.current_dir(&shared);
+    let done = watched.exits(0).stderr_has("trueno.toml is ignored");
+    assert_eq!(done.stderr.matches("is ignored").count(), 1, "said once");
     let gate = report(&dir, "shared", &["--fail-on", "critical"]);
     gate.exits(0).stderr_has("is ignored");
     let text = fs::read_to_string(&file).unwrap();

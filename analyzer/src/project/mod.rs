@@ -14,9 +14,11 @@ mod flags;
 mod found;
 mod trusted;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, bail};
 use clap::parser::ValueSource;
@@ -255,12 +257,17 @@ impl ProjectNotes {
         }
     }
 
-    /// Says it on standard error.
+    /// Says it on standard error, each line once: `watch` ends as a `report`, for which the file is read again.
     pub fn say(&self, palette: Palette) {
+        static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
         let notes = self.note.iter().map(|text| (Meaning::Faint, "note:", text));
         let warnings = self.warnings.iter();
         let warnings = warnings.map(|text| (Meaning::Warning, "warning:", text));
         for (meaning, lead, text) in notes.chain(warnings) {
+            if !said.insert(text.clone()) {
+                continue;
+            }
             let line = format!("{} {}\n", palette.paint(meaning, lead), printable(text));
             // With standard error gone there is nobody left to read it.
             let _ = OwnOutput::Stderr.write_all(line.as_bytes());

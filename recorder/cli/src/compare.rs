@@ -171,13 +171,13 @@ fn record(args: &Args, side: &Side, name: &str) -> Result<ExitStatus, Failure> {
     let records_itself = side.command.iter().any(|part| has_place(part));
     let mut command = if records_itself {
         let mut parts = side.command.iter().map(|part| with_place(part, &path));
-        let mut command = Command::new(parts.next().unwrap_or_default());
+        let mut command = signals::command(parts.next().unwrap_or_default());
         command.args(parts);
         command
     } else {
         let this = env::current_exe()
             .map_err(|e| not_started(Path::new("trueno-record"), "cannot be found", e))?;
-        let mut command = Command::new(this);
+        let mut command = signals::command(this);
         command
             .arg("run")
             .arg("-o")

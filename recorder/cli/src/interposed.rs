@@ -1,7 +1,6 @@
 //! `trueno-record run --libs` and `--alloc`.
 
 use std::ffi::OsString;
-use std::process::Command;
 
 use trueno_interposed::{Counts, Error, Options, record};
 
@@ -27,7 +26,7 @@ pub fn run(
     signals::prepare();
     let create = || output.create(head(command, -1)).map_err(Error::Run);
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
-    let mut started = Command::new(program);
+    let mut started = signals::command(program);
     started.args(rest);
     let recorded = match record(started, &options, create, &mut watch) {
         Ok(recorded) => recorded,

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use std::ptr;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
+use trueno_tracer::caller_signals::is_ignored;
+
 const SIGNALS: [c_int; 3] = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP];
 
 static FOLDER: Mutex<Option<PathBuf>> = Mutex::new(None);
@@ -49,16 +51,6 @@ fn set(of: impl Iterator<Item = c_int>) -> libc::sigset_t {
 fn mask(how: c_int, set: &libc::sigset_t) {
     // SAFETY: a valid set; the old one is not asked for.
     unsafe { libc::pthread_sigmask(how, set, ptr::null_mut()) };
-}
-
-fn is_ignored(signal: c_int) -> bool {
-    // SAFETY: an all-zero `sigaction` is a valid value of a plain C struct, and a null new action
-    // asks only.
-    unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        libc::sigaction(signal, ptr::null(), &mut action) == 0
-            && action.sa_sigaction == libc::SIG_IGN
-    }
 }
 
 fn wait(set: &libc::sigset_t) -> c_int {

@@ -6,7 +6,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
 use clap::ValueEnum;
 use trueno_ceilings::gpu::GpuCeilings;
@@ -340,7 +340,7 @@ fn start(
         .command
         .split_first()
         .ok_or_else(|| Failure::NotStarted("no program given".to_owned()))?;
-    let mut command = Command::new(program);
+    let mut command = signals::command(program);
     command
         .args(rest)
         .env("NVTX_INJECTION64_PATH", library)

@@ -1,7 +1,6 @@
 //! `trueno-record run --sample`.
 
 use std::ffi::OsString;
-use std::process::Command;
 
 use trueno_sampler::{Counts, Error, Sampling, sample};
 
@@ -32,7 +31,7 @@ pub fn run(
         output.create(head).map_err(Error::Run)
     };
     let mut watch = |process: i32| signals::child(process.unsigned_abs());
-    let mut started = Command::new(program);
+    let mut started = signals::command(program);
     started.args(rest);
     let sampled = match sample(started, sampling, create, &mut watch) {
         Ok(sampled) => sampled,

@@ -1,9 +1,11 @@
 //! Signals while a program runs: those of the terminal reach it by themselves, others are passed on.
 
-use std::ffi::c_int;
-use std::os::unix::process::ExitStatusExt;
-use std::process::ExitStatus;
+use std::ffi::{OsStr, c_int};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Command, ExitStatus};
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+use trueno_tracer::caller_signals;
 
 static CHILD: AtomicI32 = AtomicI32::new(0);
 static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
@@ -12,7 +14,7 @@ static ASKED_TO_END: AtomicBool = AtomicBool::new(false);
 const OF_TERMINAL: [c_int; 2] = [libc::SIGINT, libc::SIGQUIT];
 const PASSED_ON: [c_int; 4] = [libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
 
-/// Before the program starts.
+/// Before the program starts. What the caller ignores stays ignored: `nohup trueno-record run …` outlives its terminal.
 pub fn prepare() {
     for signal in OF_TERMINAL {
         handle(signal, remember);
@@ -22,12 +24,27 @@ pub fn prepare() {
     }
 }
 
+/// A program that will start with the signals that the caller of this process set.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    let before = || {
+        caller_signals::restore();
+        Ok(())
+    };
+    // SAFETY: it makes system calls only.
+    unsafe { command.pre_exec(before) };
+    command
+}
+
 /// The program that signals are passed on to.
 pub fn child(pid: u32) {
     CHILD.store(pid as i32, Ordering::Release);
 }
 
 fn handle(signal: c_int, by: extern "C" fn(c_int)) {
+    if caller_signals::is_ignored(signal) {
+        return;
+    }
     // SAFETY: all zeros is a valid action; the handlers do only what is allowed in one.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();

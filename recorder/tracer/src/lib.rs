@@ -6,6 +6,7 @@
 //! its end was seen: it has half of a stop in it, and none of what this crate does meanwhile.
 
 mod argument;
+pub mod caller_signals;
 mod classes;
 mod descriptors;
 mod filter;

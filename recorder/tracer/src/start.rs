@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use libc::{c_char, pid_t, sock_filter};
 
-use crate::{Error, filter, ptrace};
+use crate::{Error, caller_signals, filter, ptrace};
 
 /// Starts a program, stopped before its first instruction and traced; with a filter, only the calls that it asks for
 /// stop it, and it does not outlive this process: without a tracer those calls would fail.
@@ -121,6 +121,7 @@ fn child(arguments: &[*const c_char], filter: Option<&[sock_filter]>) -> (io::Er
     if let Some(Err(error)) = filter.map(filter::install) {
         return (error, Step::Filter);
     }
+    caller_signals::restore();
     // SAFETY: texts and the list end with zeros.
     unsafe { libc::execvp(arguments[0], arguments.as_ptr()) };
     (io::Error::last_os_error(), Step::Program)

@@ -29,7 +29,9 @@ use super::layout::{Layout, Role, Survey};
 use super::merged::rank_of;
 use super::open_intervals::OpenIntervals;
 use super::profiler_ranges::ProfilerRanges;
-use super::record::{HOST_WORDS, Host, HostEvent, LINK_WORDS, Link, NO_LANE, OPERATOR_WORDS, Operator};
+use super::record::{
+    HOST_WORDS, Host, HostEvent, LINK_WORDS, Link, NO_LANE, OPERATOR_WORDS, Operator,
+};
 use super::reimport::Mark;
 use super::scanner::{Scanned, Scanner};
 use crate::signatures::Signatures;

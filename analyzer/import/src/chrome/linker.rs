@@ -255,12 +255,7 @@ impl Linker<'_, '_> {
         self.sync(kind, call, link)
     }
 
-    fn sync(
-        &mut self,
-        sync_kind: SyncKind,
-        call: Option<Call>,
-        link: Link,
-    ) -> Result<(), Error> {
+    fn sync(&mut self, sync_kind: SyncKind, call: Option<Call>, link: Link) -> Result<(), Error> {
         let (is_record, event, record) = match link.event {
             LinkEvent::Wait {
                 event,

@@ -320,7 +320,10 @@ impl LinkEvent {
                     pair(block[1], block[2]),
                     optional_word(facts.graph_node),
                     u64::from(optional_half(facts.registers)),
-                    pair(optional_half(facts.shared_memory_bytes), occupancy.to_bits()),
+                    pair(
+                        optional_half(facts.shared_memory_bytes),
+                        occupancy.to_bits(),
+                    ),
                     facts.blocks_per_sm.unwrap_or(f64::NAN).to_bits(),
                 ];
                 (3, words)

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::Command;
 
 use crate::{Place, can_trace, exists, program, text};
 
@@ -200,4 +201,51 @@ fn where_the_system_takes_no_filter_it_says_so_and_what_to_do() {
     let done = command.output().unwrap();
     assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
     assert!(exists(&place.0.path().join("sign")));
+}
+
+#[test]
+fn it_starts_with_the_signals_that_the_caller_ignores_and_blocks() {
+    let masks = ["grep", "-E", "^Sig(Blk|Ign):", "/proc/self/status"];
+    let callers: [fn() -> io::Result<()>; 2] = [
+        || {
+            // SAFETY: takes numbers.
+            unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+            Ok(())
+        },
+        || {
+            // SAFETY: take numbers and a set of this frame; zeros are a valid one.
+            unsafe {
+                libc::signal(libc::SIGPIPE, libc::SIG_IGN);
+                libc::signal(libc::SIGHUP, libc::SIG_IGN);
+                libc::signal(libc::SIGWINCH, libc::SIG_IGN);
+                let mut set = std::mem::zeroed();
+                libc::sigaddset(&mut set, libc::SIGUSR1);
+                libc::pthread_sigmask(libc::SIG_BLOCK, &set, std::ptr::null_mut());
+            }
+            Ok(())
+        },
+    ];
+    for caller in callers {
+        let output = |mut command: Command| {
+            // SAFETY: system calls only.
+            unsafe { command.pre_exec(caller) };
+            command.output().unwrap()
+        };
+        let mut alone = Command::new(masks[0]);
+        alone.args(&masks[1..]);
+        let alone = output(alone);
+        assert_eq!(text(&alone.stdout).lines().count(), 2);
+        for flags in ["--calls", "--calls=openat", "--sample", "--alloc"] {
+            let done = output(Place::new().command(&[flags], &masks));
+            // This system may refuse to record so.
+            if done.status.code() != Some(3) {
+                assert_eq!(
+                    text(&done.stdout),
+                    text(&alone.stdout),
+                    "{flags}: {}",
+                    text(&done.stderr)
+                );
+            }
+        }
+    }
 }

@@ -7,7 +7,9 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
 
 use super::sorted;
-use crate::chrome::record::{HOST_WORDS, Host, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time};
+use crate::chrome::record::{
+    HOST_WORDS, Host, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time,
+};
 use crate::sorter::Sorter;
 use crate::{Error, Notes, Options};
 
