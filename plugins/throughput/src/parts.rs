@@ -24,17 +24,18 @@ pub const MERGE_INPUTS: [Input; 3] = [
     ),
     Input::sql(
         "counts",
-        "SELECT bound, nested, broken, outside, values_broken, unusable, tokens_on_iterations, \
+        "SELECT bound, nested, broken, outside, cut, values_broken, unusable, tokens_on_iterations, \
          samples_on_iterations, tokens_anywhere, samples_anywhere FROM throughput.counts",
     ),
 ];
 
 /// Columns of table `counts`.
-const COUNTS: [&str; 10] = [
+const COUNTS: [&str; 11] = [
     "bound",
     "nested",
     "broken",
     "outside",
+    "cut",
     "values_broken",
     "unusable",
     "tokens_on_iterations",
@@ -87,6 +88,7 @@ pub fn emit(run: &mut Run, analysis: &Analysis) -> Result<()> {
         left_out.nested,
         left_out.broken,
         left_out.outside,
+        left_out.cut,
         declared.broken,
         declared.unusable,
         declared.readings[0],
@@ -126,6 +128,7 @@ pub fn load(run: &mut Run) -> Result<Analysis> {
         nested,
         broken,
         outside,
+        cut,
         values_broken,
         unusable,
         work @ ..,
@@ -137,6 +140,7 @@ pub fn load(run: &mut Run) -> Result<Analysis> {
             nested,
             broken,
             outside,
+            cut,
         },
         declared: Counts {
             broken: values_broken,
