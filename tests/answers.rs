@@ -39,8 +39,21 @@ impl Trace {
         self.row("kernel", name, times, args);
     }
 
+    /// A kernel of so many blocks of so many threads.
+    fn kernel_of(&mut self, name: &str, (grid, block): (u32, u32), times: (f64, f64)) {
+        self.kernel(name, times);
+        let last = self.events.last_mut().expect("the kernel");
+        last["args"]["grid"] = json!([grid, 1, 1]);
+        last["args"]["block"] = json!([block, 1, 1]);
+    }
+
     fn kernel(&mut self, name: &str, times: (f64, f64)) {
         self.kernel_on(7, name, times);
+    }
+
+    fn copy_within(&mut self, times: (f64, f64), bytes: u64) {
+        let args = json!({"device": 0, "context": 1, "stream": 7, "correlation": self.correlation, "bytes": bytes});
+        self.row("gpu_memcpy", "Memcpy DtoD (Device -> Device)", times, args);
     }
 
     fn copy_back(&mut self, to: &str, times: (f64, f64), bytes: u64) {
@@ -457,6 +470,184 @@ fn what_changes_nothing_that_matters_changes_no_verdict() {
                 assert!((a.2 - b.2).abs() <= 0.05, "{what}: {a:?}, {b:?}");
             }
         }
+    }
+}
+
+/// Sentences of all findings.
+fn sentences(dir: &Dir, file: &str) -> Vec<String> {
+    let sql = "SELECT sentence FROM bottleneck.bottlenecks ORDER BY rank";
+    let rows = query(dir, file, sql);
+    let text = |row: Value| row["sentence"].as_str().unwrap().to_owned();
+    rows.into_iter().map(text).collect()
+}
+
+#[track_caller]
+fn found(dir: &Dir, trace: &Trace, words: &str) -> String {
+    let file = trace.write(dir, "found.json");
+    keeps_its_promises(dir, &file);
+    let all = sentences(dir, &file);
+    let found = all.iter().find(|sentence| sentence.contains(words));
+    found.unwrap_or_else(|| panic!("{words}: {all:#?}")).clone()
+}
+
+/// Kernels back to back, launched far ahead.
+fn back_to_back(count: u32, us: f64, mut kernel: impl FnMut(&mut Trace, u32, (f64, f64))) -> Trace {
+    let mut trace = Trace::default();
+    for at in 0..count {
+        trace.call("cudaLaunchKernel", (5.0 * f64::from(at), 4.0));
+        let start = 10.0 + us * f64::from(at);
+        kernel(&mut trace, at, (start, us - 0.5));
+    }
+    trace
+}
+
+#[test]
+fn a_grid_that_leaves_the_device_empty_comes_first() {
+    let dir = Dir::new();
+    for (grid, block, words) in [
+        (1, 1, "1 block of 1 thread"),
+        (100, 1, "100 blocks of 1 thread"),
+        (1, 512, "1 block of 512 threads"),
+    ] {
+        let trace = back_to_back(1, 9e6, |trace, _, times| {
+            trace.kernel_of("solve", (grid, block), times);
+        });
+        let headline = headline(&dir, &trace);
+        says(&headline, "small_batches", "grids too small for the GPU");
+        says(&headline, "small_batches", words);
+        assert!(headline["gain_share"].as_f64().unwrap() <= 0.5);
+    }
+    let full = back_to_back(1, 9e6, |trace, _, times| {
+        trace.kernel_of("solve", (864, 256), times);
+    });
+    says(&headline(&dir, &full), "computation", "computation");
+}
+
+#[test]
+fn communication_on_the_stream_of_the_computation_is_told() {
+    let dir = Dir::new();
+    let trace = |stream: u32| {
+        back_to_back(60, 100.0, move |trace, at, times| {
+            if at % 3 == 0 {
+                trace.kernel_on(stream, "ncclDevKernel_AllReduce", times);
+            } else {
+                trace.kernel("gemm", times);
+            }
+        })
+    };
+    let words = "on the stream of the computation (7), where nothing can overlap it";
+    found(&dir, &trace(7), words);
+    let apart = found(&dir, &trace(20), "exposed communication");
+    assert!(!apart.contains("on the stream"), "{apart}");
+}
+
+#[test]
+fn many_copies_within_the_device_are_a_finding() {
+    let dir = Dir::new();
+    let trace = back_to_back(400, 50.0, |trace, at, times| {
+        if at % 4 == 0 {
+            trace.copy_within(times, 1 << 20);
+        } else {
+            trace.kernel("gemm", times);
+        }
+    });
+    let sentence = found(&dir, &trace, "copies within gpu0 take 25 % of the wall");
+    assert!(
+        sentence.contains("leaving out copies within the device saves up to"),
+        "{sentence}"
+    );
+}
+
+#[test]
+fn elementwise_kernels_in_a_row_could_be_one() {
+    let dir = Dir::new();
+    let name = |at: u32| match at % 4 {
+        0 => "gemm",
+        1 => "vectorized_elementwise_kernel<add>",
+        2 => "vectorized_elementwise_kernel<mul>",
+        _ => "vectorized_elementwise_kernel<gelu>",
+    };
+    let trace = back_to_back(400, 50.0, |trace, at, times| trace.kernel(name(at), times));
+    let words = "300 elementwise kernels follow one another on gpu0 with equal grids";
+    let sentence = found(&dir, &trace, words);
+    // Two of three kernels, which are three quarters of the time.
+    assert!(sentence.contains("fusing them saves up to"), "{sentence}");
+    assert!(
+        sentence.contains("(50 %)") || sentence.contains("(49 %)"),
+        "{sentence}"
+    );
+    // Grids that differ tell that they do not work on the same elements.
+    let trace = back_to_back(400, 50.0, |trace, at, times| {
+        trace.kernel_of(name(at), (864 + at % 4, 256), times);
+    });
+    let file = trace.write(&dir, "other.json");
+    let all = sentences(&dir, &file);
+    assert!(
+        !all.iter().any(|sentence| sentence.contains("elementwise")),
+        "{all:?}"
+    );
+}
+
+#[test]
+fn steps_that_are_cut_off_are_no_sample() {
+    let dir = Dir::new();
+    let trace = |steps: &[f64]| {
+        let mut trace = Trace::default();
+        let mut from = 0.0;
+        for (at, us) in steps.iter().enumerate() {
+            trace.operator(&format!("ProfilerStep#{at}"), (from, *us));
+            trace.launch("gemm", from + 1.0, (from + 12.0, us - 14.0));
+            from += us + 10.0;
+        }
+        trace
+    };
+    let told = |steps: &[f64]| headline(&dir, &trace(steps))["sentence"].to_string();
+    let (cut_end, cut_start) = (told(&[9_290.0, 50.0]), told(&[60.0, 9_290.0, 9_290.0]));
+    assert!(cut_end.contains("step 9.29 ms (the only one)"), "{cut_end}");
+    assert!(
+        cut_start.contains("step 9.29 ms (median of 2"),
+        "{cut_start}"
+    );
+    let whole = told(&[9_290.0, 6_000.0]);
+    assert!(whole.contains("median of 2"), "{whole}");
+}
+
+#[test]
+fn the_profiler_s_own_time_bounds_no_run() {
+    let dir = Dir::new();
+    let mut trace = launch_bound();
+    trace.operator("aten::linear", (20_100.0, 50.0));
+    trace.call("cudaProfilerStop", (20_200.0, 30_000.0));
+    let sentence = headline(&dir, &trace)["sentence"].to_string();
+    assert!(
+        sentence.contains("the profiler itself takes 6"),
+        "{sentence}"
+    );
+    let bound = sentence.split("bound by").nth(1).unwrap();
+    assert!(!bound.contains("ProfilerStop"), "{sentence}");
+}
+
+#[test]
+fn devices_of_all_makers_are_devices() {
+    let dir = Dir::new();
+    for (work, call) in [
+        ("mtia_ccp_events", "mtia_runtime"),
+        ("hpu_op", "cuda_runtime"),
+        ("privateuse1_runtime", "privateuse1_driver"),
+        ("kernel", "xpu_driver"),
+    ] {
+        let mut trace = Trace::default();
+        for at in 0..10 {
+            let from = 100.0 * f64::from(at);
+            trace.operator("aten::mm", (from, 60.0));
+            trace.correlation += 1;
+            let args = json!({"correlation": trace.correlation});
+            trace.row(call, "launch", (from + 5.0, 20.0), args);
+            trace.kernel("gemm", (from + 30.0, 40.0));
+            trace.events.last_mut().unwrap()["cat"] = json!(work);
+        }
+        let headline = headline(&dir, &trace);
+        says(&headline, "host", "GPU 43 % busy · bound by the host: 5");
     }
 }
 

@@ -160,12 +160,8 @@ fn one_sentence_says_how_much_and_how_sure() {
     };
     let (a, b) = (run("a1.run", 100_000), run("b1.run", 50_000));
     let one = quiet(&[&a, &b]);
-    assert!(
-        one.starts_with("wall 16 ms → 8 ms, 50.0 % less time"),
-        "{one}"
-    );
-    assert!(one.contains("one run each"), "{one}");
-    assert!(one.contains("iteration 300 µs → 150 µs"), "{one}");
+    assert!(one.starts_with("step 300 µs → 150 µs, -50.0 % (±"), "{one}");
+    assert!(one.contains("wall 16 ms → 8 ms"), "{one}");
     assert!(one.contains("within these two runs"), "{one}");
 
     let (a2, b2) = (run("a2.run", 101_000), run("b2.run", 50_200));
@@ -173,19 +169,105 @@ fn one_sentence_says_how_much_and_how_sure() {
     let sides = [&a, &b, &b2, &b3, "--baseline", &a2, "--baseline", &a3];
     let several = quiet(&sides);
     assert!(
-        several.starts_with("run takes 49.8 % less time: wall 16 ms → "),
+        several.starts_with("step 300 µs → 151 µs, -49.8 % (±"),
         "{several}"
     );
-    assert!(several.contains("95 % interval -5"), "{several}");
+    assert!(!several.contains("within these two runs"), "{several}");
     // It stands above all else, in each form.
     let page = compare(&dir, &sides).exits(0).stdout;
-    assert!(page.starts_with("run takes 49.8 % less time"), "{page}");
+    assert!(page.starts_with("step 300 µs → 151 µs, -49.8 %"), "{page}");
     let json = compare(&dir, &[&a, &b, "--format", "json"]).exits(0).json();
     assert_eq!(json["headline"].as_str().unwrap(), one.trim_end());
     // One sentence is no verdict where runs of one side differ as much.
     let noisy = run("noisy.run", 60_000);
     let unsure = quiet(&[&a, &noisy, &b, "--baseline", &b2]);
-    assert!(unsure.starts_with("wall "), "{unsure}");
+    assert!(unsure.starts_with("step "), "{unsure}");
+}
+
+/// A trace of Kineto with kernels of 100 µs by these names, one every so many microseconds.
+fn kernels(
+    dir: &Dir,
+    file: &str,
+    gpu: &str,
+    names: &[&str],
+    every_us: f64,
+    wall_us: f64,
+) -> String {
+    let mut events = Vec::new();
+    let mut from = 0.0;
+    while from + 100.0 < wall_us {
+        for (at, name) in names.iter().enumerate() {
+            let ts = from + every_us / names.len() as f64 * at as f64;
+            events.push(serde_json::json!({
+                "ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": 10.0,
+                "args": {"device": 0, "stream": 7}
+            }));
+        }
+        from += every_us;
+    }
+    events.push(serde_json::json!({
+        "ph": "X", "cat": "kernel", "name": names[0], "pid": 0, "tid": 7, "ts": wall_us - 10.0, "dur": 10.0,
+        "args": {"device": 0, "stream": 7}
+    }));
+    let trace = serde_json::json!({
+        "schemaVersion": 1, "deviceProperties": [{"id": 0, "name": gpu}], "traceEvents": events
+    });
+    std::fs::write(dir.join(file), trace.to_string()).unwrap();
+    file.to_owned()
+}
+
+#[test]
+fn runs_that_cannot_be_compared_have_no_percent_in_the_headline() {
+    let dir = Dir::new();
+    let told = |base: &str, run: &str| {
+        let done = compare(&dir, &[base, run, "-q"]).exits(0);
+        done.stdout.trim_end().to_owned()
+    };
+    let h100 = "NVIDIA H100 80GB HBM3";
+    let conv = ["conv_a", "conv_b", "pool", "relu", "bn_fw"];
+    let llm = ["flash_fwd", "gemm", "rms_norm", "rotary", "silu"];
+    let resnet = kernels(&dir, "resnet.json", h100, &conv, 1_000.0, 100_000.0);
+    let other = kernels(&dir, "llm.json", h100, &llm, 1_000.0, 800_000.0);
+    let line = told(&resnet, &other);
+    assert!(
+        line.starts_with("two different programs? 0 of 5 names are in both"),
+        "{line}"
+    );
+    assert!(!line.contains('%') && !line.contains('×'), "{line}");
+
+    let a100 = kernels(
+        &dir,
+        "a100.json",
+        "NVIDIA A100-SXM4-80GB",
+        &conv,
+        2_000.0,
+        200_000.0,
+    );
+    let line = told(&a100, &resnet);
+    assert!(
+        line.starts_with(&format!("other GPU: NVIDIA A100-SXM4-80GB → {h100}; wall ")),
+        "{line}"
+    );
+
+    // As long, with less work: a call takes longer.
+    let fewer = kernels(&dir, "fewer.json", h100, &conv, 1_250.0, 100_000.0);
+    let line = told(&resnet, &fewer);
+    assert!(
+        line.starts_with("windows of equal length with unequal work: 10"),
+        "{line}"
+    );
+    assert!(line.contains("+2"), "{line}");
+
+    let long = kernels(
+        &dir,
+        "long.json",
+        h100,
+        &conv,
+        1_000.0,
+        57_000_000.0 / 100.0,
+    );
+    let line = told(&resnet, &long);
+    assert!(line.contains(", +470 %") || line.contains("+4"), "{line}");
 }
 
 #[test]

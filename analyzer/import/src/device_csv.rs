@@ -151,7 +151,7 @@ pub fn import_set(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
     let first = paths.first().map_or(Path::new(""), PathBuf::as_path);
-    let mut rows = rows::Rows::new(Feed::new(first, "device csv", into, notes));
+    let mut rows = rows::Rows::new(Feed::new(first, "device csv", into, notes, options));
     let (mut hashes, mut before) = (Vec::new(), 0);
     // Agents name devices, and markers and calls say what led to work: traces come in any order.
     for path in paths {

@@ -13,6 +13,7 @@ pub mod cgp;
 pub mod chrome;
 pub mod cuda;
 pub mod device_csv;
+mod doubtful;
 mod error;
 mod foreign;
 mod importer;

@@ -22,6 +22,7 @@
 mod context;
 mod device;
 mod device_rows;
+mod doubtful;
 mod enum_table;
 mod facts;
 mod host;
@@ -47,10 +48,12 @@ use crate::importer::{Head, Importer};
 use crate::source::Source as Packed;
 use crate::{Error, Notes, Options, Part};
 use context::Context;
+use doubtful::Doubtful;
 use payload_schema::Schemas;
 use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
+use tables::Found;
 
 /// Exports of Nsight Systems to sqlite. Progress in bytes is estimated from rows.
 pub struct NsysSqlite;
@@ -149,12 +152,12 @@ pub fn import_source(
     progress: &mut dyn FnMut(u64),
 ) -> Result<Option<i64>, Error> {
     let Some(Part::Process(process)) = options.part else {
-        return import_all(source, (path, bytes), into, notes, progress);
+        return import_all(source, (path, bytes), options, into, notes, progress);
     };
     let pid = process.pid().to_string();
     into.run().values.insert("nsys.process".to_owned(), pid);
     let mut own = OfProcess::new(source, process)?;
-    let wall_ns = import_all(&mut own, (path, bytes), into, notes, progress)?;
+    let wall_ns = import_all(&mut own, (path, bytes), options, into, notes, progress)?;
     if own.of_nobody() > 0 {
         let why = "rows of processes that ran no kernels".to_owned();
         notes.left_out.insert(why, own.of_nobody());
@@ -165,6 +168,7 @@ pub fn import_source(
 fn import_all(
     source: &mut dyn Source,
     (path, bytes): (&Path, u64),
+    options: &Options,
     into: &mut RunWriter,
     notes: &mut Notes,
     progress: &mut dyn FnMut(u64),
@@ -184,11 +188,20 @@ fn import_all(
     let mut context = Context::new(path, into, notes, progress, bytes, rows);
     context.read_names(source)?;
     context.schemas = Schemas::read(source)?;
-    let (origin_ns, damage) = tables::earliest(source, host.iter().chain(&device))?;
-    context.origin_ns = origin_ns;
+    let doubtful = if options.keep_doubtful {
+        Doubtful::default()
+    } else {
+        Doubtful::find(source, &device, &mut context)?
+    };
+    // Of work that is far from all other the start is none.
+    let is_timed = |found: &&Found| doubtful.near.is_none() || !doubtful::is_work(found.kind);
+    let timed = host.iter().chain(&device).filter(is_timed);
+    let (first_ns, damage) = tables::earliest(source, timed)?;
+    let near_ns = doubtful.near.as_ref().map(|near| *near.start());
+    context.origin_ns = first_ns.into_iter().chain(near_ns).min().unwrap_or(0);
     context.damaged(damage);
     host::read(source, &host, &mut context)?;
-    device::read(source, &device, &mut context)?;
+    device::read(source, &device, doubtful, &mut context)?;
     facts::read(source, &mut context)?;
     context.finish(source)
 }

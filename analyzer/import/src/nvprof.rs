@@ -99,7 +99,7 @@ impl Importer for Nvprof {
                 ),
             });
         }
-        let mut feed = Feed::new(path, "nvprof", into, notes);
+        let mut feed = Feed::new(path, "nvprof", into, notes, options);
         let names = names(&mut rows)?;
         devices(&mut rows, &mut feed)?;
         for table in [

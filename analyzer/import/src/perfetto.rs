@@ -88,7 +88,7 @@ impl Importer for Perfetto {
         source.end(notes);
         let hash = source.hash();
         let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
-        rows::write(events, path, hash, into, notes)
+        rows::write(events, path, hash, options, into, notes)
     }
 }
 

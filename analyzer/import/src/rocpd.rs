@@ -67,7 +67,7 @@ impl Importer for Rocpd {
                 ),
             });
         }
-        let mut feed = Feed::new(path, "rocpd", into, notes);
+        let mut feed = Feed::new(path, "rocpd", into, notes, options);
         let mut devices = 0;
         for (set, suffix) in sets.iter().enumerate() {
             let base = devices;

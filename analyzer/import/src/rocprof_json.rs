@@ -48,7 +48,7 @@ impl Importer for RocprofJson {
         let _ = read(path, options, &mut nothing, &mut |reader| {
             document::Document(&mut facts).deserialize(reader)
         })?;
-        let mut feed = Feed::new(path, "rocprofv3", into, notes);
+        let mut feed = Feed::new(path, "rocprofv3", into, notes, options);
         let (read, hash) = {
             let mut records = Records::new(&facts, &mut feed)?;
             let (read, hash) = read(path, options, progress, &mut |reader| {

@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 35] = [
+pub const INPUTS: [Input; 37] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -51,6 +51,12 @@ pub const INPUTS: [Input; 35] = [
         "points",
         "SELECT source, name, device, provenance, assumed, memory, threads, calls, dur_ns, flops_per_byte, flops_per_s, \
          bytes_per_s, bound_by, efficiency_share, is_valid, calls_above, doubt FROM roofline.points WHERE source <> 'operator'",
+    ),
+    // Of operators the efficiency alone: what they took on the host is no part of it.
+    may(
+        "operator_points",
+        "SELECT name, dur_ns, efficiency_share FROM roofline.points \
+         WHERE source = 'operator' AND is_valid AND efficiency_share IS NOT NULL ORDER BY name",
     ),
     may(
         "misses",
@@ -97,12 +103,17 @@ pub const INPUTS: [Input; 35] = [
         "diverged",
         "SELECT brick, COUNT(*) AS tensors FROM divergence.pairs WHERE verdict = 'diverged' GROUP BY brick ORDER BY brick",
     ),
+    may(
+        "device_sizes",
+        "SELECT CAST(MIN(multiprocessors) AS BIGINT) AS multiprocessors FROM devices",
+    ),
     // What devices did, and who asked for it.
     may(
         "kernels",
         "SELECT k.id AS id, k.name AS name, k.device AS device, k.stream AS stream, k.start_ns AS start_ns, k.dur_ns AS dur_ns, \
          k.valid AS valid, k.timing = 'bound' AS is_bound, \
          CAST(k.grid_x AS BIGINT) * CAST(k.grid_y AS BIGINT) * CAST(k.grid_z AS BIGINT) AS blocks, \
+         CAST(k.block_x AS BIGINT) * CAST(k.block_y AS BIGINT) * CAST(k.block_z AS BIGINT) AS threads, \
          c.start_ns AS called_ns, c.start_ns + c.dur_ns AS returned_ns, b.start_ns AS brick_ns, \
          b.start_ns + b.dur_ns AS brick_end_ns, b.name AS brick_name \
          FROM kernels AS k LEFT JOIN calls AS c ON k.correlation = c.correlation LEFT JOIN bricks AS b ON k.brick = b.id \

@@ -22,7 +22,7 @@ pub fn findings(rows: &[Row], device: &Totals, on: Option<TimedOn>, roofs: &Roof
     let mut out = Vec::new();
     out.extend(coverage(rows, device));
     out.extend(nominal(&roofs.sheets, rows, roofs.achievable_share));
-    out.extend(no_ceilings(rows));
+    out.extend(no_ceilings(rows, &roofs.without_sheet));
     out.extend(above(rows, on));
     out
 }
@@ -97,7 +97,7 @@ fn nominal(devices: &[Named], rows: &[Row], achievable_share: f64) -> Option<Fin
 }
 
 /// Rows whose ceilings are missing, by the reason that stands for most of their time.
-fn no_ceilings(rows: &[Row]) -> Option<Finding> {
+fn no_ceilings(rows: &[Row], without_sheet: &[(String, Vec<String>)]) -> Option<Finding> {
     let is_missing = |why: &&String| {
         !why.starts_with("above the roof") && *why != "no work" && *why != NO_NETWORK
     };
@@ -113,8 +113,25 @@ fn no_ceilings(rows: &[Row]) -> Option<Finding> {
     );
     Some(
         Finding::new("no_ceiling", Severity::Info, title)
-            .detail((*first).clone())
+            .detail(match without_sheet.first() {
+                Some((name, near)) => format!("{first}; {}", no_sheet(name, near)),
+                None => (*first).clone(),
+            })
             .suggestion("add the ceilings of that machine with `trueno-record peaks --into RUN` (for a GPU: `peaks --gpu`, before recording), or use nominal ones with --set operators.nominal=true"),
+    )
+}
+
+/// Names of data sheets that are listed.
+const NEAR: usize = 3;
+
+fn no_sheet(name: &str, near: &[String]) -> String {
+    if near.is_empty() {
+        return format!("no data sheet for {name}");
+    }
+    let near = &near[..near.len().min(NEAR)];
+    format!(
+        "no data sheet for {name}; near it, with other units or clocks: {}",
+        near.join(", ")
     )
 }
 

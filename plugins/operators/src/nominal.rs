@@ -47,9 +47,7 @@ pub fn of_devices(devices: &[(String, String)], achievable_share: f64) -> Vec<Na
 }
 
 fn named(device: &str, name: &str, achievable_share: f64) -> Option<Named> {
-    let short = VENDORS.iter().fold(name.trim(), |name, vendor| {
-        name.strip_prefix(vendor).unwrap_or(name)
-    });
+    let short = bare(name);
     let sheets = sheets().device;
     let sheet = sheets
         .into_iter()
@@ -88,6 +86,44 @@ fn named(device: &str, name: &str, achievable_share: f64) -> Option<Named> {
     })
 }
 
+/// A name without the vendor before it.
+fn bare(name: &str) -> &str {
+    VENDORS.iter().fold(name.trim(), |name, vendor| {
+        name.strip_prefix(vendor).unwrap_or(name)
+    })
+}
+
+/// Names with a data sheet that share a model with `name`, which has none: `H100` in `H100 80GB HBM3 MIG 1g.10gb`. The closest
+/// first; a name that has a sheet has none near.
+pub fn near(name: &str) -> Vec<String> {
+    let name = bare(name);
+    let words = |name: &str| -> Vec<String> {
+        let words = name.split(|letter: char| !letter.is_alphanumeric());
+        words
+            .filter(|word| !word.is_empty())
+            .map(str::to_lowercase)
+            .collect()
+    };
+    let own = words(name);
+    // A model has a number: `MI300X`, `A100`, `4090`.
+    let is_model = |word: &String| word.bytes().filter(u8::is_ascii_digit).count() > 1;
+    let is_size = |word: &String| word.ends_with("gb") || word.ends_with("hbm3");
+    let mut found: Vec<(usize, String)> = Vec::new();
+    for of in sheets().device.into_iter().flat_map(|sheet| sheet.names) {
+        if of == name {
+            return Vec::new();
+        }
+        let theirs = words(&of);
+        let mut shared = theirs.iter().filter(|word| own.contains(word));
+        let count = shared.clone().count();
+        if shared.any(|word| is_model(word) && !is_size(word)) {
+            found.push((count, of));
+        }
+    }
+    found.sort_by(|a, b| (b.0, &a.1).cmp(&(a.0, &b.1)));
+    found.into_iter().map(|row| row.1).collect()
+}
+
 fn sheets() -> Sheets {
     toml::from_str(SHEETS).expect("the file in this crate is what its type says")
 }
@@ -120,6 +156,18 @@ mod tests {
     }
 
     #[test]
+    fn a_name_without_a_sheet_says_which_are_near() {
+        let first = |name: &str| near(name).into_iter().next();
+        let expect = |name: &str, of: &str| assert_eq!(first(name).as_deref(), Some(of), "{name}");
+        expect("NVIDIA A100-SXM4-40GB MIG 3g.20gb", "A100-SXM4-40GB");
+        expect("NVIDIA GeForce RTX 4090 Laptop GPU", "GeForce RTX 4090");
+        expect("AMD Instinct MI300X HF", "AMD Instinct MI300X");
+        assert_eq!(first("NVIDIA H100 80GB HBM3"), None);
+        assert_eq!(first("GeForce GTX 1080"), None);
+        assert_eq!(first("AMD Radeon Graphics"), None);
+    }
+
+    #[test]
     fn figures_are_dense_and_in_order() {
         let sheets = sheets().device;
         assert!(sheets.len() >= 24, "{}", sheets.len());
@@ -135,6 +183,7 @@ mod tests {
             // Twice as fast with half of the bits: a sparse figure beside dense ones would be found here.
             for (narrow, wide) in [
                 ("f8", "f16"),
+                ("f4", "f8"),
                 ("i8", "f16"),
                 ("f16", "tf32"),
                 ("bf16", "tf32"),

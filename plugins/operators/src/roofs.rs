@@ -13,6 +13,8 @@ pub struct Roofs {
     pub ceilings: Ceilings,
     /// Devices whose ceilings are those of a data sheet.
     pub sheets: Vec<Named>,
+    /// Names of devices without a data sheet here, each with those that have one and are near.
+    pub without_sheet: Vec<(String, Vec<String>)>,
     /// Devices that are alike.
     pub classes: DeviceClasses,
     /// The share of a nominal ceiling that counts.
@@ -40,11 +42,22 @@ impl Roofs {
             let mut measured = ceilings.rows.iter().filter(|row| row.source == "measured");
             nominal && measured.all(|row| row.device != *device)
         });
+        let has_roof = |device: &str| {
+            let sheets = sheets.iter().map(|sheet| &sheet.ceilings);
+            let mut rows = ceilings.rows.iter().chain(sheets.flatten());
+            rows.any(|row| row.device == device)
+        };
+        let bare = devices.iter().filter(|(device, _)| !has_roof(device));
+        let mut without_sheet: Vec<(String, Vec<String>)> = bare
+            .map(|(_, name)| (name.clone(), nominal::near(name)))
+            .collect();
+        without_sheet.dedup();
         let rows = sheets.iter().flat_map(|sheet| sheet.ceilings.clone());
         ceilings.rows.extend(rows);
         Ok(Self {
             ceilings,
             sheets,
+            without_sheet,
             classes,
             achievable_share,
         })

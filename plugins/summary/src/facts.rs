@@ -17,6 +17,8 @@ use crate::steps::Steps;
 pub struct Bottleneck {
     /// Class.
     pub class: String,
+    /// The case within the class.
+    pub code: String,
     /// Gain in time and as a share of the wall, where it is about time.
     pub gain: Option<(i64, f64)>,
     /// Observation and, behind the last semicolon, remedy.
@@ -117,7 +119,7 @@ impl Facts {
         let judged = run.table("bottlenecks")?;
         let kernels = kernels::read(&run.table("launches")?)?;
         let path_names = run.table("path_names")?;
-        let path_work = pairs(&path_names, "name", "wall_share")?;
+        let path_work = path_work(&path_names)?;
         let is_iteration = |name: &str| is_any_of(&iterations, name);
         let path = PathShares::read(&path_names, &path_kinds, &kernels, is_iteration)?;
         let graphs = run.table("graph_launches")?;
@@ -179,6 +181,9 @@ fn is_any_of(names: &[String], name: &str) -> bool {
     names.iter().any(|of| name_pattern::matches(name, of))
 }
 
+/// Category of what a profiler does for itself.
+pub const PROFILER: &str = "profiler";
+
 /// Shares of the wall on the critical path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathShares {
@@ -192,6 +197,8 @@ pub struct PathShares {
     pub host: f64,
     /// Waits of hosts that nothing recorded explains.
     pub waits: f64,
+    /// What the profiler did for itself.
+    pub profiler: f64,
     /// Nothing was recorded: gaps, and what iterations have outside all that is recorded in them.
     pub not_recorded: f64,
 }
@@ -229,6 +236,7 @@ impl PathShares {
             let part = match of_devices.contains(name) {
                 true if category == Some("communication") => &mut out.communication,
                 true => &mut out.computation,
+                false if category == Some(PROFILER) => &mut out.profiler,
                 false if category == Some("waiting") => &mut out.waits,
                 false if is_iteration(name) => &mut out.not_recorded,
                 false if name.to_ascii_lowercase().contains("memcpy") => &mut out.copy,
@@ -307,6 +315,25 @@ fn pairs(table: &Table, name: &str, share: &str) -> Result<Vec<(String, f64)>> {
         .collect())
 }
 
+/// Names of work with their shares, the most first; the profiler's own is none of the program.
+fn path_work(table: &Table) -> Result<Vec<(String, f64)>> {
+    let rows = table.text("name")?.iter();
+    let rows = rows.zip(table.text("category")?.iter());
+    let rows = rows.zip(table.f64("wall_share")?.iter());
+    let mut sums: BTreeMap<&str, f64> = BTreeMap::new();
+    for ((name, category), share) in rows {
+        if let (Some(name), Some(share)) = (name, share.filter(|_| category != Some(PROFILER))) {
+            *sums.entry(name).or_default() += share;
+        }
+    }
+    let mut sums: Vec<(String, f64)> = sums
+        .into_iter()
+        .map(|(name, share)| (name.to_owned(), share))
+        .collect();
+    sums.sort_by(|a, b| b.1.total_cmp(&a.1));
+    Ok(sums)
+}
+
 fn predictions(table: &Table, gain: &str) -> Result<Vec<Prediction>> {
     let rows = table.text("name")?.iter().zip(table.i64(gain)?.iter());
     Ok(rows
@@ -315,11 +342,13 @@ fn predictions(table: &Table, gain: &str) -> Result<Vec<Prediction>> {
 }
 
 fn bottlenecks(table: &Table) -> Result<Vec<Bottleneck>> {
-    let (class, sentence) = (table.text("class")?, table.text("sentence")?);
+    let (class, code) = (table.text("class")?, table.text("code")?);
+    let sentence = table.text("sentence")?;
     let (ns, share) = (table.i64("gain_ns")?, table.f64("gain_share")?);
     let row = |row: usize| {
         Some(Bottleneck {
             class: class.get(row)?.to_owned(),
+            code: code.get(row).unwrap_or_default().to_owned(),
             gain: ns.get(row).zip(share.get(row)),
             sentence: sentence.get(row)?.to_owned(),
         })

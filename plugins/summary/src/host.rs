@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use trueno_plugin::{Result, Table};
 
-use crate::facts::{descending, sums};
+use crate::facts::{PROFILER, descending, sums};
 
 /// Name of stretches in which a sampled thread ran.
 pub const RUNNING: &str = "running";
@@ -44,6 +44,7 @@ impl Host {
             host.wall_ns = host.wall_ns.saturating_add(wall_ns);
         }
         host.categories = sums(categories, "host")?;
+        host.categories.retain(|row| row.0 != PROFILER);
         let (kinds, names) = (bricks.text("lane_kind")?, bricks.text("name")?);
         let rows = kinds
             .iter()
@@ -53,6 +54,7 @@ impl Host {
         for ((kind, (name, ns)), category) in rows {
             if let (true, Some(name), Some(ns)) = (kind == Some("host"), name, ns) {
                 let of = match category {
+                    Some(PROFILER) => continue,
                     Some("waiting") => &mut waits,
                     _ => &mut by_name,
                 };

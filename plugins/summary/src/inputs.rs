@@ -61,7 +61,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 28] {
         ),
         may(
             "bottlenecks",
-            "SELECT class, gain_ns, gain_share, sentence FROM bottleneck.top ORDER BY rank",
+            "SELECT class, code, gain_ns, gain_share, sentence FROM bottleneck.top ORDER BY rank",
         ),
         may(
             "path_kinds",

@@ -134,7 +134,7 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     Limit {
         by: by.clone(),
         share: None,
-        detail: format!("{}: {}", words(by), leads.join(", and ")),
+        detail: format!("{}: {}", words(by, &found[0].code), leads.join(", and ")),
     }
 }
 
@@ -186,9 +186,9 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         limit
     } else {
         let is_kernel = |name: &str| facts.kernels.iter().any(|kernel| kernel.name == name);
-        let work = facts.path_work.iter();
-        let work = work.filter(|row| row.1 >= MIN_PART && !is_kernel(&row.0));
-        let work = work.take(PARTS);
+        let work = facts.path_work.iter().filter(|row| !is_kernel(&row.0));
+        let all: f64 = work.clone().map(|row| row.1).sum();
+        let work = work.filter(|row| row.1 >= MIN_PART).take(PARTS);
         let work: Vec<String> = work
             .map(|(name, share)| {
                 if facts.is_iteration(name) {
@@ -207,7 +207,14 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
                 None => "work of the host, while devices wait".to_owned(),
             }
         } else {
-            format!("the host: {} of the wall", work.join(", "))
+            match work.as_slice() {
+                [_, _, ..] => format!(
+                    "the host: {} of the wall, most in {}",
+                    percent(all),
+                    work.join(", ")
+                ),
+                work => format!("the host: {} of the wall", work.join(", ")),
+            }
         };
         limit("host", most, text)
     }
@@ -349,8 +356,12 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
 }
 
 /// A class of `bottleneck` in words.
-fn words(class: &str) -> String {
+fn words(class: &str, code: &str) -> String {
     match class {
+        _ if code == "small_grids" => "grids too small for the GPU".to_owned(),
+        _ if code == "device_copies" => "copies within the GPU".to_owned(),
+        "file_access" => "files".to_owned(),
+        "unfused" => "kernels that could be fused".to_owned(),
         "data_load_bound" => "data loading".to_owned(),
         "cpu_preprocessing" => "preprocessing".to_owned(),
         "serialisation" => "the host, which prepares".to_owned(),

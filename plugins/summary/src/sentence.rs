@@ -86,6 +86,11 @@ pub fn sentence(
         Some(shares) => parts.push(devices(facts, shares, limit)),
         None => parts.extend(threads(facts)),
     }
+    let profiler = facts.path.map_or(0.0, |path| path.profiler);
+    if profiler >= MIN_EXPOSED {
+        let share = percent(profiler);
+        parts.push(format!("the profiler itself takes {share} of the wall"));
+    }
     parts.push(if facts.is_judged {
         format!("bound by {}", limit.detail)
     } else {

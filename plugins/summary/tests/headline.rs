@@ -69,6 +69,7 @@ fn series(rows: &[(&str, u64, f64)]) -> TableBuilder {
 fn bottleneck(class: &str, gain: (i64, f64), sentence: &str) -> TableBuilder {
     Table::build("bottlenecks")
         .text("class", [class])
+        .text("code", [class])
         .i64("gain_ns", [gain.0])
         .f64("gain_share", [gain.1])
         .text("sentence", [sentence])
@@ -99,6 +100,7 @@ fn summary(inputs: impl IntoIterator<Item = TableBuilder>) -> Output {
 fn nothing_found() -> TableBuilder {
     Table::build("bottlenecks")
         .text("class", [] as [&str; 0])
+        .text("code", [] as [&str; 0])
         .i64("gain_ns", [] as [i64; 0])
         .f64("gain_share", [] as [f64; 0])
         .text("sentence", [] as [&str; 0])
@@ -479,6 +481,8 @@ fn work_that_something_unrecorded_held_bounds_nothing() {
             exposure,
             Table::build("bottlenecks")
                 .text("class", [] as [&str; 0])
+                .text("code", [] as [&str; 0])
+                .text("code", [] as [&str; 0])
                 .i64("gain_ns", [] as [i64; 0])
                 .f64("gain_share", [] as [f64; 0])
                 .text("sentence", [] as [&str; 0]),
@@ -503,6 +507,7 @@ fn a_host_that_prepares_and_launches_is_one_limit() {
     let [idle, exposure] = devices(&[("gpu0", 100 * MS, 24 * MS, 0, 0)]);
     let both = Table::build("bottlenecks")
         .text("class", ["launch_bound", "serialisation"])
+        .text("code", ["launch_bound", "host_prepares"])
         .i64("gain_ns", [24 * MS, 23 * MS])
         .f64("gain_share", [0.24, 0.23])
         .text(
@@ -548,7 +553,9 @@ fn an_iteration_in_which_nothing_is_recorded_is_not_work() {
     assert!(told(0.69).ends_with("bound by what was not recorded: 99 % of the wall"));
     let host = told(0.1);
     assert!(
-        host.ends_with("bound by the host: outside operators 10 %, aten::empty 60 % of the wall"),
+        host.ends_with(
+            "bound by the host: 70 % of the wall, most in aten::empty 60 %, outside operators 10 %"
+        ),
         "{host}"
     );
 }

@@ -46,6 +46,22 @@ pub fn findings(
         out.extend(drifts(result, options));
     }
     out.extend(not_declared(declared));
+    if left_out.cut > 0 {
+        out.push(
+            Finding::new(
+                "cut_off",
+                Severity::Info,
+                format!(
+                    "{} at an end of the recording {} less than half as long as the others, and {} not counted",
+                    counted(left_out.cut, "iteration", "iterations"),
+                    agreeing(left_out.cut, "is", "are"),
+                    agreeing(left_out.cut, "is", "are")
+                ),
+            )
+            .detail("the recording began or ended within it, or it had less to do: it says nothing of what a step takes")
+            .evidence("SELECT id, thread, iteration, start_ns, dur_ns FROM bricks WHERE kind = 'iteration' ORDER BY thread, start_ns"),
+        );
+    }
     let rows = left_out.bound + left_out.nested + left_out.broken;
     if rows > 0 {
         let detail = format!(

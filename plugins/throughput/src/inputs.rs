@@ -5,7 +5,7 @@ use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 9] = [
+pub const INPUTS: [Input; 10] = [
     Input::sql(
         "iterations",
         "SELECT id, thread, iteration, start_ns, dur_ns, timing = 'bound' AS is_bound FROM bricks \
@@ -37,6 +37,8 @@ pub const INPUTS: [Input; 9] = [
     NameGroups::INPUT,
     // Only there where the report is about a part of the run.
     Window::INPUT,
+    // How long it is: steps at its ends may be cut off.
+    Input::sql("run", "SELECT wall_ns FROM run").optional(),
     // Only there where the run holds ranks; threads then hold their rank.
     Input::sql("ranks", "SELECT rank FROM ranks").optional(),
 ];

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use trueno_analysis::hash::FastSet;
+use trueno_analysis::quantiles::median;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, rank};
 
@@ -48,7 +49,12 @@ pub struct LeftOut {
     pub broken: u64,
     /// Rows that do not lie whole in the window of the report.
     pub outside: u64,
+    /// Rows at an end of the recording, too short beside the others to be whole.
+    pub cut: u64,
 }
+
+/// A first or last iteration that takes a smaller part of what the others take was cut off, or had less to do.
+const MIN_WHOLE: f64 = 0.5;
 
 impl Loaded {
     /// Reads inputs `iterations`, `report_window` and `ranks`.
@@ -58,6 +64,8 @@ impl Loaded {
     pub fn load(run: &mut Run) -> Result<Self> {
         let has_ranks = !run.table("ranks")?.is_missing();
         let window = Window::read(run)?;
+        let wall = run.table("run")?;
+        let wall_ns = wall.i64("wall_ns")?.iter().flatten().next();
         let table = run.table("iterations")?;
         let (id, thread) = (table.u64("id")?, table.i64("thread")?);
         let (number, bound) = (table.u64("iteration")?, table.bool("is_bound")?);
@@ -109,6 +117,9 @@ impl Loaded {
                 }
                 iterations.push(row);
             }
+            if let Some(until_ns) = wall_ns.filter(|_| window.is_none()) {
+                out.left_out.cut += without_cut(&mut iterations, until_ns);
+            }
             let name = if has_ranks {
                 let (rank, thread) = rank::of_place(thread);
                 format!("rank {rank} thread {thread}")
@@ -123,4 +134,28 @@ impl Loaded {
         }
         Ok(out)
     }
+}
+
+/// Takes out the first and the last iteration where the recording begins or ends within a step of them and they are too
+/// short to be whole; returns how many.
+fn without_cut(iterations: &mut Vec<Iteration>, until_ns: i64) -> u64 {
+    let before = iterations.len();
+    let is_cut = |end: &Iteration, others: &[Iteration], off_ns: i64| {
+        let mut walls: Vec<f64> = others.iter().map(|row| row.wall_ns as f64).collect();
+        median(&mut walls).is_some_and(|usual_ns| {
+            (end.wall_ns as f64) < MIN_WHOLE * usual_ns && (off_ns as f64) < usual_ns
+        })
+    };
+    if let Some((last, others)) = iterations.split_last()
+        && is_cut(last, others, until_ns - (last.start_ns + last.wall_ns))
+    {
+        iterations.pop();
+    }
+    if let Some((first, others)) = iterations.split_first()
+        && is_cut(first, others, first.start_ns)
+    {
+        iterations.remove(0);
+        iterations[0].gap_ns = None;
+    }
+    (before - iterations.len()) as u64
 }

@@ -11,7 +11,7 @@ use super::collector::Collector;
 use super::document::Sink;
 use super::event::Event;
 use super::scanner::Value;
-use crate::{Error, Notes};
+use crate::{Error, Notes, Options};
 
 /// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +83,10 @@ impl<'a> Feed<'a> {
         maker: &'static str,
         into: &'a mut RunWriter,
         notes: &'a mut Notes,
+        options: &Options,
     ) -> Self {
         let mut collector = Collector::new(path, into, notes);
+        collector.believable.turn_off(options);
         collector.is_survey = false;
         collector.maker = Some(maker);
         Self {

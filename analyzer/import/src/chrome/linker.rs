@@ -327,11 +327,7 @@ impl Linker<'_, '_> {
         let overlong = self.collector.doubts.overlong.get(&link.order).copied();
         let is_valid = link.dur_ns >= 0 && overlong.is_none();
         let reason = match overlong {
-            Some(over) => Some(
-                self.collector
-                    .into
-                    .text(&format!("lasts over the next {over} kernels of its stream")),
-            ),
+            Some(over) => Some(self.collector.into.text(&crate::doubtful::lasts_over(over))),
             None => (!is_valid).then_some(self.texts.negative),
         };
         let row = KernelRow {

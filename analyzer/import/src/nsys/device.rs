@@ -1,6 +1,7 @@
 //! The device's part: kernels, copies, fills, waits and events find the call that began them.
 
 use super::context::Context;
+use super::doubtful::{self, Doubtful};
 use super::enum_table::EnumTable;
 use super::host::left_out;
 use super::metrics::Metrics;
@@ -17,6 +18,7 @@ use crate::cuda::streams::Stream;
 pub fn read(
     source: &mut dyn Source,
     tables: &[Found],
+    doubtful: Doubtful,
     context: &mut Context<'_>,
 ) -> Result<(), Error> {
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
@@ -28,7 +30,10 @@ pub fn read(
         metrics: Metrics::read(source)?,
         event_waits: EventWaits::new(context.into.path().join("import.events")),
         waits: DeviceWaits::default(),
+        doubtful,
+        kernels: 0,
     };
+    let mut far = 0;
     let damage = source.merged(&scans, &mut |number, values| {
         let record = Row {
             scan: &scans[number],
@@ -38,10 +43,13 @@ pub fn read(
         if tables[number].kind == Kind::Metric {
             return device.metrics.sample(record, context);
         }
-        let is_work = matches!(
-            tables[number].kind,
-            Kind::Kernel | Kind::Memcpy | Kind::Memset
-        );
+        let is_work = doubtful::is_work(tables[number].kind);
+        device.kernels += u64::from(tables[number].kind == Kind::Kernel);
+        let start_ns = record.int(0, context.notes);
+        if is_work && start_ns.is_some_and(|ns| !device.doubtful.is_near(ns)) {
+            far += 1;
+            return left_out(record, doubtful::FAR, context);
+        }
         let place = Place::from_row(record, is_work, context);
         match tables[number].kind {
             Kind::Event => device.event(record, &place, context),
@@ -56,6 +64,7 @@ pub fn read(
         }
     })?;
     context.damaged(damage);
+    device.doubtful.warn(far, context);
     device.join(i64::MAX, context)?;
     let mut pairs = device.event_waits.pairs()?;
     while let Some((record, wait)) = pairs.next()? {
@@ -73,6 +82,9 @@ pub struct Device {
     metrics: Metrics,
     pub event_waits: EventWaits,
     waits: DeviceWaits,
+    doubtful: Doubtful,
+    /// Kernels that were read.
+    kernels: u64,
 }
 
 /// Place and launch of device work: columns 2 to 6 of all tables of devices.
@@ -179,6 +191,14 @@ impl Place {
 }
 
 impl Device {
+    /// How many kernels of its stream the kernel lasts over that was read last, where they are too many.
+    pub fn lasts_over(&self) -> Option<usize> {
+        self.doubtful
+            .overlong
+            .get(&self.kernels.checked_sub(1)?)
+            .copied()
+    }
+
     fn timed(
         &mut self,
         record: Row<'_>,

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::cuda::cupti_enums::{self, memory_sign_from_nsight, memory_sign_from_words};
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 use crate::cuda::event_waits::CudaEvent;
+use crate::doubtful::lasts_over;
 
 impl Device {
     pub fn kernel(
@@ -34,7 +35,12 @@ impl Device {
             smem_dynamic,
         ] = shape;
         let graph_node = record.unsigned(17, context.notes).filter(|node| *node != 0);
-        let valid = interval.dur_ns >= 0;
+        let overlong = self.lasts_over();
+        let valid = interval.dur_ns >= 0 && overlong.is_none();
+        let reason = match overlong {
+            Some(over) => Some(context.text(&lasts_over(over))),
+            None => (!valid).then(|| context.text("end before start")),
+        };
         let id = context.id();
         let row = KernelRow {
             id,
@@ -59,10 +65,13 @@ impl Device {
             smem_dynamic,
             graph_node,
             valid,
-            reason: (!valid).then(|| context.text("end before start")),
+            reason,
             ..KernelRow::default()
         };
         context.add(&row)?;
+        if overlong.is_some() {
+            return Ok(());
+        }
         if !valid {
             context
                 .notes

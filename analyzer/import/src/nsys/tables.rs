@@ -287,7 +287,7 @@ pub fn name_the_rest(source: &dyn Source, notes: &mut Notes) {
 pub fn earliest<'t>(
     source: &mut dyn Source,
     tables: impl Iterator<Item = &'t Found>,
-) -> Result<(i64, Vec<String>), crate::Error> {
+) -> Result<(Option<i64>, Vec<String>), crate::Error> {
     let mut earliest: Option<i64> = None;
     let mut all_damage = Vec::new();
     for Found { kind, scan } in tables {
@@ -305,5 +305,5 @@ pub fn earliest<'t>(
         let first = first.filter(|first| *kind != Kind::Event || *first != 0);
         earliest = earliest.into_iter().chain(first).min();
     }
-    Ok((earliest.unwrap_or(0), all_damage))
+    Ok((earliest, all_damage))
 }

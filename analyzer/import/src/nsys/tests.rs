@@ -1,5 +1,6 @@
 mod damaged;
 mod device;
+mod doubtful;
 mod fixture;
 mod nccl;
 mod payloads;

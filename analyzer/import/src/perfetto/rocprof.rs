@@ -8,7 +8,7 @@ use trueno_format::schema::AttributeRow;
 
 use super::events::{Event, Events, What};
 use crate::chrome::feed::{Feed, Kind, Slice};
-use crate::{Error, Notes};
+use crate::{Error, Notes, Options};
 
 /// What the slices of a category are; `None`: nothing of ROCm.
 pub fn kind_of(category: &str) -> Option<Kind> {
@@ -46,12 +46,12 @@ const NUMBERS: [&[&str]; 6] = [
 pub fn write(
     events: &Events,
     ends: &[(i64, Option<usize>, usize)],
-    path: &Path,
+    (path, hash): (&Path, u64),
+    options: &Options,
     into: &mut RunWriter,
     notes: &mut Notes,
-    hash: u64,
 ) -> Result<Option<i64>, Error> {
-    let mut feed = Feed::new(path, "perfetto", into, notes);
+    let mut feed = Feed::new(path, "perfetto", into, notes, options);
     for (end_ns, _, begun) in ends {
         let event = &events.events[*begun];
         let record = record(events, event, *end_ns, feed.run());

@@ -14,7 +14,7 @@ use super::own_export::{OfTrack, OwnRow, OwnThreads};
 use super::rocprof;
 use crate::json_attributes::attribute;
 use crate::lanes::Lanes;
-use crate::{Error, Notes};
+use crate::{Error, Notes, Options};
 
 /// A slice as a row.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,7 @@ pub fn write(
     mut events: Events,
     path: &Path,
     hash: u64,
+    options: &Options,
     into: &mut RunWriter,
     notes: &mut Notes,
 ) -> Result<Option<i64>, Error> {
@@ -50,7 +51,7 @@ pub fn write(
     events.events.sort_by_key(|event| event.time_ns);
     let ends = ends(&events.events, notes);
     if events.has_rocm && !events.has_own {
-        return rocprof::write(&events, &ends, path, into, notes, hash);
+        return rocprof::write(&events, &ends, (path, hash), options, into, notes);
     }
     let first_ns = events.events.first().map_or(0, |event| event.time_ns);
     // Our own export counts from the origin of its run.

@@ -20,8 +20,8 @@ const ACCELERATORS: [&str; 10] = [
     "cuda", "gpu", "hip", "rocm", "wgpu", "vulkan", "metal", "opencl", "ptx", "cublas",
 ];
 
-const PRECISIONS: [&str; 9] = [
-    "f64", "f32", "tf32", "f16", "bf16", "f8", "i32", "i16", "i8",
+const PRECISIONS: [&str; 10] = [
+    "f64", "f32", "tf32", "f16", "bf16", "f8", "f4", "i32", "i16", "i8",
 ];
 
 fn parts(name: &str) -> impl Iterator<Item = &str> {

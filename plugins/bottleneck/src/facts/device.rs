@@ -25,6 +25,8 @@ pub struct Work {
     pub launch: Option<(i64, i64)>,
     /// Blocks of a kernel's grid.
     pub blocks: Option<i64>,
+    /// Threads of each of those blocks.
+    pub threads: Option<i64>,
     /// Copy, of a transfer.
     pub copy: Option<Copy>,
     /// Name of the brick it was asked for in.
@@ -96,6 +98,8 @@ pub struct Device {
     calls_ns: Vec<i64>,
     /// The shortest time from the return of a call to the start of its kernel.
     pub least_way_ns: Option<i64>,
+    /// Multiprocessors of the smallest device, where they are recorded.
+    pub multiprocessors: Option<i64>,
 }
 
 /// Numbers of groups by the names in them.
@@ -121,6 +125,9 @@ impl Device {
         let quarter = out.calls_ns.len().saturating_sub(1) / 4;
         out.usual_call_ns = out.calls_ns.get(quarter).copied();
         out.calls_ns = Vec::new();
+        let sizes = run.table("device_sizes")?;
+        let sizes = sizes.i64("multiprocessors")?.iter().flatten().next();
+        out.multiprocessors = sizes.filter(|count| *count > 0);
         let transfers = run.table("transfers")?;
         out.rows(&transfers, "direction", window, &mut numbers)?;
         out.work
@@ -173,7 +180,8 @@ impl Device {
         let (brick, brick_end) = (table.i64("brick_ns")?, table.i64("brick_end_ns")?);
         let within = table.text("brick_name")?;
         let valid = (!is_copy).then(|| table.bool("valid")).transpose()?;
-        let blocks = (!is_copy).then(|| table.i64("blocks")).transpose()?;
+        let grid = |column: &str| (!is_copy).then(|| table.i64(column)).transpose();
+        let (blocks, threads) = (grid("blocks")?, grid("threads")?);
         let bytes = is_copy.then(|| table.u64("bytes")).transpose()?;
         let is_async = is_copy.then(|| table.bool("is_async")).transpose()?;
         let of = is_copy.then(|| table.u64("brick")).transpose()?;
@@ -227,6 +235,7 @@ impl Device {
                 end_ns,
                 launch: call.or_else(|| brick.get(row).zip(brick_end.get(row))),
                 blocks: blocks.and_then(|blocks| blocks.get(row)),
+                threads: threads.and_then(|threads| threads.get(row)),
                 copy,
             });
         }

@@ -27,6 +27,8 @@ pub enum Without<'a> {
     /// Copies, and the calls that make them.
     Copies,
     Communication,
+    /// Elementwise kernels and operators.
+    Elementwise,
     /// All of these names.
     Names(Vec<&'a str>),
     /// Of what no prediction is made.
@@ -200,6 +202,7 @@ impl Path {
             Without::Waits => of("waits"),
             Without::Copies => of("copies"),
             Without::Communication => of("category:communication"),
+            Without::Elementwise => of("category:elementwise"),
             Without::Names(names) => {
                 let gains = names.iter().map(|name| self.most_of_name_ns(name));
                 gains.saturating_sum()

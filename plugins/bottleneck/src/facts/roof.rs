@@ -53,6 +53,8 @@ pub struct Roof {
     pub above: Vec<AboveRoof>,
     /// Rows without a place below a roof.
     pub without: u64,
+    /// Efficiency of operators, with their time on devices.
+    pub operators: Vec<(String, i64, f64)>,
     /// Time for each miss of the last cache, by name, in nanoseconds: where misses were counted.
     pub ns_per_miss: BTreeMap<String, f64>,
 }
@@ -123,6 +125,16 @@ impl Roof {
                 efficiency,
                 doubt: doubt.get(row).map(str::to_owned),
             });
+        }
+        let table = run.table("operator_points")?;
+        let (name, dur) = (table.text("name")?, table.i64("dur_ns")?);
+        let efficiency = table.f64("efficiency_share")?;
+        for row in 0..table.rows() {
+            if let (Some(name), Some(dur_ns), Some(efficiency)) =
+                (name.get(row), dur.get(row), efficiency.get(row))
+            {
+                out.operators.push((name.to_owned(), dur_ns, efficiency));
+            }
         }
         let table = run.table("misses")?;
         let (name, misses) = (table.text("name")?, table.f64("misses")?);

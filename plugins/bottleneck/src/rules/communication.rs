@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
-use super::draft::Draft;
+use super::draft::{Draft, MIN_ROWS};
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
@@ -46,6 +46,9 @@ impl Rule for ExposedCommunication {
             .map(|work| work.device)
             .collect();
         for device in devices {
+            let own = facts.device.work.iter();
+            let own = own.filter(|work| work.device == device && communicates(work));
+            let rows = own.count() as u64;
             let all = facts.device.busy(device, communicates);
             let others = facts.device.busy(device, |work| !communicates(work));
             let late = waits_for_late_ranks(facts, device);
@@ -71,6 +74,15 @@ impl Rule for ExposedCommunication {
             let most_ns = facts.most_ns(&Without::Communication);
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
+            let shared = shared_streams(facts, device, communicates, computing);
+            if !shared.is_empty() {
+                let streams: Vec<String> = shared.iter().map(i64::to_string).collect();
+                draft.lead.push_str(&format!(
+                    ", on the stream of the computation ({}), where nothing can overlap it",
+                    streams.join(", ")
+                ));
+                draft.suggestion = "run collectives on a stream of their own, ordered by events: one stream runs one kernel after the other".into();
+            }
             if facts.share(gain_ns) >= options.general.least_share {
                 draft.fix = "overlapping communication with compute".into();
                 let mut found = Verdicts::default();
@@ -83,17 +95,54 @@ impl Rule for ExposedCommunication {
                 for mut finding in found.findings {
                     let is_less = finding.severity < Severity::High;
                     finding.severity = match by_share {
+                        _ if rows < MIN_ROWS => by_share.min(Severity::Medium),
                         Severity::Critical if is_less => Severity::High,
                         other => other,
                     };
                     verdicts.findings.push(finding);
                 }
             } else {
-                draft.without_gain(Severity::from_share(share, &options.general), verdicts);
+                let severity = Severity::from_share(share, &options.general);
+                let most = if rows < MIN_ROWS {
+                    Severity::Medium
+                } else {
+                    Severity::Critical
+                };
+                draft.without_gain(severity.min(most), verdicts);
             }
         }
     }
 }
+
+/// Streams that compute, where nearly all communication of a device runs on them.
+fn shared_streams(
+    facts: &Facts,
+    device: Option<i64>,
+    communicates: impl Fn(&Work) -> bool,
+    computes: impl Fn(&Work) -> bool,
+) -> BTreeSet<i64> {
+    let work = facts.device.work.iter();
+    let own = work.filter(|work| work.device == device);
+    let computing = own.clone().filter(|work| computes(work));
+    let mut streams: BTreeSet<i64> = computing.filter_map(|work| work.stream).collect();
+    let (mut used, mut all_ns, mut shared_ns) = (BTreeSet::new(), 0_i64, 0_i64);
+    for work in own.filter(|work| communicates(work)) {
+        all_ns = all_ns.saturating_add(work.dur_ns());
+        if let Some(stream) = work.stream.filter(|stream| streams.contains(stream)) {
+            shared_ns = shared_ns.saturating_add(work.dur_ns());
+            used.insert(stream);
+        }
+    }
+    streams.retain(|stream| used.contains(stream));
+    if shared_ns as f64 >= MIN_SHARED * all_ns as f64 {
+        streams
+    } else {
+        BTreeSet::new()
+    }
+}
+
+/// Of communication, the part on streams that compute from which on it is what forbids overlap.
+const MIN_SHARED: f64 = 0.9;
 
 /// So many calls of a name tell what is usual, and all others together have no more than one part in so many of one that is not.
 const MIN_CALLS: usize = 8;

@@ -6,6 +6,9 @@ use crate::facts::{Facts, Without};
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::wording;
 
+/// Fewer rows are no pattern.
+pub const MIN_ROWS: u64 = 3;
+
 /// Texts and facts that a rule gives of one bottleneck.
 pub struct Draft {
     pub class: Class,
@@ -67,6 +70,32 @@ impl Draft {
                 Severity::from_share(share, &options.general),
                 Some((gain_ns, share)),
             ));
+        }
+    }
+
+    /// The same of so many rows: few of them are no pattern.
+    pub fn with_gain_of_rows(
+        mut self,
+        rows: u64,
+        facts: &Facts,
+        options: &Options,
+        gain: (i64, Without<'_>),
+        verdicts: &mut Verdicts,
+    ) {
+        let most = if rows < MIN_ROWS {
+            self.confidence = (
+                Confidence::Low,
+                format!("only {}", wording::many(rows, "row")),
+            );
+            Severity::Medium
+        } else {
+            Severity::Critical
+        };
+        let mut found = Verdicts::default();
+        self.with_gain(facts, options, gain, &mut found);
+        for mut finding in found.findings {
+            finding.severity = finding.severity.min(most);
+            verdicts.findings.push(finding);
         }
     }
 

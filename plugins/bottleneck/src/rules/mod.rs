@@ -10,7 +10,9 @@ mod category;
 mod communication;
 mod compute;
 mod draft;
+mod file_access;
 mod fragments;
+mod fusion;
 mod gaps;
 mod growth;
 mod idle_stretch;
@@ -91,6 +93,7 @@ registry![
     recompute::Recomputation,
     transfer::Transfer,
     communication::ExposedCommunication,
+    fusion::Unfused,
     redundant::RedundantTransfers,
     growth::MemoryGrowth,
     fragments::Fragmentation,
@@ -102,6 +105,7 @@ registry![
     preprocessing::Preprocessing,
     launch::LaunchBound,
     idle_stretch::IdleStretch,
+    file_access::FileAccess,
     loader::DataLoad,
     late_ranks::LateRanks,
     category::Categories,

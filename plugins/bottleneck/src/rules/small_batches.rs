@@ -6,8 +6,11 @@
 //!   calls of equal elements declare other flops or bytes, elements are not the size, and the line is drawn by those. Larger calls that
 //!   take no longer tell nothing of fixed cost. Gain: the same elements in an eighth of the calls. The line is that of the whole run,
 //!   also where a part of it is looked at.
-//! - kernels of fewer than `few_blocks` blocks take at least `small_share` of a device's kernel time. Gain: twice the
-//!   work in each, in the same time.
+//! - kernels of fewer than `few_blocks` blocks, or of fewer threads than one multiprocessor holds, take at least `small_share` of a
+//!   device's kernel time. Gain: twice the work in each, in the same time. How far the work divides is not recorded, so no roof
+//!   bounds it, and no gain beyond the first doubling is claimed.
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
@@ -114,12 +117,53 @@ impl Rule for SmallBatches {
     }
 }
 
-/// Returns whether it is a kernel of few blocks, those of collectives not counted.
+/// Threads that a multiprocessor of any device holds at once; most hold 1,536 or 2,048 (CUDA C++ Programming Guide, technical
+/// specifications per compute capability).
+const HELD_THREADS: i64 = 1024;
+
+/// Returns whether it is a kernel of few blocks or of few threads, those of collectives not counted.
 pub fn is_small(facts: &Facts, options: &Options, work: &Work) -> bool {
-    let is_few = work
-        .blocks
-        .is_some_and(|blocks| blocks < options.small_batches.few_blocks);
+    let few_blocks = |blocks| blocks < options.small_batches.few_blocks;
+    let is_few =
+        work.blocks.is_some_and(few_blocks) || threads(work).is_some_and(|all| all < HELD_THREADS);
     is_few && work.is_kernel() && !super::sync::is_collective(facts.device.name(work))
+}
+
+/// Threads of a kernel's grid.
+fn threads(work: &Work) -> Option<i64> {
+    Some(work.blocks?.saturating_mul(work.threads?))
+}
+
+/// `most in gemm with 1 block of 1 thread, under 0.1 % of what gpu0 holds`: the name that holds most time in small grids, by
+/// its largest.
+fn largest(facts: &Facts, small: &[&Work], device: &str) -> String {
+    let mut by_name: BTreeMap<u32, (i64, &Work)> = BTreeMap::new();
+    for work in small {
+        let (ns, largest) = by_name.entry(work.name).or_insert((0, work));
+        *ns = ns.saturating_add(work.dur_ns());
+        if threads(work) > threads(largest) {
+            *largest = work;
+        }
+    }
+    let most = by_name.values().max_by_key(|(ns, _)| *ns);
+    let Some((_, work)) = most.filter(|(_, work)| work.threads.is_some()) else {
+        return String::new();
+    };
+    let number = |n: Option<i64>| u64::try_from(n.unwrap_or(0)).unwrap_or(0);
+    let (blocks, of) = (number(work.blocks), number(work.threads));
+    let held = facts.device.multiprocessors.map(|count| {
+        let share = threads(work).unwrap_or(0) as f64 / count.saturating_mul(HELD_THREADS) as f64;
+        let under = if share < 0.001 { 0.001 } else { share };
+        let word = if share < 0.001 { "under" } else { "at most" };
+        format!(", {word} {} of what {device} holds", percent(under))
+    });
+    format!(
+        ", most in {} with {} of {}{}",
+        short(facts.device.name(work)),
+        many(blocks, "block"),
+        many(of, "thread"),
+        held.unwrap_or_default()
+    )
 }
 
 /// Share of the window that a few kernels of few blocks have to hold a device.
@@ -127,7 +171,7 @@ const MOST: f64 = 0.5;
 
 fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts) {
     let (mut all_ns, mut small_ns, mut n, mut known) = (0_i64, 0_i64, 0_u64, 0_u64);
-    let (mut names, mut small) = (std::collections::BTreeSet::new(), Vec::new());
+    let (mut names, mut small) = (BTreeSet::new(), Vec::<&Work>::new());
     for work in facts
         .device
         .work
@@ -140,7 +184,7 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         if is_small(facts, options, work) {
             (small_ns, n) = (ns.saturating_add(small_ns), n + 1);
             names.insert(work.name);
-            small.push((work.start_ns, work.end_ns));
+            small.push(work);
         }
     }
     let name = Idle::device_name(device);
@@ -163,7 +207,16 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         .iter()
         .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
         .saturating_sum();
-    let small: IntervalSet<i64> = small.into_iter().collect();
+    let largest = largest(facts, &small, &name);
+    let few = small.iter().filter(|work| {
+        let few_blocks = |blocks| blocks < options.small_batches.few_blocks;
+        work.blocks.is_some_and(few_blocks)
+    });
+    let is_of_few_blocks = few.count() == small.len();
+    let small: IntervalSet<i64> = small
+        .into_iter()
+        .map(|work| (work.start_ns, work.end_ns))
+        .collect();
     let on_path = on_path.saturating_add(facts.waited_ns(&small, Some(device)));
     // Those of several streams at once hold the device once.
     let gain_ns = small.total_ns().min(on_path) / 2;
@@ -174,16 +227,26 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         scope: name.clone(),
         place: name.clone(),
         confidence: (Confidence::Medium, format!("grids of {} are recorded; the number of blocks that the device holds at once is assumed", many(known, "kernel"))),
-        lead: format!("{} of {name}'s time is in grids of under {} blocks", percent(share), options.small_batches.few_blocks),
+        lead: format!(
+            "{} of {name}'s time is in grids of under {}{largest}",
+            percent(share),
+            if is_of_few_blocks {
+                format!("{} blocks", options.small_batches.few_blocks)
+            } else {
+                format!("{} blocks or {HELD_THREADS} threads", options.small_batches.few_blocks)
+            }
+        ),
         fix: "twice the work per launch".into(),
         evidence: format!(
-            "SELECT name, grid_x * grid_y * grid_z AS blocks, COUNT(*) AS kernels, SUM(dur_ns) AS dur_ns FROM kernels \
-             WHERE device = {device} AND grid_x * grid_y * grid_z < {} GROUP BY name, blocks ORDER BY dur_ns DESC",
+            "SELECT name, grid_x * grid_y * grid_z AS blocks, block_x * block_y * block_z AS threads, COUNT(*) AS kernels, \
+             SUM(dur_ns) AS dur_ns FROM kernels WHERE device = {device} AND (grid_x * grid_y * grid_z < {} \
+             OR grid_x * grid_y * grid_z * block_x * block_y * block_z < {HELD_THREADS}) \
+             GROUP BY name, blocks, threads ORDER BY dur_ns DESC",
             options.small_batches.few_blocks
         ),
-        assumption: "a grid of twice the blocks takes no longer while most of the device is idle".into(),
+        assumption: "a grid of twice the size takes no longer while most of the device is idle; whether the work divides so is not recorded".into(),
         considered: format!("{} of {} kernels; those of collectives are not counted", count(n), count(known)),
-        suggestion: "a larger batch, several problems in one launch, or several streams at once".into(),
+        suggestion: "divide the work over more blocks and threads, one for each element; a larger batch, several problems in one launch, or several streams at once".into(),
     }
     .during(facts, &small)
     .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);

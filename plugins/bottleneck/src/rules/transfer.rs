@@ -5,7 +5,8 @@
 //! Evidence: *exposed* time = copies, and calls of copies that hold the host to their end, without the kernels that run
 //! meanwhile; at least `least_share` of the window, and no more than the path has of copies, and of waits in which they ran. Gain: with at least half as
 //! much computing beside which no copy runs, what of the copies that could hide; else half of the exposed time, for half the bytes.
-//! Overlap is computed from device times alone: a call that waits for a kernel before it copies does not overlap it.
+//! Copies within a device, at least `least_gaps` of them, are found besides: what they do alone, at most what the run would be shorter
+//! by without them. Overlap is computed from device times alone: a call that waits for a kernel before it copies does not overlap it.
 
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
@@ -74,6 +75,7 @@ impl Rule for Transfer {
             .kind_ns("transfer")
             .saturating_add(calls.map(|row| row.3).saturating_sum());
         for device in devices {
+            within_device(facts, options, device, verdicts);
             let copies = copies(facts, options, device);
             if copies.is_empty() {
                 continue;
@@ -168,7 +170,70 @@ impl Rule for Transfer {
             },
         }
         .during(facts, &ranges)
-        .with_gain(facts, options, (gain_ns, Without::Copies), verdicts);
+        .with_gain_of_rows(copies.len() as u64, facts, options, (gain_ns, Without::Copies), verdicts);
         }
     }
+}
+
+/// Copies from one place of a device's memory to another, beside which nothing else runs.
+fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts: &mut Verdicts) {
+    let is_within = |work: &Work| !work.is_kernel() && facts.device.name(work) == "d2d";
+    let work = facts.device.work.iter();
+    let copies = work.filter(|work| work.device == device && is_within(work));
+    let (mut n, mut moved) = (0_u64, 0_u64);
+    for copy in copies {
+        n += 1;
+        moved = moved.saturating_add(copy.copy.and_then(|copy| copy.bytes).unwrap_or(0));
+    }
+    if n < options.gaps.least_gaps {
+        return;
+    }
+    let all = facts.device.busy(device, is_within);
+    let others = facts.device.busy(device, |work| !is_within(work));
+    let alone = all.difference(&others);
+    let alone_ns = alone.total_ns();
+    let name = name_of(device);
+    let on_path = if facts.path.is_known {
+        facts.path.gain_ns("d2d", 1.0)
+    } else {
+        alone_ns
+    };
+    Draft {
+        class: CLASS,
+        code: "device_copies",
+        scope_kind: "device",
+        scope: name.clone(),
+        place: name.clone(),
+        confidence: if facts.path.is_known {
+            (
+                Confidence::Medium,
+                "the copies are on the critical path; which of them the program needs is not recorded".into(),
+            )
+        } else {
+            (Confidence::Low, NO_PATH.to_owned())
+        },
+        lead: format!(
+            "copies within {name} take {} of the wall ({} in {} copies)",
+            percent(facts.share(alone_ns)),
+            bytes(moved as f64),
+            count(n)
+        ),
+        fix: "leaving out copies within the device".into(),
+        evidence: format!(
+            "SELECT id, bytes, stream, start_ns, dur_ns FROM transfers WHERE {} AND direction = 'd2d'{} ORDER BY dur_ns DESC",
+            condition(device),
+            facts.window.sql(" AND")
+        ),
+        assumption: "no copy is needed: kernels read and write where the data is".into(),
+        considered: format!(
+            "{} of the copies overlap other work and cost nothing",
+            time(all.total_ns().saturating_sub(alone_ns))
+        ),
+        suggestion: facts.producer.advice(
+            "views in place of `clone()`, `contiguous()` and `cat`; write results in place (`out=`, `copy_` once), and keep one memory layout from layer to layer",
+            "let kernels write where the next one reads: outputs given by the caller, views, one memory layout throughout",
+        ),
+    }
+    .during(facts, &alone)
+    .with_gain(facts, options, (alone_ns.min(on_path), Without::Copies), verdicts);
 }

@@ -19,6 +19,7 @@ fn kernels(number: i64, called: impl Fn(i64) -> Option<i64>) -> TableBuilder {
         .bool("valid", (0..number).map(|_| true))
         .bool("is_bound", (0..number).map(|_| false))
         .i64("blocks", (0..number).map(|_| 4096))
+        .i64("threads", (0..number).map(|_| 256))
         .i64("called_ns", (0..number).map(|n| called(start(n))))
         .i64(
             "returned_ns",

@@ -77,6 +77,7 @@ pub fn kernels_of_blocks(rows: &[Work], blocks: i64) -> TableBuilder {
     table("kernels", "name", rows, soon)
         .bool("valid", rows.iter().map(|_| true))
         .i64("blocks", rows.iter().map(|_| blocks))
+        .i64("threads", rows.iter().map(|_| 256))
 }
 
 /// Kernels with grids that fill a device, which begin when their calls come back.
@@ -86,6 +87,7 @@ pub fn launched_at_once(rows: &[Work]) -> TableBuilder {
     })
     .bool("valid", rows.iter().map(|_| true))
     .i64("blocks", rows.iter().map(|_| 4096))
+    .i64("threads", rows.iter().map(|_| 256))
 }
 
 /// Asynchronous copies of a megabyte.

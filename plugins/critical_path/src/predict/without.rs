@@ -24,8 +24,8 @@ pub struct Without {
     pub gain_ns: Option<i64>,
 }
 
-/// Categories whose work a fix may hide behind other work.
-const HIDDEN: [&str; 2] = ["communication", "data loading"];
+/// Categories whose work a fix may hide behind other work, or fuse.
+const REMOVABLE: [&str; 3] = ["communication", "data loading", "elementwise"];
 
 /// Targets of [`Removed`], in its order.
 const TARGETS: [&str; 4] = ["host", "waits", "copies", "before devices"];
@@ -33,7 +33,7 @@ const TARGETS: [&str; 4] = ["host", "waits", "copies", "before devices"];
 pub fn without(graph: &Graph<'_>, chains: &Chains, shortcuts: &Shortcuts) -> Vec<Without> {
     let texts = &graph.run.texts;
     let mut out = Vec::new();
-    for category in HIDDEN {
+    for category in REMOVABLE {
         let is_chosen = |label: &Label| texts.get(label.category) == Some(category);
         if graph.run.labels.all().iter().any(is_chosen) {
             out.push(Without {

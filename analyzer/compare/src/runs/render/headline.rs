@@ -1,18 +1,30 @@
 //! One sentence on a comparison: how much, how sure, and where most of it is.
 
 use trueno_display_names::display_name;
+use trueno_format::device_property;
 use trueno_model::units;
 use trueno_plugin::counted;
-use trueno_statistics::{Kind, Ratio, Verdict};
+use trueno_statistics::{Compared, Kind, Name, Ratio, Verdict};
 
-use super::wording::{change, interval, signed};
+use super::wording::{change, signed};
+use crate::runs::comparability::{Aspect, Standing};
+use crate::runs::counts::Change;
 use crate::runs::totals::Total;
 use crate::runs::{Comparison, PathRow, TotalRow};
 
 /// Share of the difference from which on a part of the path is told.
 const MIN_PART: f64 = 0.1;
+/// Of the names of the side that has fewer, the part in common below which it is another program.
+const MIN_COMMON: f64 = 0.25;
+/// Too few names to tell another program by.
+const FEW_NAMES: usize = 4;
+/// Windows whose lengths differ by no more are of equal length.
+const EQUAL_LENGTH: f64 = 0.05;
+/// Work that differs by more than this is unequal.
+const EQUAL_WORK: f64 = 0.05;
 
-/// What makes it doubtful before all, then the end-to-end difference, then its uncertainty, then its largest part on the critical path.
+/// What makes it doubtful before all, then the end-to-end difference of a step, of a unit of work or of the whole, then its
+/// largest part on the critical path.
 pub fn headline(comparison: &Comparison) -> String {
     let wall = comparison
         .totals
@@ -30,47 +42,69 @@ pub fn headline(comparison: &Comparison) -> String {
         };
         parts.push(format!("INCOMPLETE {first}{others}"));
     }
-    parts.extend(match wall {
-        Some((row, base, run)) => {
-            let mut parts = vec![of_wall(comparison, row, base, run)];
-            parts.extend(largest_part(comparison, run - base));
-            parts
-        }
-        None => vec!["wall time not measured on both sides".to_owned()],
-    });
-    parts.extend(iterations(comparison));
+    parts.extend(other_device(comparison));
+    if let Some((common, fewer)) = other_program(comparison) {
+        parts.push(format!(
+            "two different programs? {common} of {} in both",
+            counted(fewer as u64, "name is", "names are")
+        ));
+        parts.extend(wall.map(|(_, base, run)| {
+            let (base, run) = (units::duration(base), units::duration(run));
+            format!("wall {base} and {run}, not compared")
+        }));
+        return parts.join("; ");
+    }
+    let steps = steps(comparison);
+    let is_of_steps = steps.is_some();
+    parts.extend(steps);
+    match wall {
+        Some((_, base, run)) if is_of_steps => parts.push(times(base, run)),
+        Some((row, base, run)) => match unequal_work(comparison, base, run) {
+            Some(text) => {
+                parts.push(text);
+                return parts.join("; ");
+            }
+            None => parts.push(of_wall(comparison, row, base, run)),
+        },
+        None => parts.push("wall time not measured on both sides".to_owned()),
+    }
+    parts.extend(wall.and_then(|(_, base, run)| largest_part(comparison, run - base)));
     parts.extend(names(comparison));
     parts.join("; ")
 }
 
+fn times(base: f64, run: f64) -> String {
+    format!("wall {} → {}", units::duration(base), units::duration(run))
+}
+
 fn of_wall(comparison: &Comparison, row: &TotalRow, base: f64, run: f64) -> String {
-    let times = format!("wall {} → {}", units::duration(base), units::duration(run));
+    let times = times(base, run);
     if base <= 0.0 || run <= 0.0 {
         return format!("{times}, no ratio");
     }
-    let by = change_in_words(run / base);
-    let sure = match (row.ratio, row.verdict) {
-        (Some(ratio), _) => format!("95 % interval {}", interval(ratio)),
-        (None, _) if comparison.runs_a_side() < 2 => {
-            "one run each, so this may be noise".to_owned()
-        }
-        (None, _) => "no interval".to_owned(),
+    let by = row.ratio.map_or(run / base, |ratio| ratio.value);
+    let by = change(by);
+    let sure = match row.ratio {
+        Some(ratio) => uncertainty(ratio),
+        None if comparison.runs_a_side() < 2 => "one run each, so this may be noise".to_owned(),
+        None => "no interval".to_owned(),
     };
     match row.verdict {
-        Some(Verdict::Slower | Verdict::Faster) => format!("run takes {by}: {times} ({sure})"),
-        Some(Verdict::Same) => format!("no significant difference: {times}, {by} ({sure})"),
+        Some(Verdict::Same) => format!("no certain difference: {times}, {by} ({sure})"),
+        Some(Verdict::CannotTell) if row.ratio.is_some() => {
+            format!("{times}, {by} ({sure}, which runs of one side differ by as well)")
+        }
         _ => format!("{times}, {by} ({sure})"),
     }
 }
 
-fn change_in_words(ratio: f64) -> String {
-    if ratio == 1.0 {
-        return "no change".to_owned();
-    }
-    let change = change(ratio);
-    match change.strip_prefix('-') {
-        Some(less) => format!("{less} less time"),
-        None => format!("{} more time", change.trim_start_matches('+')),
+/// Half of the 95 % interval, in points of the change that stands before it.
+fn uncertainty(ratio: Ratio) -> String {
+    let off = (ratio.high - ratio.value).max(ratio.value - ratio.low);
+    if ratio.value >= 10.0 {
+        format!("±{off:.0}")
+    } else {
+        format!("±{:.1} %", off * 100.0)
     }
 }
 
@@ -85,7 +119,8 @@ fn largest_part(comparison: &Comparison, difference_ns: f64) -> Option<String> {
         "most in one"
     };
     let what = match (part.kind.as_str(), part.name.as_str()) {
-        ("gap", _) => "nothing recorded".to_owned(),
+        ("gap", _) => "time in which nothing was recorded".to_owned(),
+        ("work", name) => format!("`{}`", display_name(name)),
         (kind, "") => kind.replace('_', " "),
         (kind, name) => format!("{} of `{}`", kind.replace('_', " "), display_name(name)),
     };
@@ -94,21 +129,84 @@ fn largest_part(comparison: &Comparison, difference_ns: f64) -> Option<String> {
 }
 
 /// Steps tell more than the whole run: there are many of them, so that their scatter is known.
-fn iterations(comparison: &Comparison) -> Option<String> {
+fn steps(comparison: &Comparison) -> Option<String> {
     let mut steps = comparison.names.iter();
     let steps = steps.find(|name| name.name.kind == Kind::Iteration && name.ratio.is_some())?;
     let (base, run) = (steps.base_median_ns?, steps.run_median_ns?);
-    let within = |ratio: Ratio| match comparison.runs_a_side() {
-        1 => format!("95 % interval within these two runs {}", interval(ratio)),
-        _ => format!("95 % interval {}", interval(ratio)),
-    };
     let ratio = steps.ratio?;
+    let within = match comparison.runs_a_side() {
+        1 => " within these two runs",
+        _ => "",
+    };
     Some(format!(
-        "iteration {} → {}, {} ({})",
+        "step {} → {}, {} ({}{within})",
         units::duration(base),
         units::duration(run),
-        change_in_words(ratio.value),
-        within(ratio)
+        change(ratio.value),
+        uncertainty(ratio)
+    ))
+}
+
+/// Devices whose names differ.
+fn other_device(comparison: &Comparison) -> Option<String> {
+    let is_name = |aspect: &&Aspect| {
+        let key = aspect
+            .aspect
+            .strip_prefix("value ")
+            .and_then(device_property);
+        let is_told = aspect.standing == Standing::Differs;
+        is_told && key.is_some_and(|(_, property)| property == "name")
+    };
+    let given = |aspect: &&Aspect| aspect.base != "not given" && aspect.run != "not given";
+    let mut names = comparison.comparability.iter().filter(is_name);
+    let first = names.find(given)?;
+    Some(format!("other GPU: {} → {}", first.base, first.run))
+}
+
+/// Names in common and of the side that has fewer, where that is too little for one program.
+fn other_program(comparison: &Comparison) -> Option<(usize, usize)> {
+    let is_row = |name: &Name| !matches!(name.kind, Kind::Category | Kind::DeviceCategory);
+    let both = comparison.names.iter().filter(|row| is_row(&row.name));
+    let both = both.count();
+    let of = |change: Change| {
+        let rows = comparison.counts.iter();
+        rows.filter(|row| row.change == change).count()
+    };
+    let fewer = both + of(Change::New).min(of(Change::Gone));
+    let has_steps = comparison
+        .names
+        .iter()
+        .any(|row| row.name.kind == Kind::Iteration);
+    let is_other = fewer >= FEW_NAMES && (both as f64) < MIN_COMMON * fewer as f64;
+    (is_other && !has_steps).then_some((both, fewer))
+}
+
+/// Of windows of equal length the time of a unit of work, where one has more of it than the other.
+fn unequal_work(comparison: &Comparison, base: f64, run: f64) -> Option<String> {
+    if base <= 0.0 || (run / base - 1.0).abs() > EQUAL_LENGTH {
+        return None;
+    }
+    let each = |count: u64, runs: usize| count as f64 / runs.max(1) as f64;
+    let counts = |name: &Compared| {
+        (
+            each(name.base_count, comparison.base.len()),
+            each(name.run_count, comparison.run.len()),
+        )
+    };
+    let work = comparison.names.iter();
+    let work = work.filter(|name| name.name.kind == Kind::DeviceKernel);
+    let most = work.max_by(|a, b| a.base_total_ns.total_cmp(&b.base_total_ns))?;
+    let (before, after) = counts(most);
+    if before < 2.0 || after < 2.0 || (after / before - 1.0).abs() <= EQUAL_WORK {
+        return None;
+    }
+    let (base, run) = (base / before, run / after);
+    Some(format!(
+        "windows of equal length with unequal work: {before:.0} → {after:.0} calls of `{}`; per call {} → {}, {} (by the count of calls alone)",
+        display_name(&most.name.name),
+        units::duration(base),
+        units::duration(run),
+        change(run / base)
     ))
 }
 

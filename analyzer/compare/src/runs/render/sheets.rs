@@ -24,7 +24,7 @@ pub fn sheets(comparison: &Comparison, top: usize, is_full: bool) -> Vec<Sheet> 
         totals(comparison),
         path(comparison, top),
         common(comparison),
-        Some(names(comparison, top)),
+        Some(names(comparison, top, is_full)),
     ];
     let rest = [
         not_told(comparison, top, is_full),
@@ -128,7 +128,7 @@ fn common(comparison: &Comparison) -> Option<Sheet> {
     })
 }
 
-fn names(comparison: &Comparison, top: usize) -> Sheet {
+fn names(comparison: &Comparison, top: usize, is_full: bool) -> Sheet {
     let count = |verdict| comparison.with(verdict);
     let options = &comparison.options;
     let mut lead = vec![
@@ -139,14 +139,21 @@ fn names(comparison: &Comparison, top: usize) -> Sheet {
             count(Verdict::Same),
             count(Verdict::CannotTell)
         ),
-        format!(
-            "changes of medians beyond {}; 95 % block bootstrap interval ({} draws, seed {}); Yuen's test on logarithms, at most {} false \
+        if is_full {
+            format!(
+                "changes of medians beyond {}; 95 % block bootstrap interval ({} draws, seed {}); Yuen's test on logarithms, at most {} false \
              discoveries (Benjamini-Hochberg), confirmed by Mann-Whitney U, both corrected for dependence; delta: Cliff's",
-            units::percent(options.threshold),
-            options.resamples,
-            options.seed,
-            units::percent(options.alpha),
-        ),
+                units::percent(options.threshold),
+                options.resamples,
+                options.seed,
+                units::percent(options.alpha),
+            )
+        } else {
+            format!(
+                "changes of medians beyond {}, with 95 % intervals (-v names the tests)",
+                units::percent(options.threshold)
+            )
+        },
     ];
     if comparison.runs_a_side() < 2 {
         lead.push(one_run(comparison).to_owned());

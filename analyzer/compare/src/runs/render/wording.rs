@@ -30,10 +30,13 @@ pub fn common_verdict(common: &Common) -> String {
     }
 }
 
-/// A ratio as a change in percent, in one unit for all: `+5.2 %`, `+206 %`, `-99.98 %`.
+/// A ratio as a change in percent: `+5.2 %`, `+206 %`, `-99.98 %`; from ten times on as a factor, `570×`.
 pub fn change(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOT_MEASURED.to_owned();
+    }
+    if ratio >= 10.0 {
+        return format!("{ratio:.0}×");
     }
     let percent = (ratio - 1.0) * 100.0;
     let decimals = match ratio {
@@ -85,7 +88,7 @@ mod tests {
     use super::change;
 
     #[test]
-    fn changes_have_one_unit() {
+    fn changes_are_percent_and_large_ones_factors() {
         let shown = [1.052, 0.948, 3.06, 0.25, 1.0, 123.4, 0.000_2].map(change);
         assert_eq!(
             shown,
@@ -95,7 +98,7 @@ mod tests {
                 "+206 %",
                 "-75.0 %",
                 "+0.0 %",
-                "+12240 %",
+                "123×",
                 "-99.980 %"
             ]
         );

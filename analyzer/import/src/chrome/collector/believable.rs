@@ -10,43 +10,20 @@ use super::sorted;
 use crate::chrome::record::{
     HOST_WORDS, Host, LINK_WORDS, Link, LinkEvent, NONE, pair, rising, time,
 };
+use crate::doubtful::{Pieces, Stream, without_many};
 use crate::sorter::Sorter;
 use crate::{Error, Notes, Options};
-
-/// Starts are counted in pieces of so many bits of nanoseconds, 1.07 s.
-const PIECE_BITS: u32 = 30;
-/// So many pieces are counted apart: 12 days.
-const MAX_PIECES: usize = 1 << 20;
-/// A recording has no hole as long as that, and as so many times the rest of it.
-const MIN_HOLE_NS: i64 = 60_000_000_000;
-const HOLE_TIMES: i64 = 10;
-/// So many events far from others are few, or one in so many.
-const FEW: u64 = 3;
-const FEW_IN: u64 = 100;
-
-/// A kernel may begin before the one before it on its stream has ended (programmatic dependent launch), but not so many of them.
-const MAX_OVERLAPPED: usize = 3;
-/// Where more than one kernel in so many lasts over others, the streams are not what they seem, and no single row is wrong.
-const DOUBTFUL_IN: usize = 20;
 
 pub(in crate::chrome) const FAR: &str = "time far from that of all other events";
 pub(in crate::chrome) const TWICE: &str =
     "the same event once more: the file has every event twice";
-
-/// Events that start within a piece of time.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    events: u64,
-    first_ns: i64,
-    last_ns: i64,
-}
 
 const STREAM_WORDS: usize = 5;
 
 /// What is gathered while events are read.
 pub(in crate::chrome) struct Believable {
     is_off: bool,
-    pieces: BTreeMap<i64, Piece>,
+    pieces: Pieces,
     /// All records, each taken with itself once more vanishes.
     sum: u64,
     records: u64,
@@ -72,7 +49,7 @@ impl Believable {
     pub fn new(folder: &std::path::Path) -> Self {
         Self {
             is_off: false,
-            pieces: BTreeMap::new(),
+            pieces: Pieces::default(),
             sum: 0,
             records: 0,
             streams: Sorter::small(folder.join("import.streams")),
@@ -87,22 +64,7 @@ impl Believable {
     }
 
     pub fn reach(&mut self, start_ns: i64, end_ns: i64) {
-        let key = start_ns >> PIECE_BITS;
-        if let Some(piece) = self.pieces.get_mut(&key) {
-            piece.events += 1;
-            piece.first_ns = piece.first_ns.min(start_ns);
-            piece.last_ns = piece.last_ns.max(end_ns);
-        } else if self.pieces.len() < MAX_PIECES {
-            let (events, first_ns, last_ns) = (1, start_ns, end_ns);
-            let piece = Piece {
-                events,
-                first_ns,
-                last_ns,
-            };
-            self.pieces.insert(key, piece);
-        } else {
-            self.is_off = true;
-        }
+        self.is_off |= !self.pieces.add(start_ns, end_ns);
     }
 
     pub fn host(&mut self, record: &Host) {
@@ -146,7 +108,7 @@ impl Believable {
             return Ok((doubts, reach));
         }
         doubts.is_twice = self.records > 1 && self.sum == 0;
-        let near = near(self.pieces.values().copied());
+        let near = self.pieces.near();
         doubts.near = near.map(|(first_ns, last_ns)| first_ns..=last_ns);
         let mut reach = near.or(reach);
         if !doubts.is_twice {
@@ -164,77 +126,18 @@ impl Believable {
     fn overlong(&mut self) -> Result<(BTreeMap<u64, usize>, i64), Error> {
         let path = self.streams.path().to_owned();
         let mut all = sorted(&mut self.streams)?;
-        let mut out = BTreeMap::new();
-        let mut kernels = 0_usize;
-        let mut stream = Stream::default();
+        let (mut out, mut kernels, mut last_ns) = (BTreeMap::new(), 0, i64::MIN);
+        let (mut stream, mut at) = (Stream::default(), None);
         while let Some(words) = all.next().map_err(|e| Error::io(&path, "read it", e))? {
+            let [place, start, end, order, launch] = words;
             kernels += 1;
-            stream.next(words, &mut out);
-        }
-        stream.end(&mut out);
-        if out.len() * DOUBTFUL_IN > kernels.max(DOUBTFUL_IN) {
-            out.clear();
-        }
-        Ok((out, stream.last_ns))
-    }
-}
-
-/// Kernels of a stream that had not ended when the last began.
-#[derive(Default)]
-struct Stream {
-    place: u64,
-    open: Vec<Open>,
-    /// The latest end of kernels that do not last over others, of all streams.
-    last_ns: i64,
-}
-
-struct Open {
-    end_ns: i64,
-    order: u64,
-    launch: u64,
-    overlapped: usize,
-}
-
-impl Stream {
-    fn next(&mut self, words: [u64; STREAM_WORDS], out: &mut BTreeMap<u64, usize>) {
-        let [place, start, end, order, launch] = words;
-        let (start_ns, end_ns) = (time(start), time(!end));
-        if place != self.place {
-            self.end(out);
-            self.place = place;
-        }
-        let mut at = 0;
-        while at < self.open.len() {
-            if self.open[at].end_ns <= start_ns {
-                let open = self.open.swap_remove(at);
-                self.close(open, out);
-                continue;
+            if at.replace(place) != Some(place) {
+                last_ns = last_ns.max(std::mem::take(&mut stream).end(&mut out));
             }
-            // Kernels of one graph may run at once.
-            let open = &mut self.open[at];
-            open.overlapped += usize::from(open.launch != launch && end_ns <= open.end_ns);
-            at += 1;
+            stream.next((time(start), time(!end)), (order, launch), &mut out);
         }
-        self.open.push(Open {
-            end_ns,
-            order,
-            launch,
-            overlapped: 0,
-        });
-    }
-
-    fn end(&mut self, out: &mut BTreeMap<u64, usize>) {
-        for open in std::mem::take(&mut self.open) {
-            self.close(open, out);
-        }
-    }
-
-    fn close(&mut self, open: Open, out: &mut BTreeMap<u64, usize>) {
-        if open.overlapped > MAX_OVERLAPPED {
-            out.insert(open.order, open.overlapped);
-        } else {
-            self.last_ns = self.last_ns.max(open.end_ns);
-        }
+        last_ns = last_ns.max(stream.end(&mut out));
+        Ok((without_many(out, kernels), last_ns))
     }
 }
 
@@ -315,70 +218,4 @@ fn without_place(record: &Host) -> [u64; HOST_WORDS] {
 
 fn link_without_place(link: &Link) -> [u64; LINK_WORDS] {
     Link { order: 0, ..*link }.words()
-}
-
-/// First start and last end of nearly all events, where few lie far from them.
-fn near(pieces: impl Iterator<Item = Piece>) -> Option<(i64, i64)> {
-    let mut groups: Vec<Piece> = Vec::new();
-    for piece in pieces {
-        match groups.last_mut() {
-            Some(last) if piece.first_ns.saturating_sub(last.last_ns) < MIN_HOLE_NS => {
-                last.events += piece.events;
-                last.last_ns = last.last_ns.max(piece.last_ns);
-            }
-            _ => groups.push(piece),
-        }
-    }
-    let most = *groups.iter().max_by_key(|group| group.events)?;
-    let span_ns = most.last_ns.saturating_sub(most.first_ns);
-    let is_far = |group: &&Piece| {
-        let hole_ns = group.first_ns.saturating_sub(most.last_ns);
-        let hole_ns = hole_ns.max(most.first_ns.saturating_sub(group.last_ns));
-        let is_few = group.events <= FEW || group.events <= most.events / FEW_IN;
-        let is_part = group.first_ns == most.first_ns;
-        let is_minor = group.events < most.events / HOLE_TIMES.cast_unsigned();
-        !is_part && is_few && is_minor && hole_ns / HOLE_TIMES >= span_ns
-    };
-    let far = groups.iter().filter(is_far).count();
-    let near = groups.iter().filter(|group| !is_far(group));
-    (far > 0).then(|| {
-        near.fold((i64::MAX, i64::MIN), |(first, last), group| {
-            (first.min(group.first_ns), last.max(group.last_ns))
-        })
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const S: i64 = 1_000_000_000;
-
-    fn piece(events: u64, first_ns: i64, last_ns: i64) -> Piece {
-        Piece {
-            events,
-            first_ns,
-            last_ns,
-        }
-    }
-
-    #[test]
-    fn few_events_far_from_all_others_are_no_part_of_the_run() {
-        let run = piece(1_000, 1_700_000_000 * S, 1_700_000_001 * S);
-        let early = piece(2, run.first_ns - 3_600 * S, run.first_ns - 3_600 * S + 5);
-        let found = |pieces: &[Piece]| near(pieces.iter().copied());
-        assert_eq!(found(&[run]), None);
-        assert_eq!(
-            found(&[piece(1, 0, 0), run]),
-            Some((run.first_ns, run.last_ns))
-        );
-        assert_eq!(found(&[early, run]), Some((run.first_ns, run.last_ns)));
-        // One that lasts until the others begin is set-up.
-        let set_up = piece(1, early.first_ns, run.first_ns);
-        assert_eq!(found(&[set_up, run]), None);
-        // Many, or a hole that is short beside the run.
-        assert_eq!(found(&[piece(400, 0, S), run]), None);
-        let long = piece(1_000, 0, 600 * S);
-        assert_eq!(found(&[long, piece(2, 900 * S, 901 * S)]), None);
-    }
 }
