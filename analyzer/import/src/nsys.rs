@@ -88,6 +88,7 @@ impl Importer for NsysSqlite {
         }
         let said = notes.warnings.len();
         let mut database = Database::open(path, notes)?;
+        database.check(options, notes)?;
         into.run()
             .problems
             .extend_from_slice(&notes.warnings[said..]);
@@ -203,7 +204,7 @@ fn import_all(
     host::read(source, &host, &mut context)?;
     device::read(source, &device, doubtful, &mut context)?;
     facts::read(source, &mut context)?;
-    context.finish(source)
+    context.finish(source, options)
 }
 
 fn no_export(path: &Path, found: &[String]) -> Error {

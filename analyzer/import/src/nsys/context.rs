@@ -13,7 +13,7 @@ use crate::cuda::call_kind::without_version;
 use crate::cuda::launches::Launches;
 use crate::cuda::streams::{Stream, Streams};
 use crate::signatures::{Lists, Signatures};
-use crate::{Error, Notes};
+use crate::{Error, Notes, Options};
 
 pub struct Context<'a> {
     path: &'a Path,
@@ -209,7 +209,14 @@ impl<'a> Context<'a> {
     }
 
     /// Ends the run: threads and problems are written, and its length is known.
-    pub fn finish(mut self, source: &mut dyn Source) -> Result<Option<i64>, Error> {
+    ///
+    /// # Errors
+    /// Rows cannot be read and [`Options::partial`] is not set, or the run cannot be written.
+    pub fn finish(
+        mut self,
+        source: &mut dyn Source,
+        options: &Options,
+    ) -> Result<Option<i64>, Error> {
         super::facts::threads(source, &mut self)?;
         let processes = self.kernel_processes.len();
         if processes > 1 {
@@ -225,11 +232,25 @@ impl<'a> Context<'a> {
                 problem: format!("no row could be read: {damage}; export the report again"),
             });
         }
+        if let (false, Some(damage)) = (options.partial, self.damage.first()) {
+            return Err(damaged(self.path, damage));
+        }
         let mut problems = std::mem::take(&mut self.damage);
         problems.sort();
         problems.dedup();
         self.into.run().problems.extend(problems);
         (self.progress)(self.bytes);
         Ok(self.last_ns)
+    }
+}
+
+/// The error of an export with rows that cannot be read.
+pub fn damaged(path: &Path, damage: &str) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        place: "its tables".to_owned(),
+        problem: format!(
+            "{damage}; export the report again, or keep what can be read with --partial"
+        ),
     }
 }

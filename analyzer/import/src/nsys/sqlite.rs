@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
+use super::context::damaged;
 use super::source::{LATEST_NS, Scan, Source, Visit};
-use crate::{Error, Notes};
+use crate::{Error, Notes, Options};
 use salvage::Good;
 
 pub use open::open as open_file;
@@ -21,6 +22,8 @@ pub struct Database {
     path: PathBuf,
     bytes: u64,
     tables: BTreeMap<String, Table>,
+    /// Why not all tables can be listed or read.
+    damage: Vec<String>,
 }
 
 struct Table {
@@ -35,7 +38,8 @@ impl Database {
     /// Opens it and reads which tables and columns there are.
     pub fn open(path: &Path, notes: &mut Notes) -> Result<Self, Error> {
         let (connection, bytes) = open::open(path, notes)?;
-        let names = open::table_names(&connection, path, notes)?;
+        let mut damage = Vec::new();
+        let names = open::table_names(&connection, path, &mut damage)?;
         let mut tables = BTreeMap::new();
         for name in names {
             match open::table_of(&connection, &name) {
@@ -50,7 +54,7 @@ impl Database {
                         },
                     );
                 }
-                Err(error) => notes.warn(format!("table {name} cannot be read: {error}")),
+                Err(error) => damage.push(format!("table {name} cannot be read: {error}")),
             }
         }
         let path = path.to_owned();
@@ -59,7 +63,22 @@ impl Database {
             path,
             bytes,
             tables,
+            damage,
         })
+    }
+
+    /// Warns of tables that cannot be listed or read.
+    ///
+    /// # Errors
+    /// There are some, and [`Options::partial`] is not set.
+    pub fn check(&self, options: &Options, notes: &mut Notes) -> Result<(), Error> {
+        for damage in &self.damage {
+            if !options.partial {
+                return Err(damaged(&self.path, damage));
+            }
+            notes.warn(damage.clone());
+        }
+        Ok(())
     }
 
     /// Length of the file.

@@ -77,7 +77,7 @@ fn beside(path: &Path, notes: &mut Notes) {
 pub fn table_names(
     connection: &Connection,
     path: &Path,
-    notes: &mut Notes,
+    damage: &mut Vec<String>,
 ) -> Result<Vec<String>, Error> {
     match names(connection) {
         Ok(names) => Ok(names),
@@ -87,9 +87,7 @@ pub fn table_names(
                 .execute_batch("PRAGMA writable_schema=ON")
                 .and_then(|()| names(connection))
                 .map_err(|_| damaged(path, &error))?;
-            notes.warn(
-                "the database is cut or damaged: only the readable part was read; export the report again",
-            );
+            damage.push(format!("the database is cut or damaged ({error})"));
             Ok(salvaged)
         }
         Err(error) => Err(damaged(path, &error)),

@@ -17,7 +17,7 @@ pub struct Good {
 impl fmt::Display for Good {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { first, last } = self;
-        write!(f, "its first {first} and last {last} rows are kept")
+        write!(f, "only its first {first} and last {last} rows can be read")
     }
 }
 
