@@ -379,6 +379,45 @@ fn a_query_takes_no_more_time_than_it_may() {
 }
 
 #[test]
+fn its_processes_end_with_it_also_when_it_is_killed() {
+    let dir = Dir::new();
+    let run = dir.run();
+    let mut served = Served::start(&dir, &[path(&run)]);
+    served.read();
+    let server = served.child.id().to_string();
+    let children = || {
+        let processes = std::fs::read_dir("/proc").expect("processes");
+        let processes = processes.flatten().filter_map(|entry| {
+            let stat = std::fs::read_to_string(entry.path().join("stat")).ok()?;
+            // State and parent stand behind the name, which is in brackets.
+            let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+            let (state, parent) = (fields.next()?, fields.next()?);
+            let is_child = parent == server && state != "Z";
+            is_child.then(|| entry.path())
+        });
+        processes.collect::<Vec<_>>()
+    };
+    until("its first pages are made", || {
+        children().is_empty().then_some(())
+    });
+    let slow = "SELECT COUNT(*) FROM bricks a, bricks b, bricks c, bricks d, bricks e";
+    let body = json!({"run": 0, "sql": slow}).to_string();
+    let (host, base, length) = (&served.host, &served.base, body.len());
+    let mut stream = TcpStream::connect(host).expect("it listens");
+    let request = format!(
+        "POST {base}query HTTP/1.1\r\nHost: {host}\r\nOrigin: http://{host}\r\nContent-Length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes()).expect("it reads");
+    let child = until("a query runs", || children().pop());
+    served.child.kill().expect("it runs");
+    served.child.wait().expect("it ends");
+    until("the query ends", || {
+        let now = std::fs::read_to_string(child.join("stat")).ok();
+        now.is_none_or(|now| now.contains(") Z ")).then_some(())
+    });
+}
+
+#[test]
 fn reports_and_comparisons_are_those_of_the_commands() {
     let dir = Dir::new();
     let run = dir.run();

@@ -25,7 +25,7 @@ thread_local! {
 static GUARDED: AtomicUsize = AtomicUsize::new(0);
 
 /// First parts of the names of the engine's own threads.
-const ENGINE_THREADS: [&str; 2] = ["polars", "async-executor"];
+const ENGINE_THREADS: [&str; 3] = ["polars", "async-executor", "tokio-rt-worker"];
 
 /// Runs `work`; a panic becomes its text, and prints nothing.
 pub fn guard_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {

@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Path of `.<name>.<doing>-<process>-<start>` beside `place`; those of processes that are gone are removed. The start
-/// tells the process from another one that was given its number later.
+/// Path of `.<name>.<doing>-<process>-<start>-<random>` beside `place`; those of processes that are gone are removed.
+/// The start tells the process from another one that was given its number later; nobody can put a link at a random name.
 pub(super) fn beside(place: &Path, doing: &str) -> PathBuf {
     let name = place.file_name().unwrap_or_default();
     let mut begin = OsString::from(".");
@@ -20,7 +21,8 @@ pub(super) fn beside(place: &Path, doing: &str) -> PathBuf {
             let _ = remove(&entry.path());
         }
     }
-    begin.push(Process::this().name());
+    let random = RandomState::new().build_hasher().finish();
+    begin.push(format!("{}-{random:016x}", Process::this().name()));
     place.with_file_name(begin)
 }
 
@@ -52,11 +54,9 @@ impl Process {
             .as_encoded_bytes()
             .strip_prefix(begin.as_encoded_bytes())?;
         let name = std::str::from_utf8(name).ok()?;
-        let (id, start) = match name.split_once('-') {
-            Some((id, start)) => (id, Some(start.parse().ok()?)),
-            None => (name, None),
-        };
-        let id = id.parse().ok().filter(|id| *id > 0)?;
+        let mut parts = name.splitn(3, '-');
+        let id = parts.next()?.parse().ok().filter(|id| *id > 0)?;
+        let start = parts.next().map(str::parse).transpose().ok()?;
         Some(Process { id, start })
     }
 
@@ -103,6 +103,7 @@ mod tests {
         let left = [
             format!(".o.run.importing-{id}"),
             format!(".o.run.importing-{id}-{start}"),
+            format!(".o.run.importing-{id}-{start}-0123456789abcdef"),
             // The number of this process, which another one had before.
             format!(".o.run.importing-{}-{}", std::process::id(), start + 1),
         ];
@@ -112,7 +113,7 @@ mod tests {
             ".o.run.importing-x",
             ".o.run.importing-1-",
             ".p.run.importing-1",
-            &format!(".o.run.importing-{mine}"),
+            &format!(".o.run.importing-{mine}-0123456789abcdef"),
             // An older version of this program, which may be at work.
             &format!(".o.run.importing-{}", std::process::id()),
         ];
@@ -120,7 +121,13 @@ mod tests {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let work = beside(&folder.path().join("o.run"), "importing");
-        assert_eq!(work, folder.path().join(others[5]));
+        let again = beside(&folder.path().join("o.run"), "importing");
+        let name = work.file_name().unwrap().to_str().unwrap();
+        assert!(
+            name.starts_with(&format!(".o.run.importing-{mine}-")),
+            "{name}"
+        );
+        assert!(work != again && !work.exists());
         assert!(left.iter().all(|name| !folder.path().join(name).exists()));
         assert!(others.iter().all(|name| folder.path().join(name).exists()));
     }

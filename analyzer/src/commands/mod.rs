@@ -6,6 +6,7 @@ mod ceilings;
 mod charts;
 mod check;
 mod check_plugin;
+mod child_process;
 mod cluster;
 mod compare;
 mod dot;

@@ -94,7 +94,7 @@ impl Beside {
         let work = leftovers::beside(&place, "writing");
         let on_interrupt = Some(RemovedOnInterrupt::new(&work));
         let path = path.to_owned();
-        match File::create(&work) {
+        match File::create_new(&work) {
             Ok(file) => {
                 if let (true, Ok(metadata)) = (is_there, fs::metadata(&place)) {
                     // Where that fails the file has the permissions of a new one.
@@ -233,9 +233,6 @@ pub fn folder(flag: &str, path: &Path) -> anyhow::Result<()> {
     }
     let problem = || format!("{flag} {}: no files can be made there", path.display());
     fs::create_dir_all(path).with_context(problem)?;
-    // Making a file is the one sure way to know; it is taken away again.
-    let probe = path.join(format!(".trueno-analyze-{}", std::process::id()));
-    File::create(&probe)
-        .and_then(|_| fs::remove_file(&probe))
-        .with_context(problem)
+    // Making a file is the one sure way to know. It goes again, and its name is random: nobody can have put a link there.
+    tempfile::tempfile_in(path).map(drop).with_context(problem)
 }

@@ -16,7 +16,7 @@ use super::error::first_line;
 use super::planned::Planned;
 use super::{QueryError, empty_join, plan, rewrite, tokens};
 use crate::catalog::ID_SUFFIX;
-use crate::closed_types::frame_without_rows;
+use crate::closed_types::{ClosedRows, frame_without_rows};
 use crate::columns::{self, Kind, StoredTable};
 use crate::panic_guard::guard_panic;
 
@@ -418,8 +418,16 @@ impl empty_join::Tables for Database {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let (table, called) = (quoted(table), quoted(called));
         let sql = format!("SELECT COUNT(*) AS n FROM {table} AS {called} WHERE {condition}");
-        let count = self.form(&sql).and_then(|_| self.frame(&sql).ok());
-        let count = count.and_then(|frame| frame.columns().first()?.i64().ok()?.get(0));
+        // From the columns or not at all: the engine would ask for this again before it reads them.
+        let count = self.form(&sql).and_then(|direct| {
+            let ask = |sql: &str| self.frame(sql).map_err(|error| error.to_string());
+            let fields = direct.fields();
+            let batches = Direct::clone(&direct)
+                .resolved(&ask)
+                .and_then(Direct::batches);
+            let frame = ClosedRows::new(fields, batches.ok()?).into_frame().ok()?;
+            frame.columns().first()?.i64().ok()?.get(0)
+        });
         count == Some(0)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use trueno_engine::query::collect;
 use trueno_engine::run::Run;
 use trueno_model::{RunState, WallSource};
 
@@ -268,4 +269,22 @@ fn what_the_recorder_dropped_makes_a_run_incomplete() {
         &run,
         &["the recorder reports: the disk was full for a while"]
     ));
+}
+
+/// The columns cannot be read, so the engine is asked, which asks whether a condition leaves any row.
+#[test]
+fn segments_that_vanish_after_they_were_checked_are_an_error() {
+    let sample = sample();
+    let run = sample.open();
+    let database = run.sql_context().unwrap();
+    for table in ["bricks", "edges"] {
+        std::fs::remove_dir_all(sample.path(table)).unwrap();
+    }
+    for sql in [
+        "SELECT name FROM bricks WHERE kind = 'brick' ORDER BY start_ns",
+        "SELECT COUNT(*) AS n FROM bricks WHERE dur_ns > 10",
+        "SELECT e.kind FROM edges e JOIN bricks b ON e.\"from\" = b.id WHERE e.kind = 'spawns'",
+    ] {
+        assert!(collect(&database, sql).is_err(), "{sql}");
+    }
 }

@@ -14,6 +14,7 @@ mod work;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::process::Command;
 use std::time::Duration;
 
 pub use runs::Runs;
@@ -28,6 +29,8 @@ pub struct Program {
     pub plugin_flags: Vec<OsString>,
     /// The command that reads a run and writes frames.
     pub lanes_command: &'static str,
+    /// Called for each process; the thread that starts it waits for it.
+    pub before_start: fn(&mut Command),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

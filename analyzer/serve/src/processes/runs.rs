@@ -142,6 +142,7 @@ impl Runs {
     pub(super) fn command(&self, name: &str) -> Command {
         let mut command = Command::new(&self.program.file);
         command.args(&self.program.flags).arg(name);
+        (self.program.before_start)(&mut command);
         command
     }
 

@@ -58,6 +58,7 @@ fn runs(folder: &Path, script: &str, names: &[&str]) -> Arc<Runs> {
         flags: Vec::new(),
         plugin_flags: vec!["--plugins".into()],
         lanes_command: "lanes",
+        before_start: |_| {},
     };
     let places = names.iter().map(|name| {
         let at = folder.join(name);

@@ -18,6 +18,7 @@ use trueno_model::exit;
 
 use super::command_line;
 use crate::cli::PluginArgs;
+use crate::commands::child_process::end_with_this_thread;
 
 /// Bytes of an answer that are read: far more than are shown, so that rows can be counted.
 const MAX_BYTES: u64 = 64 << 20;
@@ -60,18 +61,7 @@ impl Children {
             .stderr(Stdio::piped())
             // Its own children end with it.
             .process_group(0);
-        #[cfg(target_os = "linux")]
-        {
-            let end_with_parent = || {
-                // SAFETY: a call of the system that takes numbers, between fork and exec.
-                match unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGTERM) } {
-                    0 => Ok(()),
-                    _ => Err(io::Error::last_os_error()),
-                }
-            };
-            // SAFETY: the closure makes one call of the system, and allocates nothing.
-            unsafe { command.pre_exec(end_with_parent) };
-        }
+        end_with_this_thread(&mut command);
         command
     }
 }

@@ -13,6 +13,7 @@ use trueno_serve::processes::{Place, Program, QueryLimits, Runs as ServedRuns};
 
 pub(super) use self::lane_frames::lane_frames;
 use super::browser;
+use super::child_process::end_with_this_thread;
 use super::interrupt;
 use super::runs::Runs;
 use super::stderr::Stderr;
@@ -53,6 +54,7 @@ pub(super) fn serve(
         flags,
         plugin_flags: args.plugins.flags(),
         lanes_command: LANES_COMMAND,
+        before_start: end_with_this_thread,
     };
     let limits = QueryLimits {
         rows: args.query_rows,
