@@ -12,6 +12,7 @@ use crate::chrome::layout::Place;
 use crate::chrome::merged::process_of;
 use crate::chrome::profiler_ranges::Range;
 use crate::chrome::record::{Host, Link, NO_ID, NONE, OF_ANNOTATION, OF_PLACE, Part, What, pair};
+use crate::chrome::unitrace;
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
 impl Collector<'_> {
@@ -25,6 +26,9 @@ impl Collector<'_> {
     ) -> Result<(), Error> {
         let arguments = &event.arguments;
         let text = String::from_utf8_lossy(&event.name);
+        let is_described = event.category == b"gpu_op";
+        let described = is_described.then(|| unitrace::described(&text)).flatten();
+        let class = described.map_or(class, |described| described.class);
         let (device, stream) = device_and_stream(event, place);
         self.devices.insert(device);
         let mut link = Link {
@@ -59,14 +63,16 @@ impl Collector<'_> {
                 let to = if class == Class::Fill {
                     Some(Direction::Fill)
                 } else {
-                    Direction::from_words(&text)
+                    let described = described.and_then(|described| described.direction);
+                    described.or_else(|| Direction::from_words(&text))
                 };
                 let to = to.unwrap_or_else(|| {
                     self.notes
                         .warn("copies of an unknown kind have the direction unknown");
                     Direction::Unknown
                 });
-                let bytes = arguments.bytes.and_then(|bytes| u64::try_from(bytes).ok());
+                let bytes = arguments.bytes.or_else(|| described?.bytes);
+                let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
                 if dur_ns < 0 {
                     self.notes.leave_out("negative duration");
                     return Ok(());
@@ -112,10 +118,12 @@ impl Collector<'_> {
                 return self.link(link);
             }
             _ => {
+                let in_name = described.and_then(|described| described.shape);
                 let (grid, block) = (
-                    arguments.grid.unwrap_or([NONE; 3]),
-                    arguments.block.unwrap_or([NONE; 3]),
+                    arguments.grid.or(in_name.map(|shape| shape[0])),
+                    arguments.block.or(in_name.map(|shape| shape[1])),
                 );
+                let (grid, block) = (grid.unwrap_or([NONE; 3]), block.unwrap_or([NONE; 3]));
                 let small = |count: Option<u64>| {
                     count
                         .and_then(|count| u32::try_from(count).ok())
@@ -137,7 +145,8 @@ impl Collector<'_> {
             }
         }
         let collective = event.arguments.shapes.collective.named();
-        link.name = self.name_of_operator(&event.name, None, collective);
+        let name = described.map_or(event.name.as_slice(), |described| described.name.as_bytes());
+        link.name = self.name_of_operator(name, None, collective);
         self.push_link(link)
     }
 
