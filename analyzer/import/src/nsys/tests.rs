@@ -1,9 +1,11 @@
 mod damaged;
 mod device;
 mod fixture;
+mod json_lines;
 mod nccl;
 mod payloads;
 mod shapes;
+mod versions;
 
 use crate::Error;
 use fixture::{Export, FULL};
