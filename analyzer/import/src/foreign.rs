@@ -133,6 +133,14 @@ pub(crate) fn known_by_sight(
             "is a profile of pprof (hint: {TO_SPEEDSCOPE}, or give `perf script > samples.txt`)"
         ));
     }
+    let is_of_old_tools = head
+        .behind(&["{", "\"label\"", ":"])
+        .is_some_and(|rest| rest.contains("\"markers\"") && rest.contains("\"ticks\""));
+    if is_of_old_tools {
+        return Some(format!(
+            "is a recording of Firefox's developer tools before version 98 (hint: {TO_SPEEDSCOPE})"
+        ));
+    }
     let of_bytes = BYTES.iter().find(|(first, ..)| bytes.starts_with(first));
     if let Some((_, what, next)) = of_bytes {
         return Some(format!("is {what} (hint: {next})"));
@@ -195,6 +203,10 @@ mod tests {
         for (text, words) in [
             ("<!doctype html>", "web page"),
             ("\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04", "pprof"),
+            (
+                "{\"label\":\"a\",\"duration\":1,\"markers\":[],\"frames\":[],\"ticks\":[],\"profile\":{}",
+                "speedscope.app",
+            ),
             ("#Entity   GPUTL  MCUTL\nID\n", "nvidia-smi"),
             ("{\"nodes\": [{\"id\": 1", "speedscope.app"),
             ("__rec=node,id=12,attr=8", "cali2traceevent"),

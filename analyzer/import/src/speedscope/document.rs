@@ -19,8 +19,15 @@ pub struct FrameText {
     pub name: String,
     #[serde(default)]
     pub file: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "line")]
     pub line: Option<u32>,
+}
+
+/// Some writers state -1 where a line is not known.
+fn line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    let line = value.as_u64().and_then(|line| u32::try_from(line).ok());
+    Ok(line.filter(|line| *line > 0))
 }
 
 #[derive(Debug, Default, Deserialize)]

@@ -14,7 +14,7 @@ const DOCUMENT: &str = r#"{
         {"at": 104.5, "frame": 1, "type": "C"}, {"at": 110, "frame": 0, "type": "C"}],
      "name": "main", "startValue": 100, "type": "evented", "unit": "milliseconds"}
   ],
-  "shared": {"frames": [{"name": "main", "file": "a.py", "line": 3, "col": 1}, {"name": "mm"}, {"name": "add"}]}
+  "shared": {"frames": [{"name": "main", "file": "a.py", "line": 3, "col": 1}, {"name": "mm", "line": -1}, {"name": "add"}]}
 }"#;
 
 fn read(text: &str, options: &Options) -> Result<Imported, Error> {
