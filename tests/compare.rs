@@ -555,6 +555,87 @@ fn kernels_of_another_name_are_told_by_operator_and_devices_in_one_line() {
     );
 }
 
+/// A run of 30 calls of an operator on a device; each launches these kernels, one behind the other.
+fn matmuls(dir: &Dir, name: &str, device: &str, kernels: &[(&str, i64)]) -> String {
+    let path = dir.join(name);
+    let run = trueno_format::run_json::RunJson {
+        values: [(
+            "trace.deviceProperties.0.name".to_owned(),
+            device.to_owned(),
+        )]
+        .into(),
+        ..Default::default()
+    };
+    let mut made = Made::with_facts(&path, run);
+    made.row(
+        "signatures",
+        &[
+            ("id", 0.into()),
+            ("input_dims", "[[64,128],[128,32]]".into()),
+        ],
+    );
+    for call in 0..30_i64 {
+        let (id, start) = (call * 10, call * 100_000);
+        let operator = [
+            ("id", (id + 1).into()),
+            ("kind", "brick".into()),
+            ("name", "aten::mm".into()),
+            ("signature", 0.into()),
+            ("start_ns", start.into()),
+            ("dur_ns", 5_000.into()),
+        ];
+        made.row("bricks", &operator);
+        let mut at = start + 6_000;
+        for (nth, (kernel, dur_ns)) in (2..).zip(kernels) {
+            let dur_ns = dur_ns + call % 7;
+            let launched = [
+                ("id", (id + nth).into()),
+                ("name", (*kernel).into()),
+                ("brick", (id + 1).into()),
+                ("device", 0.into()),
+                ("stream", 7.into()),
+                ("timing", "device".into()),
+                ("start_ns", at.into()),
+                ("dur_ns", dur_ns.into()),
+            ];
+            made.row("kernels", &launched);
+            at += dur_ns;
+        }
+    }
+    made.finish(3_000_000);
+    path.to_str().expect("a path in UTF-8").to_owned()
+}
+
+#[test]
+fn kernels_of_other_vendors_are_compared_by_operator_and_shapes() {
+    let dir = Dir::new();
+    let one = [("ampere_sgemm_128x64", 8_000)];
+    let two = [("Cijk_Ailk_Bljk", 5_000), ("Cijk_reduce", 1_000)];
+    let base = matmuls(&dir, "base.run", "NVIDIA A100-SXM4-80GB", &one);
+    let run = matmuls(&dir, "run.run", "AMD Instinct MI300X", &two);
+    let found = compare(&dir, &[&base, &run, "--no-path", "--format", "json"])
+        .exits(0)
+        .json();
+    let row = name(&found, "device_kernel", "aten::mm (64×128, 128×32)");
+    assert_eq!(row["base_median_ns"], 8_003.0, "{row:#}");
+    assert_eq!(row["run_median_ns"], 6_006.0, "{row:#}");
+    assert_eq!(row["verdict"], "faster", "{row:#}");
+    assert_eq!(found["counts"], serde_json::json!([]), "{found:#}");
+    let said = found["comparability"].as_array().unwrap();
+    let said = said.iter().find(|aspect| {
+        let aspect = aspect["aspect"].as_str().unwrap();
+        aspect.contains("by operator and shapes")
+    });
+    let said = said.expect("the vendors");
+    assert_eq!([&said["base"], &said["run"]], ["NVIDIA", "AMD"]);
+    // Devices of one vendor: kernels keep their names.
+    let other = matmuls(&dir, "other.run", "NVIDIA H100 80GB HBM3", &one);
+    let found = compare(&dir, &[&base, &other, "--no-path", "--format", "json"])
+        .exits(0)
+        .json();
+    name(&found, "device_kernel", "ampere_sgemm_128x64");
+}
+
 /// Two results of a profiler that keeps sums alone.
 #[test]
 fn sums_that_a_run_was_given_stand_beside_each_other() {

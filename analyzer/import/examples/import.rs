@@ -5,8 +5,7 @@ use std::process::ExitCode;
 
 use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::RunWriter;
-use trueno_import::chrome::Kineto;
-use trueno_import::{Importer, Notes, Options};
+use trueno_import::{Notes, Options, detect};
 
 fn import(file: &Path, run: &Path, partial: bool) -> Result<Notes, Box<dyn std::error::Error>> {
     let mut into = RunWriter::create(run, RunJson::default())?;
@@ -15,7 +14,8 @@ fn import(file: &Path, run: &Path, partial: bool) -> Result<Notes, Box<dyn std::
         partial,
         ..Options::default()
     };
-    let wall_ns = Kineto.import(file, &options, &mut into, &mut notes, &mut |_| ())?;
+    let importer = detect(file)?;
+    let wall_ns = importer.import(file, &options, &mut into, &mut notes, &mut |_| ())?;
     into.finish(wall_ns)?;
     Ok(notes)
 }

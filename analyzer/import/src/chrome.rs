@@ -65,6 +65,7 @@ mod row_texts;
 mod scanner;
 mod shapes;
 mod sweep;
+mod unitrace;
 mod unused_arguments;
 
 use std::path::{Path, PathBuf};

@@ -31,8 +31,8 @@ const BYTES: [(&[u8], &str, &str); 5] = [
     ),
     (
         b"ARROW1",
-        "an Arrow file, such as a segment of a run",
-        "give the run directory it lies in",
+        "an Arrow file, such as a segment of a run, or what `nsys export --type arrow` writes",
+        "give the run directory it lies in, or export the report with `nsys export --type parquetdir`",
     ),
     (
         b"\x89HDF\r\n\x1a\n",
@@ -52,7 +52,7 @@ const BYTES: [(&[u8], &str, &str); 5] = [
 ];
 
 /// Beginnings of texts, what they are, and the next step.
-const TEXTS: [(&str, &str, &str); 3] = [
+const TEXTS: [(&str, &str, &str); 8] = [
     (
         "version https://git-lfs.github.com/spec/",
         "a pointer of Git LFS, not the file itself",
@@ -60,45 +60,47 @@ const TEXTS: [(&str, &str, &str); 3] = [
     ),
     ("<!DOCTYPE", "a web page", "download the file itself"),
     ("<html", "a web page", "download the file itself"),
+    ("#Entity", DCGM.0, DCGM.1),
+    ("# Entity", DCGM.0, DCGM.1),
+    (
+        "# HELP DCGM_FI",
+        "metrics of dcgm-exporter, one reading without a time",
+        DCGM.1,
+    ),
+    (
+        "__rec=",
+        "a profile of Caliper",
+        "write a Chrome trace: `cali2traceevent.py FILE trace.json`",
+    ),
+    (
+        "name,src_file,src_line,",
+        "sums of Tracy (`tracy-csvexport`)",
+        "export a Chrome trace where the program can, or record with `trueno-record run PROGRAM`",
+    ),
 ];
 
+/// What `dcgmi dmon` prints.
+const DCGM: (&str, &str) = (
+    "what `dcgmi dmon` prints, which has no times",
+    "record with times: `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used --format=csv -l 1`",
+);
+
 /// First keys of JSON documents, what they are, and the next step.
-const KEYS: [(&str, &str, &str); 4] = [
-    (
-        "\"exporter\"",
-        "a profile of speedscope",
-        "give the samples it was made from: `perf script > samples.txt`",
-    ),
-    (
-        "\"meta\"",
-        "a profile of Firefox or samply",
-        "record samples with `trueno-record run --sample PROGRAM`, or give `perf script > samples.txt`",
-    ),
+const KEYS: [(&str, &str, &str); 2] = [
     (
         "\"schema\"",
         "an execution trace of PyTorch (Chakra), which has no times",
         "export the Kineto trace of the same run: `prof.export_chrome_trace(\"trace.json\")`",
     ),
     (
-        "\"$schema\"",
-        "a document with a schema of another tool, such as speedscope",
-        "give the trace it was made from",
+        "\"nodes\"",
+        "a list of nodes, such as a profile of V8 (`.cpuprofile`)",
+        TO_SPEEDSCOPE,
     ),
 ];
 
-/// First keys of the first object of a list, what the list is, and the next step.
-const LISTS: [(&str, &str, &str); 2] = [
-    (
-        "\"count\"",
-        "sums of TensorRT's `trtexec --exportProfile`",
-        "record the times themselves: `nsys profile --trace cuda,nvtx trtexec …`, then `nsys export --type sqlite`",
-    ),
-    (
-        "\"children\"",
-        "sums of Triton's Proton (hatchet)",
-        "record the times themselves: `proton.start(\"name\", data=\"trace\")`",
-    ),
-];
+/// For formats that speedscope converts.
+const TO_SPEEDSCOPE: &str = "open it in speedscope.app and export it from there";
 
 /// Expected, found and next step of a file that is known and not read.
 pub(crate) fn known_by_sight(
@@ -125,6 +127,20 @@ pub(crate) fn known_by_sight(
     if let Some((_, what, command)) = found {
         return Some(unpack(what, command));
     }
+    // The types of its samples stand first: a message of 4 bytes with two numbers.
+    if let [b'\n', 4, 8, _, 16, ..] = bytes {
+        return Some(format!(
+            "is a profile of pprof (hint: {TO_SPEEDSCOPE}, or give `perf script > samples.txt`)"
+        ));
+    }
+    let is_of_old_tools = head
+        .behind(&["{", "\"label\"", ":"])
+        .is_some_and(|rest| rest.contains("\"markers\"") && rest.contains("\"ticks\""));
+    if is_of_old_tools {
+        return Some(format!(
+            "is a recording of Firefox's developer tools before version 98 (hint: {TO_SPEEDSCOPE})"
+        ));
+    }
     let of_bytes = BYTES.iter().find(|(first, ..)| bytes.starts_with(first));
     if let Some((_, what, next)) = of_bytes {
         return Some(format!("is {what} (hint: {next})"));
@@ -136,10 +152,7 @@ pub(crate) fn known_by_sight(
     let of_key = KEYS
         .iter()
         .find(|(key, ..)| head.behind(&["{", key]).is_some());
-    let of_list = LISTS
-        .iter()
-        .find(|(key, ..)| head.behind(&["[", "{", key]).is_some());
-    let (_, what, next) = of_text.or(of_key).or(of_list)?;
+    let (_, what, next) = of_text.or(of_key)?;
     Some(format!("is {what} (hint: {next})"))
 }
 
@@ -189,13 +202,15 @@ mod tests {
     fn formats_of_others_are_named_and_traces_are_not_taken_for_them() {
         for (text, words) in [
             ("<!doctype html>", "web page"),
+            ("\n\x04\x08\x01\x10\x02\n\x04\x08\x03\x10\x04", "pprof"),
             (
-                "[\n  { \"count\" : 100 }\n, { \"name\" : \"conv\"",
-                "nsys profile",
+                "{\"label\":\"a\",\"duration\":1,\"markers\":[],\"frames\":[],\"ticks\":[],\"profile\":{}",
+                "speedscope.app",
             ),
-            ("[\n {\n \"children\": [\n", "data=\"trace\""),
-            ("{\"exporter\":\"speedscope@1\"", "speedscope"),
-            ("{\"meta\":{\"categories\"", "samply"),
+            ("#Entity   GPUTL  MCUTL\nID\n", "nvidia-smi"),
+            ("{\"nodes\": [{\"id\": 1", "speedscope.app"),
+            ("__rec=node,id=12,attr=8", "cali2traceevent"),
+            ("name,src_file,src_line,total_ns", "export a Chrome trace"),
             ("{\"schema\": \"1.1.0-chakra.0.0.4\"", "Chakra"),
             (
                 "version https://git-lfs.github.com/spec/v1\n",

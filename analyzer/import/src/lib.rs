@@ -15,6 +15,7 @@ pub mod cuda;
 pub mod device_csv;
 mod doubtful;
 mod error;
+pub mod firefox;
 mod foreign;
 mod importer;
 mod json_attributes;
@@ -28,6 +29,7 @@ mod options;
 pub mod otlp;
 pub mod perf_script;
 pub mod perfetto;
+pub mod proton;
 #[cfg(test)]
 mod read_back;
 mod registry;
@@ -37,8 +39,11 @@ pub mod rocprof_json;
 mod signatures;
 mod sorter;
 mod source;
+pub mod speedscope;
 mod sqlite_rows;
 pub mod strace;
+pub mod tensorrt;
+mod time;
 pub mod torch_memory;
 pub mod xplane;
 

@@ -17,7 +17,9 @@
 //! | `TARGET_INFO_CUDA_STREAM` | streams |
 //!
 //! Columns are looked up by name, because names come and go with the version of the export.
-//! Missing ones are null, and said.
+//! Missing ones are null, and said. Tables may end in a version, such as `_V2`.
+//!
+//! `nsys export --type jsonlines` writes the same records as objects: [`json_lines`].
 
 mod context;
 mod device;
@@ -26,6 +28,7 @@ mod doubtful;
 mod enum_table;
 mod facts;
 mod host;
+pub mod json_lines;
 mod metrics;
 mod nccl;
 mod operator_range;
@@ -176,11 +179,14 @@ fn import_all(
 ) -> Result<Option<i64>, Error> {
     let host = tables::resolve(&tables::HOST, source, notes);
     let device = tables::resolve(&tables::DEVICE, source, notes);
-    let found = source.tables();
     if host.is_empty() && device.is_empty() {
-        return Err(no_export(path, &found));
+        return Err(no_export(path, &source.tables()));
     }
-    tables::name_the_rest(source, notes);
+    tables::name_the_rest(
+        source,
+        &[host.as_slice(), device.as_slice()].concat(),
+        notes,
+    );
     let rows = host
         .iter()
         .chain(&device)

@@ -13,6 +13,20 @@ use trueno_format::run_writer::RunWriter;
 
 use crate::{Error, Importer, Notes, Options};
 
+/// Columns of kernels that most formats of devices fill.
+pub const KERNEL_COLUMNS: [&str; 10] = [
+    "name",
+    "device",
+    "stream",
+    "thread",
+    "start_ns",
+    "dur_ns",
+    "grid_x",
+    "block_x",
+    "registers",
+    "smem",
+];
+
 /// Result of an import.
 pub struct Imported {
     folder: tempfile::TempDir,

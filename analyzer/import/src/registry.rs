@@ -7,17 +7,23 @@ use std::path::Path;
 use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
-    Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, foreign, ncu, nsys, nvprof,
-    otlp, perf_script, perfetto, renacer, rocpd, rocprof_json, strace, torch_memory, xplane,
+    Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, firefox, foreign, ncu, nsys,
+    nvprof, otlp, perf_script, perfetto, proton, renacer, rocpd, rocprof_json, speedscope, strace,
+    tensorrt, torch_memory, xplane,
 };
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 17] = [
+pub const IMPORTERS: [&dyn Importer; 22] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
     &cgp::Cgp,
     &otlp::Otlp,
     &rocprof_json::RocprofJson,
+    &tensorrt::TensorRt,
+    &proton::Proton,
+    &nsys::json_lines::NsysJsonLines,
+    &speedscope::Speedscope,
+    &firefox::Firefox,
     &torch_memory::TorchMemory,
     &chrome::Kineto,
     &rocpd::Rocpd,
@@ -54,7 +60,7 @@ pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
 }
 
 /// As [`detect`], and looks closer: of files that lie in a folder of traces, not all are traces. JSON without events is
-/// none, and neither are counters, which belong to another run.
+/// none, and neither are counters and sums, which belong to another run.
 ///
 /// # Errors
 /// As [`detect`].
@@ -65,8 +71,10 @@ pub fn detect_trace(path: &Path) -> Result<&'static dyn Importer, Error> {
             text.contains("\"traceEvents\"") || text.contains("\"ph\"")
         } else if importer.name() == device_csv::DeviceCsv.name() {
             device_csv::has_times(head)
+        } else if importer.name() == tensorrt::TensorRt.name() {
+            tensorrt::has_times(head)
         } else {
-            importer.name() != ncu::NcuCsv.name()
+            ![ncu::NcuCsv.name(), proton::Proton.name()].contains(&importer.name())
         }
     })
 }
@@ -187,6 +195,30 @@ mod tests {
                 Some("renacer"),
             ),
             ("{ \"resourceSpans\": [{\"resource\":", Some("otlp")),
+            (
+                "{\"exporter\":\"speedscope@1.0\",\"profiles\":[",
+                Some("speedscope"),
+            ),
+            (
+                "{\"meta\":{\"interval\":1,\"preprocessedProfileVersion\":41}",
+                Some("firefox-profile"),
+            ),
+            (
+                "[\n  { \"count\" : 100 }\n, { \"name\" : \"conv\", \"timeMs\" : 1, \"percentage\" : 1 }",
+                Some("trtexec"),
+            ),
+            (
+                "[{\"children\": [], \"frame\": {\"name\": \"a\"}, \"metrics\": {}}]",
+                Some("proton-hatchet"),
+            ),
+            (
+                "{\"data\":[\"[Unknown]\",\"[Max depth]\"]}",
+                Some("nsys-jsonlines"),
+            ),
+            (
+                "{\"Type\":59,\"NvtxEvent\":{\"Type\":\"59\",\"Timestamp\":\"1\"",
+                Some("nsys-jsonlines"),
+            ),
             ("\n\x04\x50\x01\x68\x01\n", Some("perfetto")),
             ("\n\x40\x12\x09/host:CPU\x1a", Some("xplane")),
             ("\n\x40\x08\x02\x12\x0d/device:GPU:0", Some("xplane")),

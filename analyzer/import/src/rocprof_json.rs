@@ -90,10 +90,7 @@ fn read(
     let mut json = serde_json::Deserializer::from_reader(BufReader::new(source));
     let read = take(&mut json);
     drop(json);
-    let mut nothing = |_| ();
-    let hash = Source::open(path, options, &mut nothing)?.hash();
-    let hash = hash.map_err(|e| Error::io(path, "read it to its end", e))?;
-    Ok((read, hash))
+    Ok((read, Source::hash_of(path, options)?))
 }
 
 #[cfg(test)]

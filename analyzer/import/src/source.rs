@@ -70,6 +70,13 @@ impl<'a> Source<'a> {
         Ok(Self { text })
     }
 
+    /// The hash of a file's bytes as they lie on the disk.
+    pub fn hash_of(path: &Path, options: &Options) -> Result<u64, Error> {
+        let mut nothing = |_| ();
+        let hash = Source::open(path, options, &mut nothing)?.hash();
+        hash.map_err(|error| Error::io(path, "read it to its end", error))
+    }
+
     /// How the file is packed, if it is.
     pub fn packing(&self) -> Option<Packing> {
         self.limited().unpacked.packing()

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use trueno_compare::golden::Opened;
 use trueno_compare::runs::operators::OperatorTree;
-use trueno_compare::runs::{self, Change, Comparison, Member, Options, render};
+use trueno_compare::runs::{self, Change, Comparison, Member, Naming, Options, render};
 use trueno_model::categories::CategoryRules;
 use trueno_model::exit;
 use trueno_model::name_groups::NameGroups;
@@ -77,14 +77,30 @@ pub fn compare(
         groups.merge(&one.name_groups()?);
         opened.push(one);
     }
-    let read = |(path, opened): (&PathBuf, &Opened)| -> anyhow::Result<Member> {
+    // A golden file has names only.
+    let vendor = |(path, opened): (&&PathBuf, &Opened)| {
+        if opened.is_golden() {
+            return Ok(None);
+        }
+        runs::vendor(&path.display().to_string(), opened.run())
+    };
+    let paths: Vec<&PathBuf> = bases.iter().copied().chain(&args.runs).collect();
+    let vendors = paths.iter().zip(&opened).map(vendor);
+    let vendors = vendors.collect::<Result<Vec<_>, _>>()?;
+    let (of_base, of_run) = vendors.split_at(bases.len());
+    let naming = Naming {
+        groups: &groups,
+        by_operator: runs::vendors_differ(of_base, of_run),
+    };
+    let read = |((path, opened), vendor): ((&PathBuf, &Opened), &Option<&'static str>)| -> anyhow::Result<Member> {
         let shown = path.display().to_string();
         stderr.step(&format!("reading {shown}"));
         // A golden file has no times of its own, so no path either.
         let registry = registry.filter(|_| !opened.is_golden());
         let warn = |text: &str| stderr.warn(text);
         let run = opened.run();
-        let mut member = runs::read(&shown, run, &rules, &groups, registry, &options, &warn)?;
+        let mut member = runs::read(&shown, run, &rules, &naming, registry, &options, &warn)?;
+        member.vendor = *vendor;
         opened.complete(&mut member, &options);
         // A golden file has no rows either.
         if !opened.is_golden() && has_operators(args.operators, &member, stderr) {
@@ -92,13 +108,11 @@ pub fn compare(
         }
         Ok(member)
     };
-    let (of_base, of_run) = opened.split_at(bases.len());
-    let base = bases.into_iter().zip(of_base).map(read);
-    let base = base.collect::<anyhow::Result<Vec<Member>>>()?;
-    let run = args.runs.iter().zip(of_run).map(read);
-    let run = run.collect::<anyhow::Result<Vec<Member>>>()?;
+    let members = paths.into_iter().zip(&opened).zip(&vendors).map(read);
+    let members = members.collect::<anyhow::Result<Vec<Member>>>()?;
+    let (base, run) = members.split_at(bases.len());
     stderr.step("comparing");
-    let comparison = runs::compare(&base, &run, &groups, &options);
+    let comparison = runs::compare(base, run, &groups, &options);
     let text = match args.format {
         CompareFormat::Json => render::json(&comparison),
         CompareFormat::Markdown => render::markdown(&comparison, args.top),

@@ -445,6 +445,12 @@ pub fn device_of_process(name: &str) -> Option<NamedDevice> {
     if lower == "ascend hardware" || lower == "cuda functions" {
         return found(None);
     }
+    // unitrace: `DEVICE<host>[Intel(R) …] 0:3a:0:0 #0`, `RANK 1 DEVICE<host>…`, `#0.1` of a tile.
+    if lower.starts_with("device<") || lower.starts_with("rank ") && lower.contains(" device<") {
+        let number = lower.rsplit_once('#').map(|(_, number)| number);
+        let number = number.and_then(|number| number.split('.').next()?.parse().ok());
+        return found(number);
+    }
     if let Some((_, device)) = lower.split_once("/device:").or(lower
         .split_once("/gpu:")
         .map(|(before, _)| (before, &lower[before.len() + 1..])))
@@ -565,8 +571,15 @@ pub fn is_call_process(name: &str) -> bool {
     )
 }
 
-/// Categories of arrows that lead from a launch to the work it began.
-pub const LAUNCH_FLOWS: [&str; 8] = [
+/// True for the category of arrows that lead from a launch to the work it began.
+pub fn is_launch_flow(category: &str) -> bool {
+    // unitrace writes one category an arrow: `Flow_H2D_12_0`.
+    LAUNCH_FLOWS.contains(&category)
+        || category.starts_with("Flow_H2D_")
+        || category.starts_with("CL_Flow_H2D_")
+}
+
+const LAUNCH_FLOWS: [&str; 8] = [
     "ac2g",
     "async_gpu",
     "async_cpu_to_gpu",

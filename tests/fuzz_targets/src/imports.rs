@@ -16,15 +16,20 @@ use trueno_import::brick_profiler::BrickProfiler;
 use trueno_import::cgp::Cgp;
 use trueno_import::chrome::Kineto;
 use trueno_import::device_csv::DeviceCsv;
+use trueno_import::firefox::Firefox;
 use trueno_import::nsys::NsysSqlite;
+use trueno_import::nsys::json_lines::NsysJsonLines;
 use trueno_import::nvprof::Nvprof;
 use trueno_import::otlp::Otlp;
 use trueno_import::perf_script::PerfScript;
 use trueno_import::perfetto::Perfetto;
+use trueno_import::proton::Proton;
 use trueno_import::renacer::Renacer;
 use trueno_import::rocpd::Rocpd;
 use trueno_import::rocprof_json::RocprofJson;
+use trueno_import::speedscope::Speedscope;
 use trueno_import::strace::Strace;
+use trueno_import::tensorrt::TensorRt;
 use trueno_import::torch_memory::TorchMemory;
 use trueno_import::xplane::XPlaneFile;
 use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
@@ -343,6 +348,75 @@ pub fn torch_memory(bytes: &[u8]) -> bool {
 pub fn nvprof(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         Nvprof.import(file, &by_length(bytes), into, notes, &mut |_| ())
+    })
+}
+
+const FAR_SAMPLE: &str = "sample with a time that no clock shows";
+
+/// Profiles of speedscope: each stack is a sample, and each end of a function a row or counted.
+pub fn speedscope(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = Speedscope.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let read = |kind: &str| notes.read.get(kind).copied().unwrap_or(0);
+        let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+        if result.is_ok() {
+            let far = notes.left_out.get(FAR_SAMPLE).copied().unwrap_or(0);
+            assert_eq!(kept("samples") + far, read("sample"), "samples");
+            let entered = read("function entered");
+            assert!(
+                kept("bricks") <= entered.min(read("function left")),
+                "functions"
+            );
+        }
+        result
+    })
+}
+
+/// Profiles of the Firefox Profiler: each time is a sample.
+pub fn firefox(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = Firefox.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let read = notes.read.get("sample").copied().unwrap_or(0);
+        let kept = notes.kept.get("samples").copied().unwrap_or(0);
+        let far = notes.left_out.get(FAR_SAMPLE).copied().unwrap_or(0);
+        assert_eq!(kept + far, read, "samples");
+        result
+    })
+}
+
+/// JSON of `trtexec`: up to four rows an inference, up to three a layer.
+pub fn tensorrt(bytes: &[u8]) -> bool {
+    imported(bytes, |file, into, notes| {
+        let result = TensorRt.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let read = |kind: &str| notes.read.get(kind).copied().unwrap_or(0);
+        let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+        let work = kept("kernels") + kept("transfers") + kept("calls");
+        assert!(work <= 4 * read("inference"), "inferences");
+        assert!(kept("counters") <= 3 * read("layer"), "layers");
+        result
+    })
+}
+
+/// Trees of Proton: no more counters than values.
+pub fn proton(bytes: &[u8]) -> bool {
+    let values = bytes.iter().filter(|byte| **byte == b':').count() as u64;
+    imported(bytes, |file, into, notes| {
+        let result = Proton.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = notes.kept.get("counters").copied().unwrap_or(0);
+        assert!(kept <= values, "counters");
+        result
+    })
+}
+
+/// Lines of JSON of Nsight Systems: no more rows than objects.
+pub fn nsys_json_lines(bytes: &[u8]) -> bool {
+    let objects = bytes.iter().filter(|byte| **byte == b'{').count() as u64;
+    imported(bytes, |file, into, notes| {
+        let result = NsysJsonLines.import(file, &by_length(bytes), into, notes, &mut |_| ());
+        let kept = |table: &str| notes.kept.get(table).copied().unwrap_or(0);
+        let rows = kept("kernels") + kept("transfers") + kept("calls") + kept("bricks");
+        assert!(rows <= objects, "rows");
+        result
     })
 }
 

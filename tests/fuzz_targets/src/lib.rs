@@ -116,6 +116,26 @@ pub const TARGETS: &[Target] = &[
         run: imports::torch_memory,
     },
     Target {
+        name: "speedscope",
+        run: imports::speedscope,
+    },
+    Target {
+        name: "firefox",
+        run: imports::firefox,
+    },
+    Target {
+        name: "tensorrt",
+        run: imports::tensorrt,
+    },
+    Target {
+        name: "proton",
+        run: imports::proton,
+    },
+    Target {
+        name: "nsys_json_lines",
+        run: imports::nsys_json_lines,
+    },
+    Target {
         name: "axonml",
         run: imports::axonml,
     },

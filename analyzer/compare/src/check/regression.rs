@@ -12,7 +12,7 @@ use super::subject::Subject;
 use super::types::share;
 use super::types::{Condition, Declared};
 use crate::golden::Opened;
-use crate::runs::{self, Compared, Kind, Member, Options, Verdict};
+use crate::runs::{self, Compared, Kind, Member, Naming, Options, Verdict};
 use trueno_analysis::name_pattern::matches;
 use trueno_format::schema::interval_tables;
 use trueno_host::plugin::Registry;
@@ -148,7 +148,8 @@ fn read_sides(
     let of_golden = golden.name_groups().map_err(|error| error.to_string())?;
     groups.merge(&of_golden);
     let read = |shown: &str, run| {
-        runs::read(shown, run, subject.rules, &groups, None, options, &|_| {})
+        let naming = Naming::as_recorded(&groups);
+        runs::read(shown, run, subject.rules, &naming, None, options, &|_| {})
             .map_err(|error| error.to_string())
     };
     let mut base = read(shown, golden.run())?;

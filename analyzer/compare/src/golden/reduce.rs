@@ -12,7 +12,7 @@ use trueno_model::categories::CategoryRules;
 use super::distribution::Distribution;
 use super::file::{Golden, Memory, NameRow, Source, TensorRow};
 use crate::allocated::allocated;
-use crate::runs::{self, Options, ReadError};
+use crate::runs::{self, Naming, Options, ReadError};
 
 /// Reason why a run has no golden form.
 #[derive(Debug, thiserror::Error)]
@@ -58,7 +58,8 @@ impl Golden {
         };
         let groups = name_tables::learn(&database).map_err(wrong)?;
         let options = Options::default();
-        let member = runs::read(shown, run, rules, &groups, None, &options, &|_| {})?;
+        let naming = Naming::as_recorded(&groups);
+        let member = runs::read(shown, run, rules, &naming, None, &options, &|_| {})?;
         let names = member.names.into_iter().map(|(name, sampled)| NameRow {
             name,
             count: sampled.count,

@@ -9,6 +9,7 @@ use trueno_plugin::counted;
 
 use super::devices;
 use super::side::Member;
+use super::vendors::differ;
 
 /// One aspect of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,6 +88,7 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
         }),
     ];
     all.extend(devices::aspect(base, run));
+    all.extend(vendors(base, run));
     if base
         .iter()
         .chain(run)
@@ -126,6 +128,17 @@ pub fn comparability(base: &[Member], run: &[Member]) -> Vec<Aspect> {
     all.push(doubt("recorder overhead", base, run, &overhead));
     all.push(runs(base, run));
     all
+}
+
+/// Said where it decides how kernels are compared.
+fn vendors(base: &[Member], run: &[Member]) -> Option<Aspect> {
+    let of = |side: &[Member]| side.iter().map(|member| member.vendor).collect::<Vec<_>>();
+    let aspect = "vendor of devices: kernels are compared by operator and shapes";
+    differ(&of(base), &of(run)).then(|| {
+        aspect_of(aspect, base, run, &|member| {
+            member.vendor.map(str::to_owned)
+        })
+    })
 }
 
 /// The place of the recording is no difference.

@@ -17,10 +17,13 @@ mod samples;
 mod side;
 pub mod signatures;
 mod totals;
+mod vendors;
 
 pub use comparability::{Aspect, Standing};
 pub use comparison::{Comparison, PathRow, compare};
 pub use counts::{Change, CountRow};
-pub use side::{Member, ReadError, read};
+pub use samples::Naming;
+pub use side::{Member, ReadError, read, vendor};
 pub use totals::{Total, TotalRow};
 pub use trueno_statistics::{Compared, Kind, MIN_SAMPLES, Name, Options, Sampled, Verdict};
+pub use vendors::differ as vendors_differ;

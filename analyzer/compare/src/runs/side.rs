@@ -7,13 +7,12 @@ use trueno_engine::query::{Database, QueryError, collect};
 use trueno_engine::run::{Run, RunError};
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
-use trueno_model::name_groups::NameGroups;
 use trueno_model::{Losses, RunFacts};
 
 use super::operators::OperatorTree;
-use super::samples::sampled;
+use super::samples::{Naming, sampled};
 use super::totals::{self, Total};
-use super::{categories, jobs, path, signatures};
+use super::{categories, jobs, path, signatures, vendors};
 use trueno_statistics::{Name, Options, Sampled};
 
 /// One run of a side.
@@ -23,6 +22,8 @@ pub struct Member {
     pub shown: String,
     /// Its own facts.
     pub facts: RunFacts,
+    /// The vendor of its devices; `None`: not known, several, or of no concern.
+    pub vendor: Option<&'static str>,
     /// Reasons why its rows or facts may be others than those that were recorded.
     pub doubts: Vec<String>,
     /// Rows that it lacks, or its end, in words; `None`: nothing is known to be missing.
@@ -62,8 +63,19 @@ pub enum ReadError {
     },
 }
 
-/// Reads a run, with the names of `groups` in the place of those in them; with a registry, its critical path
-/// too. What cannot be had of that is told to `warn`.
+/// The vendor of a run's devices; `None`: not known, or several.
+///
+/// # Errors
+/// See [`ReadError`].
+pub fn vendor(shown: &str, run: &Run) -> Result<Option<&'static str>, ReadError> {
+    let database = run.sql_context()?;
+    vendors::vendor(run, &database).map_err(|error| ReadError::Query {
+        run: shown.to_owned(),
+        error,
+    })
+}
+
+/// Reads a run, with its rows named as `naming` says; with a registry, its critical path too. What cannot be had of that is told to `warn`.
 ///
 /// # Errors
 /// See [`ReadError`].
@@ -71,7 +83,7 @@ pub fn read(
     shown: &str,
     run: &Run,
     rules: &CategoryRules,
-    groups: &NameGroups,
+    naming: &Naming<'_>,
     registry: Option<&Registry>,
     options: &Options,
     warn: &dyn Fn(&str),
@@ -81,11 +93,11 @@ pub fn read(
         run: shown.to_owned(),
         error,
     };
-    let mut names = sampled(&database, groups, options.cap, options.seed).map_err(wrong)?;
+    let mut names = sampled(&database, naming, options.cap, options.seed).map_err(wrong)?;
     names.extend(categories::categories(&database, rules).map_err(wrong)?);
     let facts = run.facts().clone();
     let mut totals = totals::totals(&database, &facts).map_err(wrong)?;
-    let found = registry.map(|registry| path::path(run, groups, registry));
+    let found = registry.map(|registry| path::path(run, naming.groups, registry));
     let path = match found {
         Some(Ok(path)) => {
             for ((kind, _), ns) in &path {
@@ -115,6 +127,7 @@ pub fn read(
     });
     Ok(Member {
         shown: shown.to_owned(),
+        vendor: None,
         spans: facts.intervals(),
         backends: backends(&database).map_err(wrong)?,
         doubts: run

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use super::source::{Scan, Source, Value, Visit};
+use super::tables::present;
 use super::threads::pid;
 use crate::Error;
 
@@ -35,11 +36,12 @@ impl Process {
 pub fn device_processes(source: &mut dyn Source) -> Result<Vec<Process>, Error> {
     const KERNELS: &str = "CUPTI_ACTIVITY_KIND_KERNEL";
     let columns = ["start", "globalPid", "deviceId"];
-    if !source.has_columns(KERNELS, &columns) {
+    let kernels = present(KERNELS, source).filter(|table| source.has_columns(table, &columns));
+    let Some(kernels) = kernels else {
         return Ok(Vec::new());
-    }
+    };
     let mut first: BTreeMap<Process, i64> = BTreeMap::new();
-    source.merged(&[Scan::new(KERNELS, &columns)], &mut |_, values| {
+    source.merged(&[Scan::new(&kernels, &columns)], &mut |_, values| {
         if let [_, Value::Int(global), Value::Int(device)] = values {
             let lowest = first.entry(Process::of(*global)).or_insert(*device);
             *lowest = (*lowest).min(*device);

@@ -235,6 +235,24 @@ pub struct Found {
     pub scan: Scan,
 }
 
+/// Which version of a known table a name means: 1 without one, 3 with `_V3`. `None`: it is another table.
+fn version(known: &str, name: &str) -> Option<u32> {
+    match name.strip_prefix(known)? {
+        "" => Some(1),
+        suffix => suffix.strip_prefix("_V")?.parse().ok(),
+    }
+}
+
+/// The table of an export that stands for a known one: the plain name if it has rows, else the newest version that has.
+/// An export has one of them as a rule.
+pub fn present(known: &str, source: &dyn Source) -> Option<String> {
+    let tables = source.tables().into_iter();
+    let versions = tables.filter_map(|name| Some((version(known, &name)?, name)));
+    let best =
+        versions.max_by_key(|(version, name)| (source.rows(name) > 0, *version == 1, *version));
+    best.map(|(_, name)| name)
+}
+
 impl Found {
     pub fn table(&self) -> &str {
         &self.scan.table
@@ -245,7 +263,9 @@ impl Found {
 pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<Found> {
     let mut found = Vec::new();
     for table in known {
-        let Some(there) = source.columns(table.name) else {
+        let name = present(table.name, source);
+        let there = name.as_deref().and_then(|name| source.columns(name));
+        let (Some(name), Some(there)) = (&name, there) else {
             if !table.gives.is_empty() {
                 notes.warn(format!("no table {}: no {}", table.name, table.gives));
             }
@@ -254,14 +274,14 @@ pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<F
         let mut columns = Vec::new();
         let known = table.columns.iter().copied().flatten();
         for (at, names) in known.chain(table.newer).enumerate() {
-            let name = names.iter().find(|name| there.iter().any(|c| c == *name));
+            let column = names.iter().find(|name| there.iter().any(|c| c == *name));
             let is_new = at >= table.columns.iter().map(|group| group.len()).sum();
-            if let (None, Some(expected), false) = (name, names.first(), is_new) {
-                notes.warn(format!("{} has no column {expected}: null", table.name));
+            if let (None, Some(expected), false) = (column, names.first(), is_new) {
+                notes.warn(format!("{name} has no column {expected}: null"));
             }
-            columns.push(name.map(|name| (*name).to_owned()));
+            columns.push(column.map(|column| (*column).to_owned()));
         }
-        let (kind, table) = (table.kind, table.name.to_owned());
+        let (kind, table) = (table.kind, name.clone());
         found.push(Found {
             kind,
             scan: Scan { table, columns },
@@ -271,13 +291,20 @@ pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<F
 }
 
 /// Counts the rows of tables that nothing here reads.
-pub fn name_the_rest(source: &dyn Source, notes: &mut Notes) {
+pub fn name_the_rest(source: &dyn Source, read: &[Found], notes: &mut Notes) {
     for table in source.tables() {
-        let known = HOST.iter().chain(&DEVICE).any(|known| known.name == table)
+        let is_read = read.iter().any(|found| found.table() == table)
             || READ_ELSEWHERE.contains(&table.as_str())
             || ABOUT.iter().any(|prefix| table.starts_with(prefix));
         let rows = source.rows(&table);
-        if !known && rows > 0 {
+        if is_read || rows == 0 {
+            continue;
+        }
+        let mut known = HOST.iter().chain(&DEVICE);
+        if let Some(known) = known.find(|known| version(known.name, &table).is_some()) {
+            let reason = format!("table {table}: another version of {} was read", known.name);
+            notes.left_out.insert(reason, rows);
+        } else {
             notes.skip_many(&format!("table {table}: has no place in a run"), rows);
         }
     }

@@ -2,9 +2,11 @@ mod damaged;
 mod device;
 mod doubtful;
 mod fixture;
+mod json_lines;
 mod nccl;
 mod payloads;
 mod shapes;
+mod versions;
 
 use crate::Error;
 use fixture::{Export, FULL};

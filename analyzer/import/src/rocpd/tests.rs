@@ -4,7 +4,7 @@ use rusqlite::Connection;
 
 use super::Rocpd;
 use crate::importer::Head;
-use crate::read_back::{Imported, imported};
+use crate::read_back::{Imported, KERNEL_COLUMNS, imported};
 use crate::{Importer, Options};
 
 /// The tables of one process, as rocprofv3 names them, without columns that nothing is made of.
@@ -65,20 +65,8 @@ fn read(processes: &[(&str, u32)]) -> Imported {
 #[test]
 fn rows_of_all_tables_become_rows() {
     let run = read(&[("_0001", 7)]);
-    let columns = [
-        "name",
-        "device",
-        "stream",
-        "thread",
-        "start_ns",
-        "dur_ns",
-        "grid_x",
-        "block_x",
-        "registers",
-        "smem",
-    ];
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", &KERNEL_COLUMNS),
         ["gemm 0 0 0 198 100 16 64 32 512"]
     );
     assert_eq!(

@@ -1,6 +1,6 @@
 use super::RocprofJson;
 use crate::importer::Head;
-use crate::read_back::{Imported, imported, read_back};
+use crate::read_back::{Imported, KERNEL_COLUMNS, imported, read_back};
 use crate::{Error, Importer, Options};
 
 const DOCUMENT: &str = r#"{"rocprofiler-sdk-tool": [{
@@ -36,20 +36,8 @@ fn read(text: &str, options: &Options) -> Result<Imported, Error> {
 fn records_are_named_by_tables_that_stand_before_or_behind_them() {
     assert!(RocprofJson.recognises(&Head::new(DOCUMENT.as_bytes())));
     let run = read(DOCUMENT, &Options::default()).unwrap();
-    let columns = [
-        "name",
-        "device",
-        "stream",
-        "thread",
-        "start_ns",
-        "dur_ns",
-        "grid_x",
-        "block_x",
-        "registers",
-        "smem",
-    ];
     assert_eq!(
-        run.rows("kernels", &columns),
+        run.rows("kernels", &KERNEL_COLUMNS),
         ["gemm(float*) 0 1 0 1500 1000 16 64 32 512"]
     );
     assert_eq!(run.rows("calls", &["name"]), ["hipLaunchKernel"]);

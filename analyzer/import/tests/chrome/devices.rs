@@ -108,6 +108,58 @@ fn an_npu_has_work_on_streams_and_its_idle_rows_are_no_work() {
 }
 
 #[test]
+fn work_of_unitrace_has_its_device_shape_and_launch() {
+    let arrow = |phase: &str, (pid, tid): (&str, &str), ts: u32| {
+        format!(
+            r#"{{"ph": "{phase}", "tid": {tid}, "pid": {pid}, "name": "dep", "cat": "Flow_H2D_12_0", "ts": {ts}, "id": 12}}"#
+        )
+    };
+    let device = ("4294967295", "4294967294");
+    let run = import(trace(&[
+        process("50", "HOST<node>"),
+        process(
+            device.0,
+            "DEVICE<node>[Intel(R) Data Center GPU Max 1550] 0:3a:0:0 #1",
+        ),
+        thread(device.0, device.1, "L0 Compute Engine<0,0>"),
+        slice(
+            "cpu_op",
+            "zeCommandListAppendLaunchKernel",
+            ("50", "50"),
+            (5, 10),
+            "",
+        ),
+        arrow("s", ("50", "50"), 5),
+        slice(
+            "gpu_op",
+            "gemm[SIMD32 {16; 2; 1} {256; 1; 1}]",
+            device,
+            (30, 40),
+            r#""id": "12""#,
+        ),
+        arrow("t", device, 30),
+        slice(
+            "gpu_op",
+            "zeCommandListAppendMemoryCopy(M2D)[4096]",
+            device,
+            (80, 9),
+            r#""id": "13""#,
+        ),
+    ]))
+    .unwrap();
+    let columns = ["name", "device", "start_ns", "grid_x", "block_x"];
+    assert_eq!(rows(&run, "kernels", &columns), ["gemm 1 25000 16 256"]);
+    let columns = ["direction", "bytes", "device"];
+    assert_eq!(rows(&run, "transfers", &columns), ["h2d 4096 1"]);
+    assert_eq!(
+        rows(&run, "calls", &["name"]),
+        ["zeCommandListAppendLaunchKernel"]
+    );
+    assert_eq!(launched(&run), 1);
+    assert_eq!(rows(&run, "threads", &["thread"]).len(), 1);
+}
+
+#[test]
 fn arrows_lead_from_a_launch_to_its_kernel() {
     // rocprof of version 1: times are texts, arrows begin at the end of their call.
     let arrow = |phase: &str, id: u32, (pid, tid): (u32, u32), ts: u32| {

@@ -14,6 +14,7 @@ use crate::chrome::profiler_ranges::Range;
 use crate::chrome::record::{
     Host, HostEvent, KernelFacts, Link, LinkEvent, NO_ID, NONE, OF_ANNOTATION, OF_PLACE,
 };
+use crate::chrome::unitrace;
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
 impl Collector<'_> {
@@ -27,6 +28,9 @@ impl Collector<'_> {
     ) -> Result<(), Error> {
         let arguments = &event.arguments;
         let text = String::from_utf8_lossy(&event.name);
+        let is_described = event.category == b"gpu_op";
+        let described = is_described.then(|| unitrace::described(&text)).flatten();
+        let class = described.map_or(class, |described| described.class);
         let (device, stream) = device_and_stream(event, place);
         self.devices.insert(device);
         let mut link = Link {
@@ -60,14 +64,16 @@ impl Collector<'_> {
                 let direction = if class == Class::Fill {
                     Some(Direction::Fill)
                 } else {
-                    Direction::from_words(&text)
+                    let described = described.and_then(|described| described.direction);
+                    described.or_else(|| Direction::from_words(&text))
                 };
                 let direction = direction.unwrap_or_else(|| {
                     self.notes
                         .warn("copies of an unknown kind have the direction unknown");
                     Direction::Unknown
                 });
-                let bytes = arguments.bytes.and_then(|bytes| u64::try_from(bytes).ok());
+                let bytes = arguments.bytes.or_else(|| described?.bytes);
+                let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
                 if dur_ns < 0 {
                     self.notes.leave_out("negative duration");
                     return Ok(());
@@ -107,10 +113,11 @@ impl Collector<'_> {
                 return self.link(link);
             }
             _ => {
+                let in_name = described.and_then(|described| described.shape);
                 let small = |count: Option<u64>| count.and_then(|count| u32::try_from(count).ok());
                 link.event = LinkEvent::Kernel(KernelFacts {
-                    grid: arguments.grid,
-                    block: arguments.block,
+                    grid: arguments.grid.or(in_name.map(|shape| shape[0])),
+                    block: arguments.block.or(in_name.map(|shape| shape[1])),
                     graph_node: arguments.graph_node.filter(|node| *node != 0),
                     registers: small(arguments.registers),
                     shared_memory_bytes: small(arguments.shared_memory),
@@ -120,7 +127,8 @@ impl Collector<'_> {
             }
         }
         let collective = event.arguments.shapes.collective.named();
-        link.name = self.name_of_operator(&event.name, None, collective);
+        let name = described.map_or(event.name.as_slice(), |described| described.name.as_bytes());
+        link.name = self.name_of_operator(name, None, collective);
         self.push_link(link)
     }
 

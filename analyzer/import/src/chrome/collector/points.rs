@@ -1,6 +1,6 @@
 //! Points: ends of flows, counters, allocations.
 
-use trueno_analysis::vendors::LAUNCH_FLOWS;
+use trueno_analysis::vendors::is_launch_flow;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Collector;
@@ -68,7 +68,7 @@ impl Collector<'_> {
     /// A flow from a launch to device work; true if it is nothing else.
     fn launch_flow(&mut self, event: &Event) -> Result<bool, Error> {
         let category = std::str::from_utf8(&event.category).unwrap_or("");
-        let is_launch = LAUNCH_FLOWS.contains(&category);
+        let is_launch = is_launch_flow(category);
         let is_end = event.phase != b's';
         if self.layout.is_plain() {
             if is_launch && is_end && !is_of_kineto(category) {

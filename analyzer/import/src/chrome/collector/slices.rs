@@ -13,6 +13,7 @@ use crate::chrome::event::Event;
 use crate::chrome::layout::{Place, Role, Seen};
 use crate::chrome::open_intervals::Open;
 use crate::chrome::record::{Host, HostEvent, Link, LinkEvent, NO_ID, Node};
+use crate::chrome::unitrace;
 use crate::cuda::call_kind::without_version;
 
 /// What becomes of rows of a device that are no work.
@@ -329,6 +330,10 @@ impl Collector<'_> {
 
 /// Tells a call from work, by what an event states of itself.
 fn resolved(event: &Event, class: Class) -> Class {
+    // unitrace has one category for all of the host.
+    if class == Class::Operator && unitrace::is_call(&event.name) {
+        return Class::Call;
+    }
     if !matches!(class, Class::CallOrWork | Class::Unknown) {
         return class;
     }

@@ -1,0 +1,248 @@
+//! Processed profiles of the Firefox Profiler, which samply and Firefox write.
+//!
+//! Samples become `samples` with `stacks`. Tables of a profile are lists by column; since version 56 all threads share
+//! them. In memory is the document, 4 bytes a cell.
+//!
+//! Format: `docs-developer/processed-profile-format.md` and `src/types/profile.ts` of
+//! github.com/firefox-devtools/profiler; verified on `fixtures/other/ls-linux/ls-profile.json` of github.com/mstange/samply
+//! at cd249936 (version 41) and on what its crate `fxprof-processed-profile` writes (version 66).
+
+mod document;
+
+use std::io::Read;
+use std::path::Path;
+
+use trueno_format::run_writer::{RunWriter, Text};
+use trueno_format::schema::{SampleRow, TableId, ThreadRow};
+use trueno_format::stacks::{Frame, Stacks};
+
+use crate::importer::{Head, Importer};
+use crate::mended;
+use crate::time::rounded_ns;
+use crate::{Error, Notes, Options};
+use document::{Document, NONE, Tables, Thread};
+
+/// JSON of the Firefox Profiler.
+pub struct Firefox;
+
+impl Importer for Firefox {
+    fn name(&self) -> &'static str {
+        "firefox-profile"
+    }
+
+    fn description(&self) -> &'static str {
+        "JSON of the Firefox Profiler, as samply writes it"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let text = head.text();
+        let has = |word: &str| text.contains(word);
+        let has_stacks = has("\"stackTable\"") && has("\"frameTable\"");
+        let is_recorded = has("\"interval\"") && has("\"processType\"");
+        text.starts_with('{')
+            && !has("\"traceEvents\"")
+            && (has("\"preprocessedProfileVersion\"") || has_stacks || is_recorded)
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
+        let (document, read) = mended::read_json(path, options, notes, progress, read)?;
+        if let Err(error) = read {
+            if document.threads.is_empty() || !options.partial {
+                return Err(Error::Damaged {
+                    path: path.to_owned(),
+                    place: format!("line {}, column {}", error.line(), error.column()),
+                    problem: format!(
+                        "expected a profile of the Firefox Profiler: {error}; save it again"
+                    ),
+                });
+            }
+            let count = document.threads.len();
+            notes.cut_short(
+                into,
+                format!("cut or damaged ({error}): its first {count} threads were read"),
+            );
+        }
+        let has_samples = |thread: &Thread| !thread.samples.times_ms().is_empty();
+        if !document.threads.iter().any(has_samples) {
+            let problem = if document.threads.iter().any(Thread::is_raw) {
+                "is a profile of Firefox as it records it (hint: open it in profiler.firefox.com and download it from \
+                 there)"
+            } else {
+                "expected threads with samples, found none; record samples and save the profile again"
+            };
+            return Err(Error::Format {
+                path: path.to_owned(),
+                problem: problem.to_owned(),
+            });
+        }
+        write(&document, into, notes)
+    }
+}
+
+const FAR: &str = "sample with a time that no clock shows";
+
+fn write(
+    document: &Document,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    let times: Vec<Vec<f64>> = document
+        .threads
+        .iter()
+        .map(|thread| thread.samples.times_ms())
+        .collect();
+    let first_ms = times.iter().flatten().copied().reduce(f64::min);
+    let first_ms = first_ms.unwrap_or(0.0);
+    let clock = &mut into.run().clock;
+    clock.source = "firefox-profile".to_owned();
+    if let Some(start_ms) = document.meta.start_time {
+        clock.origin_realtime_ns = rounded_ns((start_ms + first_ms) * 1e6).unwrap_or(0);
+    }
+    if document.meta.symbolicated == Some(false) {
+        notes.warn(
+            "the profile has addresses instead of names of functions (hint: open it in profiler.firefox.com with \
+             `samply load FILE` and download it from there)",
+        );
+    }
+    let mut stacks = Stacks::default();
+    let shared = stack_rows(&document.shared, &document.libs, &mut stacks, into, notes)?;
+    let mut end_ns = 0;
+    for ((thread, times), number) in document.threads.iter().zip(&times).zip(0..) {
+        let row = ThreadRow {
+            thread: number,
+            name: thread.name.as_ref().map(|name| into.text(name)),
+            os_id: thread.tid(),
+            start_ns: None,
+            process: thread.pid(),
+            ..ThreadRow::default()
+        };
+        notes.add(into, &row)?;
+        if thread.markers.length > 0 {
+            notes.skip_many("marker: has no place in a run", thread.markers.length);
+        }
+        let own = stack_rows(&thread.tables, &document.libs, &mut stacks, into, notes)?;
+        let rows = if own.is_empty() { &shared } else { &own };
+        let samples = &thread.samples;
+        let event = into.text(samples.weight_type.as_deref().unwrap_or("samples"));
+        for (at, time_ms) in times.iter().enumerate() {
+            notes.read("sample");
+            let Some(time_ns) = rounded_ns((time_ms - first_ms) * 1e6) else {
+                notes.leave_out(FAR);
+                continue;
+            };
+            end_ns = end_ns.max(time_ns);
+            let stack = samples.stack.get(at);
+            if stack.is_some_and(|stack| rows.get(stack).is_none()) {
+                notes.leave_out("stack of a sample that the profile does not list: null");
+            }
+            let row = SampleRow {
+                time_ns,
+                thread: number,
+                stack: stack.and_then(|stack| rows.get(stack).copied().flatten()),
+                event,
+                period: samples.weight_at(at),
+                cpu: None,
+            };
+            notes.add(into, &row)?;
+        }
+    }
+    if !document.counters.is_empty() {
+        notes.skip_many(
+            "counter: has no place in a run",
+            document.counters.len() as u64,
+        );
+    }
+    let count = into.rows(TableId::Stacks);
+    if count > 0 {
+        notes.kept.insert(TableId::Stacks.schema().name, count);
+    }
+    Ok(Some(end_ns))
+}
+
+/// Rows of the stacks of a thread, by their numbers.
+fn stack_rows(
+    tables: &Tables,
+    libs: &[document::Lib],
+    stacks: &mut Stacks,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Vec<Option<u64>>, Error> {
+    let texts: Vec<Text> = tables
+        .texts
+        .iter()
+        .map(|text| into.text(text.as_deref().unwrap_or_default()))
+        .collect();
+    let mut rows: Vec<Option<u64>> = Vec::with_capacity(tables.stack_table.frame.0.len());
+    for (at, frame) in tables.stack_table.frame.0.iter().enumerate() {
+        let caller = match tables.stack_table.prefix.0.get(at) {
+            None | Some(&NONE) => None,
+            Some(caller) => match rows.get(*caller as usize) {
+                Some(row) => *row,
+                // Callers stand before what they call.
+                None => {
+                    notes.leave_out("caller that the profile does not list: null");
+                    None
+                }
+            },
+        };
+        let frame = tables.frame(*frame, libs, &texts, into);
+        rows.push(Some(stacks.row(into, caller, frame)?));
+    }
+    Ok(rows)
+}
+
+impl Tables {
+    fn frame(
+        &self,
+        number: u32,
+        libs: &[document::Lib],
+        texts: &[Text],
+        into: &mut RunWriter,
+    ) -> Frame {
+        let frames = &self.frame_table;
+        let at = number as usize;
+        let Some(func) = frames.func.get(at) else {
+            return Frame::default();
+        };
+        let text = |number: Option<usize>| texts.get(number?).copied();
+        let funcs = &self.func_table;
+        let name = funcs.name.get(func);
+        let address = frames.address.get(at).map(|address| address as u64);
+        // samply writes the address as a name if it knows none.
+        let has_name = name
+            .and_then(|name| self.texts.get(name)?.as_deref())
+            .is_some_and(|name| !name.is_empty() && !name.starts_with("0x"));
+        let lib = funcs
+            .resource
+            .get(func)
+            .and_then(|resource| self.resource_table.lib.get(resource))
+            .and_then(|lib| libs.get(lib).or_else(|| self.libs.get(lib)));
+        let file = funcs
+            .file_name
+            .get(func)
+            .or_else(|| self.sources.filename.get(funcs.source.get(func)?));
+        Frame {
+            function: text(name).filter(|_| has_name || address.is_none()),
+            module: lib.map(|lib| into.text(lib.name())),
+            address: address.filter(|_| !has_name),
+            file: text(file),
+            line: frames
+                .line
+                .get(at)
+                .or_else(|| funcs.line_number.get(func))
+                .and_then(|line| u32::try_from(line).ok()),
+            inlined: frames.inline_depth.get(at).map(|depth| depth > 0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

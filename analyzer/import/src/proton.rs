@@ -1,0 +1,161 @@
+//! Sums of Triton's Proton: a tree in the JSON of hatchet, which `proton.finalize()` writes (`*.hatchet`).
+//!
+//! Each node with metrics becomes counters `sum: PATH count`, `sum: PATH time (ns)` and so on, and the devices behind the
+//! tree become devices. No node has a time of its own, so the run has no length.
+//!
+//! Stacks of Python are deeper than a reader of nested JSON should recurse: [`tree`] reads the file without recursion. In
+//! memory is the file.
+//!
+//! Verified on `third_party/proton/test/examples/{cuda,hip,frame,triton}.json` of github.com/triton-lang/triton at c7d2be0b
+//! (`hip.json`: 4a91262f, `triton.json`: 3f5197ce).
+
+mod tree;
+
+use std::io::Read;
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::DeviceRow;
+
+use crate::aggregates::Aggregates;
+use crate::importer::{Head, Importer};
+use crate::source::Source;
+use crate::{Error, Notes, Options};
+use tree::{Node, Problem, Reader};
+
+/// JSON of hatchet, from Triton's Proton.
+pub struct Proton;
+
+/// Bytes of a path at most: of a deeper one the innermost part stands.
+const MAX_PATH_BYTES: usize = 512;
+
+impl Importer for Proton {
+    fn name(&self) -> &'static str {
+        "proton-hatchet"
+    }
+
+    fn description(&self) -> &'static str {
+        "Triton's Proton: sums as a tree (hatchet JSON)"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let is_tree = |key: &str| {
+            let rest = head.behind(&["[", "{", key, ":"]);
+            rest.is_some_and(|rest| rest.contains("\"frame\"") || rest.contains("\"metrics\""))
+        };
+        is_tree("\"children\"") || is_tree("\"frame\"")
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let mut source = Source::open(path, options, progress)?;
+        let mut bytes = Vec::new();
+        if let Err(error) = source.read_to_end(&mut bytes) {
+            return Err(source.refusal(path, format!("byte {}", bytes.len()), error));
+        }
+        source.end(notes);
+        let mut rows = Aggregates {
+            into,
+            notes,
+            time_ns: 0,
+        };
+        let mut reader = Reader::new(&bytes);
+        let read = reader.read(&mut |node| write(node, &mut rows));
+        match read {
+            Ok(()) => {}
+            Err(Problem::Run(error)) => return Err(error),
+            Err(Problem::Json { at, expected }) => {
+                let place = format!("byte {at}");
+                if !options.partial || rows.notes.kept.is_empty() {
+                    return Err(Error::Damaged {
+                        path: path.to_owned(),
+                        place,
+                        problem: format!(
+                            "expected {expected} in the JSON of Proton; write it again with proton.finalize()"
+                        ),
+                    });
+                }
+                rows.warn(format!(
+                    "was imported up to {place} only: expected {expected}"
+                ));
+            }
+        }
+        if rows.notes.kept.is_empty() {
+            return Err(Error::Format {
+                path: path.to_owned(),
+                problem: "expected a tree with metrics, found none; profile with proton.start() and proton.finalize()"
+                    .to_owned(),
+            });
+        }
+        rows.warn(
+            "the file has sums only, no time of anything: they are counters, and when a kernel ran is not known \
+             (hint: proton.start(\"name\", data=\"trace\") writes the times)",
+        );
+        Ok(None)
+    }
+}
+
+/// Metrics of a node as counters, a device as a row.
+fn write(node: &Node<'_>, rows: &mut Aggregates<'_>) -> Result<(), Error> {
+    match node {
+        Node::Frame { path, metrics } => {
+            if metrics.numbers().next().is_some() {
+                rows.notes.read("node");
+            }
+            let device = metrics.device();
+            let path = path_of(path, device);
+            for (name, value) in metrics.numbers() {
+                // What a node sums is measured; the rest was stated by the program.
+                let (unit, source) = match name {
+                    "count" => ("calls", "measured"),
+                    "time (ns)" => ("ns", "measured"),
+                    _ => ("", "declared"),
+                };
+                rows.add(&format!("sum: {path} {name}"), value, unit, source)?;
+            }
+        }
+        Node::Device {
+            vendor,
+            number,
+            metrics,
+        } => {
+            rows.notes.read("device");
+            let units = metrics.number("num_sms").filter(|units| *units >= 0.0);
+            let name = match metrics.text("arch") {
+                Some(arch) => format!("{vendor} {arch}"),
+                None => (*vendor).to_owned(),
+            };
+            let row = DeviceRow {
+                device: rows.into.text(&format!("gpu:{number}")),
+                name: Some(rows.into.text(&name)),
+                memory_bytes: None,
+                multiprocessors: units.map(|units| units as u32),
+            };
+            rows.notes.add(rows.into, &row)?;
+        }
+    }
+    Ok(())
+}
+
+/// `forward/matmul (gpu 1)`.
+fn path_of(names: &[&str], device: Option<&str>) -> String {
+    let mut bytes = 0;
+    let short = names.iter().rev().take_while(|name| {
+        bytes += name.len() + 1;
+        bytes <= MAX_PATH_BYTES
+    });
+    let count = short.count().max(1).min(names.len());
+    let inner = names[names.len() - count..].join("/");
+    let before = if count < names.len() { "…/" } else { "" };
+    let device = device.map_or_else(String::new, |device| format!(" (gpu {device})"));
+    format!("{before}{inner}{device}")
+}
+
+#[cfg(test)]
+mod tests;

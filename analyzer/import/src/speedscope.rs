@@ -1,0 +1,287 @@
+//! Profiles of speedscope, which py-spy, rbspy, austin2speedscope, pyinstrument, dotnet-trace and others write.
+//!
+//! A profile is a thread. A sampled one becomes `samples` with `stacks`: a sample stands where its weight begins. An
+//! evented one becomes `bricks` of kind function. In memory are the functions, the different stacks, 12 bytes a sample
+//! and 16 an event.
+//!
+//! Format: `src/lib/file-format-spec.ts` of github.com/jlfwong/speedscope; verified on its `sample/profiles/speedscope`
+//! at 3613918d.
+
+mod document;
+mod evented;
+
+use std::io::Read;
+use std::path::Path;
+
+use trueno_format::run_writer::RunWriter;
+use trueno_format::schema::{SampleRow, TableId, ThreadRow};
+use trueno_format::stacks::{Frame, Stacks};
+
+use crate::importer::{Head, Importer};
+use crate::mended;
+use crate::time::rounded_ns;
+use crate::{Error, Notes, Options};
+use document::{Document, Profile};
+
+/// JSON of speedscope.
+pub struct Speedscope;
+
+impl Importer for Speedscope {
+    fn name(&self) -> &'static str {
+        "speedscope"
+    }
+
+    fn description(&self) -> &'static str {
+        "speedscope's JSON, as py-spy, rbspy, pyinstrument and others write it"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let text = head.text();
+        let has = |word: &str| text.contains(word);
+        let names_it = has("speedscope.app/file-format-schema.json") || has("\"speedscope@");
+        let has_keys = has("\"profiles\"") && (has("\"evented\"") || has("\"sampled\""));
+        text.starts_with('{') && (names_it || has_keys)
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
+        let (document, read) = mended::read_json(path, options, notes, progress, read)?;
+        if let Err(error) = read {
+            if document.profiles.is_empty() || !options.partial {
+                return Err(damaged(path, &error));
+            }
+            let count = document.profiles.len();
+            notes.cut_short(
+                into,
+                format!("cut or damaged ({error}): its first {count} profiles were read"),
+            );
+        }
+        if document.profiles.is_empty() {
+            return Err(Error::Format {
+                path: path.to_owned(),
+                problem: "expected a list of profiles, found none; export it again".to_owned(),
+            });
+        }
+        let wall_ns = write(&document, into, notes)?;
+        let is_kept = |table: &str| notes.kept.contains_key(table);
+        if !is_kept("samples") && !is_kept("bricks") {
+            return Err(Error::Format {
+                path: path.to_owned(),
+                problem: "expected samples, or functions with times, found none: evented profiles need a unit of time \
+                          (nanoseconds to seconds); export it again with one"
+                    .to_owned(),
+            });
+        }
+        Ok(wall_ns)
+    }
+}
+
+fn damaged(path: &Path, error: &serde_json::Error) -> Error {
+    Error::Damaged {
+        path: path.to_owned(),
+        place: format!("line {}, column {}", error.line(), error.column()),
+        problem: format!("expected JSON of speedscope: {error}; export it again"),
+    }
+}
+
+/// Nanoseconds of a unit; `None`: it is no time.
+fn ns_of(unit: &str) -> Option<f64> {
+    Some(match unit {
+        "nanoseconds" => 1.0,
+        "microseconds" => 1e3,
+        "milliseconds" => 1e6,
+        "seconds" => 1e9,
+        _ => return None,
+    })
+}
+
+/// Times of one profile on the timeline of the run.
+#[derive(Clone, Copy, Debug)]
+struct Scale {
+    ns: f64,
+    origin_ns: f64,
+}
+
+impl Scale {
+    /// `None`: no clock shows it.
+    fn time_ns(self, value: f64) -> Option<i64> {
+        rounded_ns(value * self.ns - self.origin_ns)
+    }
+}
+
+fn write(
+    document: &Document,
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    let frames: Vec<Frame> = document
+        .frames
+        .iter()
+        .map(|frame| Frame {
+            function: Some(into.text(&frame.name)).filter(|_| !frame.name.is_empty()),
+            file: frame.file.as_ref().map(|file| into.text(file)),
+            line: frame.line,
+            ..Frame::default()
+        })
+        .collect();
+    let timed = document.profiles.iter();
+    let starts = timed.filter_map(|profile| Some(profile.start * ns_of(&profile.unit)?));
+    let origin_ns = starts.reduce(f64::min);
+    into.run().clock.source = "speedscope".to_owned();
+    let mut out = Out {
+        frames,
+        stacks: Stacks::default(),
+        last_id: 0,
+        end_ns: None,
+        into,
+        notes,
+    };
+    for (profile, thread) in document.profiles.iter().zip(0..) {
+        let scale = ns_of(&profile.unit).zip(origin_ns);
+        let scale = scale.map(|(ns, origin_ns)| Scale { ns, origin_ns });
+        out.profile(profile, thread, scale)?;
+    }
+    let stacks = out.into.rows(TableId::Stacks);
+    if stacks > 0 {
+        let table = TableId::Stacks.schema().name;
+        out.notes.kept.insert(table, stacks);
+    }
+    Ok(out.end_ns)
+}
+
+/// The run being written.
+struct Out<'o> {
+    frames: Vec<Frame>,
+    stacks: Stacks,
+    last_id: u64,
+    end_ns: Option<i64>,
+    into: &'o mut RunWriter,
+    notes: &'o mut Notes,
+}
+
+impl Out<'_> {
+    fn profile(
+        &mut self,
+        profile: &Profile,
+        thread: u32,
+        scale: Option<Scale>,
+    ) -> Result<(), Error> {
+        let row = ThreadRow {
+            thread,
+            name: Some(self.into.text(&profile.name)).filter(|_| !profile.name.is_empty()),
+            start_ns: scale.and_then(|scale| scale.time_ns(profile.start)),
+            ..ThreadRow::default()
+        };
+        self.notes.add(self.into, &row)?;
+        match (profile.kind.as_str(), scale) {
+            ("sampled", scale) => self.sampled(profile, thread, scale)?,
+            ("evented", Some(scale)) => self.evented(profile, thread, scale)?,
+            ("evented", None) => {
+                let reason = "event of a profile that does not count time".to_owned();
+                let count = profile.events.len() as u64;
+                *self.notes.left_out.entry(reason).or_default() += count;
+            }
+            (kind, _) => {
+                self.notes
+                    .leave_out(&format!("profile of the type {kind:?}, which is not known"));
+            }
+        }
+        if let Some(scale) = scale {
+            self.reach(scale.time_ns(profile.end));
+        }
+        Ok(())
+    }
+
+    /// The run lasts at least until then.
+    fn reach(&mut self, end_ns: Option<i64>) {
+        self.end_ns = self.end_ns.max(end_ns.map(|end_ns| end_ns.max(0)));
+    }
+
+    fn frame(&mut self, number: u32) -> Frame {
+        match self.frames.get(number as usize) {
+            Some(frame) => *frame,
+            None => {
+                self.notes.warn(
+                    "some functions are not in the file's list of frames: their names are not known",
+                );
+                Frame::default()
+            }
+        }
+    }
+
+    fn sampled(
+        &mut self,
+        profile: &Profile,
+        thread: u32,
+        scale: Option<Scale>,
+    ) -> Result<(), Error> {
+        let (samples, weights) = (&profile.samples, &profile.weights);
+        if samples.leaves.len() != weights.len() {
+            self.notes.warn(
+                "a profile has not as many weights as samples: samples without a weight take no time",
+            );
+        }
+        if scale.is_none() {
+            let text = "profiles count something else than time: when their samples were taken is not known";
+            let problems = &mut self.into.run().problems;
+            if !problems.iter().any(|problem| problem == text) {
+                problems.push(text.to_owned());
+            }
+            self.notes.warn(text);
+        }
+        if weights.iter().any(|weight| Some(weight) != weights.first()) {
+            self.notes.warn(
+                "samples stand for different amounts: shares count samples, the column period has the amounts",
+            );
+        }
+        let event = match scale {
+            Some(_) => "time",
+            None => profile.unit.as_str(),
+        };
+        let event = self.into.text(event);
+        let mut rows: Vec<u64> = Vec::with_capacity(samples.nodes.len());
+        for &(caller, frame) in &samples.nodes {
+            let caller = rows.get(caller as usize).copied();
+            let frame = self.frame(frame);
+            rows.push(self.stacks.row(self.into, caller, frame)?);
+        }
+        let mut at = profile.start;
+        for (number, leaf) in samples.leaves.iter().enumerate() {
+            self.notes.read("sample");
+            let weight = weights.get(number).copied();
+            let scaled = weight.map(|weight| weight * scale.map_or(1.0, |scale| scale.ns));
+            let time_ns = scale.map_or(Some(0), |scale| scale.time_ns(at));
+            at += weight.unwrap_or(0.0);
+            let Some(time_ns) = time_ns else {
+                self.notes
+                    .leave_out("sample with a time that no clock shows");
+                continue;
+            };
+            let row = SampleRow {
+                time_ns,
+                thread,
+                stack: rows.get(*leaf as usize).copied(),
+                event,
+                period: scaled
+                    .filter(|period| *period >= 0.0)
+                    .map(|period| period.round() as u64),
+                cpu: None,
+            };
+            self.notes.add(self.into, &row)?;
+        }
+        if let Some(scale) = scale {
+            self.reach(scale.time_ns(at));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

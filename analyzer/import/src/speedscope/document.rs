@@ -1,0 +1,203 @@
+//! The document, with stacks as a tree.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::io::Read;
+
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// What a file holds.
+#[derive(Debug, Default)]
+pub struct Document {
+    pub frames: Vec<FrameText>,
+    pub profiles: Vec<Profile>,
+}
+
+#[derive(Debug, Deserialize)]
+pub struct FrameText {
+    pub name: String,
+    #[serde(default)]
+    pub file: Option<String>,
+    #[serde(default, deserialize_with = "line")]
+    pub line: Option<u32>,
+}
+
+/// Some writers state -1 where a line is not known.
+fn line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let value = serde_json::Value::deserialize(from)?;
+    let line = value.as_u64().and_then(|line| u32::try_from(line).ok());
+    Ok(line.filter(|line| *line > 0))
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Shared {
+    frames: Vec<FrameText>,
+}
+
+/// A thread, or whatever the writer made one profile of.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct Profile {
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub name: String,
+    pub unit: String,
+    #[serde(rename = "startValue")]
+    pub start: f64,
+    #[serde(rename = "endValue")]
+    pub end: f64,
+    pub samples: Samples,
+    pub weights: Vec<f64>,
+    pub events: Vec<Event>,
+}
+
+/// A function is entered or left.
+#[derive(Clone, Copy, Debug, Deserialize)]
+pub struct Event {
+    #[serde(rename = "type", deserialize_with = "is_open")]
+    pub is_open: bool,
+    pub frame: u32,
+    pub at: f64,
+}
+
+fn is_open<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
+    match String::deserialize(from)?.as_str() {
+        "O" => Ok(true),
+        "C" => Ok(false),
+        other => Err(serde::de::Error::custom(format!(
+            "expected the type O or C of an event, found {other:?}"
+        ))),
+    }
+}
+
+/// Stacks of samples: functions below their callers, and the innermost function of each sample.
+#[derive(Debug, Default)]
+pub struct Samples {
+    /// Number of the caller, which stands before, and frame.
+    pub nodes: Vec<(u32, u32)>,
+    ids: HashMap<(u32, u32), u32>,
+    pub leaves: Vec<u32>,
+}
+
+/// The caller of outermost functions, and the innermost function of an empty stack.
+const NOBODY: u32 = u32::MAX;
+
+impl Samples {
+    fn node(&mut self, caller: u32, frame: u32) -> u32 {
+        let next = self.nodes.len() as u32;
+        let id = *self.ids.entry((caller, frame)).or_insert(next);
+        if id == next {
+            self.nodes.push((caller, frame));
+        }
+        id
+    }
+}
+
+impl<'de> Deserialize<'de> for Samples {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let mut samples = Self::default();
+        from.deserialize_seq(All(&mut samples))?;
+        samples.ids = HashMap::new();
+        Ok(samples)
+    }
+}
+
+struct All<'s>(&'s mut Samples);
+struct Stack<'s>(&'s mut Samples);
+
+impl<'de> Visitor<'de> for All<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of stacks")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(leaf) = list.next_element_seed(Stack(self.0))? {
+            self.0.leaves.push(leaf);
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Stack<'_> {
+    type Value = u32;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<u32, D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Stack<'_> {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a stack: numbers of frames, the outermost first")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<u32, A::Error> {
+        let mut innermost = NOBODY;
+        while let Some(frame) = list.next_element::<u32>()? {
+            innermost = self.0.node(innermost, frame);
+        }
+        Ok(innermost)
+    }
+}
+
+impl Document {
+    /// Reads it; what stands before an error is kept.
+    pub fn read(&mut self, from: &mut dyn Read) -> serde_json::Result<()> {
+        let mut json = serde_json::Deserializer::from_reader(from);
+        json.deserialize_map(Whole(self))?;
+        json.end()
+    }
+}
+
+struct Whole<'d>(&'d mut Document);
+struct Profiles<'d>(&'d mut Document);
+
+impl<'de> Visitor<'de> for Whole<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object with shared and profiles")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+        while let Some(key) = map.next_key::<String>()? {
+            match key.as_str() {
+                "shared" => self.0.frames = map.next_value::<Shared>()?.frames,
+                "profiles" => map.next_value_seed(Profiles(self.0))?,
+                _ => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Profiles<'_> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_seq(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Profiles<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list of profiles")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(profile) = list.next_element::<Profile>()? {
+            self.0.profiles.push(profile);
+        }
+        Ok(())
+    }
+}

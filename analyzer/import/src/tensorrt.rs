@@ -1,0 +1,254 @@
+//! JSON of TensorRT's `trtexec`: `--exportTimes`, times of each inference, and `--exportProfile`, sums by layer.
+//!
+//! | file | row |
+//! | --- | --- |
+//! | times | kernels (an inference is one), transfers, calls (`enqueue`) |
+//! | sums | counters `sum: …` |
+//!
+//! In memory are the inferences, about 200 bytes each.
+//!
+//! Format: `samples/common/sampleReporting.cpp` of github.com/NVIDIA/TensorRT; before version 8 copies were called
+//! `In` and `Out`.
+
+use std::io::Read;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
+use trueno_format::run_writer::RunWriter;
+
+use crate::aggregates::Aggregates;
+use crate::chrome::feed::{Feed, Kind, Slice};
+use crate::importer::{Head, Importer};
+use crate::lanes::Lanes;
+use crate::mended;
+use crate::source::Source;
+use crate::time::rounded_ns;
+use crate::{Error, Notes, Options};
+
+/// JSON of `trtexec`.
+pub struct TensorRt;
+
+/// Names of fields in a head that tell the two files.
+const TIMES: [&str; 2] = ["\"startComputeMs\"", "\"endComputeMs\""];
+const SUMS: [&str; 2] = ["\"timeMs\"", "\"percentage\""];
+
+impl Importer for TensorRt {
+    fn name(&self) -> &'static str {
+        "trtexec"
+    }
+
+    fn description(&self) -> &'static str {
+        "TensorRT's trtexec: --exportTimes, --exportProfile"
+    }
+
+    fn recognises(&self, head: &Head<'_>) -> bool {
+        let has = |rest: &str, keys: &[&str]| keys.iter().all(|key| rest.contains(key));
+        let sums = head.behind(&["[", "{", "\"count\"", ":"]);
+        let times = head.behind(&["[", "{", "\"start"]);
+        times.is_some_and(|rest| has(rest, &TIMES)) || sums.is_some_and(|rest| has(rest, &SUMS))
+    }
+
+    fn import(
+        &self,
+        path: &Path,
+        options: &Options,
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<Option<i64>, Error> {
+        let read = |entries: &mut Entries, from: &mut dyn Read| {
+            let mut json = serde_json::Deserializer::from_reader(from);
+            json.deserialize_seq(entries)?;
+            json.end()
+        };
+        let (Entries(entries), read) = mended::read_json(path, options, notes, progress, read)?;
+        if let Err(error) = read {
+            if entries.is_empty() || !options.partial {
+                return Err(Error::Damaged {
+                    path: path.to_owned(),
+                    place: format!("line {}, column {}", error.line(), error.column()),
+                    problem: format!("expected JSON of trtexec: {error}; write it again"),
+                });
+            }
+            let count = entries.len();
+            notes.cut_short(
+                into,
+                format!("cut or damaged ({error}): its first {count} entries were read"),
+            );
+        }
+        if entries.iter().any(|entry| entry.compute().is_some()) {
+            write_times((path, options), &entries, into, notes)
+        } else if entries.iter().any(|entry| entry.time.is_some()) {
+            write_sums(&entries, into, notes)
+        } else {
+            Err(Error::Format {
+                path: path.to_owned(),
+                problem: "expected inferences or layers of trtexec, found none; write it with --exportTimes=FILE or \
+                          --exportProfile=FILE"
+                    .to_owned(),
+            })
+        }
+    }
+}
+
+/// True for a file of inferences, not of sums.
+pub(crate) fn has_times(head: &Head<'_>) -> bool {
+    TIMES.iter().all(|key| head.text().contains(key))
+}
+
+/// An inference, or the sum of a layer. Milliseconds.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Entry {
+    #[serde(rename = "startEnqMs")]
+    start_enqueue: Option<f64>,
+    #[serde(rename = "endEnqMs")]
+    end_enqueue: Option<f64>,
+    #[serde(rename = "startH2dMs", alias = "startInMs")]
+    start_in: Option<f64>,
+    #[serde(rename = "endH2dMs", alias = "endInMs")]
+    end_in: Option<f64>,
+    #[serde(rename = "startComputeMs")]
+    start_compute: Option<f64>,
+    #[serde(rename = "endComputeMs")]
+    end_compute: Option<f64>,
+    #[serde(rename = "startD2hMs", alias = "startOutMs")]
+    start_out: Option<f64>,
+    #[serde(rename = "endD2hMs", alias = "endOutMs")]
+    end_out: Option<f64>,
+    /// Of all inferences, in the first entry of sums.
+    count: Option<f64>,
+    name: Option<String>,
+    #[serde(rename = "timeMs")]
+    time: Option<f64>,
+    #[serde(rename = "medianMs")]
+    median: Option<f64>,
+}
+
+/// An interval in nanoseconds, where both its ends are known and it has a length.
+fn interval(start_ms: Option<f64>, end_ms: Option<f64>) -> Option<(i64, i64)> {
+    let ns = |ms: f64| rounded_ns(ms * 1e6);
+    let (start, end) = (ns(start_ms?)?, ns(end_ms?)?);
+    (start < end).then_some((start, end))
+}
+
+impl Entry {
+    fn compute(&self) -> Option<(i64, i64)> {
+        interval(self.start_compute, self.end_compute)
+    }
+}
+
+#[derive(Debug, Default)]
+struct Entries(Vec<Entry>);
+
+impl<'de> Visitor<'de> for &mut Entries {
+    type Value = ();
+
+    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("a list of inferences or layers")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
+        while let Some(entry) = list.next_element()? {
+            self.0.push(entry);
+        }
+        Ok(())
+    }
+}
+
+/// Streams of one inference at a time: copies to the device, work, copies back.
+const STREAMS: u32 = 3;
+
+fn write_times(
+    (path, options): (&Path, &Options),
+    entries: &[Entry],
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    notes.warn(
+        "an inference is one row of kernels: its kernels are not in the file (hint: `nsys profile --trace cuda,nvtx \
+         trtexec …`, then `nsys export --type sqlite`)",
+    );
+    notes.warn(
+        "times of the host and of the device begin apart, so what lies between a call and its work is not known",
+    );
+    let mut feed = Feed::new(path, "TensorRT", into, notes);
+    feed.name_thread(0, 0, "trtexec");
+    // Lanes come in order of time.
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by_key(|at| entries[*at].compute().map(|(start, end)| (start, -end)));
+    let mut lanes = Lanes::default();
+    for at in order {
+        let entry = &entries[at];
+        feed.notes().read("inference");
+        if let Some(times) = interval(entry.start_enqueue, entry.end_enqueue) {
+            feed.slice(&Slice::new(Kind::Call, "enqueue", times))?;
+        }
+        let Some((start, end)) = entry.compute() else {
+            feed.notes().leave_out("inference without a length");
+            continue;
+        };
+        let lane = lanes.place(start, end, None) as u32;
+        let works = [
+            (
+                Kind::Copy,
+                "Memcpy HtoD",
+                interval(entry.start_in, entry.end_in),
+            ),
+            (Kind::Kernel, "inference", Some((start, end))),
+            (
+                Kind::Copy,
+                "Memcpy DtoH",
+                interval(entry.start_out, entry.end_out),
+            ),
+        ];
+        for ((kind, name, times), stream) in works.into_iter().zip(0..) {
+            let Some(times) = times else { continue };
+            feed.slice(&Slice {
+                device: Some(0),
+                stream: Some(lane.saturating_mul(STREAMS).saturating_add(stream)),
+                ..Slice::new(kind, name, times)
+            })?;
+        }
+    }
+    feed.finish(Source::hash_of(path, options)?)
+}
+
+fn write_sums(
+    entries: &[Entry],
+    into: &mut RunWriter,
+    notes: &mut Notes,
+) -> Result<Option<i64>, Error> {
+    let mut rows = Aggregates {
+        into,
+        notes,
+        time_ns: 0,
+    };
+    rows.warn(
+        "the file has sums by layer only, no time of anything: they are counters, and when a layer ran is not known \
+         (hint: `nsys profile --trace cuda,nvtx trtexec …`, then `nsys export --type sqlite`)",
+    );
+    let calls = entries.iter().find_map(|entry| entry.count);
+    for entry in entries {
+        let (Some(name), Some(time)) = (&entry.name, entry.time) else {
+            if entry.count.is_none() {
+                rows.notes.leave_out("layer without a name or time");
+            }
+            continue;
+        };
+        rows.notes.read("layer");
+        rows.add(&format!("sum: {name} total"), time * 1e6, "ns", "measured")?;
+        if let Some(median) = entry.median {
+            let name = format!("sum: {name} median");
+            rows.add(&name, median * 1e6, "ns", "measured")?;
+        }
+        if let Some(calls) = calls {
+            rows.add(&format!("sum: {name} calls"), calls, "calls", "measured")?;
+        }
+    }
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests;
