@@ -16,7 +16,6 @@ type Extreme = (&'static str, &'static str, Cell);
 /// A command of the long part that takes longer runs on: the run has a few dozen rows.
 const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
-/// The ends of a type.
 fn ends(ty: ColumnType) -> Vec<Cell> {
     match ty {
         ColumnType::I64 => [i64::MIN, i64::MAX, -1].map(Cell::I64).to_vec(),

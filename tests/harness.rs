@@ -61,7 +61,6 @@ impl Dir {
         self.path().join(name)
     }
 
-    /// A folder in it.
     pub fn folder(&self, name: &str) -> PathBuf {
         let folder = self.join(name);
         std::fs::create_dir_all(&folder).expect("a folder in the test's own");

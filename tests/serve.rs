@@ -20,13 +20,11 @@ fn dataset(name: &str) -> PathBuf {
 /// A server that runs, ended with the test.
 struct Served {
     child: Child,
-    /// As printed.
     address: String,
     host: String,
     base: String,
 }
 
-/// An answer.
 struct Answer {
     code: u16,
     head: String,

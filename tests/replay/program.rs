@@ -15,7 +15,6 @@ impl Random {
     }
 }
 
-/// Microseconds.
 const START: u64 = 1_000;
 const CALL: u64 = 5;
 const TO_DEVICE: u64 = 7;

@@ -34,7 +34,6 @@ pub struct Call {
 pub enum Target {
     Device(Option<i64>),
     Stream(Option<i64>, i64),
-    /// Not recorded.
     Unknown,
 }
 

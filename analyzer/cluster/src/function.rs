@@ -13,7 +13,6 @@ use crate::child;
 use crate::programs::Programs;
 use crate::task::Envelope;
 
-/// Name of the function.
 pub const NAME: &str = "run_rank_task";
 
 /// The function, as an executor or as who only plans knows it.

@@ -13,7 +13,6 @@ const STORE: &str = "trueno-store";
 /// The programs of an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Programs {
-    /// The analyzer.
     pub analyze: PathBuf,
     /// Folder of mirrors, if one was named.
     pub mirrors: Option<PathBuf>,

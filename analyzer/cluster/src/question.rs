@@ -37,7 +37,6 @@ const RANK: &str = "rank";
 /// Time for executors that are started at the same time.
 const EXECUTORS_START: Duration = Duration::from_secs(20);
 
-/// The questions.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Questions {

@@ -37,7 +37,6 @@ pub struct Envelope {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Remote {
-    /// Its address.
     pub uri: String,
     /// Version of its files, as `trueno-store fetch` prints it.
     pub version: String,

@@ -16,7 +16,6 @@ pub struct Allocated {
     pub peak_ns: i64,
     /// Taken and never given back.
     pub kept_bytes: i64,
-    /// Taken in all.
     pub taken_bytes: i64,
 }
 

@@ -13,7 +13,6 @@ pub enum Tolerance {
     Relative(f64),
     /// `atol=X`.
     Absolute(f64),
-    /// A file of them.
     File(PathBuf),
 }
 

@@ -21,7 +21,6 @@ pub struct Attributes {
     texts: Vec<String>,
 }
 
-/// The value of an attribute.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AttributeValue<'a> {
     /// A whole number.
@@ -32,7 +31,6 @@ pub enum AttributeValue<'a> {
     Number(f64),
     /// True or false.
     Truth(bool),
-    /// A text.
     Text(&'a str),
 }
 

@@ -152,7 +152,6 @@ impl ClosedRows {
         Self::new(self.fields, batches)
     }
 
-    /// Its columns.
     pub fn fields(&self) -> &[ArrowField] {
         &self.fields
     }
@@ -198,7 +197,6 @@ impl ClosedRows {
         unsafe { Batches::of_stream(&mut stream) }
     }
 
-    /// A stream of them.
     pub fn into_stream(self) -> ArrowArrayStream {
         stream_of(self.batches, ArrowDataType::Struct(self.fields))
     }

@@ -40,7 +40,6 @@ impl<'a> Rows<'a> {
         values.map_err(|error| QueryError::Failed(error.to_string()))
     }
 
-    /// A column of texts.
     pub fn text(&self, column: &str) -> Result<StringChunked, QueryError> {
         let column = self.cast(column, &DataType::String)?;
         let values = column.str().cloned();

@@ -13,10 +13,8 @@ use polars::prelude::{
 
 use crate::panic_guard::guarded;
 
-/// Rows of a window.
 const WINDOW_ROWS: usize = 1 << 19;
 
-/// Sort order.
 #[derive(Clone, Debug)]
 pub struct Order {
     /// Column of integers; rows without one come first.

@@ -8,7 +8,6 @@ use super::Detail;
 /// No node, no detail.
 pub const NONE: u32 = u32::MAX;
 
-/// Class of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Class {

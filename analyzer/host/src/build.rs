@@ -35,7 +35,6 @@ pub enum BuildError {
     /// Parts of a rank that the job does not have are requested.
     #[error("rank {rank}: the job has none (hint: it has {known})")]
     NoSuchRank {
-        /// The rank.
         rank: u32,
         /// Those there are, in words.
         known: String,

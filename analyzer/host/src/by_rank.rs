@@ -32,7 +32,6 @@ const ROWS_AT_ONCE: u64 = 8_000_000;
 
 /// The ranks of a job.
 pub(crate) struct Ranks<'a> {
-    /// Their numbers.
     pub(crate) numbers: &'a [u32],
     /// Makes the database of one, with all that plugins read; the message says why it cannot.
     pub(crate) open: &'a (dyn Fn(u32) -> Result<Database, String> + Sync),

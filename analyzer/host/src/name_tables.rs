@@ -97,7 +97,6 @@ impl NameTables {
         self.of_run.publish(database);
     }
 
-    /// Publishes those of the baseline.
     pub(crate) fn publish_of_baseline(&self, database: &mut Database) {
         if let Some(tables) = &self.of_baseline {
             tables.publish(database);

@@ -43,7 +43,6 @@ struct Manifest {
     plugins: Vec<OfPlugin>,
 }
 
-/// The part of one plugin.
 #[derive(Serialize, Deserialize)]
 struct OfPlugin {
     id: String,

@@ -38,7 +38,6 @@ impl PluginSelection {
 pub struct UnknownPlugin {
     /// The flag it was given to.
     pub flag: &'static str,
-    /// The name.
     pub name: String,
     /// Ids of all plugins.
     pub known: Vec<String>,
@@ -57,7 +56,6 @@ fn list(ids: &[String]) -> String {
 pub struct Step {
     /// Its place in the list the plan was made from.
     pub plugin: usize,
-    /// Its id.
     pub id: String,
     /// Tells whether its section is shown; `false`: another one needs its tables.
     pub shown: bool,
@@ -72,7 +70,6 @@ pub struct Step {
 pub struct Need {
     /// The other plugin.
     pub plugin: String,
-    /// Its table.
     pub table: String,
     /// Tells whether every input that reads it is optional.
     pub optional: bool,

@@ -87,7 +87,6 @@ impl Parts {
         Ok(())
     }
 
-    /// Takes the part of a rank.
     pub(crate) fn take(&mut self, rank: u32, part: Part) {
         let outcome = match part {
             Part::Made { tables, wrote } => match self.add(tables, wrote) {

@@ -17,7 +17,6 @@ pub const REFERENCE: &str = "reference_";
 
 /// A report to make.
 pub struct Request<'a> {
-    /// The run.
     pub run: &'a Run,
     /// The run to compare it with.
     pub baseline: Option<&'a Run>,

@@ -8,7 +8,6 @@ use trueno_engine::run::{Run, RunError};
 
 /// Rows of a run.
 pub(crate) enum Rows<'a> {
-    /// All in one database.
     One(Box<Database>),
     /// Those of each rank in one of its own.
     Ranks(&'a Run, Vec<u32>),

@@ -66,7 +66,6 @@ impl<'a> Sections<'a> {
         )
     }
 
-    /// The plugin of a step.
     pub(crate) fn plugin(&self, step: usize) -> &'a Plugin {
         &self.plugins[self.steps[step].plugin]
     }

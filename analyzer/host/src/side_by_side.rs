@@ -30,7 +30,6 @@ const STACK_BYTES: usize = 8 << 20;
 pub(crate) struct Databases<'a> {
     /// The run's; tables of plugins are published in it.
     pub(crate) subject: &'a mut Database,
-    /// The baseline's.
     pub(crate) baseline: Option<&'a Database>,
 }
 

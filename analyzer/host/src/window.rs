@@ -42,12 +42,7 @@ pub enum WindowError {
     },
     /// It ends before it begins.
     #[error("the window from {from} to {until} is empty (hint: --from must be before --to)")]
-    Empty {
-        /// Its start.
-        from: String,
-        /// Its end.
-        until: String,
-    },
+    Empty { from: String, until: String },
     /// No row lies in it.
     #[error(
         "nothing was recorded {part}: {times} (hint: --from and --to count from the start of the recording)"

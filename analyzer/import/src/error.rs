@@ -9,17 +9,14 @@ pub enum Error {
     /// The operating system refused something.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {
-        /// The file.
         path: PathBuf,
         /// The action that failed.
         action: &'static str,
-        /// The reason.
         source: std::io::Error,
     },
     /// Not of a format that is known, or not of the one that was asked for.
     #[error("{}: {problem}", .path.display())]
     Format {
-        /// The file.
         path: PathBuf,
         /// Expected, found, next step.
         problem: String,
@@ -27,7 +24,6 @@ pub enum Error {
     /// Damaged, cut, or beyond a limit, at a known place.
     #[error("{}: {problem} (at {place})", .path.display())]
     Damaged {
-        /// The file.
         path: PathBuf,
         /// Byte, line, table or row.
         place: String,
@@ -38,7 +34,6 @@ pub enum Error {
     /// [`Part::Rank`](crate::Part::Rank).
     #[error("{}: holds the traces of {} ranks that a tool merged; give it alone, and it becomes a job of ranks", .path.display(), .ranks.len())]
     Merged {
-        /// The file.
         path: PathBuf,
         /// Ranks, and the labels that their processes have.
         ranks: Vec<(u32, String)>,

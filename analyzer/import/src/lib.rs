@@ -4,8 +4,6 @@
 //! [`RunWriter`](trueno_format::run_writer::RunWriter) and keeps [`Notes`] of what it
 //! read, kept and left out. What of a file is held in memory, each module says.
 
-#![warn(missing_docs)]
-
 mod aggregates;
 pub mod axonml;
 pub mod brick_profiler;

@@ -78,7 +78,6 @@ impl<R: Read> Mended<R> {
         }
     }
 
-    /// Mends texts.
     pub fn new(inner: R) -> Self {
         Self {
             is_on: true,

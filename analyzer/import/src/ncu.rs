@@ -38,13 +38,10 @@ pub struct TracedKernel<'k> {
     pub grid: Option<[u32; 3]>,
     /// x, y, z.
     pub block: Option<[u32; 3]>,
-    /// Start.
     pub start_ns: i64,
     /// Number of its launch; later launches have higher numbers.
     pub correlation: Option<u64>,
-    /// Its device.
     pub device: Option<u32>,
-    /// Its stream.
     pub stream: Option<u32>,
 }
 

@@ -29,7 +29,6 @@ use crate::{Error, Notes, Options};
 use document::Document;
 use spans::Spans;
 
-/// OTLP/JSON.
 pub struct Otlp;
 
 impl Importer for Otlp {

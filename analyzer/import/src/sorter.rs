@@ -121,7 +121,6 @@ pub(crate) enum Sorted<const N: usize> {
 }
 
 impl<const N: usize> Sorted<N> {
-    /// The next one.
     pub fn next(&mut self) -> io::Result<Option<[u64; N]>> {
         match self {
             Self::Memory(records) => Ok(records.next()),

@@ -44,7 +44,6 @@ const NAME: u8 = 0x12;
 /// Number of the plane, which may stand before the name.
 const ID: u8 = 0x08;
 
-/// XLA's profiles.
 pub struct XPlaneFile;
 
 impl Importer for XPlaneFile {

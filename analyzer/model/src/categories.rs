@@ -17,13 +17,11 @@ pub struct CategoryRules {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CategoriesError {
-    /// It cannot be read.
     #[error(
         "--categories: {}: cannot be read: {source} (hint: `trueno-analyze categories` prints a file to start from)",
         file.display()
     )]
     Read {
-        /// The file.
         file: PathBuf,
         /// The system's reason.
         source: std::io::Error,
@@ -34,11 +32,9 @@ pub enum CategoriesError {
         file.display()
     )]
     Wrong {
-        /// The file.
         file: PathBuf,
         /// Line of the file, from 1.
         line: usize,
-        /// The mistake.
         why: String,
     },
 }

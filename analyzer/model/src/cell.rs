@@ -16,7 +16,6 @@ pub enum Cell<'a> {
     F64(f64),
     /// A truth value.
     Bool(bool),
-    /// Text.
     Text(&'a str),
 }
 

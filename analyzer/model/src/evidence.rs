@@ -32,7 +32,6 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The evidence of a finding.
     pub fn get(&self, section: usize, finding: usize) -> Option<&Shown> {
         self.shown.get(&(section, finding))
     }

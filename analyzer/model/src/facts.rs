@@ -61,21 +61,14 @@ impl WallSource {
 /// The machine, as far as the recorder could tell. `None`: not known.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostFacts {
-    /// Host name.
     pub name: Option<String>,
-    /// Operating system.
     pub os: Option<String>,
-    /// Kernel release.
     pub kernel: Option<String>,
-    /// Processor architecture.
     pub arch: Option<String>,
-    /// Processor model.
     pub cpu_model: Option<String>,
-    /// Logical processors.
     pub logical_cpus: Option<u64>,
     /// Main memory, bytes.
     pub memory_bytes: Option<u64>,
-    /// Instruction-set extensions.
     pub cpu_features: Option<Vec<String>>,
 }
 
@@ -154,11 +147,8 @@ pub struct RunFacts {
     pub format_minor: Option<u32>,
     /// Name and version of the writer.
     pub producer: Option<String>,
-    /// The machine.
     pub host: HostFacts,
-    /// The program.
     pub program: ProgramFacts,
-    /// The clock.
     pub clock: ClockFacts,
     /// Cost of one span to the program, measured by the recorder, nanoseconds.
     pub cost_ns_per_span: Option<f64>,
@@ -226,7 +216,6 @@ fn is_zero(rows: &u64) -> bool {
 /// One rank of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankFacts {
-    /// Its number.
     pub rank: u32,
     /// Identity given by its recorder.
     pub run_id: Option<String>,
@@ -246,6 +235,5 @@ pub struct RankFacts {
     pub rows: u64,
     /// Rows dropped when it was recorded; `None`: not known.
     pub dropped: Option<u64>,
-    /// Its machine.
     pub host_name: Option<String>,
 }

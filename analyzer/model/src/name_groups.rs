@@ -234,7 +234,6 @@ impl NameCounts {
         }
     }
 
-    /// The groups.
     pub fn groups(&self) -> NameGroups {
         let ids = self
             .words

@@ -23,7 +23,6 @@ pub const RUN_JSON_CHANGED: &str = "run_json_changed";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// Worth knowing.
     Info,
     /// Worth acting on.
     Warning,

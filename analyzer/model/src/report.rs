@@ -11,14 +11,11 @@ use crate::{Level, Losses, Problem, Rated, RunFacts, Severity, Window};
 pub struct Finding {
     /// Stable name of the case.
     pub code: String,
-    /// Severity.
     pub severity: Level,
     /// Title, in one line.
     pub title: String,
-    /// The observation.
     #[serde(default)]
     pub detail: Option<String>,
-    /// The remedy.
     #[serde(default)]
     pub suggestion: Option<String>,
     /// A query, or ids of rows, that show it.
@@ -41,13 +38,10 @@ pub enum SectionStatus {
 /// Results of one plugin.
 #[derive(Clone, Debug)]
 pub struct Section {
-    /// Its id.
     pub plugin: String,
-    /// Its version.
     pub version: String,
     /// Its summary, one line.
     pub summary: String,
-    /// Its outcome.
     pub status: SectionStatus,
     /// The reason why it failed or was skipped.
     pub message: Option<String>,
@@ -62,7 +56,6 @@ pub struct Section {
 /// The run the report is about.
 #[derive(Clone, Debug)]
 pub struct Header {
-    /// Facts of the run.
     pub facts: RunFacts,
     /// Share of the wall time in which anything was recorded as running; `None`: not known.
     pub coverage: Option<f64>,
@@ -95,10 +88,8 @@ pub const NOT_COMPARABLE: &str = "not_comparable";
 /// Plugins whose notes advise on recording.
 const ADVISERS: [&str; 2] = ["category", "roofline"];
 
-/// A report, whole.
 #[derive(Clone, Debug)]
 pub struct Report {
-    /// The run.
     pub header: Header,
     /// Sections, one a plugin, in the order they ran.
     pub sections: Vec<Section>,

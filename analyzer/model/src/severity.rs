@@ -10,7 +10,6 @@ use crate::{Cell, Level, Report, Section, SectionStatus};
 /// Severity, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing.
     Info,
     /// Worth a look where time is left.
     Low,
@@ -74,7 +73,6 @@ impl fmt::Display for Severity {
 pub struct Rated {
     /// The plugin that found it.
     pub plugin: String,
-    /// Its severity.
     pub severity: Severity,
     /// In one line.
     pub title: String,

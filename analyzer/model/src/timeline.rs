@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 pub struct Timeline {
     /// Earliest time, nanoseconds since the start of the run; 0 unless something began earlier.
     pub from_ns: i64,
-    /// Latest time.
     pub until_ns: i64,
     /// Names, those with the most time first.
     pub names: Vec<String>,
@@ -38,7 +37,6 @@ pub struct Timeline {
 pub struct Span {
     /// Nanoseconds since the start of the run.
     pub start_ns: i64,
-    /// Nanoseconds.
     pub dur_ns: i64,
     /// Index into [`Timeline::names`].
     pub name: u32,
@@ -69,7 +67,6 @@ pub struct Slice {
 /// Intervals of a lane at one depth; those of a row do not overlap.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// The lane.
     pub lane: String,
     /// 0 is the outermost.
     pub depth: usize,

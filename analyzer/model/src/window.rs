@@ -5,8 +5,6 @@
 pub struct Window {
     /// Name in reports.
     pub name: String,
-    /// Its start.
     pub from_ns: i64,
-    /// Its end.
     pub until_ns: i64,
 }

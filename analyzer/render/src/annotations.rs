@@ -5,7 +5,6 @@
 
 use trueno_model::width::is_hidden;
 
-/// Weight of an annotation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
     /// A reason why the build fails.

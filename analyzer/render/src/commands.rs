@@ -46,7 +46,6 @@ impl Commands {
         self.with(&["-v"])
     }
 
-    /// One section.
     pub(crate) fn plugin(&self, plugin: &str) -> Vec<String> {
         if self.takes_plugin {
             self.with(&["--plugin-id", plugin])
@@ -55,7 +54,6 @@ impl Commands {
         }
     }
 
-    /// All rows of a table.
     pub(crate) fn rows(&self, plugin: &str, table: &str, rows: usize) -> Vec<String> {
         let rows = rows.to_string();
         match &self.query {

@@ -35,7 +35,6 @@ pub static FORMS: [&dyn ReportForm; 5] = [
     &html::Html,
 ];
 
-/// The form of that name.
 pub fn form(name: &str) -> Option<&'static dyn ReportForm> {
     let is_named = |form: &&dyn ReportForm| form.name() == name || form.old_names().contains(&name);
     FORMS.into_iter().find(is_named)

@@ -148,7 +148,6 @@ impl<'a> Opening<'a> {
         }
     }
 
-    /// The sentence.
     pub fn sentence(&self) -> Option<&'a str> {
         match self.headline("sentence") {
             Cell::Text(text) => Some(text),

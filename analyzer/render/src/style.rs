@@ -6,13 +6,11 @@ use trueno_model::{Level, SectionStatus};
 /// Meaning of a piece of text; never which colour it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
-    /// A heading.
     Heading,
     /// Of less weight: units of measure, notes, counts of what is left out.
     Faint,
     /// As it should be.
     Good,
-    /// Worth knowing.
     Info,
     /// Worth acting on.
     Warning,

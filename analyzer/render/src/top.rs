@@ -6,7 +6,6 @@ use trueno_plugin::{Column, Table, counted};
 
 /// The plugin that says it.
 pub const PLUGIN: &str = "bottleneck";
-/// Its table.
 const TABLE: &str = "top";
 /// Rows of the table that opens a report.
 pub const SHOWN: usize = 3;
@@ -15,9 +14,7 @@ pub const SHOWN: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Judged {
-    /// Yes.
     Found,
-    /// Nothing found.
     NothingFound,
     /// The plugin is not there, was left out or failed: `reason` says so.
     NotJudged,
@@ -61,7 +58,6 @@ impl Top {
         sections.any(|section| section.plugin == PLUGIN)
     }
 
-    /// The top of a report.
     pub fn from_report(report: &Report) -> Self {
         let not_judged = |reason: String| Self {
             status: Judged::NotJudged,

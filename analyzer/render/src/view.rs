@@ -33,14 +33,12 @@ pub(crate) fn display_names(column: &Column) -> DisplayNames {
     }
 }
 
-/// One column of a view.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ViewColumn {
     /// Name of the table's column.
     pub name: String,
     /// Heading above it.
     pub heading: String,
-    /// Numbers are.
     pub right_aligned: bool,
     /// Cells, one a shown row.
     pub cells: Vec<String>,
@@ -59,7 +57,6 @@ pub struct View {
     pub bars: Option<(String, Vec<Option<f64>>)>,
     /// Sum of the rows beyond the shown ones.
     pub rest: Option<String>,
-    /// Rows shown.
     pub rows: usize,
 }
 

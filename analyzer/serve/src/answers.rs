@@ -37,7 +37,6 @@ pub trait Answers: Send + Sync + 'static {
     fn read_again(&self, run: usize) -> Result<(), Refusal>;
 }
 
-/// All runs.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct State {
     /// Changes with whatever changes here.
@@ -75,11 +74,14 @@ pub enum RunStatus {
     #[default]
     Waiting,
     /// Rows of tables with intervals.
-    Reading { rows: u64 },
-    /// All of it is here.
+    Reading {
+        rows: u64,
+    },
     Ready,
     /// It could not be read.
-    Failed { why: String },
+    Failed {
+        why: String,
+    },
 }
 
 /// A page that is made once.

@@ -10,7 +10,6 @@ use trueno_format::{Ceiling, device_property};
 /// Ceilings of one processor or GPU; what else such a file tells is not needed here.
 #[derive(Deserialize)]
 struct Measured {
-    /// Of a GPU.
     gpu: Option<Gpu>,
     ceilings: Vec<Ceiling>,
 }

@@ -20,7 +20,6 @@ use super::stderr::Stderr;
 pub(super) struct Beside {
     /// Rows that findings rest on.
     pub(super) evidence: bool,
-    /// The timeline.
     pub(super) timeline: bool,
 }
 

@@ -50,7 +50,6 @@ pub(super) struct MadeElsewhere {
     is_all: bool,
 }
 
-/// The summary of a cluster.
 #[derive(Deserialize)]
 struct Summary {
     not_kept: Vec<u32>,

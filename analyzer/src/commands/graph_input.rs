@@ -24,7 +24,6 @@ pub struct GraphInput {
 /// Parts that not all of them need.
 #[derive(Clone, Copy, Default)]
 pub struct Want {
-    /// Recorded dependencies.
     pub edges: bool,
     /// Slack of rows.
     pub slack: bool,

@@ -34,7 +34,6 @@ const OUTPUTS: [&str; 9] = [
     "--fail-on",
 ];
 
-/// A task.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Task {

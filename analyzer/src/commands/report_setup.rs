@@ -30,7 +30,6 @@ const OPERATORS: &str = "operators";
 const CRITICAL_PATH: &str = "critical_path";
 
 pub(super) struct ReportSetup {
-    /// The run.
     pub(super) run: Run,
     baseline: Option<Opened>,
     reference: Option<Opened>,

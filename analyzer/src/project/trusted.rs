@@ -29,7 +29,6 @@ struct Entry {
     text: String,
 }
 
-/// The list.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrustedFiles {
     files: Vec<Entry>,

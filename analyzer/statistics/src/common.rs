@@ -68,7 +68,6 @@ pub struct Common {
     /// Median over names of the ratio of their levels, run over base; the interval has runs as its unit, and is
     /// not known without two runs a side.
     pub ratio: f64,
-    /// Its 95 % interval.
     pub interval: Option<Ratio>,
     /// Standard deviation of the logarithms of names' ratios beside it, by their median absolute deviation.
     pub scatter: f64,

@@ -91,7 +91,6 @@ impl Levels {
         pooled_t(&self.base, &self.run)
     }
 
-    /// Its 95 % interval.
     pub(crate) fn interval(&self) -> Option<Ratio> {
         let (low, high) = pooled_interval(&self.base, &self.run)?;
         Some(Ratio {

@@ -26,11 +26,9 @@ const SPARE_BYTES: u64 = 64 << 20;
 /// A mirror as it is now.
 #[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Summary {
-    /// The folder.
     pub folder: PathBuf,
     /// Files of the mirror.
     pub files: usize,
-    /// Their bytes.
     pub bytes: u64,
     /// Files that were fetched now.
     pub fetched: usize,

@@ -15,7 +15,6 @@ pub const READERS: &str = "readers";
 /// The place that a mirror is from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
-    /// Its address.
     pub uri: String,
     /// The server, where the environment named one.
     pub endpoint: Option<String>,

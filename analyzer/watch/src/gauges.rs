@@ -53,7 +53,6 @@ impl GaugeReader {
         }
     }
 
-    /// Reads all of them.
     pub fn read(&mut self) -> Gauges {
         let mut gauges = Gauges::default();
         self.program(&mut gauges);

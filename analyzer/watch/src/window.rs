@@ -54,7 +54,6 @@ pub struct RowSum {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelSum {
     pub calls: u64,
-    /// Their durations.
     pub time_ns: u64,
     /// Calls that state their floating-point operations and their bytes.
     pub stated_calls: u64,
@@ -73,9 +72,7 @@ pub struct KernelSum {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IterationSum {
     pub ended: u64,
-    /// Their durations.
     pub time_ns: u64,
-    /// The longest of them.
     pub longest_ns: u64,
     /// Tokens that they declare; `None`: none does.
     pub tokens: Option<f64>,
@@ -83,7 +80,6 @@ pub struct IterationSum {
     pub samples: Option<f64>,
 }
 
-/// All sums of a window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     /// Beginning of the window.

@@ -86,7 +86,6 @@ impl Finding {
 pub enum Evidence {
     /// A query that shows them.
     Query(String),
-    /// Their ids.
     Ids(Vec<u64>),
 }
 

@@ -30,7 +30,6 @@ pub struct OfLanes {
     pub max_late_ns: u64,
 }
 
-/// All contradictions.
 #[derive(Debug, Default)]
 pub struct Contradictions {
     /// One by one, the largest first.

@@ -13,11 +13,8 @@ const LOOK_BACK: usize = 1_000;
 pub struct Arrival {
     /// Place of its part.
     pub part: usize,
-    /// The rank.
     pub rank: u32,
-    /// Its arrival.
     pub arrive_ns: i64,
-    /// Its part.
     pub dur_ns: i64,
     /// Uncertainty of its times against the reference's; `None`: nothing compares the clocks.
     pub uncertainty_ns: Option<i64>,
@@ -28,7 +25,6 @@ pub struct Arrival {
 pub struct JobCollective {
     /// The matched parts.
     pub instance: Instance,
-    /// By rank.
     pub arrivals: Vec<Arrival>,
     /// Places of those that may have come last: no clock tells them apart. None: nobody waits for the last, or some rank
     /// is not recorded.
@@ -37,7 +33,6 @@ pub struct JobCollective {
     pub last: Option<usize>,
     /// From the first to come to the last.
     pub skew_ns: Option<i64>,
-    /// Uncertainty of that.
     pub uncertainty_ns: Option<i64>,
     /// Ranks wait in it for the last to come.
     pub waits: bool,
@@ -78,7 +73,6 @@ pub struct Job {
     pub matched: Matched,
     /// Collectives of at least two recorded ranks, by time.
     pub instances: Vec<JobCollective>,
-    /// The clocks.
     pub clocks: ClockOffsets,
 }
 

@@ -18,7 +18,6 @@ const MOST: f64 = 0.6;
 /// Collectives that make a habit.
 const MIN_TIMES: u64 = 5;
 
-/// All findings.
 pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Vec<Finding> {
     let mut out = Vec::new();
     out.extend(late_rank(loaded, totals, steps));

@@ -15,7 +15,6 @@ pub const MISSING: Input = Input::sql(
     "SELECT code FROM problems WHERE code = 'rank_missing'",
 )
 .optional();
-/// The ranks of the job.
 pub const JOB: Input = Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional();
 
 /// Statements of programs about collectives, the device work that was begun in their calls, directly or one brick deeper,

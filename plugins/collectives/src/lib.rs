@@ -25,7 +25,6 @@ use crate::rows::Rows;
 use crate::steps::OfSteps;
 use crate::totals::Totals;
 
-/// The plugin.
 pub struct Collectives;
 
 /// Options of the plugin.

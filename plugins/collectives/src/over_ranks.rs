@@ -8,7 +8,6 @@ use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 use crate::inputs::{JOB, MISSING};
 use crate::rows::{Around, PartFacts, Rows};
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 6] = [
     Input::sql("texts", "SELECT * FROM collectives.texts"),
     Input::sql("rank_parts", "SELECT * FROM collectives.rank_parts"),

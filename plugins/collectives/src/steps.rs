@@ -13,7 +13,6 @@ use crate::parts::Loaded;
 pub struct OfStep {
     /// As the program called it on the first rank.
     pub name: String,
-    /// Its number.
     pub iteration: u64,
     /// Length by rank.
     pub dur_ns: BTreeMap<u32, i64>,
@@ -53,7 +52,6 @@ impl OfStep {
 /// The steps that several ranks have, in their order.
 #[derive(Clone, Debug, Default)]
 pub struct OfSteps {
-    /// By number.
     pub rows: Vec<OfStep>,
 }
 

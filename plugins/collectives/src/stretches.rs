@@ -19,13 +19,10 @@ const MAX_OTHERS: usize = 8;
 pub struct Stretch {
     /// Place of the collective that it leads to.
     pub instance: usize,
-    /// The rank.
     pub rank: u32,
     /// It is the last to come.
     pub is_last: bool,
-    /// Start.
     pub from_ns: i64,
-    /// End.
     pub to_ns: i64,
     /// Waits of all for the last, together.
     pub caused_ns: i64,

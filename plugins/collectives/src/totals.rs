@@ -7,7 +7,6 @@ use crate::arrivals::Job;
 /// Sums of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfRank {
-    /// Collectives that it was in.
     pub collectives: u64,
     /// Of those, of which it can be told who was last.
     pub told: u64,
@@ -21,10 +20,8 @@ pub struct OfRank {
     pub alone_ns: i64,
 }
 
-/// All sums.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
-    /// By rank.
     pub ranks: BTreeMap<u32, OfRank>,
     /// Waiting rank and last rank: collectives, and time.
     pub waits: BTreeMap<(u32, u32), (u64, i64)>,

@@ -4,7 +4,6 @@ use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use crate::sums::{BrickSum, COUNTS, RATES, Sums, ValueKey, ValueSum};
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 5] = [
     Input::sql("brick_sums", "SELECT * FROM counters.brick_sums"),
     Input::sql("brick_counts", "SELECT * FROM counters.brick_counts"),

@@ -37,11 +37,9 @@ pub struct Name {
     pub text: String,
     /// True for a direction.
     pub is_transfer: bool,
-    /// Kind of its operations.
     pub kind: Kind,
 }
 
-/// All operations.
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
     /// Operations by device, stream and start.
@@ -172,7 +170,6 @@ impl Loaded {
             .chunk_by(|a, b| (a.device, a.stream) == (b.device, b.stream))
     }
 
-    /// The operations of each device.
     pub fn devices(&self) -> impl Iterator<Item = &[Operation]> {
         self.operations.chunk_by(|a, b| a.device == b.device)
     }

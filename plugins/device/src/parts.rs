@@ -10,7 +10,6 @@ use crate::launch::NameTotals;
 use crate::queue::Queue;
 use crate::sums::{LongGap, StepTimes, Sums};
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 8] = [
     Input::sql("counts", "SELECT * FROM device.counts"),
     Input::sql("scopes", "SELECT * FROM device.scopes"),

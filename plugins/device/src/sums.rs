@@ -20,7 +20,6 @@ pub type PlaceKey = (i64, Option<i64>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Operations.
     pub operations: u64,
     /// Rows whose times only contain the work, are not valid or impossible.
     pub left_out: u64,

@@ -83,7 +83,6 @@ struct Queries {
 
 /// Names of one side's inputs.
 pub struct Names {
-    /// The rows.
     pub rows: &'static str,
     /// Bricks that tensors are the output of.
     pub of_bricks: &'static str,
@@ -96,7 +95,6 @@ pub struct Names {
     pub texts: [&'static str; 9],
     /// Kernels of bricks.
     pub ran: &'static str,
-    /// Sampled values.
     pub samples: &'static str,
     /// Ranks, where the run holds some.
     pub ranks: &'static str,

@@ -7,7 +7,6 @@ use trueno_plugin::{Error, Input, Result, Run, Table};
 
 use crate::usage::{Label, Stretch, Usage, Usages};
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 2] = [
     Input::sql(
         "uses",

@@ -65,7 +65,6 @@ impl Ends {
 pub struct Growth {
     /// Number in [`Events::tags`]; `None`: all together.
     pub tag: Option<usize>,
-    /// Iterations.
     pub iterations: usize,
     /// Live bytes at the first end and at the last.
     pub ends: Option<(i128, i128)>,

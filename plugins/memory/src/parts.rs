@@ -8,7 +8,6 @@ use crate::Options;
 use crate::events::{Heap, Place};
 use crate::section::{PlaceFindings, Section, TABLES, builder, dropped};
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 14] = [
     Input::sql("places", "SELECT * FROM memory.places"),
     Input::sql("live", "SELECT * FROM memory.live"),

@@ -25,7 +25,6 @@ pub struct Peak {
     /// Rows of the place up to it.
     pub rows: usize,
     pub time_ns: i64,
-    /// Its bytes.
     pub bytes: i128,
     /// Live blocks after that row.
     pub ledger: Ledger,

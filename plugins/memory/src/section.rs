@@ -35,11 +35,9 @@ const BY_BRICK: &str = "by_brick";
 /// A place of memory, and what is said of it.
 #[derive(Clone, Debug)]
 pub struct PlaceFindings {
-    /// The place.
     pub place: Place,
     /// The most live bytes; `None`: never above 0.
     pub peak_bytes: Option<i64>,
-    /// Its findings.
     pub findings: Vec<Finding>,
 }
 

@@ -41,7 +41,6 @@ impl Call {
 /// Shapes and arguments as recorded: JSON lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Recorded {
-    /// Dimensions.
     pub dims: Option<String>,
     pub types: Option<String>,
     pub strides: Option<String>,
@@ -59,7 +58,6 @@ pub struct Calls {
     pub names: Texts,
     /// Signatures, each once in a rank.
     pub signatures: Vec<Recorded>,
-    /// The rank of each.
     pub signature_ranks: Vec<u64>,
     /// Ranks with signatures or with operators of PyTorch: the device time of others is not asked for shapes.
     pub ranks_with_operators: BTreeSet<u64>,
@@ -68,7 +66,6 @@ pub struct Calls {
 /// The rows that are read of a run without signatures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WithoutSignatures {
-    /// None.
     Nothing,
     /// Those of a run of PyTorch: another rank may have signatures, and coverage is of both.
     PyTorch,

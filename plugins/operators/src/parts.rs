@@ -232,7 +232,6 @@ pub fn read(run: &mut Run, facts: Facts, classes: &DeviceClasses) -> Result<RunS
 
 struct PartTexts {
     texts: Texts,
-    /// By part and number there.
     numbers: FastMap<(u64, u64), u32>,
 }
 

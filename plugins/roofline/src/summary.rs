@@ -14,10 +14,8 @@ use crate::sums::{Sum, Sums};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Figures {
     pub calls: u64,
-    /// Their durations.
     pub dur_ns: i64,
     pub flops: f64,
-    /// Their bytes.
     pub bytes: f64,
 }
 

@@ -17,10 +17,8 @@ use crate::rows::{NONE, Rows};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
     pub calls: u64,
-    /// Their durations.
     pub dur_ns: i64,
     pub flops: u128,
-    /// Their bytes.
     pub bytes: u128,
 }
 

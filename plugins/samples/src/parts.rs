@@ -6,7 +6,6 @@ use crate::function::Function;
 use crate::sums::{BrickKey, Line, Sums, Tally};
 use crate::waits;
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 9] = [
     Input::sql("function_sums", "SELECT * FROM samples.function_sums"),
     Input::sql("line_sums", "SELECT * FROM samples.line_sums"),

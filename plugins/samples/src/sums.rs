@@ -10,7 +10,6 @@ use crate::waits::Waits;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
     pub file: String,
-    /// Line in it, from 1.
     pub line: i64,
 }
 

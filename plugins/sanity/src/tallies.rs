@@ -57,7 +57,6 @@ pub struct Nesting {
     pub nested: u64,
     /// Those that do not.
     pub outside: u64,
-    /// The first of these.
     pub first_outside: Option<FirstOutside>,
 }
 
@@ -76,7 +75,6 @@ impl Nesting {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
     pub all: u64,
-    /// Those that are marked.
     pub marked: u64,
 }
 

@@ -29,7 +29,6 @@ impl Work {
         }
     }
 
-    /// Adds blocks of work.
     pub fn add_blocks(&mut self, more: impl IntoIterator<Item = (i64, i64)>) {
         let all: IntervalSet<i64> = self.blocks.drain(..).chain(more).collect();
         for &(from, to) in all.ranges() {

@@ -15,7 +15,6 @@ pub struct Split {
     pub communication_ns: i64,
     /// Copies beside which nothing else runs.
     pub copy_ns: i64,
-    /// Nothing.
     pub idle_ns: i64,
 }
 
@@ -37,7 +36,6 @@ pub struct Causes {
 pub struct Device {
     /// Name in tables: `gpu0`.
     pub place: String,
-    /// Model.
     pub model: Option<String>,
     /// Memory it has.
     pub memory_bytes: Option<u64>,

@@ -15,7 +15,6 @@ use crate::steps::Steps;
 /// A finding of `bottleneck`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
-    /// Class.
     pub class: String,
     /// The case within the class.
     pub code: String,
@@ -33,7 +32,6 @@ pub type Prediction = (String, i64);
 pub struct Facts {
     /// Length of the run, or of the part that the report is about.
     pub wall_ns: Option<i64>,
-    /// Rows recorded.
     pub rows: u64,
     /// Ranks, where the run holds some.
     pub ranks: usize,
@@ -47,7 +45,6 @@ pub struct Facts {
     pub host: Host,
     /// Kernels of devices by name, the most time first.
     pub kernels: Vec<Kernel>,
-    /// Iterations.
     pub steps: Option<Steps>,
     /// Findings of `bottleneck`, most first.
     pub bottlenecks: Vec<Bottleneck>,

@@ -15,11 +15,9 @@ const HALVED: &str = "critical_path.opportunity";
 /// A gain, or why none is told.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gain {
-    /// Found.
     Known {
         /// True for what a finding or a roof says can be had; false for what half the time of a name would buy.
         is_fix: bool,
-        /// The remedy.
         fix: String,
         /// By how much the window is shorter, at most.
         ns: i64,

@@ -7,7 +7,6 @@ use crate::gain::Gain;
 use crate::limit::{Limit, Shares};
 use crate::sentence;
 
-/// The answer.
 #[derive(Debug)]
 pub struct Headline<'a> {
     facts: &'a Facts,

@@ -15,9 +15,7 @@ const MAX_LAUNCHES: u64 = 2_000_000;
 /// All launches of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
-    /// Full name.
     pub name: String,
-    /// Launches.
     pub calls: u64,
     /// Σ time on the device.
     pub dur_ns: i64,

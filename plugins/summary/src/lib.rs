@@ -18,7 +18,6 @@ pub mod steps;
 
 use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
-/// The plugin.
 pub struct Summary;
 
 impl Plugin for Summary {

@@ -33,7 +33,6 @@ pub struct Limit {
     pub by: String,
     /// Its share of the time of devices, or of the wall; null of a class.
     pub share: Option<f64>,
-    /// In words.
     pub detail: String,
 }
 
@@ -41,13 +40,11 @@ pub struct Limit {
 /// wall.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// Computing.
     pub computation: f64,
     /// Communicating and not computing.
     pub communication: f64,
     /// Copying and nothing else.
     pub copy: f64,
-    /// Nothing.
     pub idle: f64,
     /// `span` or `wall`.
     pub of: &'static str,
@@ -79,7 +76,6 @@ impl Shares {
         })
     }
 
-    /// Any work.
     pub fn busy(&self) -> f64 {
         1.0 - self.idle
     }

@@ -15,7 +15,6 @@ const NOT_KNOWN: &str = "not known";
 pub struct Sampled {
     /// Samples of the event that the others are about.
     pub samples: u64,
-    /// Threads with samples.
     pub threads: u64,
     /// CPU time of all threads; `None`: the event does not count time.
     pub cpu_ns: Option<i64>,

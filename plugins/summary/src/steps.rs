@@ -26,7 +26,6 @@ pub struct Steps {
     pub runs_ahead: bool,
     /// Work per second that they declare, and the kind: tokens or samples.
     pub work: Option<(f64, &'static str)>,
-    /// The rank.
     pub rank: u64,
     /// Ranks with iterations.
     pub ranks: usize,

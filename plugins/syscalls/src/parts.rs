@@ -4,7 +4,6 @@ use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use crate::sums::{ErrorKey, Sums, TimeSum, add_known};
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 7] = [
     Input::sql("call_sums", "SELECT * FROM syscalls.call_sums"),
     Input::sql("durations", "SELECT * FROM syscalls.durations"),

@@ -11,7 +11,6 @@ use crate::series::{Iteration, LeftOut};
 use crate::tables::{self, Judged};
 use crate::warm_up::SteadyState;
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 3] = [
     Input::sql("series", "SELECT * FROM throughput.series"),
     Input::sql("judged", "SELECT * FROM throughput.judged"),

@@ -30,7 +30,6 @@ pub struct Result {
     pub name: String,
     pub thread: i64,
     pub steady_state: SteadyState,
-    /// All iterations.
     pub rows: Vec<Judged>,
 }
 

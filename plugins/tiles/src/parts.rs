@@ -9,7 +9,6 @@ use crate::outliers::LongTile;
 use crate::sums::{Group, Sums, Work};
 use crate::sweep::Sum;
 
-/// Inputs of the merging.
 pub const MERGE_INPUTS: [Input; 7] = [
     Input::sql("thread_sums", "SELECT * FROM tiles.thread_sums"),
     Input::sql("durations", "SELECT * FROM tiles.durations"),

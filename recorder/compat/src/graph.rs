@@ -63,7 +63,6 @@ struct RecordedBrick {
     cursor: Option<Moment>,
 }
 
-/// A brick that was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoppedBrick {
     pub name: Name,

@@ -15,13 +15,11 @@ const NAME_BYTES: usize = 96;
 pub struct GpuGauge {
     /// Number of the device, as NVML counts: all of the machine.
     pub device: u32,
-    /// Its model.
     pub name: Option<String>,
     /// Share of the last sample period, a sixth of a second to a second, in which a kernel ran.
     pub busy_share: Option<f64>,
     /// Memory in use, of all programs.
     pub memory_used_bytes: Option<u64>,
-    /// Its memory.
     pub memory_bytes: Option<u64>,
     /// Power that it draws.
     pub power_watts: Option<f64>,
@@ -42,12 +40,7 @@ pub enum NvmlError {
     NoFunction(String),
     /// The library refused.
     #[error("{function}: NVML error {code}")]
-    Refused {
-        /// The function.
-        function: &'static str,
-        /// Its answer.
-        code: i32,
-    },
+    Refused { function: &'static str, code: i32 },
     /// There is a driver and no device.
     #[error("the NVIDIA driver has no device")]
     NoDevice,

@@ -383,7 +383,6 @@ pub enum Unreadable {
     #[error("{} of {bytes} bytes, expected {least} or more", kind::name(*.kind))]
     TooShort {
         kind: u32,
-        /// Bytes that are there.
         bytes: usize,
         least: usize,
     },

@@ -31,9 +31,7 @@ pub struct Head {
 /// The new positions of one step.
 #[derive(Clone, Copy, Debug)]
 pub struct Step {
-    /// The first.
     pub start: usize,
-    /// Their number.
     pub rows: usize,
 }
 
@@ -46,7 +44,6 @@ impl Step {
 
 /// Names of a head's rows, interned once.
 pub struct HeadNames {
-    /// Name of its task.
     pub task: Name,
     score: Name,
     softmax: Name,

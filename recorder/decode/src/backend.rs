@@ -32,11 +32,9 @@
 pub enum Backend {
     /// No SIMD in the source.
     Scalar,
-    /// 128 bits.
     Sse2,
     /// 256 bits, with FMA.
     Avx2,
-    /// 512 bits.
     Avx512,
 }
 

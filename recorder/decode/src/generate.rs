@@ -21,7 +21,6 @@ pub struct Plan {
     pub seed: u64,
     /// Tokens of the prompt.
     pub prompt: usize,
-    /// Tokens to generate.
     pub tokens: usize,
     /// Threads the heads are spread over.
     pub threads: usize,
@@ -31,7 +30,6 @@ pub struct Plan {
 
 /// Result of a generation.
 pub struct Generated {
-    /// The prompt.
     pub prompt: Vec<usize>,
     /// The tokens drawn.
     pub tokens: Vec<usize>,

@@ -11,9 +11,7 @@ pub enum Kernel {
     Matvec,
     /// Several rows times a matrix, through tiles.
     MatmulBlocked,
-    /// Dot product.
     Dot,
-    /// Largest element.
     Max,
     /// Sum of elements.
     Sum,
@@ -21,13 +19,10 @@ pub enum Kernel {
     Scale,
     /// Vector minus scalar.
     Shift,
-    /// Elementwise sum.
     Add,
-    /// Elementwise product.
     Mul,
     /// Elementwise product and sum.
     Fma,
-    /// Elementwise exponential.
     Exp,
     /// Elementwise x / (1 + e^-x).
     Silu,
@@ -91,12 +86,10 @@ impl KernelNames {
         }
     }
 
-    /// Name of a kernel.
     pub fn kernel(&self, kernel: Kernel) -> Name {
         self.kernels[kernel as usize]
     }
 
-    /// Name of a backend.
     pub fn backend(&self, backend: Backend) -> Name {
         self.backends[backend as usize]
     }

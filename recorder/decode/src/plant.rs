@@ -20,11 +20,8 @@ pub enum Kind {
 pub struct Plant {
     /// Kernels of this brick.
     pub brick: Brick,
-    /// In this layer.
     pub layer: u32,
-    /// From this iteration on.
     pub iteration: u64,
-    /// The change.
     pub kind: Kind,
 }
 

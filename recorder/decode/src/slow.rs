@@ -6,7 +6,6 @@ use std::str::FromStr;
 /// The brick, and about how many times as long it takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Slow {
-    /// The brick.
     pub brick: Brick,
     /// Mean repetitions of its work, 1 to 1000.
     pub factor: f64,

@@ -5,7 +5,6 @@ use super::random::Random;
 /// Shape of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Transformer layers.
     pub layers: usize,
     /// Width of the residual stream.
     pub dim: usize,
@@ -13,7 +12,6 @@ pub struct Shape {
     pub heads: usize,
     /// Width of the feed-forward network.
     pub ffn: usize,
-    /// Tokens known.
     pub vocab: usize,
     /// Positions the key/value cache holds.
     pub positions: usize,
@@ -44,11 +42,9 @@ pub struct LayerWeights {
     pub down: Vec<f32>,
 }
 
-/// All weights.
 pub struct Weights {
     /// One row a token, `vocab x dim`.
     pub embedding: Vec<f32>,
-    /// Layer by layer.
     pub layers: Vec<LayerWeights>,
     /// RMSNorm before the head, `dim`.
     pub final_norm: Vec<f32>,
@@ -79,7 +75,6 @@ impl Weights {
         }
     }
 
-    /// Bytes of all weights.
     pub fn bytes(&self) -> usize {
         let layer = |l: &LayerWeights| {
             let norms = l.attention_norm.len() + l.ffn_norm.len();

@@ -7,11 +7,8 @@
 /// Operations and bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Floating-point operations.
     pub flops: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Bytes written.
     pub written_bytes: u64,
 }
 
@@ -60,7 +57,6 @@ impl Work {
         self.read_bytes + self.written_bytes
     }
 
-    /// Both together.
     pub const fn plus(self, other: Work) -> Work {
         Work {
             flops: self.flops + other.flops,

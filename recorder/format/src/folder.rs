@@ -44,7 +44,6 @@ pub struct FolderEntry {
 pub enum EntryKind {
     /// A regular file.
     File,
-    /// A folder.
     Folder,
     /// A link, pipe, socket or device.
     Other,

@@ -59,7 +59,6 @@ pub enum Phase {
     Recording,
     /// The program ends: what is left is to be written.
     Closing,
-    /// The session is closed.
     Closed,
 }
 

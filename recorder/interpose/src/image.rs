@@ -79,7 +79,6 @@ pub fn channel() -> Option<&'static Channel> {
     unsafe { CHANNEL.load(Ordering::Acquire).as_ref() }
 }
 
-/// The number of this image.
 #[inline(always)]
 pub fn number(channel: &'static Channel) -> u64 {
     let page = PAGE.load(Ordering::Relaxed);

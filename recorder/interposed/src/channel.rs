@@ -52,7 +52,6 @@ pub struct Header {
     pub lost: [AtomicU64; 2],
     /// Allocations of threads without a lane.
     pub allocations: AtomicU64,
-    /// Their bytes.
     pub allocated_bytes: AtomicU64,
 }
 

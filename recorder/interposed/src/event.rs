@@ -2,7 +2,6 @@
 
 use crate::routines::{Precision, Routine};
 
-/// Words of an event.
 pub const WORDS: usize = 8;
 /// Bytes of a library's name that are kept.
 pub const NAME_BYTES: usize = 48;

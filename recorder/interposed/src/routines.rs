@@ -15,7 +15,6 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// By number.
     pub const ALL: [Self; 4] = [Self::S, Self::D, Self::C, Self::Z];
 
     /// The first letter of a routine's name.
@@ -87,7 +86,6 @@ macro_rules! routines {
         }
 
         impl Routine {
-            /// By number.
             pub const ALL: &[Self] = &[$(Self::$routine,)*];
             const NAMES: &[&str] = &[$($name,)*];
             const ARGUMENTS: &[Arguments] = &[$($arguments,)*];

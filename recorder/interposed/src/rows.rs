@@ -23,9 +23,7 @@ pub struct Counts {
     pub calls: u64,
     /// Rows of sampled blocks that were taken.
     pub samples: u64,
-    /// Allocations, all of them.
     pub allocations: u64,
-    /// Their bytes.
     pub allocated_bytes: u64,
     /// Images of programs that the library was loaded into.
     pub images: u64,

@@ -14,7 +14,6 @@ use crate::routines::Routine;
 pub struct Work {
     /// Elements of the output.
     pub elements: Option<u64>,
-    /// Floating-point operations.
     pub flops: Option<u64>,
     /// Bytes that must move.
     pub bytes: Option<u64>,

@@ -32,7 +32,6 @@ const MAX_NS: u64 = 1_000_000;
 pub(crate) enum Kind {
     /// A call hands it to a device.
     Queued,
-    /// It is received from here on.
     Received,
     /// A round of receiving has ended.
     RoundEnded,

@@ -268,7 +268,6 @@ impl Waits {
         known
     }
 
-    /// A thread was seen running.
     pub fn seen_running(&mut self, of: ThreadOf) {
         if let Some(thread) = self.threads.get_mut(&of.thread)
             && matches!(thread.state, State::Off { .. })

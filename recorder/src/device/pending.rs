@@ -18,8 +18,10 @@ pub(super) const HARVEST: usize = 1 << 10;
 pub(super) enum What {
     /// All that one brick gave to one stream.
     Brick,
-    /// One launch.
-    Kernel { launch: Launch, work: Work },
+    Kernel {
+        launch: Launch,
+        work: Work,
+    },
     /// One copy or fill.
     Transfer {
         bytes: u64,

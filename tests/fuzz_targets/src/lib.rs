@@ -29,7 +29,6 @@ pub struct Target {
     pub run: fn(&[u8]) -> bool,
 }
 
-/// All targets.
 pub const TARGETS: &[Target] = &[
     Target {
         name: "journal",

@@ -11,7 +11,6 @@ const FINDING: u8 = 4;
 const END: u8 = 5;
 const CRASH: u8 = 6;
 
-/// A message of this kind.
 fn message(kind: u8, says: &[u8]) -> Vec<u8> {
     let hash = xxh3_64_with_seed(says, u64::from(kind));
     let head = [

@@ -107,7 +107,6 @@ pub fn close_and_sleep() -> Result<()> {
     sleep_for_ever()
 }
 
-/// Sleeps.
 pub fn sleep_for_ever() -> Result<()> {
     loop {
         std::thread::sleep(Duration::from_secs(3600));

@@ -95,7 +95,6 @@ pub enum Sin {
     Stop,
     /// Ignores and blocks all signals, and loops.
     IgnoreSignals,
-    /// Forks without end.
     ForkWithoutEnd,
     /// Leaves a grandchild in a session of its own behind.
     LeaveADaemon,
@@ -111,7 +110,6 @@ pub enum Sin {
     Deadlock,
     /// Closes all files and sleeps.
     CloseAndSleep,
-    /// Sleeps for ever.
     SleepForEver,
     /// Works on eight threads for ever.
     Burn,
@@ -171,7 +169,6 @@ pub enum Sin {
     ForgeEndlessRows,
     /// Forges a table that is none.
     ForgeCutTable,
-    /// Forges a chart of nothing.
     ForgeChartOfNothing,
     /// Forges an unknown status.
     ForgeStatus,
@@ -211,7 +208,6 @@ pub fn behave(run: &mut Run) -> Result<()> {
     )
 }
 
-/// Commits the sin.
 pub fn commit(sin: Sin, run: &mut Run) -> Result<()> {
     match sin {
         Sin::Panic => panic!("deliberate panic"),

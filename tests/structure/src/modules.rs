@@ -12,7 +12,6 @@ use crate::references::paths_of;
 pub struct Module {
     /// Names from the crate's root on; empty for the root itself.
     pub path: Vec<String>,
-    /// Its file.
     pub file: PathBuf,
     /// Names it imports or exports again, with what they stand for.
     pub imports: BTreeMap<String, Vec<String>>,
@@ -39,7 +38,6 @@ impl Crate {
         read
     }
 
-    /// The module of that path.
     pub fn module(&self, path: &[String]) -> Option<&Module> {
         self.modules.iter().find(|module| module.path == path)
     }

@@ -9,7 +9,6 @@ use serde_json::Value;
 /// A package of the workspace.
 #[derive(Debug)]
 pub struct Package {
-    /// Its name.
     pub name: String,
     /// Names of the packages that it names as normal dependencies, whatever the features.
     pub dependencies: BTreeSet<String>,

@@ -22,7 +22,6 @@ fn library(workplace: &Workplace) -> PathBuf {
     file
 }
 
-/// The section of the plugin.
 fn section(report: &str) -> Value {
     let report: Value = serde_json::from_str(report).expect("a report");
     let sections = report["sections"].as_array().expect("sections").iter();

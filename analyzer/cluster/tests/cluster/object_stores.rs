@@ -139,7 +139,6 @@ impl Drop for Bucket {
     }
 }
 
-/// The mirrors of an executor.
 fn mirrors(workplace: &Workplace, executor: usize) -> Vec<PathBuf> {
     let folder = workplace.join(&format!("mirrors{executor}"));
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();

@@ -20,7 +20,6 @@ const ANALYZE: &str = "TRUENO_ANALYZE";
 /// A folder that goes away with the test.
 pub struct Workplace {
     folder: TempDir,
-    /// The analyzer.
     pub analyze: PathBuf,
 }
 

@@ -12,7 +12,6 @@ use super::types::{AssertionType, Condition};
 /// The file, read.
 #[derive(Debug)]
 pub struct Config {
-    /// Its path.
     pub file: PathBuf,
     /// Its assertions, in order.
     pub assertions: Vec<Assertion>,
@@ -42,7 +41,6 @@ pub enum CheckError {
     /// The file cannot be read.
     #[error("{}: cannot be read: {error}", file.display())]
     Read {
-        /// The file.
         file: PathBuf,
         /// The error of the system.
         error: std::io::Error,
@@ -50,7 +48,6 @@ pub enum CheckError {
     /// It is no TOML, or not a list of assertions.
     #[error("{}: {problem}", file.display())]
     File {
-        /// The file.
         file: PathBuf,
         /// The system's own words.
         problem: String,
@@ -58,11 +55,8 @@ pub enum CheckError {
     /// One assertion is wrong.
     #[error("{}: assertion {name:?}: {problem}", file.display())]
     Assertion {
-        /// The file.
         file: PathBuf,
-        /// The assertion.
         name: String,
-        /// The mistake.
         problem: String,
     },
 }
@@ -163,7 +157,6 @@ fn assertion(value: &Value) -> Result<Assertion, String> {
     })
 }
 
-/// The type of an assertion.
 fn assertion_type(word: Option<&str>, table: &Table) -> Result<&'static AssertionType, String> {
     let Some(word) = word else {
         // The documented short form leaves the type to the one key that only one type has.

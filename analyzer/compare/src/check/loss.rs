@@ -20,7 +20,6 @@ const BASELINE: &str = "baseline.";
 pub(super) enum Tables {
     /// Any table: which ones is not known.
     All,
-    /// These.
     Named(BTreeSet<String>),
 }
 

@@ -28,7 +28,6 @@ pub(super) enum Certainty {
     Doubtful,
     /// Those after the last one that was recorded.
     WithoutEnd,
-    /// Any.
     Certain,
 }
 
@@ -103,7 +102,6 @@ impl Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It holds.
     Passed,
     /// It does not, and the check fails.
     Failed,
@@ -131,14 +129,10 @@ impl Status {
 /// One assertion and how it ended.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// Its name.
     pub name: String,
-    /// Its type.
     #[serde(rename = "type")]
     pub kind: &'static str,
-    /// Its end.
     pub status: Status,
-    /// Its severity.
     pub severity: Level,
     /// The check fails with it.
     pub fail_on_violation: bool,

@@ -20,11 +20,9 @@ use crate::golden::Opened;
 
 /// A run to be checked.
 pub struct Subject<'a> {
-    /// The run.
     pub run: &'a Run,
     /// The path as typed.
     pub shown: String,
-    /// Its tables.
     pub database: Database,
     /// The run it should be like, and how that was typed.
     pub golden: Option<(&'a Opened, String)>,

@@ -64,12 +64,10 @@ pub struct Memory {
     pub kept_bytes: i64,
 }
 
-/// One name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NameRow {
     /// Its name and kind.
     pub name: Name,
-    /// Rows.
     pub count: u64,
     /// Rows without a duration of their own.
     pub untimed: u64,
@@ -144,7 +142,6 @@ pub enum GoldenError {
     /// The file system refused.
     #[error("{}: cannot be read: {error}", file.display())]
     Read {
-        /// The file.
         file: PathBuf,
         /// The system's own words.
         error: std::io::Error,
@@ -152,7 +149,6 @@ pub enum GoldenError {
     /// It is something else, or damaged.
     #[error("{}: not a golden file: {problem} (hint: `trueno-analyze golden save RUN` creates one)", file.display())]
     Damaged {
-        /// The file.
         file: PathBuf,
         /// The mistake, and where it is.
         problem: String,
@@ -160,7 +156,6 @@ pub enum GoldenError {
     /// A newer program wrote it.
     #[error("{}: format {found} of {FORMAT}, this program reads up to {MAJOR} (hint: use a newer trueno-analyze, or save it again)", file.display())]
     Newer {
-        /// The file.
         file: PathBuf,
         /// Its major version.
         found: u64,

@@ -59,7 +59,6 @@ impl Opened {
         })
     }
 
-    /// The run.
     pub fn run(&self) -> &Run {
         &self.run
     }

@@ -140,7 +140,6 @@ fn aligned(out: &mut String, heads: &[&str], texts: usize, rows: Vec<Vec<String>
 pub struct Listed {
     /// Name of the file.
     pub file: String,
-    /// Its length.
     pub bytes: u64,
     /// Reason why it cannot be read.
     pub problem: Option<String>,
@@ -155,7 +154,6 @@ pub struct Listed {
 }
 
 impl Listed {
-    /// Reads one.
     pub fn read(file: &Path) -> Self {
         let (golden, problem) = match Golden::read(file) {
             Ok(golden) => (Some(golden), None),

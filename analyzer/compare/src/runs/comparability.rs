@@ -14,9 +14,7 @@ use super::vendors::differ;
 /// One aspect of both sides.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Aspect {
-    /// The aspect.
     pub aspect: String,
-    /// Its standing.
     pub standing: Standing,
     /// The base, in words.
     pub base: String,

@@ -13,7 +13,6 @@ pub struct CountRow {
     /// Its name and kind.
     #[serde(flatten)]
     pub name: Name,
-    /// Its change.
     pub change: Change,
     /// Rows in each run of the base.
     pub base: Vec<u64>,

@@ -63,13 +63,10 @@ pub struct CollectiveFigures {
 /// A kind of collectives on both sides, or on one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CollectiveRow {
-    /// Its operation.
     pub operation: String,
     /// Its size; null: not stated.
     pub bytes: Option<u64>,
-    /// Ranks in it.
     pub ranks: u64,
-    /// In the base.
     pub base: Option<CollectiveFigures>,
     /// On the other side.
     pub run: Option<CollectiveFigures>,
@@ -102,9 +99,7 @@ pub struct RankFigures {
 /// A rank on both sides, or on one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RankRow {
-    /// Its number.
     pub rank: u64,
-    /// In the base.
     pub base: Option<RankFigures>,
     /// On the other side.
     pub run: Option<RankFigures>,

@@ -39,7 +39,6 @@ pub fn section(
     }
 }
 
-/// A table of a section.
 pub fn table<'a>(section: &'a Section, name: &str) -> Option<&'a Table> {
     section.tables.iter().find(|table| table.name() == name)
 }

@@ -85,7 +85,6 @@ struct Samples {
 }
 
 impl Samples {
-    /// The number of a name.
     fn number(&mut self, name: &str) -> usize {
         if let Some(number) = self.numbers.get(name) {
             return *number;

@@ -20,7 +20,6 @@ use trueno_statistics::{Name, Options, Sampled};
 pub struct Member {
     /// The path as typed.
     pub shown: String,
-    /// Its own facts.
     pub facts: RunFacts,
     /// The vendor of its devices; `None`: not known, several, or of no concern.
     pub vendor: Option<&'static str>,
@@ -28,11 +27,9 @@ pub struct Member {
     pub doubts: Vec<String>,
     /// Rows that it lacks, or its end, in words; `None`: nothing is known to be missing.
     pub missing: Option<String>,
-    /// Intervals recorded.
     pub spans: u64,
     /// Backends that computed its bricks and kernels.
     pub backends: BTreeSet<String>,
-    /// Its samples.
     pub names: BTreeMap<Name, Sampled>,
     /// Totals, one number a run.
     pub totals: BTreeMap<Total, f64>,

@@ -31,13 +31,11 @@ pub struct Sums {
 /// Figures of a side: means over its runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Figures {
-    /// Calls.
     pub calls: f64,
     /// Time that counts for it; see the plugin `operators`.
     pub counted_ns: f64,
     /// FLOP/s; null where the FLOPs or the time are not known.
     pub flops_per_s: Option<f64>,
-    /// Bytes/s.
     pub bytes_per_s: Option<f64>,
     /// Time at the roof over the time it took.
     pub efficiency_share: Option<f64>,
@@ -46,13 +44,10 @@ pub struct Figures {
 /// An operator with the same shapes on both sides, or on one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SignatureRow {
-    /// The operator.
     pub name: String,
     /// Dimensions of its operands.
     pub input_dims: String,
-    /// Their types.
     pub input_types: String,
-    /// In the base.
     pub base: Option<Figures>,
     /// On the other side.
     pub run: Option<Figures>,

@@ -16,7 +16,6 @@ use trueno_statistics::{
 /// A total of a run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Total {
-    /// Wall time.
     Wall,
     /// Time on the critical path, by kind of its pieces.
     Path(String),
@@ -74,7 +73,6 @@ impl Total {
         }
     }
 
-    /// A value of it.
     pub fn show(&self, value: f64) -> String {
         match self.unit() {
             Unit::Time => units::duration(value),

@@ -15,7 +15,6 @@ use super::{Kind, Packed, ReadColumns, StoredTable};
 use crate::catalog::ID_SUFFIX;
 use crate::panic_guard::guarded;
 
-/// Rows of a batch.
 const BATCH_ROWS: usize = 1 << 13;
 /// Columns of a table with fewer rows are read together.
 const MANY_ROWS: u64 = 1 << 16;

@@ -81,7 +81,6 @@ impl Named {
         Some(named)
     }
 
-    /// Every column.
     pub(super) fn all(table: &StoredTable) -> Self {
         let columns: BTreeSet<usize> = (0..table.columns().len()).collect();
         let ids = columns.iter().copied();

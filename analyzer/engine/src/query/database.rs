@@ -256,7 +256,6 @@ impl Database {
         computed.map(frame).collect()
     }
 
-    /// Plans a query.
     fn plan(&self, sql: &str) -> Result<LazyFrame, QueryError> {
         self.plan_over(sql, &BTreeMap::new(), false)
     }

@@ -28,7 +28,6 @@ pub enum Format {
     Table {
         /// Columns of the terminal.
         room: usize,
-        /// Rows shown.
         limit: usize,
     },
     /// RFC 4180, all rows, see [`csv`].

@@ -18,7 +18,6 @@ pub struct Planned {
 enum By {
     /// Columns of a table are handed out; the database is for a table that turns out to be damaged.
     Columns(Direct, Database),
-    /// Rows that are there.
     Rows(DataFrame),
     /// The engine, which knows the columns of that frame, over the database.
     Engine(Box<LazyFrame>, Database),

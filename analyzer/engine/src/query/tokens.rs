@@ -8,7 +8,6 @@ use std::rc::Rc;
 use sqlparser::dialect::GenericDialect;
 use sqlparser::tokenizer::{Location, Token as Parsed, Tokenizer};
 
-/// Kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A keyword or a plain name.

@@ -36,7 +36,6 @@ pub enum AddError {
     Io {
         /// File or folder.
         path: PathBuf,
-        /// The operation.
         action: &'static str,
         /// Error of the system.
         source: io::Error,

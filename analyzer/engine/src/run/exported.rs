@@ -130,7 +130,6 @@ pub(super) fn apply_to_whole(
     }
 }
 
-/// Problems of the source.
 pub(super) fn problems(source: &ExportedFrom) -> impl Iterator<Item = Problem> {
     source.problems.iter().map(|problem| Problem {
         severity: match problem.severity.as_str() {

@@ -12,7 +12,6 @@ const SEALED: &str = ".arrow";
 const OPEN: &str = ".arrow.open";
 const PARQUET: &str = ".parquet";
 
-/// One segment file.
 #[derive(Clone, Debug)]
 pub(super) struct SegmentFile {
     pub(super) path: PathBuf,

@@ -122,7 +122,6 @@ impl Run {
         Ok(Run::from_gathered(&Gathered::read(path)?))
     }
 
-    /// From what was gathered.
     pub(super) fn from_gathered(gathered: &Gathered) -> Run {
         Run::from_checked(gathered, BTreeMap::new())
     }
@@ -262,7 +261,6 @@ impl Run {
         self.manifest.as_ref()
     }
 
-    /// A published table.
     pub(super) fn published(&self, table: &str) -> Option<&Published> {
         self.published.get(table).map(Arc::as_ref)
     }

@@ -25,11 +25,9 @@ pub(in crate::run) struct Folders {
 /// Kind of a folder.
 #[derive(Debug)]
 pub(in crate::run) enum Found {
-    /// No folder of ranks.
     One,
     /// A run of its own, with folders of ranks beside its tables.
     OneBesideRanks(Problem),
-    /// Ranks.
     Ranks(Folders),
 }
 

@@ -139,7 +139,6 @@ impl Combined {
         frame.lazy()
     }
 
-    /// Rows of these ranks.
     pub(super) fn rows_of(&self, members: &[Member], name: &str) -> u64 {
         let rows = members.iter().map(|member| {
             let all = member.run.rows_of(name);

@@ -31,7 +31,6 @@ pub enum Recovered {
     Nothing(RunState),
     /// It has ended already, and something of it cannot be read; there is nothing to bring it back from.
     Damaged(Damage),
-    /// It was recovered.
     Done(Recovery),
 }
 
@@ -51,7 +50,6 @@ pub struct Damage {
 /// A recovery that was done.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Recovery {
-    /// The recovered run.
     pub run: PathBuf,
     /// Its rows, all tables.
     pub rows: u64,

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use polars::prelude::{DataFrame, SchemaRef};
 
-/// State of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SegmentState {
     /// Ended with its footer, and read as it is.
@@ -37,12 +36,17 @@ impl SegmentState {
 #[derive(Clone)]
 pub(super) enum Source {
     /// The engine scans the file itself.
-    Scan { path: PathBuf, schema: SchemaRef },
+    Scan {
+        path: PathBuf,
+        schema: SchemaRef,
+    },
     /// The same of a Parquet file.
-    Parquet { path: PathBuf, schema: SchemaRef },
+    Parquet {
+        path: PathBuf,
+        schema: SchemaRef,
+    },
     /// Rebuilt in memory; text columns are strings.
     Frame(DataFrame),
-    /// Nowhere.
     Nothing,
 }
 

@@ -20,13 +20,11 @@ pub(super) struct Sources {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    /// Not a hash.
     #[error("{0}: expected the hash of a kernel source, 16 hex digits")]
     NoHash(String),
     /// The file is not there or cannot be read.
     #[error("{}: the source cannot be read: {source}", path.display())]
     Unreadable {
-        /// The file.
         path: PathBuf,
         /// Error of the system.
         source: io::Error,

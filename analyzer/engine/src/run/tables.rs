@@ -5,7 +5,6 @@ use trueno_model::{Problem, RunFacts};
 
 use super::segment::Segment;
 
-/// One row.
 pub(super) fn run(facts: &RunFacts) -> PolarsResult<DataFrame> {
     let text = |name: &str, value: Option<&str>| column(name, [value]);
     frame(vec![

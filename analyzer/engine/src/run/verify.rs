@@ -11,11 +11,16 @@ use super::journal::{Chunk, ChunkKind};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// The bytes are those that were written; rows counted in the bytes themselves.
-    Good { rows: u64 },
-    /// They are not.
-    Damaged { found: u64 },
+    Good {
+        rows: u64,
+    },
+    Damaged {
+        found: u64,
+    },
     /// The file ends before the chunk does.
-    Cut { present: u64 },
+    Cut {
+        present: u64,
+    },
 }
 
 /// Verdicts over one segment.

@@ -29,7 +29,6 @@ pub(crate) fn queries() -> impl Iterator<Item = String> {
     inputs.chain(links).chain([NAMES_OF_WAITS.to_owned()])
 }
 
-/// Id of a brick.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct BrickId(u64);
 

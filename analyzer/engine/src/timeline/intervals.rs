@@ -16,11 +16,9 @@ pub struct LaneIntervals {
     pub depths: Vec<u8>,
 }
 
-/// Intervals of a run.
 pub struct RunIntervals {
     /// Devices, then threads.
     pub lanes: Vec<LaneIntervals>,
-    /// Names of intervals.
     pub names: Vec<String>,
     /// Tables that intervals are recorded in.
     pub tables: Vec<&'static str>,

@@ -32,7 +32,6 @@ pub struct Limits {
     pub spans: usize,
     /// Slices over all rows.
     pub slices: usize,
-    /// Lanes.
     pub lanes: usize,
     /// Rows of a lane; what is deeper is left to what is around it.
     pub depth: usize,

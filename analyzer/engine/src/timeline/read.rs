@@ -53,10 +53,8 @@ pub(super) fn ask(database: &Database, sql: &str) -> Result<DataFrame, QueryErro
     collect(database, sql).or_else(|_| collect_in_order(database, sql))
 }
 
-/// One interval.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
-    /// Its start.
     pub start_ns: i64,
     /// Its end, not before the start.
     pub end_ns: i64,

@@ -171,7 +171,6 @@ fn lines(frame: &DataFrame) -> Vec<String> {
         .collect()
 }
 
-/// One value.
 pub fn value(database: &Database, sql: &str) -> String {
     rows(database, sql).concat()
 }
@@ -197,7 +196,6 @@ pub fn originals() -> BTreeMap<&'static str, Vec<String>> {
     all_rows(&sample.open())
 }
 
-/// The texts of all problems.
 pub fn problem_texts(run: &Run) -> Vec<String> {
     run.problems()
         .iter()

@@ -44,13 +44,10 @@ impl Verdict {
 pub struct Checked {
     /// Stable name of the rule.
     pub rule: &'static str,
-    /// The rule.
     pub says: &'static str,
     /// Verdict on the plugin.
     pub verdict: Verdict,
-    /// The observation.
     pub seen: String,
-    /// The remedy.
     pub mend: Option<String>,
 }
 

@@ -158,7 +158,6 @@ impl Functions {
 /// Process that a plugin runs in.
 #[derive(Clone, Debug)]
 pub enum Execution {
-    /// In this process.
     InProcess(Functions),
     /// In a process of its own, with these limits.
     Isolated(Limits),

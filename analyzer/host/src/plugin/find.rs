@@ -98,7 +98,6 @@ impl Search {
 pub struct Candidate {
     /// From the file name; `None` for `--plugin-file FILE` with another name.
     pub id: Option<String>,
-    /// The library.
     pub file: PathBuf,
     /// Tells whether it was named by `--plugin-file`.
     pub explicit: bool,
@@ -120,7 +119,6 @@ pub struct Shadowed {
 pub struct Refused {
     /// Id, from the file name.
     pub id: String,
-    /// The library.
     pub file: PathBuf,
     /// The reason, for people.
     pub why: String,
@@ -129,7 +127,6 @@ pub struct Refused {
 /// A place that was looked at.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The folder.
     pub dir: PathBuf,
     /// `None`: read; else why nothing was taken from it.
     pub why_not: Option<String>,

@@ -47,7 +47,6 @@ pub struct PluginOutput {
 
 /// One result, as it is given.
 pub enum Emitted<'a> {
-    /// A table.
     Table(&'a Table),
     /// A finding, as JSON.
     Finding(&'a str),

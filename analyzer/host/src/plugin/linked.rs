@@ -11,7 +11,6 @@ use trueno_plugin::abi;
 /// A plugin of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Linked {
-    /// Its id.
     pub id: &'static str,
     /// Its entry, which a library would export.
     pub entry: abi::Entry,
@@ -27,7 +26,6 @@ pub struct Code {
 }
 
 impl Code {
-    /// The code in a library.
     pub fn in_library(file: &Path) -> Code {
         Code {
             file: file.to_path_buf(),

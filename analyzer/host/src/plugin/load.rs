@@ -24,24 +24,19 @@ pub enum LoadError {
     /// The system's loader refused it.
     #[error("{}: cannot be opened as a library: {reason}", .file.display())]
     Open {
-        /// The library.
         file: PathBuf,
         /// Message of the loader.
         reason: String,
     },
     /// It exports no entry of any version.
     #[error("{}: not a plugin: it does not export {} (hint: a Rust plugin needs trueno_plugin::export!)", .file.display(), abi::ENTRY)]
-    NoEntry {
-        /// The library.
-        file: PathBuf,
-    },
+    NoEntry { file: PathBuf },
     /// It exports the entry of another major version.
     #[error(
         "{}: built for version {found} of the plugin interface, this analyzer has version {} (hint: {})",
         .file.display(), abi::MAJOR, if *.found > abi::MAJOR { "use a newer trueno-analyze" } else { "build the plugin anew" }
     )]
     OtherMajor {
-        /// The library.
         file: PathBuf,
         /// Version it was built for.
         found: u32,
@@ -49,7 +44,6 @@ pub enum LoadError {
     /// The descriptor makes no sense.
     #[error("{}: its descriptor is wrong: {reason}", .file.display())]
     Descriptor {
-        /// The library.
         file: PathBuf,
         /// Expected and found, in words.
         reason: String,

@@ -5,11 +5,9 @@ use super::host::PluginOutput;
 /// Outcome of a plugin's run.
 #[derive(Debug)]
 pub enum Outcome {
-    /// The plugin finished.
     Finished(PluginOutput),
     /// It could not, or gave something that could not be taken; what it gave before is kept.
     Failed {
-        /// Kind of failure.
         kind: FailureKind,
         /// The reason, for people.
         message: String,

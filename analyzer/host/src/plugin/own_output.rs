@@ -8,9 +8,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 /// Standard output or error of the analyzer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OwnOutput {
-    /// Standard output.
     Stdout,
-    /// Standard error.
     Stderr,
 }
 

@@ -13,7 +13,6 @@ pub const ALLOW_FLAG: &str = "--allow-unsafe-plugins";
 pub enum Place {
     /// The folders of the program itself: who can write there by a right of a group can replace the program.
     BesideProgram,
-    /// Elsewhere.
     Elsewhere,
 }
 

@@ -11,14 +11,11 @@ use super::load::{LoadError, load, load_linked};
 /// Outcome of loading one library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Loaded.
     Ok,
     /// Another library with its id stands before it.
     Shadowed {
-        /// That library.
         by: PathBuf,
     },
-    /// Not loaded.
     Refused {
         /// The reason, for people.
         why: String,
@@ -30,7 +27,6 @@ pub enum Status {
 pub struct Entry {
     /// Id, as far as the file name or the descriptor tells.
     pub id: Option<String>,
-    /// The library.
     pub file: PathBuf,
     /// Outcome of loading it.
     pub status: Status,
@@ -65,9 +61,7 @@ pub enum RegistryError {
     Twice {
         /// The id both have.
         id: String,
-        /// Named first.
         first: PathBuf,
-        /// Named second.
         second: PathBuf,
     },
 }
@@ -204,7 +198,6 @@ impl Registry {
         Ok(())
     }
 
-    /// The plugin of that id.
     pub fn get(&self, id: &str) -> Option<&Plugin> {
         self.plugins
             .iter()

@@ -13,11 +13,9 @@ use std::{fs, io};
 /// The language of a plugin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lang {
-    /// A crate.
     Rust,
     /// One file, a Makefile, and the headers.
     C,
-    /// One file.
     Python,
 }
 
@@ -26,7 +24,6 @@ pub enum Lang {
 pub struct NewPlugin {
     /// Id, file name and namespace of the plugin.
     pub id: String,
-    /// The language.
     pub lang: Lang,
     /// The folder to make.
     pub dir: PathBuf,
@@ -59,10 +56,7 @@ pub enum ScaffoldError {
     },
     /// There is something already.
     #[error("{}: it is there already (hint: give another folder with --dir, or remove it)", .dir.display())]
-    Exists {
-        /// The folder.
-        dir: PathBuf,
-    },
+    Exists { dir: PathBuf },
     /// The system would not.
     #[error("{}: {source}", .path.display())]
     Write {

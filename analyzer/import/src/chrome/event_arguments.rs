@@ -21,7 +21,6 @@ const MAX_VALUE_BYTES: usize = 1 << 12;
 /// Attributes of an event at most.
 pub(super) const MAX_ATTRIBUTES: usize = 64;
 
-/// An argument of an event.
 #[derive(Debug)]
 pub(super) struct Argument {
     pub name: Vec<u8>,

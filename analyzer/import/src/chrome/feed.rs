@@ -40,7 +40,6 @@ pub(crate) struct Slice<'s> {
     pub device: Option<u32>,
     pub stream: Option<u32>,
     pub bytes: Option<u64>,
-    /// In blocks.
     pub grid: Option<[u32; 3]>,
     pub block: Option<[u32; 3]>,
     pub registers: Option<u64>,

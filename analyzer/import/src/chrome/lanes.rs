@@ -26,7 +26,6 @@ pub(super) struct Lanes {
 }
 
 impl Lanes {
-    /// The number of a lane.
     pub fn number(&mut self, process: &[u8], thread: &[u8]) -> u32 {
         if self.last.0 == process && self.last.1 == thread && !self.all.is_empty() {
             return self.last.2;

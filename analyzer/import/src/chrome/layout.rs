@@ -239,7 +239,6 @@ enum ProcessKind {
     Device(u32),
     /// By its label, which Kineto also gives to processes whose number a device has.
     Labelled(u32),
-    /// Each thread is a device.
     DevicePerThread,
     /// The user says so.
     Given(u32),

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::category::Class;
 
-/// An open interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Open {
     pub start_ns: i64,

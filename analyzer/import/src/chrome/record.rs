@@ -389,7 +389,6 @@ impl LinkEvent {
 
 pub(super) const LINK_WORDS: usize = 14;
 
-/// A record to be linked.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Link {
     pub correlation: u64,

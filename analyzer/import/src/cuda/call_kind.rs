@@ -14,9 +14,7 @@ pub(crate) enum CallKind {
     BlockingTransfer,
     /// A copy or fill that may return before.
     AsyncTransfer,
-    /// A wait.
     Wait(SyncKind),
-    /// Nothing.
     Other,
 }
 
@@ -36,7 +34,6 @@ impl CallKind {
         }
     }
 
-    /// The wait that a call is.
     pub fn wait(self) -> Option<SyncKind> {
         match self {
             Self::Wait(kind) => Some(kind),

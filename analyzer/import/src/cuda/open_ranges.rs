@@ -35,7 +35,6 @@ impl OpenRanges {
             .map(|range| range.id)
     }
 
-    /// Opens a range.
     pub fn push(&mut self, id: u64, end_ns: i64) {
         self.open.push(Range { id, end_ns });
     }

@@ -26,7 +26,6 @@ impl EnumTable {
         Ok(Self(words))
     }
 
-    /// The word of a number.
     pub fn word(&self, number: i64) -> Option<&str> {
         self.0.get(&number).map(String::as_str)
     }

@@ -359,7 +359,6 @@ struct Tables<'c> {
     connection: &'c Connection,
     path: &'c Path,
     texts: Statement<'c>,
-    /// By table.
     rows: HashMap<&'static str, Statement<'c>>,
 }
 

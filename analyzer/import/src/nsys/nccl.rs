@@ -26,7 +26,6 @@ const BYTE: &str = "byte";
 /// A range of NCCL on a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Range<'r> {
-    /// Its row.
     pub id: u64,
     pub name: &'r str,
     pub thread: u32,

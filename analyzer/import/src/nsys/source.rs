@@ -7,15 +7,12 @@ use crate::Error;
 /// One value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
-    /// No value.
     Null,
-    /// An integer.
     Int(i64),
     /// A floating-point number.
     Real(f64),
     /// A text; what was not UTF-8 is replaced.
     Text(Cow<'a, str>),
-    /// Bytes.
     Blob(Cow<'a, [u8]>),
 }
 
@@ -23,7 +20,6 @@ pub enum Value<'a> {
 /// then as they are stored. A column that is `None` is null in each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
-    /// The table, which is there.
     pub table: String,
     /// Its columns, of those that are there.
     pub columns: Vec<Option<String>>,

@@ -28,7 +28,6 @@ pub struct Database {
 
 struct Table {
     columns: Vec<String>,
-    /// About.
     rows: u64,
     /// The rows that can be read, where they are known not to be all.
     good: Option<Good>,

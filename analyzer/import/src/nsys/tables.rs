@@ -12,13 +12,9 @@ pub enum Kind {
     Api,
     /// Calls of the operating system's libraries.
     OsCall,
-    /// Kernels.
     Kernel,
-    /// Copies.
     Memcpy,
-    /// Fills.
     Memset,
-    /// Waits.
     Sync,
     /// Records of events.
     Event,

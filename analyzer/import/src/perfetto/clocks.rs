@@ -26,7 +26,6 @@ struct Local {
     unit_ns: i64,
 }
 
-/// All clocks.
 #[derive(Debug, Default)]
 pub struct Clocks {
     /// The one that all others are brought to.

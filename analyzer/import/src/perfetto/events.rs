@@ -36,7 +36,6 @@ pub enum What {
     Counter(f64),
 }
 
-/// An event.
 #[derive(Clone, Debug)]
 pub struct Event {
     pub what: What,

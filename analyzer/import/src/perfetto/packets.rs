@@ -23,7 +23,6 @@ pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     rest.split_at_checked(length)
 }
 
-/// Reads packets.
 pub struct Packets<R> {
     path: PathBuf,
     from: BufReader<R>,

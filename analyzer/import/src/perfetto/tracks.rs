@@ -31,7 +31,6 @@ pub struct Counter {
     pub is_incremental: bool,
 }
 
-/// All tracks.
 #[derive(Debug, Default)]
 pub struct Tracks(HashMap<TrackKey, Track>);
 

@@ -86,7 +86,6 @@ struct Frame {
     metrics: Metrics,
 }
 
-/// The frames of a tree.
 #[derive(Default)]
 struct Frames {
     all: Vec<Frame>,

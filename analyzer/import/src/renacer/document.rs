@@ -18,7 +18,6 @@ pub const ANALYSES: [&str; 3] = [
     "autoencoder_analysis",
 ];
 
-/// One call.
 #[derive(Debug, Deserialize)]
 pub struct Syscall {
     pub name: String,

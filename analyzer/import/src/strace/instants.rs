@@ -13,7 +13,6 @@ pub(crate) const MAX_TEXT_BYTES: usize = 64 << 10;
 /// Bytes of arguments that are kept in all, as a run holds each of its texts in memory.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Arguments of an instant.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Arguments<'a> {
     /// `syscall`, `signal` or `exit`.
@@ -26,7 +25,6 @@ pub(crate) struct Arguments<'a> {
     pub target: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Exit code.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,7 +49,6 @@ pub(crate) struct Source {
     pub function: Option<String>,
 }
 
-/// Writes instants.
 #[derive(Debug, Default)]
 pub(crate) struct Instants {
     kind: Option<Text>,
@@ -59,7 +56,6 @@ pub(crate) struct Instants {
 }
 
 impl Instants {
-    /// Writes one.
     pub fn add(
         &mut self,
         (thread, time_ns): (Option<u32>, i64),

@@ -52,7 +52,6 @@ pub struct End<'t> {
 pub struct Event<'t> {
     pub name: &'t str,
     pub is_exit: bool,
-    /// Exit code.
     pub code: Option<i64>,
     /// Signal that killed or stopped.
     pub signal: Option<&'t str>,

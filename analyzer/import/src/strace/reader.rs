@@ -39,7 +39,6 @@ struct Pending {
     thread: u32,
     start_ns: i64,
     record: Record,
-    /// Innermost first.
     frames: Vec<Frame>,
 }
 

@@ -31,7 +31,6 @@ pub(crate) struct SystemCall<'a> {
     pub joined: Option<u64>,
 }
 
-/// Writes calls.
 #[derive(Debug, Default)]
 pub(crate) struct SystemCalls {
     pub instants: Instants,

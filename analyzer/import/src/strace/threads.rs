@@ -95,12 +95,10 @@ impl Threads {
         Some(unnamed)
     }
 
-    /// The thread of that number.
     pub fn get(&mut self, number: u32) -> &mut Thread {
         &mut self.list[number as usize]
     }
 
-    /// All of them.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Thread> {
         self.list.iter_mut()
     }

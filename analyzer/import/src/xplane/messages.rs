@@ -71,7 +71,6 @@ pub struct XStat {
     pub value: Option<StatValue>,
 }
 
-/// Value of a stat.
 #[derive(Clone, PartialEq, Oneof)]
 pub enum StatValue {
     #[prost(double, tag = "2")]

@@ -11,7 +11,6 @@ pub enum Kind {
     Host,
     /// Calls of a GPU's driver, by threads of the host.
     Calls,
-    /// A device.
     Device,
 }
 
@@ -78,7 +77,6 @@ impl<'p> Event<'p> {
         self.stats().chain(shared)
     }
 
-    /// A stat.
     pub fn stat(&self, name: &str) -> Option<Value<'p>> {
         let mut stats = self.all_stats();
         stats

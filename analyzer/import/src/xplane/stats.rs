@@ -7,13 +7,11 @@ use super::messages::{StatValue, XPlane, XStat};
 use crate::Notes;
 use crate::json_attributes::MAX_TEXT_BYTES;
 
-/// Name of a stat.
 pub fn name_of<'p>(plane: &'p XPlane, stat: &XStat) -> &'p [u8] {
     let metadata = plane.stat_metadata.get(&stat.metadata_id);
     metadata.map_or(b"", |metadata| metadata.name.as_slice())
 }
 
-/// A value of a stat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'p> {
     Double(f64),
@@ -51,7 +49,6 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// As a number.
     pub fn number(self) -> Option<f64> {
         match self {
             Value::Double(value) => Some(value),
@@ -61,7 +58,6 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// As a text.
     pub fn text(self) -> Option<&'p [u8]> {
         match self {
             Value::Text(text) => Some(text),
@@ -69,7 +65,6 @@ impl<'p> Value<'p> {
         }
     }
 
-    /// In words.
     pub fn shown(self) -> String {
         match self {
             Value::Double(value) => value.to_string(),

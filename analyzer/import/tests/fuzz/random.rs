@@ -1,6 +1,5 @@
 //! Numbers from a seed.
 
-/// SplitMix64.
 pub struct Random(u64);
 
 impl Random {

@@ -49,13 +49,11 @@ impl Batches {
         })
     }
 
-    /// Rows.
     #[getter]
     fn num_rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }
 
-    /// Names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         let fields = self.schema.fields().iter();

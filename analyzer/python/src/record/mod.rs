@@ -172,7 +172,6 @@ impl Recorder {
         Span::numbered(slf, Kind::Layer(number), place)
     }
 
-    /// An iteration, by its number.
     fn iteration(slf: Py<Self>, py: Python<'_>, number: u64) -> Span {
         let place = slf.get().line(py);
         Span::numbered(slf, Kind::Iteration(number), place)

@@ -7,7 +7,6 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use trueno_recorder::{Bf16, Element, F16, Strided};
 
-/// Type of the elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ElementType {
     F16,
@@ -30,7 +29,6 @@ pub struct Layout {
     /// The first element.
     at: *const u8,
     shape: Vec<usize>,
-    /// In elements.
     strides: Vec<isize>,
 }
 

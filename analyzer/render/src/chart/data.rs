@@ -11,7 +11,6 @@ use crate::view::{display_names, heading};
 pub struct Data<'a> {
     /// Chart that is asked for.
     pub chart: &'a Chart,
-    /// Its rows.
     pub table: &'a Table,
     /// Lines behind the marks.
     pub lines: Option<&'a Table>,

@@ -6,7 +6,6 @@ use super::scene::{Anchor, SMALL, Scene, overlap};
 
 /// A name and the mark it belongs to: its middle and how far it reaches.
 pub struct Label {
-    /// The name.
     pub name: String,
     /// Middle of the mark.
     pub at: (f64, f64),

@@ -8,7 +8,6 @@
 /// Meaning of a colour.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Ink {
-    /// Text.
     Text,
     /// Text and lines of less weight.
     Faint,

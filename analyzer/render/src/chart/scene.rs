@@ -9,7 +9,6 @@ use super::palette::Ink;
 pub enum Anchor {
     /// Its left end.
     Start,
-    /// Its middle.
     Middle,
     /// Its right end.
     End,
@@ -22,25 +21,19 @@ pub enum Item {
     Rect {
         /// x, y, width, height.
         at: [f64; 4],
-        /// Its colour.
         ink: Ink,
     },
     /// A line through points.
     Line {
         /// Corners, at least two.
         points: Vec<(f64, f64)>,
-        /// Its colour.
         ink: Ink,
-        /// Pixels.
         width: u32,
     },
     /// A filled circle.
     Dot {
-        /// Its middle.
         at: (f64, f64),
-        /// Pixels.
         radius: f64,
-        /// Its colour.
         ink: Ink,
     },
     /// A line of text, its middle at the height of `at`.
@@ -49,7 +42,6 @@ pub enum Item {
         at: (f64, f64),
         /// The text itself.
         text: String,
-        /// Its colour.
         ink: Ink,
         /// Point of it that stands at `at`.
         anchor: Anchor,
@@ -63,20 +55,16 @@ pub enum Item {
 pub struct Mark {
     /// x, y, width, height.
     pub at: [f64; 4],
-    /// Lines.
     pub text: String,
 }
 
 /// A chart as shapes, the later ones above the earlier ones.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Scene {
-    /// Pixels.
     pub width: f64,
-    /// Pixels.
     pub height: f64,
     /// Said to those who cannot see it, and above it.
     pub title: String,
-    /// Shapes.
     pub items: Vec<Item>,
     /// Places that tell something.
     pub marks: Vec<Mark>,

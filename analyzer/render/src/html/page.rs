@@ -47,7 +47,6 @@ impl ReportForm for Html {
     }
 }
 
-/// Writes the whole page.
 pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> io::Result<()> {
     let title = report.header.facts.title();
     let kept = data::rows_kept(report);

@@ -22,7 +22,6 @@ const SCRIPTS: [&str; 7] = [
 /// Nothing may be fetched, whatever stands in the page.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
-/// One page.
 pub struct Shell<'a> {
     /// Its title, as plain text.
     pub title: &'a str,
@@ -35,7 +34,6 @@ pub struct Shell<'a> {
 }
 
 impl Shell<'_> {
-    /// The whole page.
     pub fn page(&self) -> String {
         let title = text(self.title);
         let mut out = format!(

@@ -9,7 +9,6 @@ use super::{Extra, id, table, text};
 use crate::header_text;
 use crate::opening::Opening;
 
-/// Kernels in the summary.
 const KERNELS: usize = 8;
 
 pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 /// Bytes of what it says that are kept, the last ones.
 const MAX_SAID_BYTES: usize = 16 << 10;
-/// Bytes of a line of it.
 const MAX_LINE_BYTES: u64 = 8 << 10;
 const POLL: Duration = Duration::from_millis(2);
 

@@ -40,7 +40,6 @@ pub(in crate::commands) struct Member {
     pub(in crate::commands) summary: Summary,
 }
 
-/// What was made.
 pub(in crate::commands) struct Made {
     pub(in crate::commands) members: Vec<Member>,
     /// What the files were taken for, in words.

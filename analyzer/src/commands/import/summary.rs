@@ -9,7 +9,6 @@ use trueno_model::width::printable;
 
 use crate::commands::stderr::Stderr;
 
-/// One file.
 #[derive(Clone, Serialize)]
 pub(in crate::commands) struct Summary {
     pub(super) file: String,

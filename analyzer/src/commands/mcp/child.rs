@@ -31,7 +31,6 @@ const OFTEN: Duration = Duration::from_millis(2);
 /// Children of this program.
 pub(super) struct Children {
     program: PathBuf,
-    /// Flags of each.
     flags: Vec<OsString>,
     /// Flags of those that load plugins.
     plugins: Vec<OsString>,

@@ -21,13 +21,11 @@ FROM (SELECT CAST(name AS VARCHAR) AS name, CAST(ptx_hash AS VARCHAR) AS ptx_has
   block_x, block_y, block_z, smem_static, smem_dynamic, registers, timing, valid, dur_ns FROM kernels) AS k
 GROUP BY name, ptx_hash, grid_x, grid_y, grid_z, block_x, block_y, block_z, smem_static, smem_dynamic, registers";
 
-/// Launches alike.
 #[derive(Clone)]
 pub(super) struct Alike {
     pub(super) kernel: String,
     pub(super) launch: Launch,
     pub(super) count: u64,
-    /// Launches with times of their own.
     timed: u64,
     total_ns: i64,
     min_ns: Option<i64>,

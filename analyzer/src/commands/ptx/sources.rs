@@ -11,7 +11,6 @@ use trueno_model::{Cell, width};
 
 use super::launches::Launches;
 
-/// One source.
 #[derive(Default)]
 struct Source {
     names: BTreeSet<String>,
@@ -107,7 +106,6 @@ impl Sources {
         })
     }
 
-    /// One source in one line.
     pub(super) fn line(&self, hash: &str) -> String {
         let mut line = width::printable(hash).into_owned();
         let Some(source) = self.0.get(hash) else {

@@ -29,7 +29,6 @@ pub(super) enum Pressed {
     Candidates(Vec<String>),
     /// Ctrl-C: away with the line.
     Dropped,
-    /// The end.
     Ended,
 }
 

@@ -16,7 +16,6 @@ pub struct TreeOptions<'a> {
     pub filter: Option<&'a Filter>,
 }
 
-/// One row.
 pub struct Item {
     /// The row it hangs below.
     pub parent: Option<usize>,
@@ -36,7 +35,6 @@ pub struct Item {
 pub struct Tree {
     /// Items in the order in which they are shown.
     pub items: Vec<Item>,
-    /// Levels shown.
     pub depth: u32,
     /// Tells whether there is more below the last level.
     pub is_cut: bool,

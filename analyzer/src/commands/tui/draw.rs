@@ -117,7 +117,6 @@ pub fn tree_lines(size: (u16, u16)) -> usize {
     )
 }
 
-/// Draws all of it.
 pub fn draw(frame: &mut Frame<'_>, state: &State, model: &Model<'_>, looks: Looks) {
     let areas = areas(frame.area());
     let bold = Style::new().add_modifier(Modifier::BOLD);

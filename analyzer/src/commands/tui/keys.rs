@@ -20,7 +20,6 @@ pub enum Key {
     Esc,
     /// Ctrl-C, or the terminal is gone.
     Quit,
-    /// Ctrl-D.
     EndOfInput,
     Char(char),
     /// Columns and lines of the terminal.

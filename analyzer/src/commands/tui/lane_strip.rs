@@ -7,7 +7,6 @@ const PARTS: usize = 8;
 /// Nodes looked at; the outer ones come first.
 const MAX_NODES: usize = 500_000;
 
-/// One lane of the strip.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lane {
     /// Number of the lane.

@@ -80,7 +80,6 @@ pub enum Cover {
     Source(String, String),
 }
 
-/// The screen.
 #[derive(Clone)]
 pub struct State {
     pub rows: Vec<Row>,

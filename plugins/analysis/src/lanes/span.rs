@@ -46,9 +46,7 @@ pub enum Class {
     Brick,
     /// A task: work that another thread may have asked for.
     Task,
-    /// A kernel.
     Kernel,
-    /// A tile.
     Tile,
     /// A host API call.
     Call,

@@ -18,7 +18,6 @@ use std::path::Path;
 
 use Make::{Recorded, Simulated};
 
-/// One run.
 pub struct Case {
     /// Name of its file.
     pub name: &'static str,
@@ -26,13 +25,11 @@ pub struct Case {
     pub truth: Option<&'static str>,
     /// A class that it might be taken for, and is not.
     pub not: Option<&'static str>,
-    /// Its origin.
     pub make: Make,
 }
 
 /// Origin of a run.
 pub enum Make {
-    /// Recorded at this path.
     Recorded(fn(&Path)),
     /// Simulated; the text of a Kineto trace.
     Simulated(fn() -> String),
@@ -64,7 +61,6 @@ const fn near(not: &'static str, name: &'static str, make: Make) -> Case {
     }
 }
 
-/// All cases.
 pub const CASES: &[Case] = cases! {
     is("transfer_bound", "copies_block", Simulated(streams::copies_block)),
     is("transfer_bound", "copies_on_one_stream", Simulated(streams::copies_on_one_stream)),

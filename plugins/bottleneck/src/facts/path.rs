@@ -29,7 +29,6 @@ pub enum Without<'a> {
     Communication,
     /// Elementwise kernels and operators.
     Elementwise,
-    /// All of these names.
     Names(Vec<&'a str>),
     /// Of what no prediction is made.
     Unbounded,

@@ -24,7 +24,6 @@ pub struct Steps {
     pub warm_up: IntervalSet<i64>,
     /// Iterations of warm-up.
     pub warming: u64,
-    /// Steady iterations.
     pub steady: u64,
     /// Times of steady iterations.
     steady_times: IntervalSet<i64>,

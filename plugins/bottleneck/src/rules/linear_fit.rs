@@ -24,7 +24,6 @@ const POINTS: usize = 48;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
     Elements,
-    /// Floating-point operations.
     Flops,
     /// Bytes read and written.
     Bytes,

@@ -34,7 +34,6 @@ struct BrickRun<'a> {
     results: Results<'a>,
 }
 
-/// All runs of a brick.
 #[derive(Default)]
 struct BrickRuns<'a> {
     dur_ns: i64,

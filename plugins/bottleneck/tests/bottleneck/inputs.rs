@@ -121,7 +121,6 @@ pub fn facts(wall_us: i64) -> TableBuilder {
         .f64("cost_ns_per_span", [20.0])
 }
 
-/// Names with their categories.
 pub fn categories(names: &[(&str, &str)]) -> TableBuilder {
     let of = || names.iter();
     Table::build("by_brick")

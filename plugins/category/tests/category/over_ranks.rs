@@ -7,7 +7,6 @@ use trueno_plugin::testing::{Output, merge, part, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_category::Category;
 
-/// One of them as kernels are.
 const KINDS: [&str; 4] = ["layer", "brick", "task", "kernel"];
 const NAMES: [&str; 3] = ["a", "b", "c"];
 const CATEGORIES: [Option<&str>; 3] = [None, Some("FFN"), Some("uncategorised")];

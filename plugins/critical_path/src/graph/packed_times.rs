@@ -15,7 +15,6 @@ pub struct Times {
     apart_ns: FastMap<u32, i64>,
 }
 
-/// Times of a block.
 const BLOCK: usize = 64;
 /// In the place of a distance: the time is kept apart.
 const APART: u32 = u32::MAX;

@@ -11,7 +11,6 @@ use crate::load::edges::DependencyKind;
 use crate::load::inferred::Rule;
 use crate::load::window::waits_inside;
 
-/// The name of inferred waits.
 pub const NAME: &str = "wait (inferred)";
 
 /// Ids from here on are of rows that no run has.
@@ -27,9 +26,7 @@ pub fn is_inferred(id: u64) -> bool {
 /// A wait that is inferred.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostWait {
-    /// The lane that waited.
     pub lane: u32,
-    /// Start of the wait.
     pub start_ns: i64,
     /// Its end: the last end of what it waited for.
     pub end_ns: i64,

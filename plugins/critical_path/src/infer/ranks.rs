@@ -24,7 +24,6 @@ use crate::load::edges::DependencyKind;
 use crate::load::inferred::Rule;
 use crate::load::row_index::row_index;
 
-/// Name of the waits.
 const NAME: &str = "wait for other ranks (inferred)";
 
 /// Stays of ranks in collectives that make them wait and of which all ranks are recorded.

@@ -66,7 +66,6 @@ pub struct Wait {
     pub device: Option<i64>,
     /// The stream waited for, or of a [`WaitKind::StreamWait`] the stream that waits.
     pub stream: Option<i64>,
-    /// The event waited for.
     pub event: Option<u64>,
     /// Correlation id of the call.
     pub correlation: Option<u64>,

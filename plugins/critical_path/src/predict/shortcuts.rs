@@ -18,7 +18,6 @@ pub const LEFT: [f64; 3] = [0.9, 0.5, 0.0];
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scaled {
     pub measured_ns: i64,
-    /// With what is left of it.
     pub left_ns: [i64; 3],
 }
 

@@ -12,7 +12,6 @@ pub struct Rule {
     pub change: Change,
 }
 
-/// Target of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Target {
     /// Intervals of this name.

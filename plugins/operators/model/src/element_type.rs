@@ -185,7 +185,6 @@ impl ElementType {
             .map(|&(_, element_type)| element_type)
     }
 
-    /// Bytes of an element.
     pub fn bytes(self) -> u64 {
         match self {
             Self::Bool | Self::UInt8 | Self::Int8 | Self::Float4Pair | Self::Float8 => 1,
@@ -240,15 +239,10 @@ pub enum Precision {
     Tf32,
     Bf16,
     Fp16,
-    /// 8-bit floats.
     Fp8,
-    /// 4-bit floats.
     Fp4,
-    /// 64-bit integers.
     Int64,
-    /// 32-bit integers.
     Int32,
-    /// 16-bit integers.
     Int16,
     /// 8-bit integers and truth values.
     Int8,

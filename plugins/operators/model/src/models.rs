@@ -46,7 +46,6 @@ const STANDARD: [(&str, &str); 14] = [
 pub enum Unit {
     /// Matrix units, as in tensor cores.
     Matrix,
-    /// Vector units.
     #[default]
     Vector,
 }

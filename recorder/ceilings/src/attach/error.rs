@@ -35,7 +35,6 @@ pub enum AttachError {
     /// Ceilings of another machine say nothing about it.
     #[error("{}: was not recorded on this machine as it is now: {differs} (hint: measure where it was recorded, and under the same limits)", .run.display())]
     Elsewhere {
-        /// The run.
         run: PathBuf,
         /// The difference, with both values.
         differs: String,
@@ -46,7 +45,6 @@ pub enum AttachError {
     /// Its files are not those that were written.
     #[error("{}: is damaged: {file}: {problem} (hint: `trueno-analyze info` shows all of it)", .run.display())]
     Damaged {
-        /// The run.
         run: PathBuf,
         /// The file, relative to it.
         file: String,
@@ -56,7 +54,6 @@ pub enum AttachError {
     /// The run has ceilings.
     #[error("{}: holds {count} measured ceilings of its processor{said} (hint: --replace replaces them)", .run.display())]
     Already {
-        /// The run.
         run: PathBuf,
         /// Their number.
         count: u64,

@@ -11,13 +11,11 @@ use trueno_testing::{Table, compile};
 /// Variants of the fake CUPTI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cupti {
-    /// As 13.0.
     New,
     /// As 12.4: shorter records, fewer functions.
     Middle,
     /// As 12.0: also without records of events.
     Old,
-    /// As 11.6.
     Ancient,
     /// Without the names of functions, and without what steps over records.
     Bare,

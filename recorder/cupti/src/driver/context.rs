@@ -9,7 +9,6 @@ use super::error::DriverError;
 use super::stream::StreamHandle;
 
 pub mod attribute {
-    /// Clock of the memory, in kHz.
     pub const MEMORY_CLOCK_KHZ: i32 = 36;
     /// Highest clock of the processors, in kHz.
     pub const CLOCK_KHZ: i32 = 13;

@@ -123,9 +123,7 @@ macro_rules! functions {
 }
 
 functions! {
-    /// Its version.
     get_version "cuptiGetVersion" (version: *mut u32);
-    /// Its clock.
     get_timestamp "cuptiGetTimestamp" (time: *mut u64);
     /// Takes hold of CUPTI.
     subscribe "cuptiSubscribe" (subscriber: *mut *mut c_void, callback: CallbackFunction, data: *mut c_void);
@@ -155,9 +153,7 @@ functions! {
     enable_event_timestamps "cuptiActivityEnableCudaEventDeviceTimestamps" (enable: u8);
     /// Whether each query of an event that is not over gives a record.
     enable_all_sync_records "cuptiActivityEnableAllSyncRecords" (enable: u8);
-    /// Delivers buffers.
     flush_all "cuptiActivityFlushAll" (flag: u32);
-    /// The next record of a buffer.
     get_next_record "cuptiActivityGetNextRecord" (buffer: *mut u8, valid_bytes: usize, record: *mut *mut u8);
     /// The number that records have for a node of a graph.
     get_graph_node_id "cuptiGetGraphNodeId" (node: *mut c_void, number: *mut u64);

@@ -5,7 +5,6 @@ use super::{Candidate, Cupti, Library, MIN_VERSION};
 /// A `libcupti` that is open and new enough.
 #[derive(Clone, Debug)]
 pub struct Usable {
-    /// Its functions.
     pub cupti: Cupti,
     /// Its own version number.
     pub version: u32,

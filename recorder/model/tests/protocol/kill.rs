@@ -21,7 +21,6 @@ const WRITER_STEPS: u32 = 14;
 /// The order of the writer's steps.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// As it is.
     Right,
     /// Too weak: the tail passes a record before its row waits.
     TailBeforeRow,

@@ -60,7 +60,6 @@ struct Woken {
 
 #[derive(Default)]
 struct Waits {
-    /// Those that are open.
     open: usize,
     wakes: Vec<Wake>,
     /// Those that ended while a wake had not returned that may have ended them.

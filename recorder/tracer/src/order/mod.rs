@@ -148,7 +148,6 @@ impl Order {
         self.channels.leave_out(inherited);
     }
 
-    /// A call begins.
     pub fn call_begins(
         &mut self,
         caller: Caller,

@@ -1,6 +1,5 @@
 //! Inputs made of others: bytes changed, taken away and doubled, words of a dictionary put in, two inputs joined.
 
-/// SplitMix64.
 pub struct Random(u64);
 
 impl Random {

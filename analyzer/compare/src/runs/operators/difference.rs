@@ -75,13 +75,11 @@ pub struct OperatorRow {
 /// An operator that one side has, with all below it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OneSided {
-    /// Its name.
     pub name: String,
     /// Calls in all pairs.
     pub calls: u64,
     /// Operators, with those below it.
     pub operators: u64,
-    /// Device time.
     pub device_ns: f64,
     /// Host self time.
     pub host_self_ns: f64,
@@ -90,13 +88,11 @@ pub struct OneSided {
 /// Device work of a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct KernelRow {
-    /// Its name.
     pub name: String,
     /// Launches in all pairs.
     pub base_calls: u64,
     /// Of the other side.
     pub run_calls: u64,
-    /// Device time.
     pub base_device_ns: f64,
     /// Of the other side.
     pub run_device_ns: f64,

@@ -15,7 +15,6 @@ pub(super) const WINDOW: usize = 256;
 /// Times that shapes may split a list again.
 const MAX_SPLITS: u32 = 8;
 
-/// One sibling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sibling {
     pub label: u32,

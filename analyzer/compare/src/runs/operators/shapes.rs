@@ -16,7 +16,6 @@ pub(super) struct Shapes {
 
 /// Numbers of the operators of a tree.
 pub(super) struct Numbered {
-    /// By operator.
     pub labels: Vec<u32>,
     /// By operator: label and shapes of what is right below it.
     pub shapes: Vec<u32>,

@@ -27,7 +27,6 @@ use sheets::sheets;
 
 /// One part: a heading, what to say of it, and a table.
 pub struct Sheet {
-    /// Its heading.
     pub heading: &'static str,
     /// Lines above the table.
     pub lead: Vec<String>,

@@ -164,7 +164,6 @@ pub struct OnOneSide<'a> {
     pub row: &'a OperatorRow,
     pub calls: u64,
     pub device_ns: f64,
-    /// Of operators.
     pub host_self_ns: Option<f64>,
 }
 

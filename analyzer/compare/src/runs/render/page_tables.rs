@@ -9,17 +9,14 @@ use super::signature_sheets::signature_part;
 use super::wording::{COMMON, common_verdict, counts};
 use crate::runs::{Compared, Comparison, MIN_SAMPLES, Verdict};
 
-/// One part of the page.
 pub struct Part {
     /// Id of its element.
     pub id: &'static str,
     /// Sentence that leads to it.
     pub word: &'static str,
-    /// Its heading.
     pub heading: &'static str,
     /// Remark on the table.
     pub lead: String,
-    /// Its rows.
     pub table: Table,
 }
 

@@ -14,7 +14,6 @@ const HEADING: &str = "Operators by shape";
 const LEAD: &str = "device time (of runs without a device host time) of operators with the same name, dimensions and types; \
                     means over the runs of a side, the largest change first";
 
-/// Figures of a side.
 type Side = fn(&SignatureRow) -> Option<Figures>;
 
 /// The sheet, with `top` rows; none where a side has no shapes.

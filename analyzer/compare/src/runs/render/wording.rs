@@ -48,7 +48,6 @@ pub fn change(ratio: f64) -> String {
     format!("{percent:+.decimals$} %")
 }
 
-/// The interval of a ratio.
 pub fn interval(ratio: Ratio) -> String {
     format!("{} … {}", change(ratio.low), change(ratio.high))
 }

@@ -426,7 +426,6 @@ impl Gathered {
     }
 }
 
-/// Adds a value to a sum.
 fn add_to(kind: Kind, sum: &mut Option<u64>, value: u64) -> Result<(), &'static str> {
     *sum = Some(add(kind, sum.unwrap_or(0), value).ok_or(TOO_LARGE)?);
     Ok(())

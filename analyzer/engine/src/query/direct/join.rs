@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use crate::columns::{Kind, Packed, ReadColumns, StoredTable, is_set};
 
-/// One side of a join.
 #[derive(Clone)]
 pub(super) struct Side {
     pub(super) table: Arc<StoredTable>,

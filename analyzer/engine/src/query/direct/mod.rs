@@ -67,7 +67,6 @@ enum Item {
     Sum(Box<Item>, Box<Item>),
     /// An integer, or this one where there is none.
     OrElse(Box<Item>, u64),
-    /// Truth of a condition.
     Truth(Condition),
 }
 
@@ -106,7 +105,6 @@ enum ValueType {
     U64,
 }
 
-/// A test of a text.
 #[derive(Clone, Debug, PartialEq)]
 enum TextTest {
     Among(BTreeSet<String>),
@@ -150,7 +148,6 @@ impl Direct {
         columns.into_iter().collect()
     }
 
-    /// The table.
     pub(super) fn table(&self) -> &StoredTable {
         &self.table
     }

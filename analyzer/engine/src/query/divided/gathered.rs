@@ -138,7 +138,6 @@ fn by_rank(rows: &DataFrame) -> PolarsResult<LazyFrame> {
     }
 }
 
-/// Columns without rows.
 pub(super) fn without_rows<'a>(columns: impl Iterator<Item = (&'a str, DataType)>) -> DataFrame {
     let mut schema = Schema::default();
     for (name, ty) in columns {

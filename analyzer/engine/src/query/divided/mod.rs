@@ -38,7 +38,6 @@ pub struct Divided {
 /// A question to the other engine: SQL over one table, that both engines read alike.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
-    /// The table.
     pub table: String,
     /// The question; its rows may come in any order, but those of a rank in the order of the table.
     pub sql: String,

@@ -431,7 +431,6 @@ fn one_column(name: &str, values: Series) -> Answer<LazyFrame> {
     }
 }
 
-/// A frame of one row.
 fn one_row() -> LazyFrame {
     let frame = df!["" => [true]].unwrap_or_default();
     frame.lazy().select([col("").alias("one")])

@@ -98,7 +98,6 @@ impl Relation {
         self.frame.clone().filter(truth)
     }
 
-    /// Some column.
     pub(super) fn any_column(&self) -> Expr {
         let field = self.fields.first().or(self.outer.first());
         field.map_or_else(|| col("one"), Field::column)

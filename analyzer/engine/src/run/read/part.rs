@@ -223,7 +223,6 @@ fn footer(handle: File) -> Result<Footer, String> {
     })
 }
 
-/// These rows of a file.
 fn decode(handle: &File, rows: &Range<u64>) -> Result<DataFrame, String> {
     let count = usize::try_from(rows.end - rows.start);
     let (Ok(first), Ok(count)) = (usize::try_from(rows.start), count) else {

@@ -35,7 +35,6 @@ pub enum RecoverError {
     /// The recovered run does not hold what the old one does.
     #[error("{}: the recovered run differs from it: {difference}; nothing was changed (hint: please report it)", .path.display())]
     Differs {
-        /// The run.
         path: PathBuf,
         /// The difference: what was compared, expected and found.
         difference: String,
@@ -45,7 +44,6 @@ pub enum RecoverError {
     Io {
         /// File or folder.
         path: PathBuf,
-        /// The operation.
         action: &'static str,
         /// Error of the system.
         source: io::Error,

@@ -14,7 +14,6 @@ pub struct CapturedOutput {
 }
 
 impl CapturedOutput {
-    /// Adds output.
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes += bytes.len() as u64;
         let room = KEPT - self.first.len().min(KEPT);

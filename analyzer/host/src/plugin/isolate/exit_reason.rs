@@ -16,7 +16,6 @@ pub struct End {
     pub status: abi::Status,
     /// Its charts, as in [`PluginOutput`](crate::plugin::PluginOutput).
     pub charts: Vec<Chart>,
-    /// Its error, as there.
     pub error: Option<String>,
     /// Its rejected emissions, as there.
     pub rejected: Vec<String>,
@@ -25,7 +24,6 @@ pub struct End {
 /// The child's word on a signal that is about to end it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crash {
-    /// The signal.
     pub signal: i32,
     /// Address of the faulting access, for signals that tell it.
     pub address: u64,
@@ -34,7 +32,6 @@ pub struct Crash {
 }
 
 impl Crash {
-    /// Bytes of one.
     pub const BYTES: usize = 24;
 
     /// The bytes to send. Allocates nothing.
@@ -75,7 +72,6 @@ pub enum ExitReason {
     TooMuch,
     /// Its messages are not ours.
     Garbled,
-    /// A signal.
     Signal(i32),
     /// It ended by itself, with this code.
     Exit(i32),

@@ -9,21 +9,17 @@ use std::time::Duration;
 /// Choice of the plugins that run in a process of their own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Which {
-    /// No plugin.
     #[default]
     None,
     /// Those that lie neither beside the executable nor in `../lib/trueno-analyze`.
     Outside,
-    /// All plugins.
     All,
 }
 
 /// The choice, and the limits.
 #[derive(Clone, Debug, Default)]
 pub struct Isolation {
-    /// The choice.
     pub which: Which,
-    /// Limits of each.
     pub limits: Limits,
 }
 
@@ -69,7 +65,6 @@ impl Limits {
         self.memory_bytes / 4
     }
 
-    /// These, for loading.
     pub fn of_loading(&self) -> Limits {
         Limits {
             time: Some(self.loading_time()),

@@ -9,7 +9,6 @@ use std::io::{self, Write};
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
@@ -73,7 +72,6 @@ pub struct Inbox {
 pub struct Garbled;
 
 impl Inbox {
-    /// Adds bytes.
     pub fn put(&mut self, bytes: &[u8]) {
         self.bytes.drain(..self.taken);
         self.taken = 0;

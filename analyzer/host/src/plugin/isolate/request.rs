@@ -18,7 +18,6 @@ use crate::plugin::descriptor::Stage;
 /// Request to the child.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Request {
-    /// The task.
     pub task: Task,
     /// The library, or the program.
     pub file: PathBuf,
@@ -39,7 +38,6 @@ pub struct Request {
 pub enum Task {
     /// Load it and say what it says about itself.
     Describe,
-    /// Run it.
     Run {
         /// The function to call.
         stage: Stage,

@@ -15,7 +15,6 @@ const MAX_FIELDS: usize = 256;
 pub(super) struct Event {
     /// The phase, 0 where there is none.
     pub phase: u8,
-    /// The table.
     pub category: Vec<u8>,
     pub name: Vec<u8>,
     /// Decimal microseconds; empty: none.

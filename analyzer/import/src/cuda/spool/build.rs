@@ -179,7 +179,6 @@ impl Build {
         (stream.stream != NO_STREAM).then(|| self.streams.number(stream))
     }
 
-    /// The device of a context.
     pub fn device_of(&self, context: u32) -> Option<u32> {
         let known = self
             .from

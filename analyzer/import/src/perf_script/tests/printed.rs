@@ -40,7 +40,6 @@ struct Printed {
     passed_ns: u32,
     period: u32,
     event: usize,
-    /// Innermost first.
     stack: Vec<Frame>,
 }
 

@@ -106,7 +106,6 @@ fn blocks(path: &Path, number: u64, seed: u64, freed: impl Fn(u64) -> bool) {
     rec.finish().expect("the recording ends");
 }
 
-/// Three of five, here and there.
 pub fn three_of_five_freed(path: &Path) {
     blocks(path, 3_000, 17, |n| matches!(n % 5, 0 | 2 | 3));
 }

@@ -35,7 +35,6 @@ print(json.dumps({
 }))
 "#;
 
-/// A Python.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Interpreter {
     /// Its binary, links followed.

@@ -37,15 +37,12 @@ pub type TableTypes = BTreeMap<String, BTreeMap<String, ColumnType>>;
 #[derive(Clone, Copy, Debug, Deserialize, serde::Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum ColumnType {
-    /// Whole numbers.
     I64,
     /// Whole numbers without a sign.
     U64,
-    /// Floating-point numbers.
     F64,
     /// True or false.
     Bool,
-    /// UTF-8.
     Text,
 }
 

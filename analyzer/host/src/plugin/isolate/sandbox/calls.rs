@@ -179,7 +179,6 @@ const READING: [i64; 36] = [
     libc::SYS_epoll_pwait,
 ];
 
-/// Memory of its own.
 const MEMORY: [i64; 17] = [
     libc::SYS_brk,
     libc::SYS_mmap,
