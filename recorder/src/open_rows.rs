@@ -49,6 +49,7 @@ impl OfThread {
 #[derive(Debug, Default)]
 pub(crate) struct OpenRows {
     by_thread: BTreeMap<u32, u64>,
+    /// Open rows of the ending thread.
     ending: Option<OfThread>,
     /// Intervals without a thread.
     detached: u64,

@@ -1,7 +1,7 @@
 //! Tables that profilers of devices write as CSV: rocprofv3 and the rocprof before it, nvprof, `nsys stats`, Ascend's
 //! msprof, `nvidia-smi --query-gpu`.
 //!
-//! The columns identify a file, in any order and spelling. [`Feed`] turns its rows into calls, work and counters in
+//! The columns identify a file, in any order and spelling. `Feed` turns its rows into calls, work and counters in
 //! flat memory. Several files of one program (a kernel trace, a trace of calls, the agents) are one run:
 //! [`import_set`].
 //!

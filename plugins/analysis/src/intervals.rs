@@ -15,6 +15,7 @@
 
 /// Sums that stay at the ends of their type: no time is that long, and a table may say anything.
 pub trait SaturatingSum: Iterator<Item = i64> + Sized {
+    /// The sum.
     fn saturating_sum(self) -> i64 {
         self.fold(0, i64::saturating_add)
     }

@@ -49,6 +49,7 @@ pub struct Open<T> {
 pub enum Step<T> {
     /// The innermost interval ran from `start_ns` to `end_ns`, which is later.
     Ran {
+        /// Start.
         start_ns: i64,
         /// Until when.
         end_ns: i64,

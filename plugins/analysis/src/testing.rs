@@ -124,6 +124,7 @@ fn number(texts: &mut Vec<&'static str>, text: &'static str) -> i64 {
     1_000_000 - 7 * at as i64
 }
 
+/// A text of a row.
 type TextOf = fn(&Row) -> Option<&'static str>;
 
 /// A table of intervals and the lists of its distinct texts, `(list, column, texts)`.

@@ -86,6 +86,7 @@ impl Finding {
 pub enum Evidence {
     /// A query that shows them.
     Query(String),
+    /// Their ids.
     Ids(Vec<u64>),
 }
 

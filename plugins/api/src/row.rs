@@ -8,6 +8,7 @@ use crate::table::Table;
 /// A field of a [`table_row!`](crate::table_row) struct: an `i64`, `u64`, `f64`, `bool` or `&str`, or an `Option` of
 /// one where the column may hold null.
 pub trait Cell<'a>: Sized {
+    /// Type of its column.
     const TYPE: ColumnType;
     /// Appends the value to a column of [`TYPE`](Self::TYPE); does nothing to another.
     fn push(self, column: &mut Column);

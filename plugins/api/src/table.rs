@@ -164,6 +164,7 @@ impl Table {
         f64 F64 F64Column;
         /// A column of truth values.
         bool Bool BoolColumn;
+        /// A column of text.
         text Text TextColumn;
     }
 }

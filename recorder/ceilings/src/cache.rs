@@ -25,10 +25,14 @@ pub struct CeilingCache {
 pub enum CacheError {
     /// There is no file.
     #[error("{}: no ceilings are saved (hint: run `trueno-record peaks` once)", .file.display())]
-    Missing { file: PathBuf },
+    Missing {
+        /// The file that is not there.
+        file: PathBuf,
+    },
     /// They were measured elsewhere, or otherwise.
     #[error("{}: the saved ceilings are stale: {what} changed (hint: run `trueno-record peaks` again)", .file.display())]
     Stale {
+        /// The file.
         file: PathBuf,
         /// The part that changed.
         what: &'static str,
@@ -36,6 +40,7 @@ pub enum CacheError {
     /// The file cannot be read or is none of these.
     #[error("{}: cannot read the saved ceilings: {problem} (hint: run `trueno-record peaks` again)", .file.display())]
     Unreadable {
+        /// The file.
         file: PathBuf,
         /// The finding.
         problem: String,
@@ -43,6 +48,7 @@ pub enum CacheError {
     /// Another user could have written it.
     #[error("{}: the saved ceilings are not used: {distrust} (hint: prevent others from writing there, and run `trueno-record peaks` again)", .file.display())]
     Distrusted {
+        /// The file.
         file: PathBuf,
         /// Whose hand is in it.
         distrust: Distrust,

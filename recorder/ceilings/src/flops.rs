@@ -18,6 +18,7 @@ mod x86;
 
 /// Most bytes the accumulators of a loop take.
 const ACCUMULATOR_BYTES: usize = 16 * 64;
+/// Bytes of one operand.
 const OPERAND_BYTES: usize = 64;
 
 /// Element type of a loop's lanes.

@@ -63,6 +63,7 @@ struct RecordedBrick {
     cursor: Option<Moment>,
 }
 
+/// A brick that was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct StoppedBrick {
     pub name: Name,

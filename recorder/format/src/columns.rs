@@ -19,6 +19,7 @@ use crate::waiting_rows::{COLUMN_STRIDE, FIRST_WORDS, RowOrigin, WaitingRows};
 pub struct Columns {
     table: &'static Table,
     rows: usize,
+    /// Origin of the rows.
     origin: RowOrigin,
     /// A bit for each column that has its values in the waiting rows' `values`, one a row;
     /// all others hold the same value, `first`, in every row.

@@ -36,7 +36,10 @@ pub enum Error {
     },
     /// There is something that is not a run; it is never removed.
     #[error("{}: exists and is not a run directory (expected a new path, or a folder whose run.json is that of a run; hint: choose another path)", .path.display())]
-    NotARun { path: PathBuf },
+    NotARun {
+        /// The path of it.
+        path: PathBuf,
+    },
     /// There is a run with files of somebody else in it; nothing is removed.
     #[error("{}: would be replaced, and contains files that do not belong to a run: {entries} (hint: move them, or choose another path)", .path.display())]
     Foreign {
@@ -48,6 +51,7 @@ pub enum Error {
     /// A row that does not fit its table.
     #[error("a row of {table}: {problem}")]
     Row {
+        /// The table.
         table: &'static str,
         /// Found and expected.
         problem: String,

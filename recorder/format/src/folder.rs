@@ -44,6 +44,7 @@ pub struct FolderEntry {
 pub enum EntryKind {
     /// A regular file.
     File,
+    /// A folder.
     Folder,
     /// A link, pipe, socket or device.
     Other,

@@ -177,6 +177,7 @@ impl Column {
 /// The lane on which a row lies: a host thread, or a stream of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaneRule {
+    /// Its thread.
     Thread,
     /// The stream of its device; without a device, its thread.
     StreamElseThread,

@@ -18,10 +18,8 @@ pub(super) const HARVEST: usize = 1 << 10;
 pub(super) enum What {
     /// All that one brick gave to one stream.
     Brick,
-    Kernel {
-        launch: Launch,
-        work: Work,
-    },
+    /// One launch.
+    Kernel { launch: Launch, work: Work },
     /// One copy or fill.
     Transfer {
         bytes: u64,

@@ -24,6 +24,7 @@ pub enum PerfEvent {
     FlopsF64,
     /// Time on a CPU, in nanoseconds: less than the brick's duration where the thread had to wait for one.
     TaskClock,
+    /// Page faults.
     PageFaults,
 }
 

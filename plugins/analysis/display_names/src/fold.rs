@@ -52,10 +52,13 @@ pub enum Level {
     Numbers,
     /// All arguments, at any depth.
     Arguments,
+    /// And its namespaces.
     Namespaces,
+    /// And its parameters.
     Parameters,
     /// As the compiler's tools show it.
     Demangled,
+    /// As it was recorded.
     Recorded,
 }
 
@@ -285,6 +288,7 @@ fn says(text: &str, word: &str) -> bool {
     })
 }
 
+/// Without qualifiers.
 fn bare(text: &str) -> &str {
     let text = text.trim();
     let text = text.strip_prefix("const ").unwrap_or(text);

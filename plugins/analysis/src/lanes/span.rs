@@ -46,7 +46,9 @@ pub enum Class {
     Brick,
     /// A task: work that another thread may have asked for.
     Task,
+    /// A kernel.
     Kernel,
+    /// A tile.
     Tile,
     /// A host API call.
     Call,

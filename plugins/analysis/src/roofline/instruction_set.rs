@@ -5,6 +5,7 @@
 pub enum Backend {
     /// On the processor, with this instruction set.
     Cpu(&'static str),
+    /// On an accelerator.
     Accelerator,
     /// A name that says neither.
     Unknown,

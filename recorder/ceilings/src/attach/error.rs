@@ -35,6 +35,7 @@ pub enum AttachError {
     /// Ceilings of another machine say nothing about it.
     #[error("{}: was not recorded on this machine as it is now: {differs} (hint: measure where it was recorded, and under the same limits)", .run.display())]
     Elsewhere {
+        /// The run.
         run: PathBuf,
         /// The difference, with both values.
         differs: String,
@@ -45,6 +46,7 @@ pub enum AttachError {
     /// Its files are not those that were written.
     #[error("{}: is damaged: {file}: {problem} (hint: `trueno-analyze info` shows all of it)", .run.display())]
     Damaged {
+        /// The run.
         run: PathBuf,
         /// The file, relative to it.
         file: String,
@@ -54,6 +56,7 @@ pub enum AttachError {
     /// The run has ceilings.
     #[error("{}: holds {count} measured ceilings of its processor{said} (hint: --replace replaces them)", .run.display())]
     Already {
+        /// The run.
         run: PathBuf,
         /// Their number.
         count: u64,

@@ -29,6 +29,7 @@ pub(super) struct Scope {
     holds_work: bool,
 }
 
+/// The row of a scope.
 #[derive(Debug)]
 enum ScopeRow {
     /// Recorded already, or by another name; or there is none.

@@ -31,7 +31,10 @@ pub enum NotInPlace {
     #[error(
         "{found} dimensions with strides (at most {MAX_DIMENSIONS}; hint: dimensions that lie side by side can be given as one)"
     )]
-    Dimensions { found: usize },
+    Dimensions {
+        /// Found.
+        found: usize,
+    },
     /// The number of elements, or where one lies, does not fit 63 bits.
     #[error("a shape with more elements than there are addresses")]
     TooLarge,

@@ -36,6 +36,7 @@ pub enum Entry {
         name: u32,
         /// Number of the file's text.
         file: u32,
+        /// The line.
         line: u32,
     },
     /// The clocks, and how ticks become nanoseconds from then on, before any was converted so.

@@ -12,6 +12,7 @@ use block::Block;
 /// A frame before its block: magic number, version 1 with independent blocks of at most
 /// 64 KiB and nothing else, checksum of that.
 const FRAME_HEAD: [u8; 7] = [0x04, 0x22, 0x4d, 0x18, 0x60, 0x40, 0x82];
+/// The end of a frame.
 const FRAME_END: [u8; 4] = [0; 4];
 /// Bytes of a block before compression at most.
 const BLOCK_BYTES: usize = 64 << 10;
