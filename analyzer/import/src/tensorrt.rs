@@ -173,7 +173,7 @@ fn write_times(
     notes.warn(
         "times of the host and of the device begin apart, so what lies between a call and its work is not known",
     );
-    let mut feed = Feed::new(path, "TensorRT", into, notes);
+    let mut feed = Feed::new(path, "TensorRT", into, notes, options);
     feed.name_thread(0, 0, "trtexec");
     // Lanes come in order of time.
     let mut order: Vec<usize> = (0..entries.len()).collect();
