@@ -14,7 +14,6 @@ use trueno_format::run_json::RunJson;
 use trueno_format::run_writer::{Cell, RunWriter};
 use trueno_format::schema::{Column, ColumnType, TABLES};
 use trueno_import::chrome::Kineto;
-use trueno_import::perfetto::Perfetto;
 use trueno_import::{Importer, Notes, Options};
 
 use crate::harness::Dir;
@@ -235,83 +234,6 @@ proptest! {
         let sizes = trueno_export::ParquetSizes::default();
         trueno_export::to_folder(&run, &parquet, sizes, &mut |_| ()).unwrap();
         assert_same_rows(&before, &parquet);
-    }
-
-    /// Rows with a time come back from Perfetto's packets too, whatever their other columns hold.
-    #[test]
-    fn timed_rows_come_back_from_perfetto(rows in timed_rows()) {
-        let dir = Dir::new();
-        let (before, after) = (dir.join("before.run"), dir.join("after.run"));
-        let named: Vec<_> = TIMED.into_iter().zip(&rows).collect();
-        write(&before, &named);
-        let mut trace = Vec::new();
-        let run = Run::open(&before).unwrap();
-        exporter("perfetto").unwrap().write(&run, &mut trace).unwrap();
-        let file = dir.join("trace.pftrace");
-        std::fs::write(&file, &trace).unwrap();
-        let mut run = RunWriter::create(&after, RunJson::default()).unwrap();
-        let mut notes = Notes::default();
-        let wall_ns = Perfetto.import(&file, &Options::default(), &mut run, &mut notes, &mut |_| ()).unwrap();
-        run.finish(wall_ns).unwrap();
-        prop_assert!(notes.left_out.is_empty(), "{:?}", notes.left_out);
-        let (before, after) = (tables(&before), tables(&after));
-        for ((table, before), (_, after)) in before.iter().zip(&after) {
-            if TIMED.contains(table) {
-                prop_assert_eq!(before, after, "{}", table);
-            }
-        }
-    }
-}
-
-/// Tables whose rows lie on tracks of Perfetto.
-const TIMED: [&str; 5] = ["bricks", "calls", "kernels", "transfers", "syncs"];
-
-/// Rows of those tables: each has an id of its own, a lane and a time.
-fn timed_rows() -> impl Strategy<Value = Vec<Vec<Vec<Made>>>> {
-    let tables = TIMED.map(|name| {
-        let table = TABLES.iter().find(|table| table.name == name);
-        let columns = table.expect("a table").columns;
-        let row: Vec<_> = columns.iter().map(timed).collect();
-        proptest::collection::vec(row, 0..6)
-    });
-    let numbered = tables.into_iter().collect::<Vec<_>>();
-    numbered.prop_map(|mut tables| {
-        let mut id = 0;
-        for (name, rows) in TIMED.iter().zip(&mut tables) {
-            let table = TABLES.iter().find(|table| table.name == *name);
-            let columns = table.expect("a table").columns;
-            let at = columns.iter().position(|column| column.name == "id");
-            for row in rows {
-                id += 1;
-                row[at.expect("an id")] = Made::Cell(Cell::U64(id));
-            }
-        }
-        tables
-    })
-}
-
-fn timed(column: &'static Column) -> BoxedStrategy<Made> {
-    let number = |range: std::ops::Range<i64>| {
-        let cell = range.prop_map(|value| Made::Cell(Cell::I64(value)));
-        cell.boxed()
-    };
-    let small = || {
-        (0..3_u64)
-            .prop_map(|value| Made::Cell(Cell::U64(value)))
-            .boxed()
-    };
-    let words = |words: &'static [&'static str]| {
-        let word = proptest::sample::select(words);
-        word.prop_map(|text| Made::Text(text.to_owned())).boxed()
-    };
-    match column.name {
-        "start_ns" => number(0..1_000_000),
-        "dur_ns" => number(0..10_000),
-        "thread" | "device" | "stream" => small(),
-        "name" => words(&["gemm", "Größe", "行列 \"積\"", "7"]),
-        "kind" => words(&["brick", "function", "stream"]),
-        "timing" => words(&["host", "device"]),
-        _ => made(column),
     }
 }
 

@@ -167,7 +167,7 @@ fn by_operator(
          CASE WHEN {TIMED_KERNEL} THEN 0 ELSE 1 END AS untimed"
     );
     let of_operators = format!(
-        "SELECT b.name, b.signature, MIN(k.start_ns) AS start_ns, SUM(k.dur_ns) AS dur_ns, SUM(k.untimed) AS untimed \
+        "SELECT k.brick, b.name, b.signature, MIN(k.start_ns) AS start_ns, SUM(k.dur_ns) AS dur_ns, SUM(k.untimed) AS untimed \
          FROM (SELECT brick, start_ns, {timed} FROM kernels WHERE device IS NOT NULL) k \
          INNER JOIN (SELECT id, name_id AS name, signature FROM bricks) b ON k.brick = b.id \
          GROUP BY k.brick, b.name, b.signature"
