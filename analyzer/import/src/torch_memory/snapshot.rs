@@ -56,9 +56,14 @@ pub struct Snapshot {
     frames: Vec<(Rc<str>, i64, Rc<str>)>,
     numbers: HashMap<(Rc<str>, i64, Rc<str>), u32>,
     pub left_out: BTreeMap<String, u64>,
+    /// Events with a time that no clock shows.
+    pub out_of_range: u64,
     has_segments: bool,
     has_traces: bool,
 }
+
+/// Half of what fits: so the time between two events fits too.
+const LATEST_NS: u64 = i64::MAX.cast_unsigned() / 2;
 
 fn item<'v>(items: &'v [(Value, Value)], key: &str) -> Option<&'v Value> {
     let found = items.iter().find(|(name, _)| name.text() == Some(key));
@@ -89,9 +94,14 @@ impl Sink for Snapshot {
                     return Some(u32::MAX);
                 }
             };
+            let time_ns = time_us.checked_mul(1_000);
+            let Some(time_ns) = time_ns.filter(|ns| ns.unsigned_abs() < LATEST_NS) else {
+                self.out_of_range += 1;
+                return Some(u32::MAX);
+            };
             let frame = item(items, "frames").and_then(|frames| self.innermost(frames));
             self.events.push(Event {
-                time_ns: time_us.saturating_mul(1_000),
+                time_ns,
                 address: number("addr").map_or(0, i64::cast_unsigned),
                 bytes: number("size").map_or(0, i64::cast_unsigned),
                 frame,

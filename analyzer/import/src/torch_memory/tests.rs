@@ -102,6 +102,19 @@ fn a_pickle_that_calls_something_is_refused() {
 }
 
 #[test]
+fn events_with_times_that_no_clock_shows_are_counted() {
+    let mut far = bytes();
+    let first = far.windows(2).position(|two| two == b"\x8a\x07").unwrap();
+    // The sign of a number of seven bytes.
+    far[first + 8] = 0x84;
+    let run = read(&far, false).unwrap();
+    assert_eq!(
+        run.notes.left_out["event with a time that no clock shows"],
+        1
+    );
+}
+
+#[test]
 fn a_cut_snapshot_is_refused_or_read_in_part_and_noise_is_borne() {
     let whole = bytes();
     for end in (0..whole.len()).step_by(7) {
