@@ -4,8 +4,8 @@
 //! them. In memory is the document, 4 bytes a cell.
 //!
 //! Format: `docs-developer/processed-profile-format.md` and `src/types/profile.ts` of
-//! github.com/firefox-devtools/profiler; verified on `fixtures/other/ls-linux/ls-profile.json` of github.com/mstange/samply
-//! at cd249936 (version 41) and on what its crate `fxprof-processed-profile` writes (version 66).
+//! github.com/firefox-devtools/profiler; tried on `fixtures/other/ls-linux/ls-profile.json` of github.com/mstange/samply
+//! at cd249936 (version 41). Version 66, as its crate `fxprof-processed-profile` writes it, is read from its source only.
 
 mod document;
 

@@ -3,11 +3,11 @@
 //! Each node with metrics becomes counters `sum: PATH count`, `sum: PATH time (ns)` and so on, and the devices behind the
 //! tree become devices. No node has a time of its own, so the run has no length.
 //!
-//! Stacks of Python are deeper than a reader of nested JSON should recurse: [`tree`] reads the file without recursion. In
-//! memory is the file.
+//! Stacks of Python are deeper than a reader of nested JSON should recurse: the file is read without recursion. In memory
+//! is the file.
 //!
-//! Verified on `third_party/proton/test/examples/{cuda,hip,frame,triton}.json` of github.com/triton-lang/triton at c7d2be0b
-//! (`hip.json`: 4a91262f, `triton.json`: 3f5197ce).
+//! Tried on `third_party/proton/test/examples/cuda.json` and `triton.json` of github.com/triton-lang/triton at c7d2be0b and
+//! 3f5197ce.
 
 mod tree;
 

@@ -4,8 +4,8 @@
 //! evented one becomes `bricks` of kind function. In memory are the functions, the different stacks, 12 bytes a sample
 //! and 16 an event.
 //!
-//! Format: `src/lib/file-format-spec.ts` of github.com/jlfwong/speedscope; verified on its `sample/profiles/speedscope`
-//! at 3613918d.
+//! Format: `src/lib/file-format-spec.ts` of github.com/jlfwong/speedscope; tried on the sampled files of its
+//! `sample/profiles/speedscope` at 3613918d.
 
 mod document;
 mod evented;
