@@ -89,7 +89,8 @@ impl Limit {
         let is_hidden = |class: &str| {
             let hides = matches!(class, "exposed_communication" | "transfer_bound");
             let computes = |of: &Shares| of.computation >= of.communication.max(of.copy);
-            hides && shares.is_some_and(computes)
+            // What could be fused is computation, and that it could be is not certain.
+            class == "unfused" || (hides && shares.is_some_and(computes))
         };
         if let Some(limit) = of_one_call(facts) {
             return Some(limit);
@@ -357,7 +358,6 @@ fn words(class: &str, code: &str) -> String {
         _ if code == "small_grids" => "grids too small for the GPU".to_owned(),
         _ if code == "device_copies" => "copies within the GPU".to_owned(),
         "file_access" => "files".to_owned(),
-        "unfused" => "kernels that could be fused".to_owned(),
         "data_load_bound" => "data loading".to_owned(),
         "cpu_preprocessing" => "preprocessing".to_owned(),
         "serialisation" => "the host, which prepares".to_owned(),

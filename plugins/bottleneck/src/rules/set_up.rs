@@ -1,7 +1,7 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
 //! Evidence: names of API calls of which one call is most of the time, and names of the host that were over before the first
-//! iteration began, each at least 2 % of the window, on the critical path, waits and copies not counted; or the work of the host that
+//! iteration began, each at least 2 % of the window, on the critical path, waits, copies and the profiler's own work not counted; or the work of the host that
 //! the path has before a device first works or the first iteration begins: what is not on record there is not promised. The longer of the
 //! two is at least `set_up_share`. Gain: that time.
 
@@ -52,12 +52,14 @@ impl Rule for SetUp {
                 .filter(|row| row.0 == name && row.1 == "work");
             rows.map(|row| row.3).saturating_sum()
         };
+        let is_profiler = |name: &str| facts.category_of(name) == Some("profiler");
         let mut rows: Vec<(i64, &str)> = Vec::new();
         for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
             let lower = name.to_ascii_lowercase();
             let ns = (*longest_ns).min(own_ns(name));
             if longest_ns.saturating_mul(2) >= *all_ns
                 && facts.share(ns) >= MIN_SHARE
+                && !is_profiler(name)
                 && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
             {
                 rows.push((ns, name));
@@ -65,7 +67,10 @@ impl Rule for SetUp {
         }
         for (name, all_ns) in &facts.bricks.before_steps {
             let ns = (*all_ns).min(own_ns(name));
-            if facts.share(ns) >= MIN_SHARE && !rows.iter().any(|row| row.1 == name) {
+            if facts.share(ns) >= MIN_SHARE
+                && !is_profiler(name)
+                && !rows.iter().any(|row| row.1 == name)
+            {
                 rows.push((ns, name));
             }
         }
