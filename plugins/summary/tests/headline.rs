@@ -482,7 +482,6 @@ fn work_that_something_unrecorded_held_bounds_nothing() {
             Table::build("bottlenecks")
                 .text("class", [] as [&str; 0])
                 .text("code", [] as [&str; 0])
-                .text("code", [] as [&str; 0])
                 .i64("gain_ns", [] as [i64; 0])
                 .f64("gain_share", [] as [f64; 0])
                 .text("sentence", [] as [&str; 0]),

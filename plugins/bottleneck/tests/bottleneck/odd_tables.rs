@@ -126,6 +126,7 @@ const TABLES: [Columns; 27] = [
             "start_ns",
             "dur_ns",
             "blocks",
+            "threads",
             "called_ns",
             "returned_ns",
             "brick_ns",

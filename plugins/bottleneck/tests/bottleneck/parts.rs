@@ -161,10 +161,8 @@ fn kernels_that_wait_for_launches_have_their_own_mean() {
     let kernels = kernels(&late(100, |_| None));
     let inputs = [facts(10_000), kernels, transfers(&copies)];
     let output = run::<Bottleneck>(inputs, "{}").expect("it ends well");
-    let sentence = &texts(&output, "top", "sentence")[0];
+    let sentences = texts(&output, "top", "sentence");
     // 99 gaps of 10 µs.
-    assert_eq!(
-        sentence,
-        "gpu0 waits for kernel launches for 10 % of the wall (100 kernels of 30.0 µs); capturing the launches in a graph saves up to 990 µs (10 %)"
-    );
+    let expected = "gpu0 waits for kernel launches for 10 % of the wall (100 kernels of 30.0 µs); capturing the launches in a graph saves up to 990 µs (10 %)";
+    assert!(sentences.iter().any(|one| one == expected), "{sentences:?}");
 }
