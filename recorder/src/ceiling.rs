@@ -3,8 +3,8 @@
 use trueno_format::schema::TableId;
 use trueno_format::{Ceiling, CeilingSource, RecordedCeilings};
 
+use crate::mailbox::Request;
 use crate::recorder::Recorder;
-use crate::session_state::Request;
 
 impl Recorder {
     /// Records ceilings, and in `run.json` what they are.

@@ -6,9 +6,9 @@ use trueno_format::schema::TableId;
 
 use crate::attributes::AttributeValue;
 use crate::brick::BrickGuard;
+use crate::mailbox::Request;
 use crate::names::Name;
 use crate::recorder::Recorder;
-use crate::session_state::Request;
 use crate::span_id::SpanId;
 
 /// Category of the row of `bricks` that a collective is.

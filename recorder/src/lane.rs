@@ -10,8 +10,9 @@ use crate::open_stack::{OpenStack, Parent};
 use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
 use crate::row_details::RowDetails;
-use crate::session_state::{SessionState, ThreadInfo};
+use crate::session_state::SessionState;
 use crate::shapes::MetSignatures;
+use crate::thread_registry::ThreadInfo;
 
 pub(crate) use crate::open_stack::Class;
 use crate::tile_sampling::TileSampling;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::ThreadInfo;
+use crate::thread_registry::ThreadInfo;
 
 /// Places at first; more are made when they are all taken.
 const PLACES: usize = 64;

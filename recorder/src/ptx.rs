@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::mailbox::Request;
 use crate::recorder::Recorder;
-use crate::session_state::Request;
 use trueno_format::PtxHash;
 use trueno_format::schema::TableId;
 

@@ -15,9 +15,8 @@ use crate::names::Name;
 use crate::open_rows::OfThread;
 use crate::overflow::Overflow;
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{
-    CALLS_CLOCK, HAS_DEVICE, HAS_PERF, RingSizes, SAMPLES_TILES, SessionState,
-};
+use crate::ring_pool::RingSizes;
+use crate::session_state::{CALLS_CLOCK, HAS_DEVICE, HAS_PERF, SAMPLES_TILES, SessionState};
 use crate::status::{Status, Summary};
 use crate::threads;
 use crate::writer::Session;

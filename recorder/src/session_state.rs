@@ -1,27 +1,20 @@
 //! State that the recording threads, the writer and the handles of one recorder share.
 
-mod event_counts;
-mod mailbox;
-mod ring_pool;
-mod thread_registry;
-
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use trueno_format::ring::Ring;
 use trueno_format::schema::TABLES;
 
-use self::event_counts::EventCounts;
-pub(crate) use self::mailbox::{Mailbox, Request};
-use self::ring_pool::RingPool;
-pub(crate) use self::ring_pool::RingSizes;
-use self::thread_registry::ThreadRegistry;
-pub(crate) use self::thread_registry::{Arrival, ThreadInfo};
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
+use crate::event_counts::EventCounts;
 use crate::live::Live;
+use crate::mailbox::Mailbox;
 use crate::overflow::Overflow;
 use crate::perf::PerfShared;
+use crate::ring_pool::{RingPool, RingSizes};
+use crate::thread_registry::{ThreadInfo, ThreadRegistry};
 use crate::tile_sampling;
 
 /// Bit beside those of tables: bricks may give work to a device.

@@ -9,9 +9,9 @@ use trueno_format::schema::TableId;
 
 use crate::lane::Lane;
 use crate::lock::lock;
+use crate::mailbox::{Mailbox, Request};
 use crate::names::{LimitedTexts, MAX_TEXT_BYTES};
 use crate::reentrancy::ReentrancyGuard;
-use crate::session_state::{Mailbox, Request};
 
 /// Texts of all signatures.
 static TEXTS: LimitedTexts = LimitedTexts::new();

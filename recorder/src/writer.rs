@@ -26,9 +26,10 @@ use trueno_format::waiting_rows::RowOrigin;
 
 use crate::error::Error;
 use crate::lock::lock;
+use crate::mailbox::Request;
 use crate::names::ProcessTexts;
 use crate::open_rows::OfThread;
-use crate::session_state::{Request, SessionState};
+use crate::session_state::SessionState;
 use lanes::LaneReader;
 
 /// Sleep of the writer when no ring fills up.

@@ -8,3 +8,12 @@ pub struct Function {
     /// Program or library that it is in; `None`: not known.
     pub module: Option<String>,
 }
+
+impl Function {
+    pub fn of(name: Option<&str>, module: Option<&str>) -> Self {
+        Self {
+            name: name.map(str::to_owned),
+            module: module.map(str::to_owned),
+        }
+    }
+}

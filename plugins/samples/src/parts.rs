@@ -124,13 +124,6 @@ pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     )
 }
 
-pub fn function(name: Option<&str>, module: Option<&str>) -> Function {
-    Function {
-        name: name.map(str::to_owned),
-        module: module.map(str::to_owned),
-    }
-}
-
 /// Reads all parts there are, and adds them up.
 ///
 /// # Errors
@@ -146,7 +139,7 @@ pub fn read(run: &mut Run) -> Result<Sums> {
         };
         let event = sums.event(row.event);
         event.all.add(tally);
-        let function = function(row.function_name, row.module);
+        let function = Function::of(row.function_name, row.module);
         let sum = event.functions.entry(function).or_default();
         sum.innermost.add(tally);
         sum.inclusive = sum.inclusive.saturating_add(row.inclusive);
@@ -157,7 +150,7 @@ pub fn read(run: &mut Run) -> Result<Sums> {
             file: row.file.to_owned(),
             line: row.line,
         };
-        let function = function(row.function_name, row.module);
+        let function = Function::of(row.function_name, row.module);
         let functions = &mut sums.event(row.event).functions;
         let lines = &mut functions.entry(function).or_default().lines;
         let sum = lines.entry(line).or_default();
@@ -182,7 +175,7 @@ pub fn read(run: &mut Run) -> Result<Sums> {
             name: row.name.to_owned(),
         };
         let functions = sums.event(row.event).bricks.entry(key).or_default();
-        let function = function(row.function_name, row.module);
+        let function = Function::of(row.function_name, row.module);
         let sum = functions.entry(function).or_default();
         *sum = sum.saturating_add(row.samples);
     }

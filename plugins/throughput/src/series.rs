@@ -147,7 +147,11 @@ fn without_cut(iterations: &mut Vec<Iteration>, until_ns: i64) -> u64 {
         })
     };
     if let Some((last, others)) = iterations.split_last()
-        && is_cut(last, others, until_ns - (last.start_ns + last.wall_ns))
+        && is_cut(
+            last,
+            others,
+            until_ns.saturating_sub(last.start_ns.saturating_add(last.wall_ns)),
+        )
     {
         iterations.pop();
     }

@@ -383,9 +383,6 @@ fn start(
 pub fn hint(error: &io::Error, program: &OsStr) -> &'static str {
     let is_there = Path::new(program).exists();
     match error.raw_os_error() {
-        Some(libc::ENOEXEC) => {
-            " (hint: the first line of a script names its interpreter, such as `#!/bin/sh`)"
-        }
         Some(libc::EACCES) => " (hint: is it a program, and may you run it: `chmod +x`?)",
         Some(libc::ENOENT) if is_there => {
             " (hint: the interpreter in its first line, or its loader, does not exist)"

@@ -3,7 +3,7 @@
 use super::timeline::{DevicePair, DeviceTimeline};
 use super::work::DeviceWork;
 use crate::clock::Clock;
-use crate::session_state::Request;
+use crate::mailbox::Request;
 use trueno_format::timeline::ClockReading;
 
 /// The clocks of host and device are read together at most this often.

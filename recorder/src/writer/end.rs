@@ -18,7 +18,7 @@ use super::{Tables, Writer};
 use crate::lock::lock;
 use crate::open_rows::OpenRows;
 use crate::perf::PerfShared;
-use crate::session_state::ThreadInfo;
+use crate::thread_registry::ThreadInfo;
 
 impl ThreadInfo {
     /// The thread's entry in the log, once it has ended.

@@ -7,7 +7,7 @@ use trueno_format::record::Record;
 use trueno_format::ring::{Origin, Ring, RingReader};
 use trueno_format::waiting_rows::RowOrigin;
 
-use crate::session_state::{Arrival, ThreadInfo};
+use crate::thread_registry::{Arrival, ThreadInfo};
 
 /// A thread and the reader of its rings.
 pub(super) struct LaneReader {

@@ -3,7 +3,7 @@
 use trueno_plugin::{Input, Result, Run, Table, table_row};
 
 use super::{WaitKey, WaitSum, Waits, WakerKey};
-use crate::parts::function;
+use crate::function::Function;
 
 /// Input of the merging: places.
 pub const WAIT_SUMS: Input = Input::sql("wait_sums", "SELECT * FROM samples.wait_sums");
@@ -107,7 +107,7 @@ pub fn read(run: &mut Run) -> Result<Waits> {
         let key = WaitKey {
             thread: row.thread,
             call: row.call.map(str::to_owned),
-            function: function(row.function_name, row.module),
+            function: Function::of(row.function_name, row.module),
         };
         let sum = wait_sum(row.waits, row.sum_ns, row.longest_ns);
         out.places.entry(key).or_default().add(sum);
@@ -118,7 +118,7 @@ pub fn read(run: &mut Run) -> Result<Waits> {
             wait: WaitKey {
                 thread: row.thread,
                 call: row.call.map(str::to_owned),
-                function: function(row.function_name, row.module),
+                function: Function::of(row.function_name, row.module),
             },
             waker: row.waker,
             by_end: row.by_end,
