@@ -154,7 +154,7 @@ pub fn read(run: &mut Run) -> Result<Tallies> {
     let blocks = table.read::<BlockRow>()?;
     let blocks = blocks.map(|block| block.map(|block| (block.from_ns, block.to_ns)));
     let blocks: Vec<(i64, i64)> = blocks.collect::<Result<_>>()?;
-    tallies.work.add_blocks(blocks.into_iter());
+    tallies.work.add_blocks(blocks);
     for row in run.table("invalid_reasons")?.read::<InvalidRow>()? {
         let row = row?;
         tallies.add_invalid(row.reason.map(str::to_owned), row.kernels);

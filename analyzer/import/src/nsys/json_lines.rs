@@ -11,7 +11,7 @@
 //! | `{"Type": 48, "TraceProcessEvent": …}` | `CUPTI_ACTIVITY_KIND_RUNTIME`, `_DRIVER`, `OSRT_API`, by its class |
 //! | `{"Type": 79, "CudaEvent": …}` | `_KERNEL`, `_MEMCPY`, `_MEMSET`, `_SYNCHRONIZATION`, `_CUDA_EVENT`, by its part |
 //!
-//! Layout: NVIDIA's "JSON and Text Format Description" (https://docs.nvidia.com/drive/drive-os-5.2.3.0L/nsight-systems/),
+//! Layout: NVIDIA's "JSON and Text Format Description" (<https://docs.nvidia.com/drive/drive-os-5.2.3.0L/nsight-systems/>),
 //! and lines that analysts of version 2025 quote. No whole file was found in a public repository.
 
 use std::collections::HashMap;
@@ -94,11 +94,10 @@ fn convert(
     let mut tables = Tables::create(&connection, database)?;
     let mut source = Source::open(path, options, progress)?;
     let lines = serde_json::Deserializer::from_reader(BufReader::new(&mut source));
-    let mut count = 0_u64;
-    for line in lines.into_iter::<Value>() {
+    for (number, line) in lines.into_iter::<Value>().enumerate() {
         match line {
             Ok(line) => record(&line, &mut tables, notes)?,
-            Err(error) if options.partial && count > 0 => {
+            Err(error) if options.partial && number > 0 => {
                 let place = format!("line {}", error.line());
                 notes.cut_short(into, format!("was imported up to {place} only: {error}"));
                 break;
@@ -113,7 +112,6 @@ fn convert(
                 });
             }
         }
-        count += 1;
     }
     source.end(notes);
     tables.end()
