@@ -325,7 +325,7 @@ impl Drop for Inner {
         // The error stands in run.json, where that can be written; a destructor has no caller to tell.
         let _ = self.finish();
         // SAFETY: guards borrow the recorder and detached intervals hold it, so none is left.
-        unsafe { self.shared.threads.free_abandoned() };
+        unsafe { self.shared.free_abandoned() };
     }
 }
 

@@ -1,7 +1,7 @@
 //! State that the recording threads, the writer and the handles of one recorder share.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use trueno_format::ring::Ring;
 use trueno_format::schema::TABLES;
@@ -9,7 +9,9 @@ use trueno_format::schema::TABLES;
 use crate::checksum::sampling::Sampling;
 use crate::clock::Clock;
 use crate::event_counts::EventCounts;
+use crate::lane::Lane;
 use crate::live::Live;
+use crate::lock::lock;
 use crate::mailbox::Mailbox;
 use crate::overflow::Overflow;
 use crate::perf::PerfShared;
@@ -29,6 +31,12 @@ pub(crate) const CALLS_CLOCK: u32 = 1 << 28;
 
 const _: () = assert!(TABLES.len() <= 28);
 
+/// The lane of a thread that has ended with guards open.
+struct AbandonedLane(*mut Lane);
+
+// SAFETY: only ever freed, and not before the last guard is gone (`SessionState::free_abandoned`).
+unsafe impl Send for AbandonedLane {}
+
 pub(crate) struct SessionState {
     /// Tells recorders of one process apart; never used twice.
     pub number: u64,
@@ -45,6 +53,7 @@ pub(crate) struct SessionState {
     pub threads: ThreadRegistry,
     pub mailbox: Mailbox,
     pub counts: EventCounts,
+    abandoned: Mutex<Vec<AbandonedLane>>,
 }
 
 impl SessionState {
@@ -63,6 +72,7 @@ impl SessionState {
             mailbox: Mailbox::new(live.clone()),
             counts: EventCounts::new(live.clone()),
             live,
+            abandoned: Mutex::default(),
         })
     }
 
@@ -84,6 +94,22 @@ impl SessionState {
             met + self.threads.unread()
         } else {
             met
+        }
+    }
+
+    /// Keeps a lane whose thread has ended while guards still point to it.
+    pub fn abandon(&self, lane: *mut Lane) {
+        lock(&self.abandoned).push(AbandonedLane(lane));
+    }
+
+    /// Frees abandoned lanes.
+    ///
+    /// # Safety
+    /// No guard of this recorder may exist any more.
+    pub unsafe fn free_abandoned(&self) {
+        for AbandonedLane(lane) in std::mem::take(&mut *lock(&self.abandoned)) {
+            // SAFETY: made by `Box::into_raw`, given up by its thread, used by no guard.
+            drop(unsafe { Box::from_raw(lane) });
         }
     }
 }

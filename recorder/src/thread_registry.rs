@@ -8,7 +8,6 @@ use trueno_format::ring::{Identity, Ring};
 use trueno_format::row_counters::RowCounters;
 use trueno_format::schema::TABLES;
 
-use crate::lane::Lane;
 use crate::lock::lock;
 use crate::open_stack;
 
@@ -71,12 +70,6 @@ pub(crate) struct Arrival {
     pub ring: Arc<Ring>,
 }
 
-/// The lane of a thread that has ended with guards open.
-struct AbandonedLane(*mut Lane);
-
-// SAFETY: only ever freed, and not before the last guard is gone (`ThreadRegistry::free_abandoned`).
-unsafe impl Send for AbandonedLane {}
-
 #[derive(Default)]
 pub(crate) struct ThreadRegistry {
     next_thread: AtomicU32,
@@ -88,7 +81,6 @@ pub(crate) struct ThreadRegistry {
     ended_dropped_names: Mutex<NamedRows>,
     /// Rings of threads that were still there when the run ended.
     left: Mutex<Vec<Arc<Ring>>>,
-    abandoned: Mutex<Vec<AbandonedLane>>,
 }
 
 impl ThreadRegistry {
@@ -156,22 +148,6 @@ impl ThreadRegistry {
     /// The writer reads these rings no more.
     pub fn leave(&self, rings: impl IntoIterator<Item = Arc<Ring>>) {
         lock(&self.left).extend(rings);
-    }
-
-    /// Keeps a lane whose thread has ended while guards still point to it.
-    pub fn abandon(&self, lane: *mut Lane) {
-        lock(&self.abandoned).push(AbandonedLane(lane));
-    }
-
-    /// Frees abandoned lanes.
-    ///
-    /// # Safety
-    /// No guard of this recorder may exist any more.
-    pub unsafe fn free_abandoned(&self) {
-        for AbandonedLane(lane) in std::mem::take(&mut *lock(&self.abandoned)) {
-            // SAFETY: made by `Box::into_raw`, given up by its thread, used by no guard.
-            drop(unsafe { Box::from_raw(lane) });
-        }
     }
 }
 

@@ -153,7 +153,7 @@ impl Drop for Lanes {
                     (*lane).perf = None;
                 }
                 // SAFETY: as above.
-                unsafe { (*lane).shared().threads.abandon(lane) };
+                unsafe { (*lane).shared().abandon(lane) };
             } else {
                 // SAFETY: no guard points to it, and it left the list.
                 unsafe { release(lane) };
