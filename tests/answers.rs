@@ -460,8 +460,8 @@ fn what_changes_nothing_that_matters_changes_no_verdict() {
             let (after, before) = (after.first(), before.first());
             let verdict =
                 |of: Option<&(String, String, f64)>| of.map(|of| (of.0.clone(), of.1.clone()));
-            // Causes of gaps are told by the times as recorded: a copy of 2 µs that is 20 µs off its call is not told from
-            // the wait for it, nor from a launch.
+            // Causes of gaps go by the times as recorded. A copy of 2 µs that is 20 µs off its call looks like the wait for
+            // it, or like a launch.
             if has_tiny_copies && what.contains("clock") {
                 continue;
             }

@@ -17,6 +17,7 @@ pub mod firefox;
 mod foreign;
 mod importer;
 mod json_attributes;
+mod json_list;
 mod lanes;
 mod mended;
 pub mod ncu;

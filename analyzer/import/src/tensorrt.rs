@@ -14,12 +14,13 @@ use std::io::Read;
 use std::path::Path;
 
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::DeserializeSeed;
 use trueno_format::run_writer::RunWriter;
 
 use crate::aggregates::Aggregates;
 use crate::chrome::feed::{Feed, Kind, Slice};
 use crate::importer::{Head, Importer};
+use crate::json_list::ListInto;
 use crate::lanes::Lanes;
 use crate::mended;
 use crate::source::Source;
@@ -57,12 +58,13 @@ impl Importer for TensorRt {
         notes: &mut Notes,
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
-        let read = |entries: &mut Entries, from: &mut dyn Read| {
+        let read = |list: &mut Vec<Entry>, from: &mut dyn Read| {
             let mut json = serde_json::Deserializer::from_reader(from);
-            json.deserialize_seq(entries)?;
+            let expected = "a list of inferences or layers";
+            ListInto { list, expected }.deserialize(&mut json)?;
             json.end()
         };
-        let (Entries(entries), read) = mended::read_json(path, options, notes, progress, read)?;
+        let (entries, read) = mended::read_json(path, options, notes, progress, read)?;
         if let Err(error) = read {
             if entries.is_empty() || !options.partial {
                 return Err(Error::Damaged {
@@ -136,24 +138,6 @@ fn interval(start_ms: Option<f64>, end_ms: Option<f64>) -> Option<(i64, i64)> {
 impl Entry {
     fn compute(&self) -> Option<(i64, i64)> {
         interval(self.start_compute, self.end_compute)
-    }
-}
-
-#[derive(Debug, Default)]
-struct Entries(Vec<Entry>);
-
-impl<'de> Visitor<'de> for &mut Entries {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a list of inferences or layers")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(entry) = list.next_element()? {
-            self.0.push(entry);
-        }
-        Ok(())
     }
 }
 

@@ -72,7 +72,8 @@ pub fn vendor(shown: &str, run: &Run) -> Result<Option<&'static str>, ReadError>
     })
 }
 
-/// Reads a run, with its rows named as `naming` says; with a registry, its critical path too. What cannot be had of that is told to `warn`.
+/// Reads a run, with its rows named as `naming` says; with a registry, its critical path too. `warn` gets what is missing
+/// of it.
 ///
 /// # Errors
 /// See [`ReadError`].

@@ -4,8 +4,10 @@ use std::fmt;
 use std::io::Read;
 
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
+
+use crate::json_list::ListInto;
 
 /// What a file holds.
 #[derive(Debug, Default)]
@@ -258,7 +260,6 @@ impl Document {
 }
 
 struct Whole<'d>(&'d mut Document);
-struct Threads<'d>(&'d mut Document);
 
 impl<'de> Visitor<'de> for Whole<'_> {
     type Value = ();
@@ -273,35 +274,15 @@ impl<'de> Visitor<'de> for Whole<'_> {
                 "meta" => self.0.meta = map.next_value()?,
                 "libs" => self.0.libs = map.next_value()?,
                 "shared" => self.0.shared = map.next_value::<Thread>()?.tables,
-                "threads" => map.next_value_seed(Threads(self.0))?,
+                "threads" => map.next_value_seed(ListInto {
+                    list: &mut self.0.threads,
+                    expected: "a list of threads",
+                })?,
                 "counters" => self.0.counters = map.next_value()?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
-        }
-        Ok(())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Threads<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Threads<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of threads")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(thread) = list.next_element::<Thread>()? {
-            self.0.threads.push(thread);
         }
         Ok(())
     }

@@ -7,6 +7,8 @@ use std::io::Read;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
+use crate::json_list::ListInto;
+
 /// What a file holds.
 #[derive(Debug, Default)]
 pub struct Document {
@@ -156,7 +158,6 @@ impl Document {
 }
 
 struct Whole<'d>(&'d mut Document);
-struct Profiles<'d>(&'d mut Document);
 
 impl<'de> Visitor<'de> for Whole<'_> {
     type Value = ();
@@ -169,34 +170,14 @@ impl<'de> Visitor<'de> for Whole<'_> {
         while let Some(key) = map.next_key::<String>()? {
             match key.as_str() {
                 "shared" => self.0.frames = map.next_value::<Shared>()?.frames,
-                "profiles" => map.next_value_seed(Profiles(self.0))?,
+                "profiles" => map.next_value_seed(ListInto {
+                    list: &mut self.0.profiles,
+                    expected: "a list of profiles",
+                })?,
                 _ => {
                     map.next_value::<IgnoredAny>()?;
                 }
             }
-        }
-        Ok(())
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Profiles<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Profiles<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of profiles")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<(), A::Error> {
-        while let Some(profile) = list.next_element::<Profile>()? {
-            self.0.profiles.push(profile);
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Exports to JSON lines: the rows of the database that stands for them.
+//! Exports to JSON lines give the rows of the same tables in sqlite.
 
 use super::fixture::{Export, FULL};
 use crate::importer::Head;
