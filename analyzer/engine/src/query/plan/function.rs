@@ -181,6 +181,18 @@ fn int(expr: Expr) -> Typed {
     Typed::new(expr.cast(DataType::Int64), Ty::Int)
 }
 
+/// -1, 0 or 1; null stays null.
+fn sign(x: &Expr) -> Typed {
+    let zero = lit(0).cast(DataType::Int64);
+    int(when(x.clone().gt(lit(0)))
+        .then(lit(1))
+        .when(x.clone().lt(lit(0)))
+        .then(lit(-1))
+        .when(x.clone().is_not_null())
+        .then(zero)
+        .otherwise(lit(NULL)))
+}
+
 fn text(expr: Expr) -> Typed {
     Typed::new(expr, Ty::Text)
 }
@@ -310,7 +322,7 @@ fn unary(name: &str, a: Typed) -> Answer<Typed> {
             "ceil" | "ceiling" | "floor" | "round" | "trunc" | "truncate" => return Ok(a),
             "abs" if ty == Ty::UInt => return Ok(a),
             "abs" => return Ok(Typed::new(a.wide().abs(), ty)),
-            "sign" => return Ok(int(a.wide().sign())),
+            "sign" => return Ok(sign(&a.wide())),
             _ => {}
         }
     }
@@ -322,7 +334,7 @@ fn unary(name: &str, a: Typed) -> Answer<Typed> {
         "floor" => x.floor(),
         "round" => x.round(0, RoundMode::HalfAwayFromZero),
         "trunc" | "truncate" => x.truncate(0),
-        "sign" => return Ok(int(x.sign())),
+        "sign" => return Ok(sign(&x.fill_nan(lit(0.0)))),
         "sqrt" => x.sqrt(),
         "cbrt" => x.cbrt(),
         "exp" => x.exp(),
