@@ -1,8 +1,8 @@
 //! Attributes that a program gives rows, wherever these are shown, and in files for other tools.
 
 use serde_json::Value;
-use trueno_fixture::Made;
 use trueno_format::run_json::{Clock, RunJson};
+use trueno_testing::Made;
 
 use crate::harness::Dir;
 

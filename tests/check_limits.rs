@@ -5,7 +5,7 @@ use trueno_recorder::{Recorder, Source};
 use crate::check::{device, empty, one, rows};
 use crate::compare::bricks;
 use crate::harness::Dir;
-use trueno_fixture::{Made, Value as Cell};
+use trueno_testing::{Made, Value as Cell};
 
 /// Passes with the first value, fails with the second.
 #[track_caller]

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::harness::{Dir, Run, standard_plugins};
-use trueno_fixture::Made;
+use trueno_testing::Made;
 
 fn dataset(name: &str) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode");

@@ -26,7 +26,7 @@ pub fn full_job(dir: &Dir) -> PathBuf {
         let mut facts = RunJson::default();
         facts.clock.origin_realtime_ns = 1_700_000_000_000_000_000 + 250 * place as i64;
         let texts = [["gemm", "ä \"b\" 'c'", "="], ["gemm", "", "softmax"]][place % 2];
-        trueno_fixture::full_of(&job.join(format!("rank={rank}")), facts, texts);
+        trueno_testing::full_of(&job.join(format!("rank={rank}")), facts, texts);
     }
     job
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::harness::{Dir, standard_plugins};
-use trueno_fixture::sample;
+use trueno_testing::sample;
 
 #[derive(Clone, Debug, PartialEq)]
 enum Token {

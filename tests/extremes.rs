@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use trueno_fixture::damage::Seeded;
-use trueno_fixture::{Change, full};
 use trueno_format::run_writer::Cell;
 use trueno_format::schema::{ColumnType, TABLES};
+use trueno_testing::damage::Seeded;
+use trueno_testing::{Change, full};
 
 use crate::harness::{Dir, PATIENCE};
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use trueno_fixture::Made;
+use trueno_testing::Made;
 
 use crate::harness::Dir;
 use crate::kineto::{self, Work};

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trueno_fixture::{Made, Value as Cell};
+use trueno_testing::{Made, Value as Cell};
 
 use crate::check::{command, dataset, one};
 use crate::compare::bricks;

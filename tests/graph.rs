@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::harness::{Dir, Run, standard_plugins};
-use trueno_fixture::{Made, sample};
+use trueno_testing::{Made, sample};
 
 fn dataset() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");

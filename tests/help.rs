@@ -63,7 +63,7 @@ fn every_command_has_examples_that_parse_and_fits_two_screens() {
         let found = examples(&long);
         assert!(!found.is_empty(), "{command:?} has no example:\n{long}");
         for example in found {
-            let parsed = trueno_manual::parse::<Cli>(example.clone());
+            let parsed = trueno_command_line::parse::<Cli>(example.clone());
             assert!(parsed.is_ok(), "{example:?}: {}", parsed.unwrap_err());
             let is_own = example
                 .iter()
@@ -121,7 +121,7 @@ fn manual_pages_and_completions_have_every_flag_with_its_help() {
 fn old_spellings_parse_as_the_new_ones() {
     let parsed = |line: &str| {
         let words = format!("trueno-analyze {line}");
-        let cli = trueno_manual::parse::<Cli>(words.split(' ').map(OsString::from).collect());
+        let cli = trueno_command_line::parse::<Cli>(words.split(' ').map(OsString::from).collect());
         format!(
             "{:?}",
             cli.unwrap_or_else(|error| panic!("{line}: {error}"))

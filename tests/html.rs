@@ -7,7 +7,7 @@ use serde_json::json;
 use trueno_format::run_json::RunJson;
 
 use crate::harness::{Dir, ends};
-use trueno_fixture::{Made, Value};
+use trueno_testing::{Made, Value};
 
 fn dataset(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -13,6 +13,7 @@ mod cli;
 mod compare;
 mod counters;
 mod damage;
+mod demo;
 mod direct_queries;
 mod divergence;
 mod divided_queries;

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use trueno_fixture::damage::{Seeded, change_bytes, change_text};
+use trueno_testing::damage::{Seeded, change_bytes, change_text};
 
 use crate::harness::{Dir, PATIENCE};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use trueno_fixture::damage::files;
+use trueno_testing::damage::files;
 
 use crate::format_versions::{kept, unpack};
 use crate::harness::{Dir, copy};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use trueno_fixture::{Made, Value};
 use trueno_format::schema::{ColumnType, TABLES};
+use trueno_testing::{Made, Value};
 
 /// Numbers that are the same each time (xorshift).
 pub struct Random(u64);

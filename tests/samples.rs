@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use trueno_fixture::Made;
 use trueno_format::run_json::{Clock, Program, RunJson};
+use trueno_testing::Made;
 
 use crate::harness::{Dir, copy, section};
 

@@ -67,7 +67,7 @@ fn no_section_fails_over_a_run_with_every_table_and_without_each() {
     let dir = Dir::new();
     let made = |name: &str| {
         let path = dir.join(name);
-        trueno_fixture::full(&path, []);
+        trueno_testing::full(&path, []);
         path
     };
     let mut runs = vec![made("full.run"), dir.folder("job.run")];
@@ -75,7 +75,7 @@ fn no_section_fails_over_a_run_with_every_table_and_without_each() {
         made(rank);
     }
     let sample = dir.join("sample.run");
-    trueno_fixture::sample(&sample);
+    trueno_testing::sample(&sample);
     runs.push(sample);
     for table in TABLES {
         let run = made(&format!("without_{}.run", table.name));

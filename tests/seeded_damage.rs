@@ -3,7 +3,7 @@
 //! The engine's own tests hold every row and fact against the undamaged run (`reading/seeded_damage.rs`).
 
 use serde_json::Value;
-use trueno_fixture::damage::Victim;
+use trueno_testing::damage::Victim;
 
 use crate::harness::{Dir, copy};
 
@@ -61,7 +61,7 @@ fn all_seeds(seeds: std::ops::Range<u64>) {
     for (kind, has_journal) in [("run", true), ("run without a journal", false)] {
         let dir = Dir::new();
         let whole = dir.join("whole.run");
-        trueno_fixture::full(&whole, None);
+        trueno_testing::full(&whole, None);
         if !has_journal {
             std::fs::remove_file(whole.join("batches.jsonl")).expect("it is there");
         }

@@ -217,7 +217,7 @@ fn counted(window: &Value) -> (u64, u64) {
 fn a_window_has_the_rows_that_a_query_finds() {
     let dir = Dir::new();
     let full = dir.join("full.run");
-    trueno_fixture::full_of(&full, RunJson::default(), ["<script>", "b", "c"]);
+    trueno_testing::full_of(&full, RunJson::default(), ["<script>", "b", "c"]);
     let runs = [dataset("decode/simd.run"), dir.run(), full];
     let served = Served::start(&dir, &runs.each_ref().map(|run| path(run)));
     let state = served.read();
@@ -279,7 +279,7 @@ fn a_query_is_answered_as_the_command_answers_and_writes_nothing() {
     let other = dir.join("other.run");
     copy(&dataset("decode/scalar.run"), &other);
     let files = || {
-        let files = trueno_fixture::damage::files(&run);
+        let files = trueno_testing::damage::files(&run);
         let read = |file: &PathBuf| (file.clone(), std::fs::read(run.join(file)).expect("a file"));
         files.iter().map(read).collect::<Vec<_>>()
     };
@@ -542,7 +542,7 @@ fn a_browser_shows_what_a_link_carries() {
         label: Some(name.into()),
         ..RunJson::default()
     };
-    trueno_fixture::full_of(&hostile, facts, [name, "</script>", "<b>"]);
+    trueno_testing::full_of(&hostile, facts, [name, "</script>", "<b>"]);
     let simd = dataset("decode/simd.run");
     let served = Served::start(&dir, &[path(&simd), path(&hostile)]);
     served.read();

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use trueno_fixture::full_of;
 use trueno_format::run_json::{Capture, Host, Joined, Producer, Program, RunJson};
+use trueno_testing::full_of;
 
 use crate::harness::Dir;
 

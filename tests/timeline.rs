@@ -11,8 +11,8 @@ use trueno_engine::query::{
 };
 use trueno_engine::run::Run;
 use trueno_engine::timeline::{Limits, timeline};
-use trueno_fixture::Made;
 use trueno_model::csv::CsvTexts;
+use trueno_testing::Made;
 
 use crate::harness::{Dir, section, standard_plugins};
 use crate::hostile::compile_hostile;
@@ -148,7 +148,7 @@ fn self_times_are_those_of_the_report_by_category_and_by_lane() {
 fn work_belongs_to_the_brick_that_it_names() {
     let dir = Dir::new();
     let run = dir.join("device.run");
-    trueno_fixture::sample(&run);
+    trueno_testing::sample(&run);
     let named = "FROM kernels k JOIN timeline.spans s ON s.id = k.id WHERE k.brick IS NOT NULL";
     let rows = query(
         &dir,

@@ -24,11 +24,11 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use trueno_command_line::{CompletionArgs, HelpArgs, ManArgs};
 use trueno_compare::tolerances::Tolerance;
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
 use trueno_host::plugin::isolate;
 use trueno_host::window::WindowSpec;
-use trueno_manual::{CompletionArgs, HelpArgs, ManArgs};
 use trueno_model::Severity;
 use trueno_model::time_text::{parse_duration, parse_time};
 use trueno_plugin::abi;
@@ -102,7 +102,7 @@ fn long_version() -> &'static str {
         let format = format!("{FORMAT_MAJOR}.{FORMAT_MINOR}");
         let abi = format!("{}.{}", abi::MAJOR, abi::MINOR);
         let more = [("run format", format), ("plugin ABI", abi)];
-        trueno_manual::long_version(env!("CARGO_PKG_VERSION"), &more)
+        trueno_command_line::long_version(env!("CARGO_PKG_VERSION"), &more)
     });
     &TEXT
 }
@@ -124,6 +124,9 @@ pub enum Command {
     /// Show what limits a run and what to do about it
     #[command(after_help = examples::REPORT)]
     Report(Box<ReportArgs>),
+    /// Try the program on two small runs that come with it
+    #[command(after_help = examples::DEMO)]
+    Demo(DemoArgs),
     /// Compare runs: what got slower or faster, and how sure that is
     #[command(after_help = examples::COMPARE)]
     Compare(Box<CompareArgs>),
@@ -551,6 +554,14 @@ pub enum QueryFormat {
     Csv,
     /// A stream of Arrow IPC, for programs.
     Arrow,
+}
+
+/// `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArgs {
+    /// Write the runs to this new folder
+    #[arg(short, long, value_name = "DIR", default_value = "trueno-demo")]
+    pub output: PathBuf,
 }
 
 /// `tables`.

@@ -30,7 +30,7 @@ fn share_heaps() {
 fn main() -> ExitCode {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     share_heaps();
-    trueno_manual::start_debug_log();
+    trueno_command_line::start_debug_log();
     // A folder that is gone has no project.
     let folder = std::env::current_dir().unwrap_or_default();
     let arguments = with_project(Cli::command(), std::env::args_os().collect(), &folder);
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
             let palette = commands::palette(color, std::io::stderr().is_terminal());
             let lead = palette.paint(Meaning::Error, "error:");
             // With standard error gone there is nobody left to tell.
-            let _ = writeln!(OwnOutput::Stderr, "{lead} {}", lines(&told(&error)));
+            let _ = writeln!(OwnOutput::Stderr, "{lead} {}", lines(&error_chain(&error)));
             ExitCode::from(exit::CANNOT_ANALYSE)
         }
     }
@@ -53,7 +53,7 @@ fn main() -> ExitCode {
 
 /// The command line; what is wrong with it ends the process in words. What a project file did to it is said first.
 fn parsed(arguments: &Arguments) -> Cli {
-    let parsed: Result<Cli, clap::Error> = trueno_manual::parse(arguments.all.clone());
+    let parsed: Result<Cli, clap::Error> = trueno_command_line::parse(arguments.all.clone());
     let color = parsed.as_ref().map_or(Color::Auto, |cli| cli.color);
     let palette = commands::palette(color, std::io::stderr().is_terminal());
     arguments.project.say(palette);
@@ -83,7 +83,7 @@ fn lines(text: &str) -> String {
 }
 
 /// The error and what caused it; not again what a message quotes of its cause.
-fn told(error: &anyhow::Error) -> String {
+fn error_chain(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {

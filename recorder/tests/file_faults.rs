@@ -7,9 +7,9 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use trueno_fixture::damage::{FAULTS, Seeded, disturb};
 use trueno_format::run_json::State;
 use trueno_recorder::{Overflow, Recorder};
+use trueno_testing::damage::{FAULTS, Seeded, disturb};
 use trueno_testing::{folder, run_json, table};
 
 /// Tells the test binary to be the program that records: a policy and the path of the run.

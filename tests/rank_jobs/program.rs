@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use serde_json::json;
-use trueno_fixture::{Made, Value};
 use trueno_format::run_json::RunJson;
+use trueno_testing::{Made, Value};
 
 /// Durations of the parts of one rank's step, in nanoseconds.
 #[derive(Clone, Copy, Debug)]

@@ -27,7 +27,7 @@ impl Programs {
         let hint = "hint: --analyze FILE";
         let analyze = match analyze {
             Some(file) => std::path::absolute(file)?,
-            None => found(ANALYZE, hint)?,
+            None => find_program(ANALYZE, hint)?,
         };
         ensure!(
             analyze.is_file(),
@@ -44,14 +44,14 @@ impl Programs {
 /// # Errors
 /// There is none.
 pub fn store() -> anyhow::Result<PathBuf> {
-    found(
+    find_program(
         STORE,
         "hint: cargo build --manifest-path analyzer/store/Cargo.toml makes it",
     )
 }
 
 /// A program beside this command, or else in PATH.
-fn found(name: &str, hint: &str) -> anyhow::Result<PathBuf> {
+fn find_program(name: &str, hint: &str) -> anyhow::Result<PathBuf> {
     let own = env::current_exe()?;
     let beside = own.parent().map(Path::to_owned);
     let path = env::var_os("PATH").unwrap_or_default();

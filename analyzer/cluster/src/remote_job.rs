@@ -38,7 +38,7 @@ pub fn mirrored(programs: &Programs, remote: &Remote, end: Instant) -> Result<Mi
     for _ in 0..ATTEMPTS {
         let version = Some(remote.version.as_str());
         let folder = fetched(&remote.uri, version, programs.mirrors.as_deref(), end)?;
-        if let Some(mirrored) = held(&folder, remote, end)? {
+        if let Some(mirrored) = existing_mirror(&folder, remote, end)? {
             return Ok(mirrored);
         }
     }
@@ -88,7 +88,7 @@ pub fn fetched(
 }
 
 /// The folder, if it is a whole mirror of this version.
-fn held(folder: &Path, remote: &Remote, end: Instant) -> Result<Option<Mirrored>, String> {
+fn existing_mirror(folder: &Path, remote: &Remote, end: Instant) -> Result<Option<Mirrored>, String> {
     let is_it = || {
         let source = Source::read(folder).ok().flatten();
         source.is_some_and(|source| {

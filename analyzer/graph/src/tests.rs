@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use trueno_engine::run::Run;
 
 use super::*;
-use trueno_fixture::{Made, Value, sample};
+use trueno_testing::{Made, Value, sample};
 
 fn loaded(make: impl FnOnce(&std::path::Path), content: Content) -> Graph {
     let dir = tempfile::tempdir().unwrap();

@@ -47,12 +47,12 @@ struct Manifest {
 struct OfPlugin {
     id: String,
     #[serde(flatten)]
-    outcome: Kept,
+    outcome: CachedPart,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kept {
+enum CachedPart {
     /// Its tables, and a note on what it printed.
     Made {
         tables: Vec<OfTable>,
@@ -176,7 +176,7 @@ impl OfPlugins {
         }
         let part = |of: OfPlugin| -> Result<Part, String> {
             Ok(match of.outcome {
-                Kept::Made { tables, wrote } => {
+                CachedPart::Made { tables, wrote } => {
                     let tables = tables.into_iter().map(|table| {
                         let frame = frame(&bytes, &table);
                         Ok((table.name, frame.map_err(|why| messages(&why))?))
@@ -184,8 +184,8 @@ impl OfPlugins {
                     let tables = tables.collect::<Result<Vec<_>, String>>()?;
                     Part::Made { tables, wrote }
                 }
-                Kept::Failed { message } => Part::Missing(failed(message)),
-                Kept::Skipped { message } => Part::Missing(Outcome::Skipped { message }),
+                CachedPart::Failed { message } => Part::Missing(failed(message)),
+                CachedPart::Skipped { message } => Part::Missing(Outcome::Skipped { message }),
             })
         };
         let parts: Result<Vec<Part>, String> = manifest.plugins.into_iter().map(part).collect();
@@ -202,7 +202,7 @@ impl OfPlugins {
         let mut plugins = Vec::new();
         for (id, part) in self.ids.iter().zip(parts) {
             let outcome = match part {
-                Part::Made { tables, wrote } => Kept::Made {
+                Part::Made { tables, wrote } => CachedPart::Made {
                     tables: tables
                         .iter()
                         .map(|(name, frame)| add(&mut bytes, name, frame))
@@ -210,13 +210,13 @@ impl OfPlugins {
                         .map_err(|error| error.to_string())?,
                     wrote: wrote.clone(),
                 },
-                Part::Missing(Outcome::Skipped { message }) => Kept::Skipped {
+                Part::Missing(Outcome::Skipped { message }) => CachedPart::Skipped {
                     message: message.clone(),
                 },
                 Part::Missing(Outcome::Failed { kind, message, .. })
                     if *kind != FailureKind::Ended =>
                 {
-                    Kept::Failed {
+                    CachedPart::Failed {
                         message: message.clone(),
                     }
                 }

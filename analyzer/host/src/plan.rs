@@ -120,7 +120,7 @@ pub fn plan(
         }
     }
     let cycles = cut_cycles(&mut graph);
-    let wanted = wanted(&needs, selection, &by_id);
+    let wanted = plugins_to_run(&needs, selection, &by_id);
 
     let mut steps = Vec::new();
     let mut walk = Topo::new(&graph);
@@ -291,7 +291,7 @@ pub(crate) fn tables_of(input: &Input) -> Vec<String> {
 }
 
 /// Plugins to run: those to show, and what they read, directly or not.
-fn wanted<'a>(
+fn plugins_to_run<'a>(
     needs: &BTreeMap<&'a str, Vec<Need>>,
     selection: &PluginSelection,
     by_id: &BTreeMap<&'a str, usize>,

@@ -65,27 +65,15 @@ impl Importer for BrickProfiler {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
-        let (document, read) = mended::read_json(path, options, notes, progress, read)?;
-        let records = document.bricks.len() + document.tiles.len();
-        if let Err(error) = read {
-            if records == 0 || !options.partial {
-                return Err(damaged(path, &error));
-            }
-            let text =
-                format!("cut or damaged ({error}): its first {records} bricks or tiles were read");
-            notes.warn(text.clone());
-            into.run().problems.push(text);
-        }
+        let format = mended::Document {
+            expected: "JSON of BrickProfiler",
+            remedy: "write it again",
+            units: "bricks or tiles",
+            count: |of: &Document| of.bricks.len() + of.tiles.len(),
+        };
+        let document = format.read((path, options), into, notes, progress, read)?;
         sums::add(document, into, notes)?;
         Ok(None)
-    }
-}
-
-fn damaged(path: &Path, error: &serde_json::Error) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: format!("line {}, column {}", error.line(), error.column()),
-        problem: format!("expected JSON of BrickProfiler: {error}; write it again"),
     }
 }
 

@@ -116,21 +116,18 @@ impl Importer for Cgp {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         let read = |profile: &mut Profile, from: &mut dyn Read| profile.read(from);
-        let (profile, read) = mended::read_json(path, options, notes, progress, read)?;
+        let format = mended::Document {
+            expected: "a profile of aprender-cgp",
+            remedy: "write it again",
+            units: "groups",
+            count: |of: &Profile| of.groups.len(),
+        };
+        let profile = format.read((path, options), into, notes, progress, read)?;
         let mut rows = Aggregates {
             into,
             notes,
             time_ns: 0,
         };
-        if let Err(error) = read {
-            let groups = profile.groups.len();
-            if groups == 0 || !options.partial {
-                return Err(damaged(path, &error));
-            }
-            rows.warn(format!(
-                "cut or damaged ({error}): its first {groups} groups were read"
-            ));
-        }
         if !matches!(profile.version.split('.').next(), Some("2")) {
             let problem = format!(
                 "expected version 2 of aprender-cgp's profiles, found {:?}; write it with aprender-cgp 0.72",
@@ -141,14 +138,6 @@ impl Importer for Cgp {
         }
         add(&profile, &mut rows)?;
         Ok(None)
-    }
-}
-
-fn damaged(path: &Path, error: &serde_json::Error) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: format!("line {}, column {}", error.line(), error.column()),
-        problem: format!("expected a profile of aprender-cgp: {error}; write it again"),
     }
 }
 

@@ -53,23 +53,13 @@ impl Importer for Firefox {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
-        let (document, read) = mended::read_json(path, options, notes, progress, read)?;
-        if let Err(error) = read {
-            if document.threads.is_empty() || !options.partial {
-                return Err(Error::Damaged {
-                    path: path.to_owned(),
-                    place: format!("line {}, column {}", error.line(), error.column()),
-                    problem: format!(
-                        "expected a profile of the Firefox Profiler: {error}; save it again"
-                    ),
-                });
-            }
-            let count = document.threads.len();
-            notes.cut_short(
-                into,
-                format!("cut or damaged ({error}): its first {count} threads were read"),
-            );
-        }
+        let format = mended::Document {
+            expected: "a profile of the Firefox Profiler",
+            remedy: "save it again",
+            units: "threads",
+            count: |of: &Document| of.threads.len(),
+        };
+        let document = format.read((path, options), into, notes, progress, read)?;
         let has_samples = |thread: &Thread| !thread.samples.times_ms().is_empty();
         if !document.threads.iter().any(has_samples) {
             let problem = if document.threads.iter().any(Thread::is_raw) {

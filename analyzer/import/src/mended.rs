@@ -10,6 +10,8 @@
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
+use trueno_format::run_writer::RunWriter;
+
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 
@@ -388,7 +390,7 @@ impl<R: Read> Read for Mended<R> {
 }
 
 /// Reads a document of JSON; where its texts are at fault, once more with them mended. Of two errors, the first.
-pub(crate) fn read_json<T: Default>(
+fn read_json<T: Default>(
     path: &Path,
     options: &Options,
     notes: &mut Notes,
@@ -421,6 +423,47 @@ pub(crate) fn read_json<T: Default>(
         }
     }
     Ok(first)
+}
+
+/// A document of JSON of which `--partial` keeps what stands before a cut.
+pub(crate) struct Document<'a, T> {
+    /// What the file should be, such as `JSON of speedscope`.
+    pub expected: &'a str,
+    /// What its user can do, such as `export it again`.
+    pub remedy: &'a str,
+    /// What it holds, such as `profiles`.
+    pub units: &'a str,
+    pub count: fn(&T) -> usize,
+}
+
+impl<T: Default> Document<'_, T> {
+    pub fn read(
+        &self,
+        (path, options): (&Path, &Options),
+        into: &mut RunWriter,
+        notes: &mut Notes,
+        progress: &mut dyn FnMut(u64),
+        read: impl Fn(&mut T, &mut dyn Read) -> serde_json::Result<()>,
+    ) -> Result<T, Error> {
+        let (document, done) = read_json(path, options, notes, progress, read)?;
+        let count = (self.count)(&document);
+        match done {
+            Err(error) if count == 0 || !options.partial => Err(Error::Damaged {
+                path: path.to_owned(),
+                place: format!("line {}, column {}", error.line(), error.column()),
+                problem: format!("expected {}: {error}; {}", self.expected, self.remedy),
+            }),
+            Err(error) => {
+                let units = self.units;
+                notes.cut_short(
+                    into,
+                    format!("cut or damaged ({error}): its first {count} {units} were read"),
+                );
+                Ok(document)
+            }
+            Ok(()) => Ok(document),
+        }
+    }
 }
 
 /// Words such as true and null are left out: those of a text begin alike.

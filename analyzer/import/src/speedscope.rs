@@ -52,17 +52,13 @@ impl Importer for Speedscope {
         progress: &mut dyn FnMut(u64),
     ) -> Result<Option<i64>, Error> {
         let read = |document: &mut Document, from: &mut dyn Read| document.read(from);
-        let (document, read) = mended::read_json(path, options, notes, progress, read)?;
-        if let Err(error) = read {
-            if document.profiles.is_empty() || !options.partial {
-                return Err(damaged(path, &error));
-            }
-            let count = document.profiles.len();
-            notes.cut_short(
-                into,
-                format!("cut or damaged ({error}): its first {count} profiles were read"),
-            );
-        }
+        let format = mended::Document {
+            expected: "JSON of speedscope",
+            remedy: "export it again",
+            units: "profiles",
+            count: |of: &Document| of.profiles.len(),
+        };
+        let document = format.read((path, options), into, notes, progress, read)?;
         if document.profiles.is_empty() {
             return Err(Error::Format {
                 path: path.to_owned(),
@@ -80,14 +76,6 @@ impl Importer for Speedscope {
             });
         }
         Ok(wall_ns)
-    }
-}
-
-fn damaged(path: &Path, error: &serde_json::Error) -> Error {
-    Error::Damaged {
-        path: path.to_owned(),
-        place: format!("line {}, column {}", error.line(), error.column()),
-        problem: format!("expected JSON of speedscope: {error}; export it again"),
     }
 }
 

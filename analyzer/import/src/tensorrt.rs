@@ -64,21 +64,13 @@ impl Importer for TensorRt {
             ListInto { list, expected }.deserialize(&mut json)?;
             json.end()
         };
-        let (entries, read) = mended::read_json(path, options, notes, progress, read)?;
-        if let Err(error) = read {
-            if entries.is_empty() || !options.partial {
-                return Err(Error::Damaged {
-                    path: path.to_owned(),
-                    place: format!("line {}, column {}", error.line(), error.column()),
-                    problem: format!("expected JSON of trtexec: {error}; write it again"),
-                });
-            }
-            let count = entries.len();
-            notes.cut_short(
-                into,
-                format!("cut or damaged ({error}): its first {count} entries were read"),
-            );
-        }
+        let format = mended::Document {
+            expected: "JSON of trtexec",
+            remedy: "write it again",
+            units: "entries",
+            count: |of: &Vec<Entry>| of.len(),
+        };
+        let entries = format.read((path, options), into, notes, progress, read)?;
         if entries.iter().any(|entry| entry.compute().is_some()) {
             write_times((path, options), &entries, into, notes)
         } else if entries.iter().any(|entry| entry.time.is_some()) {

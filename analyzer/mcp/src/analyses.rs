@@ -21,6 +21,7 @@ pages! {
     divergence
     lateness
     memory
+    modules
     operators
     roofline
     samples

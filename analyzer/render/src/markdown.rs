@@ -157,7 +157,7 @@ fn section_text(out: &mut String, section: &Section, top: usize) {
         format_args!(
             "\n<details{open}><summary><b>{}</b>{}</summary>\n",
             html(&section.plugin),
-            html(&told(section))
+            html(&folded_summary(section))
         ),
     );
     if !section.summary.is_empty() {
@@ -182,7 +182,7 @@ fn section_text(out: &mut String, section: &Section, top: usize) {
 }
 
 /// Summary of a folded section: counts of its findings by kind, or its status.
-fn told(section: &Section) -> String {
+fn folded_summary(section: &Section) -> String {
     match section.status {
         SectionStatus::Failed => return ": failed".to_owned(),
         SectionStatus::Skipped => return ": skipped".to_owned(),

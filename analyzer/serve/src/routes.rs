@@ -58,7 +58,7 @@ async fn script() -> Response {
 }
 
 /// Asks on a thread that may wait; what panics there is an answer too.
-async fn asked<T: Send + 'static>(
+async fn on_blocking_thread<T: Send + 'static>(
     answers: Shared,
     ask: impl FnOnce(&dyn Answers) -> Result<T, Refusal> + Send + 'static,
 ) -> Result<T, Refusal> {
@@ -95,7 +95,7 @@ struct AfterState {
 }
 
 async fn state(State(answers): State<Shared>, Query(asked_for): Query<AfterState>) -> Response {
-    json(asked(answers, move |of| Ok(of.state(asked_for.after))).await)
+    json(on_blocking_thread(answers, move |of| Ok(of.state(asked_for.after))).await)
 }
 
 #[derive(Deserialize)]
@@ -120,7 +120,7 @@ async fn window(State(answers): State<Shared>, Query(of): Query<WindowQuery>) ->
         pixels: of.pixels,
         lanes,
     };
-    json(asked(answers, move |answers| answers.window(of.run, &window)).await)
+    json(on_blocking_thread(answers, move |answers| answers.window(of.run, &window)).await)
 }
 
 async fn query(State(answers): State<Shared>, body: Bytes) -> Response {
@@ -131,7 +131,7 @@ async fn query(State(answers): State<Shared>, body: Bytes) -> Response {
     let cancel = Cancel::default();
     // Dropped with this answer when the client goes away.
     let _while_waited_for = cancel.when_dropped();
-    json(asked(answers, move |of| of.query(&query, &cancel)).await)
+    json(on_blocking_thread(answers, move |of| of.query(&query, &cancel)).await)
 }
 
 #[derive(Deserialize)]
@@ -140,7 +140,7 @@ struct RunNumber {
 }
 
 async fn again(State(answers): State<Shared>, Query(of): Query<RunNumber>) -> Response {
-    json(asked(answers, move |answers| answers.read_again(of.run)).await)
+    json(on_blocking_thread(answers, move |answers| answers.read_again(of.run)).await)
 }
 
 #[derive(Deserialize)]
@@ -170,7 +170,7 @@ enum Made {
 }
 
 async fn made(State(answers): State<Shared>, Query(of): Query<PageQuery>) -> Response {
-    let found = asked(answers, move |answers| answers.page(of.page())).await;
+    let found = on_blocking_thread(answers, move |answers| answers.page(of.page())).await;
     json(found.map(|state| match state {
         PageState::Making(step) => Made::Making { step },
         PageState::Ready(_) => Made::Ready,
@@ -179,7 +179,7 @@ async fn made(State(answers): State<Shared>, Query(of): Query<PageQuery>) -> Res
 }
 
 async fn made_page(State(answers): State<Shared>, Query(of): Query<PageQuery>) -> Response {
-    let found = asked(answers, move |answers| match answers.page(of.page())? {
+    let found = on_blocking_thread(answers, move |answers| match answers.page(of.page())? {
         PageState::Ready(page) => Ok(page),
         PageState::Making(step) => Err(Refusal::NotYet(step)),
         PageState::Failed(why) => Err(Refusal::Failed(why)),

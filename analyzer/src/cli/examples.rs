@@ -3,6 +3,8 @@
 /// Below `trueno-analyze --help`.
 pub(super) const ROOT: &str = "\
 Examples:
+  Try it on a small run that comes with the program:
+    trueno-analyze demo
   Show what limits a run, or a trace of another profiler:
     trueno-analyze report decode.run
     trueno-analyze report trace.json.gz --html trace.html
@@ -34,6 +36,11 @@ Examples:
   trueno-analyze report trace.json.gz --html trace.html
   trueno-analyze report decode.run --what-if kind:transfer=0
   trueno-analyze report decode.run --baseline before.run --fail-on high";
+
+pub(super) const DEMO: &str = "\
+Examples:
+  trueno-analyze demo
+  trueno-analyze demo -o /tmp/demo";
 
 pub(super) const COMPARE: &str = "\
 Examples:

@@ -9,6 +9,7 @@ mod check_plugin;
 mod child_process;
 mod cluster;
 mod compare;
+mod demo;
 mod dot;
 mod export;
 mod golden;
@@ -81,6 +82,7 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
             PluginsCommand::New(args) => new_plugin::new(args, page),
             PluginsCommand::Check(args) => check_plugin::check(args, page, &runs, &stderr),
         },
+        Command::Demo(args) => demo::demo(args, page, &runs, &stderr),
         Command::Trust(args) => trust::trust(args, &stderr),
         Command::Categories => {
             to_stdout(DEFAULT.as_bytes())?;
@@ -105,12 +107,12 @@ pub fn run(cli: &Cli) -> anyhow::Result<u8> {
         Command::Import(args) => import::import(args, &runs, &stderr),
         Command::Mcp(args) => mcp::mcp(args, cli.no_cache, &stderr),
         Command::Man(args) => {
-            trueno_manual::man(trueno_manual::every_flag(Cli::command()), args)?;
+            trueno_command_line::man(trueno_command_line::every_flag(Cli::command()), args)?;
             Ok(exit::FINE)
         }
         Command::Completions(args) => {
-            let mut command = trueno_manual::every_flag(Cli::command());
-            trueno_manual::completions(&mut command, args)?;
+            let mut command = trueno_command_line::every_flag(Cli::command());
+            trueno_command_line::completions(&mut command, args)?;
             Ok(exit::FINE)
         }
         Command::PluginHost => match isolate::serve(search::linked()) {

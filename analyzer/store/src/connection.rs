@@ -57,12 +57,12 @@ impl Connection {
                     .with_retry(retries)
                     .with_bucket_name(bucket)
                     .build();
-                (Arc::new(store.map_err(|error| told(uri, &error))?), prefix)
+                (Arc::new(store.map_err(|error| error_text(uri, &error))?), prefix)
             }
             StoreUri::File(folder) => {
                 ensure!(folder.is_dir(), "{uri}: there is no such folder");
                 let store = LocalFileSystem::new_with_prefix(folder);
-                (Arc::new(store.map_err(|error| told(uri, &error))?), "")
+                (Arc::new(store.map_err(|error| error_text(uri, &error))?), "")
             }
         };
         let prefix = Path::parse(prefix).with_context(|| uri.to_string())?;
@@ -72,7 +72,7 @@ impl Connection {
 
     /// An error of the store, with its address.
     pub fn failed(&self, error: &object_store::Error) -> anyhow::Error {
-        told(&self.uri, error)
+        error_text(&self.uri, error)
     }
 }
 
@@ -100,7 +100,7 @@ fn allows_http() -> anyhow::Result<bool> {
     Ok(is_allowed)
 }
 
-fn told(uri: &StoreUri, error: &object_store::Error) -> anyhow::Error {
+fn error_text(uri: &StoreUri, error: &object_store::Error) -> anyhow::Error {
     let mut text = format!("{error}");
     let mut source = std::error::Error::source(error);
     while let Some(cause) = source {

@@ -64,14 +64,14 @@ pub fn kernel_roof(
     ceilings: &Ceilings,
 ) -> KernelRoof {
     let mut found = KernelRoof::default();
-    match held(label, sum, name, ceilings, &mut found) {
+    match fill_roof(label, sum, name, ceilings, &mut found) {
         Ok(()) => {}
         Err(why) => found.not_measured = Some(why),
     }
     found
 }
 
-fn held(
+fn fill_roof(
     label: &KernelLabel,
     sum: &KernelSum,
     name: &str,

@@ -21,6 +21,7 @@ standard! {
     divergence
     lateness
     memory
+    modules
     operators
     roofline
     samples

@@ -143,11 +143,11 @@ fn look(args: &Args) -> Findings {
     let no_interposing = libraries::interpose()
         .err()
         .or_else(|| {
-            trueno_interposed::check()
+            trueno_preload_rows::check()
                 .err()
                 .map(|error| error.to_string())
         })
-        .or_else(|| trueno_interposed::problem(args.program.as_deref()?));
+        .or_else(|| trueno_preload_rows::problem(args.program.as_deref()?));
     let sampling = trueno_sampler::check();
     let no_samples = sampling.as_ref().err().map(ToString::to_string);
     let no_wakers = sampling.unwrap_or_else(|_| no_samples.clone());

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use trueno_interposed::{Counts, Error, Options, record};
+use trueno_preload_rows::{Counts, Error, Options, record};
 
 use crate::head::{Output, head, not_begun};
 use crate::{Failure, libraries, say, signals};

@@ -26,8 +26,8 @@ use std::process::ExitCode;
 use std::sync::LazyLock;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use trueno_command_line::{CompletionArgs, HelpArgs, ManArgs, every_flag};
 use trueno_format::schema::{FORMAT_MAJOR, FORMAT_MINOR};
-use trueno_manual::{CompletionArgs, HelpArgs, ManArgs, every_flag};
 
 /// Record programs without changing them, and measure what this machine can do
 #[derive(Debug, Parser)]
@@ -78,7 +78,7 @@ enum Command {
 fn long_version() -> &'static str {
     static TEXT: LazyLock<String> = LazyLock::new(|| {
         let format = format!("{FORMAT_MAJOR}.{FORMAT_MINOR}");
-        trueno_manual::long_version(env!("CARGO_PKG_VERSION"), &[("run format", format)])
+        trueno_command_line::long_version(env!("CARGO_PKG_VERSION"), &[("run format", format)])
     });
     &TEXT
 }
@@ -117,9 +117,9 @@ impl Failure {
 const NOT_MEASURABLE: u8 = 3;
 
 fn main() -> ExitCode {
-    trueno_manual::start_debug_log();
-    let cli: Cli =
-        trueno_manual::parse(std::env::args_os().collect()).unwrap_or_else(|error| error.exit());
+    trueno_command_line::start_debug_log();
+    let cli: Cli = trueno_command_line::parse(std::env::args_os().collect())
+        .unwrap_or_else(|error| error.exit());
     tracing::debug!(command = ?cli.command, "started");
     let done = match cli.command {
         Command::Run(args) => run::run(&args),
@@ -127,8 +127,8 @@ fn main() -> ExitCode {
         Command::Collect(args) => collect::run(&args),
         Command::Doctor(args) => doctor::run(&args),
         Command::Peaks(args) => peaks::run(&args).map_err(Failure::Peaks),
-        Command::Man(args) => printed(trueno_manual::man(every_flag(Cli::command()), &args)),
-        Command::Completions(args) => printed(trueno_manual::completions(
+        Command::Man(args) => printed(trueno_command_line::man(every_flag(Cli::command()), &args)),
+        Command::Completions(args) => printed(trueno_command_line::completions(
             &mut every_flag(Cli::command()),
             &args,
         )),

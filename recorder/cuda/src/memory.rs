@@ -13,18 +13,18 @@ use crate::stream::Stream;
 pub struct Memory<T> {
     slice: CudaSlice<T>,
     // After the slice: it is recorded as given back when it has been.
-    _held: Held,
+    _held: LiveAllocation,
 }
 
 /// Records that memory is given back.
-struct Held {
+struct LiveAllocation {
     cuda: crate::Cuda,
     tag: Name,
     bytes: i64,
     address: u64,
 }
 
-impl Drop for Held {
+impl Drop for LiveAllocation {
     fn drop(&mut self) {
         self.cuda
             .rec
@@ -90,7 +90,7 @@ impl Stream {
             .device_allocation(cuda.number(), tag, bytes, address);
         Ok(Memory {
             slice,
-            _held: Held {
+            _held: LiveAllocation {
                 cuda,
                 tag,
                 bytes,

@@ -3,9 +3,9 @@
 use std::ffi::{CStr, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use trueno_interposed::channel::{CALLS, Channel};
-use trueno_interposed::event::{Event, NAME_BYTES, Request};
-use trueno_interposed::routines::{Precision, Routine};
+use trueno_preload_rows::channel::{CALLS, Channel};
+use trueno_preload_rows::event::{Event, NAME_BYTES, Request};
+use trueno_preload_rows::routines::{Precision, Routine};
 
 use crate::image;
 use crate::module::{Module, file_of};

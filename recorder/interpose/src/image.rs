@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 
-use trueno_interposed::channel::{
+use trueno_preload_rows::channel::{
     CHANNEL_VARIABLE, Channel, ENDED, FREE, Header, Lane, TAKEN, USED, pid_namespace,
 };
 use trueno_recorder::alloc::sampling as addresses;

@@ -3,7 +3,7 @@
 //!
 //! It is a guest: it starts no thread, opens nothing but the command's shared memory once, installs no signal handler,
 //! allocates nothing, and changes neither results nor `errno`. What it sees goes to a lane of that memory
-//! ([`channel`](trueno_interposed::channel)); rows are made by the command. A forked child is noticed by a page that the
+//! ([`channel`](trueno_preload_rows::channel)); rows are made by the command. A forked child is noticed by a page that the
 //! kernel wipes in it, whatever call forked it, and takes lanes of its own.
 //!
 //! No panic may leave it, so that nothing in it panics: no index, no sum that could overflow.

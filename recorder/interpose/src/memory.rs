@@ -3,8 +3,8 @@
 use std::ffi::c_void;
 use std::sync::atomic::Ordering;
 
-use trueno_interposed::channel::ALLOCATIONS;
-use trueno_interposed::event::Event;
+use trueno_preload_rows::channel::ALLOCATIONS;
+use trueno_preload_rows::event::Event;
 use trueno_recorder::alloc::sampling as addresses;
 
 use crate::image;

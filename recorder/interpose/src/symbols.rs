@@ -4,7 +4,7 @@
 use std::arch::naked_asm;
 use std::mem::transmute;
 
-use trueno_interposed::routines::{Precision, Routine};
+use trueno_preload_rows::routines::{Precision, Routine};
 
 use crate::call::{Symbol, pass};
 

@@ -3,8 +3,8 @@
 use std::arch::{asm, global_asm};
 use std::cell::Cell;
 
-use trueno_interposed::channel::{Lane, USED};
-use trueno_interposed::event::Event;
+use trueno_preload_rows::channel::{Lane, USED};
+use trueno_preload_rows::event::Event;
 use trueno_recorder::alloc::sampling::Sampler;
 
 use crate::image;

@@ -46,8 +46,8 @@ pub struct Sampled {
     pub no_wakers: Option<String>,
 }
 
-/// Told from the thread that reads to the one that writes.
-enum Told {
+/// WriterMessage from the thread that reads to the one that writes.
+enum WriterMessage {
     Begin(u64),
     ThreadBegan(ThreadOf, u64, u32),
     ThreadNamed(ThreadOf, u64, OsString),
@@ -190,7 +190,7 @@ struct Reader {
     /// Process of which nothing is told.
     left_out: Option<u32>,
     has_begun: bool,
-    to: SyncSender<Told>,
+    to: SyncSender<WriterMessage>,
 }
 
 impl Reader {
@@ -206,15 +206,15 @@ impl Reader {
             }
             if is_end {
                 for known in self.waits.end(at_ns) {
-                    let _ = self.to.send(Told::Known(known));
+                    let _ = self.to.send(WriterMessage::Known(known));
                 }
-                let _ = self.to.send(Told::End(at_ns));
+                let _ = self.to.send(WriterMessage::End(at_ns));
                 return;
             }
         }
     }
 
-    fn tell(&mut self, time_ns: u64, event: Event) -> Vec<Told> {
+    fn tell(&mut self, time_ns: u64, event: Event) -> Vec<WriterMessage> {
         match event {
             Event::Sample(raw) if self.left_out == Some(raw.of.process) => {
                 self.counters.take_back(raw.stack);
@@ -230,7 +230,7 @@ impl Reader {
                     stack: self.spaces.stack(&raw),
                 };
                 self.counters.take_back(raw.stack);
-                vec![Told::Sample(sample)]
+                vec![WriterMessage::Sample(sample)]
             }
             Event::Leaves(raw) => {
                 self.waits.leaves(raw);
@@ -243,9 +243,9 @@ impl Reader {
                     self.counters.take_back(raw.stack);
                     stack
                 });
-                told(self.waits.off(of, time_ns, is_runnable, stack))
+                known_messages(self.waits.off(of, time_ns, is_runnable, stack))
             }
-            Event::On(of) => told(self.waits.on(of, time_ns)),
+            Event::On(of) => known_messages(self.waits.on(of, time_ns)),
             Event::Wakes(waking) => {
                 self.waits.woken(&waking, time_ns);
                 Vec::new()
@@ -269,10 +269,10 @@ impl Reader {
                     if of.process == self.process && !self.has_begun && self.left_out.is_none() {
                         self.has_begun = true;
                         self.waits.begins(of, time_ns, true);
-                        all.push(Told::Begin(time_ns));
+                        all.push(WriterMessage::Begin(time_ns));
                     }
                 }
-                all.push(Told::ThreadNamed(of, time_ns, name));
+                all.push(WriterMessage::ThreadNamed(of, time_ns, name));
                 all
             }
             Event::Began { of, by } => {
@@ -281,46 +281,46 @@ impl Reader {
                 let mut all = Vec::new();
                 if self.left_out == Some(by.process) && !self.has_begun {
                     self.has_begun = true;
-                    all.push(Told::Begin(time_ns));
+                    all.push(WriterMessage::Begin(time_ns));
                 }
-                all.push(Told::ThreadBegan(of, time_ns, by.thread));
+                all.push(WriterMessage::ThreadBegan(of, time_ns, by.thread));
                 all
             }
             Event::Ended(of) => {
                 if of.process == of.thread {
                     self.spaces.end(of.process);
                 }
-                let mut all = told(self.waits.ends(of, time_ns));
-                all.push(Told::ThreadEnded(of));
+                let mut all = known_messages(self.waits.ends(of, time_ns));
+                all.push(WriterMessage::ThreadEnded(of));
                 all
             }
             Event::Lost(count) => {
                 self.waits.lost();
-                vec![Told::Lost(count)]
+                vec![WriterMessage::Lost(count)]
             }
             Event::LostSwitches(count) => {
                 self.waits.lost();
-                vec![Told::LostSwitches(count)]
+                vec![WriterMessage::LostSwitches(count)]
             }
             // Waits are known without.
-            Event::LostWakings(count) => vec![Told::LostWakings(count)],
+            Event::LostWakings(count) => vec![WriterMessage::LostWakings(count)],
             Event::PacketsEnd => {
                 self.waits.packets_end();
-                vec![Told::PacketsEnd(time_ns)]
+                vec![WriterMessage::PacketsEnd(time_ns)]
             }
-            Event::Throttled => vec![Told::Throttled],
+            Event::Throttled => vec![WriterMessage::Throttled],
             Event::Other => Vec::new(),
         }
     }
 }
 
-fn told(known: Vec<Known>) -> Vec<Told> {
-    known.into_iter().map(Told::Known).collect()
+fn known_messages(known: Vec<Known>) -> Vec<WriterMessage> {
+    known.into_iter().map(WriterMessage::Known).collect()
 }
 
 fn write(
     run: RunWriter,
-    told: &Receiver<Told>,
+    told: &Receiver<WriterMessage>,
     modules: &RwLock<Modules>,
     sees_wakers: bool,
 ) -> Result<Counts, Error> {
@@ -331,23 +331,23 @@ fn write(
     let mut end_ns = 0;
     for told in told {
         match told {
-            Told::Begin(at_ns) => rows.begin(at_ns),
-            Told::ThreadBegan(of, at_ns, by) => rows.thread_begins(of, at_ns, by)?,
-            Told::ThreadNamed(of, at_ns, name) => rows.name(of, at_ns, &name),
-            Told::ThreadEnded(of) => rows.thread_ends(of)?,
-            Told::Sample(sample) => rows.sample(&sample, modules)?,
-            Told::Known(Known::Wait(wait)) => rows.wait(&wait, modules)?,
-            Told::Known(Known::Ran(stretch)) if sees_wakers => rows.stretch(&stretch)?,
+            WriterMessage::Begin(at_ns) => rows.begin(at_ns),
+            WriterMessage::ThreadBegan(of, at_ns, by) => rows.thread_begins(of, at_ns, by)?,
+            WriterMessage::ThreadNamed(of, at_ns, name) => rows.name(of, at_ns, &name),
+            WriterMessage::ThreadEnded(of) => rows.thread_ends(of)?,
+            WriterMessage::Sample(sample) => rows.sample(&sample, modules)?,
+            WriterMessage::Known(Known::Wait(wait)) => rows.wait(&wait, modules)?,
+            WriterMessage::Known(Known::Ran(stretch)) if sees_wakers => rows.stretch(&stretch)?,
             // Nothing leads to them.
-            Told::Known(Known::Ran(_)) => {}
-            Told::Known(Known::Caused(cause)) => rows.cause(&cause)?,
-            Told::Known(Known::Time(time)) => rows.cpu_time(&time)?,
-            Told::Lost(count) => rows.lost(count),
-            Told::LostSwitches(count) => rows.lost_switches(count),
-            Told::LostWakings(count) => rows.counts.lost_wakings += count,
-            Told::PacketsEnd(at_ns) => rows.packets_end(at_ns),
-            Told::Throttled => rows.counts.throttled += 1,
-            Told::End(at_ns) => end_ns = at_ns,
+            WriterMessage::Known(Known::Ran(_)) => {}
+            WriterMessage::Known(Known::Caused(cause)) => rows.cause(&cause)?,
+            WriterMessage::Known(Known::Time(time)) => rows.cpu_time(&time)?,
+            WriterMessage::Lost(count) => rows.lost(count),
+            WriterMessage::LostSwitches(count) => rows.lost_switches(count),
+            WriterMessage::LostWakings(count) => rows.counts.lost_wakings += count,
+            WriterMessage::PacketsEnd(at_ns) => rows.packets_end(at_ns),
+            WriterMessage::Throttled => rows.counts.throttled += 1,
+            WriterMessage::End(at_ns) => end_ns = at_ns,
         }
     }
     rows.finish(end_ns)

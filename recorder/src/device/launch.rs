@@ -21,7 +21,7 @@ use trueno_format::{Launch, PtxHash};
 const NOT_ASKED: &str = "the recorder has no such device, or its sync mode is none";
 
 /// The common part of both guards: a piece of work that is being given to a stream.
-struct Given<'r> {
+struct OpenPiece<'r> {
     recorder: &'r Recorder,
     /// `None`: it is not recorded.
     piece: Option<Piece>,
@@ -29,7 +29,7 @@ struct Given<'r> {
     id: SpanId,
 }
 
-impl<'r> Given<'r> {
+impl<'r> OpenPiece<'r> {
     fn off(recorder: &'r Recorder) -> Self {
         Self {
             recorder,
@@ -127,7 +127,7 @@ impl<'r> Given<'r> {
     }
 }
 
-impl Drop for Given<'_> {
+impl Drop for OpenPiece<'_> {
     fn drop(&mut self) {
         self.mark_behind();
         let work = self.work();
@@ -161,7 +161,7 @@ impl Drop for Given<'_> {
 ///
 /// FLOPs and bytes are *declared*.
 #[must_use = "the row is recorded when the guard is dropped"]
-pub struct LaunchGuard<'r>(Given<'r>);
+pub struct LaunchGuard<'r>(OpenPiece<'r>);
 
 impl LaunchGuard<'_> {
     fn launch(&mut self) -> Option<(&mut Launch, &mut Work)> {
@@ -286,7 +286,7 @@ impl LaunchGuard<'_> {
 ///
 /// Times as of a [`LaunchGuard`]; where they are not known, `timing` is `host`: those of the call.
 #[must_use = "the row is recorded when the guard is dropped"]
-pub struct TransferGuard<'r>(Given<'r>);
+pub struct TransferGuard<'r>(OpenPiece<'r>);
 
 impl TransferGuard<'_> {
     /// Kinds of memory: `pageable`, `pinned`, `device`, `managed` or `array`.
@@ -347,14 +347,14 @@ impl Recorder {
     #[track_caller]
     pub fn launch(&self, name: impl Into<Name>, device: u32, stream: u32) -> LaunchGuard<'_> {
         if !self.records(TableId::Kernels) {
-            return LaunchGuard(Given::off(self));
+            return LaunchGuard(OpenPiece::off(self));
         }
         let what = What::Kernel {
             launch: Launch::default(),
             work: Work::default(),
         };
         let name = name.into().at(Location::caller());
-        LaunchGuard(Given::new(self, what, name, device, stream))
+        LaunchGuard(OpenPiece::new(self, what, name, device, stream))
     }
 
     /// Opens a copy or fill on a stream of a device; `direction`: `h2d`, `d2h`, `d2d`, `p2p`, `h2h` or `memset`.
@@ -366,12 +366,12 @@ impl Recorder {
         stream: u32,
     ) -> TransferGuard<'_> {
         if !self.records(TableId::Transfers) {
-            return TransferGuard(Given::off(self));
+            return TransferGuard(OpenPiece::off(self));
         }
         let what = What::Transfer {
             bytes,
             memory: [0; 2],
         };
-        TransferGuard(Given::new(self, what, direction.into(), device, stream))
+        TransferGuard(OpenPiece::new(self, what, direction.into(), device, stream))
     }
 }

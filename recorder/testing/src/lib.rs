@@ -1,12 +1,15 @@
-//! Code that the tests of the recorder's crates share. Not part of what programs link.
+//! Code that tests share: runs made of chosen rows, damaged, and read back; fakes in C. Not part of what programs link.
 
 mod c;
+pub mod damage;
+mod made;
 mod read;
 
 use std::path::PathBuf;
 use std::process::Command;
 
 pub use c::{compile, has_c_compiler};
+pub use made::{Change, Made, Value, full, full_of, sample};
 pub use read::{Cell, Table, journal, run_json, segments, table};
 
 /// A folder that is removed at the end, and a path for a run in it.

@@ -6,7 +6,7 @@ use std::ptr;
 
 use libc::{c_int, c_long, c_uint, c_void, pid_t};
 
-use crate::order::Told;
+use crate::order::SignalInfo;
 
 /// Reason for a stop of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +159,7 @@ pub(crate) fn event_message(thread: pid_t) -> io::Result<u64> {
 }
 
 /// The signal that is about to reach a thread. `None`: there is none.
-pub(crate) fn signal(thread: pid_t) -> Option<Told> {
+pub(crate) fn signal(thread: pid_t) -> Option<SignalInfo> {
     // SAFETY: all zeros is a valid value of it.
     let mut told: libc::siginfo_t = unsafe { mem::zeroed() };
     // SAFETY: the request writes one of these, which is there.
@@ -167,7 +167,7 @@ pub(crate) fn signal(thread: pid_t) -> Option<Told> {
     check(done).ok()?;
     // SAFETY: numbers, zero in those that have no process.
     let process = unsafe { told.si_pid() };
-    Some(Told {
+    Some(SignalInfo {
         signal: told.si_signo,
         code: told.si_code,
         process,

@@ -13,7 +13,7 @@ use crate::Error;
 use crate::argument::{self, Bytes, Target};
 use crate::descriptors::{self, Descriptors, Object, is_given};
 use crate::memory;
-use crate::order::{Caller, CauseKind, Order, Part, Told};
+use crate::order::{Caller, CauseKind, Order, Part, SignalInfo};
 
 /// A call that has begun.
 pub(crate) struct Begun {
@@ -335,7 +335,7 @@ impl Rows {
     }
 
     /// A signal is about to reach a thread.
-    pub fn signal(&mut self, thread: &Thread, told: &Told) {
+    pub fn signal(&mut self, thread: &Thread, told: &SignalInfo) {
         let ended = &self.ended;
         let last_of = |process: pid_t| ended.get(&process).copied();
         self.order.signal(thread.caller(), told, last_of);

@@ -12,18 +12,18 @@ use crate::recorded::Wgpu;
 pub struct Buffer {
     buffer: wgpu::Buffer,
     // After the buffer: it is recorded as given back when it has been.
-    _held: Held,
+    _held: LiveBuffer,
 }
 
 /// Records that memory is given back.
-struct Held {
+struct LiveBuffer {
     gpu: Wgpu,
     tag: Name,
     bytes: i64,
     number: u64,
 }
 
-impl Drop for Held {
+impl Drop for LiveBuffer {
     fn drop(&mut self) {
         self.gpu.recorder().device_allocation(
             self.gpu.number(),
@@ -65,7 +65,7 @@ impl Wgpu {
             .device_allocation(self.number(), tag, bytes, number);
         Buffer {
             buffer,
-            _held: Held {
+            _held: LiveBuffer {
                 gpu: self.clone(),
                 tag,
                 bytes,

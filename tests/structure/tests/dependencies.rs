@@ -17,7 +17,7 @@ const LOCKS: [&str; 8] = [
     "analyzer/python/Cargo.lock",
     "analyzer/store/Cargo.lock",
     "recorder/model/Cargo.lock",
-    "recorder/peers/Cargo.lock",
+    "recorder/overhead_vs_peers/Cargo.lock",
     "recorder/wgpu/Cargo.lock",
     "tests/fuzz/Cargo.lock",
 ];

@@ -61,7 +61,7 @@ fn nothing_lists_tables_by_hand() {
     for file in rust_files() {
         let path = relative(&file);
         let is_test = [
-            "tests", "benches", "examples", "corpus", "fixture", "testing", "hostile",
+            "tests", "benches", "examples", "corpus", "testing", "hostile",
         ];
         let parts = path.split(['/', '.']);
         if [SCHEMA, IN_PLUGINS, FLAGS].contains(&path.as_str())

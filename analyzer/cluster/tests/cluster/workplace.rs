@@ -85,7 +85,7 @@ impl Workplace {
             let mut facts = trueno_format::run_json::RunJson::default();
             facts.clock.origin_realtime_ns = 1_700_000_000_000_000_000 + 250 * place as i64;
             let texts = [["gemm", "ä \"b\" 'c'", "="], ["gemm", "", "softmax"]][place % 2];
-            trueno_fixture::full_of(&job.join(format!("rank={rank}")), facts, texts);
+            trueno_testing::full_of(&job.join(format!("rank={rank}")), facts, texts);
         }
         job
     }

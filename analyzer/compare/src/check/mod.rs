@@ -61,7 +61,7 @@ pub fn check(
         let found = if assertion.enabled {
             before_each(&assertion.name);
             Some(
-                found(assertion.condition.as_ref(), subject).map_err(|problem| {
+                checked(assertion.condition.as_ref(), subject).map_err(|problem| {
                     CheckError::Assertion {
                         file: config.file.clone(),
                         name: assertion.name.clone(),
@@ -78,7 +78,7 @@ pub fn check(
 }
 
 /// The finding; not measurable where missing rows could change it.
-fn found(condition: &dyn Condition, subject: &Subject<'_>) -> Result<Found, String> {
+fn checked(condition: &dyn Condition, subject: &Subject<'_>) -> Result<Found, String> {
     let found = condition.check(subject)?;
     Ok(match subject.missing(&condition.tables(subject.registry)) {
         Some(missing) => found.with_missing(&missing),

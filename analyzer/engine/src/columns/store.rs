@@ -1,4 +1,4 @@
-//! The columns of one table, read when they are asked for, and kept until they are let go.
+//! The columns of one table, read when they are first used, and held until they are let go.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -54,11 +54,11 @@ pub(crate) struct StoredTable {
     rows: u64,
     reader: Box<dyn ReadColumns>,
     is_numbered: bool,
-    kept: Mutex<Kept>,
+    cache: Mutex<ColumnCache>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct ColumnCache {
     /// Columns in memory, by number.
     columns: BTreeMap<usize, Arc<[Packed]>>,
     /// The number of claims on each.
@@ -83,7 +83,7 @@ impl StoredTable {
             rows,
             reader,
             is_numbered: true,
-            kept: Mutex::default(),
+            cache: Mutex::default(),
         }
     }
 
@@ -137,28 +137,28 @@ impl StoredTable {
     /// # Errors
     /// Those of [`ReadColumns::read`].
     pub(crate) fn batches(&self, columns: &[usize]) -> Result<Vec<Arc<[Packed]>>, String> {
-        let kept = &mut self.kept().columns;
+        let cache = &mut self.cache().columns;
         let mut absent: Vec<usize> = columns.to_vec();
-        absent.retain(|column| !kept.contains_key(column));
+        absent.retain(|column| !cache.contains_key(column));
         absent.sort_unstable();
         absent.dedup();
         if !absent.is_empty() && self.is_computed() {
             absent = (0..self.columns.len()).collect();
-            absent.retain(|column| !kept.contains_key(column));
+            absent.retain(|column| !cache.contains_key(column));
         }
         if !absent.is_empty() {
             let read = self.reader.read(&absent)?;
             let read = read.into_iter().map(Arc::from);
-            kept.extend(absent.into_iter().zip(read));
+            cache.extend(absent.into_iter().zip(read));
         }
-        let known = columns.iter().map(|column| kept.get(column).cloned());
+        let known = columns.iter().map(|column| cache.get(column).cloned());
         known
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| "a column was not read".to_owned())
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn cache(&self) -> MutexGuard<'_, ColumnCache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -170,7 +170,7 @@ impl Claim {
         } else {
             columns.to_vec()
         };
-        let claims = &mut table.kept().claims;
+        let claims = &mut table.cache().claims;
         for column in &columns {
             *claims.entry(*column).or_default() += 1;
         }
@@ -181,15 +181,15 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        let kept = &mut *self.table.kept();
+        let cache = &mut *self.table.cache();
         for column in &self.columns {
-            let Some(claims) = kept.claims.get_mut(column) else {
+            let Some(claims) = cache.claims.get_mut(column) else {
                 continue;
             };
             *claims -= 1;
             if *claims == 0 {
-                kept.claims.remove(column);
-                kept.columns.remove(column);
+                cache.claims.remove(column);
+                cache.columns.remove(column);
             }
         }
     }

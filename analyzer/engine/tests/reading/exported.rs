@@ -294,12 +294,12 @@ fn a_file_written_anew_by_another_program_is_read_and_said_to_be_changed() {
 fn sources_of_kernels_lie_beside_the_rows_that_name_them() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("full.run");
-    trueno_fixture::full(&dir, None);
+    trueno_testing::full(&dir, None);
     let source = Sample { temp, dir };
     let export = exported(&source, 100, 8);
     same_run(&source.open(), &export.open());
     let names = |sample: &Sample| -> Vec<_> {
-        let files = trueno_fixture::damage::files(&sample.path("ptx"));
+        let files = trueno_testing::damage::files(&sample.path("ptx"));
         files
             .into_iter()
             .filter(|file| file.extension().unwrap() == "ptx")

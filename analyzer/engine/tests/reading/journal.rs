@@ -46,7 +46,7 @@ fn rows_that_nothing_vouches_for_are_told_in_one_line() {
 fn without_a_journal_segments_are_verified_by_their_own_hashes() {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("full.run");
-    trueno_fixture::full(&dir, None);
+    trueno_testing::full(&dir, None);
     let whole = Run::open(&dir).unwrap();
     fs::remove_file(dir.join("batches.jsonl")).unwrap();
     let run = Run::open(&dir).unwrap();

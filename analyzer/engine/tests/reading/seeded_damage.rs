@@ -9,7 +9,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 use trueno_engine::run::{Run, recover};
-use trueno_fixture::damage::Victim;
+use trueno_testing::damage::Victim;
 
 use crate::exported::exported;
 use crate::sample::{Sample, copy, problem_texts, unsealed};
@@ -133,7 +133,7 @@ fn damage_everything(
 fn without_journal(run: &Path) -> TempDir {
     let temp = tempfile::tempdir().unwrap();
     copy(run, &temp.path().join("a.run"));
-    for file in trueno_fixture::damage::files(temp.path()) {
+    for file in trueno_testing::damage::files(temp.path()) {
         if file.ends_with("batches.jsonl") {
             fs::remove_file(temp.path().join(file)).unwrap();
         }
@@ -146,7 +146,7 @@ fn runs() -> Vec<(&'static str, TempDir, std::path::PathBuf)> {
     let mut runs = Vec::new();
     let temp = tempfile::tempdir().unwrap();
     let finished = temp.path().join("a.run");
-    trueno_fixture::full(&finished, None);
+    trueno_testing::full(&finished, None);
     let bare = without_journal(&finished);
     let bare_path = bare.path().join("a.run");
     let export = exported(
@@ -162,7 +162,7 @@ fn runs() -> Vec<(&'static str, TempDir, std::path::PathBuf)> {
     // The source is needed no longer than that.
     let temp = tempfile::tempdir().unwrap();
     let finished = temp.path().join("a.run");
-    trueno_fixture::full(&finished, None);
+    trueno_testing::full(&finished, None);
     runs.push(("finished", temp, finished));
     runs.push(("without journal", bare, bare_path));
     runs.push(("exported", export.temp, export.dir));
@@ -177,7 +177,7 @@ fn runs() -> Vec<(&'static str, TempDir, std::path::PathBuf)> {
     for rank in 0..2 {
         let path = ranks.join(format!("rank={rank}"));
         fs::create_dir_all(&ranks).unwrap();
-        trueno_fixture::sample(&path);
+        trueno_testing::sample(&path);
     }
     let bare = without_journal(&ranks);
     let bare_path = bare.path().join("a.run");

@@ -9,6 +9,7 @@
 pub mod data;
 mod page;
 mod path;
+mod questions;
 pub mod section;
 pub mod shell;
 mod summary;

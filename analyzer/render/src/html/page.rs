@@ -9,10 +9,9 @@ use trueno_model::timeline::Frame;
 use trueno_plugin::Table;
 
 use super::shell::Shell;
-use super::{Extra, data, id, path, section, summary, text, timeline};
+use super::{Extra, data, id, path, questions, section, summary, text, timeline};
 use crate::chart::flame;
 use crate::form::{DEFAULT_ROWS, Layout, ReportForm};
-use crate::opening;
 
 /// Switch of the critical path above the lanes, and the meaning of its colours.
 const PATH: &str = "<button type=\"button\" id=\"path-toggle\" aria-pressed=\"true\">critical path (c)</button>\
@@ -75,9 +74,7 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
         );
     }
     stacks(&mut out, extra);
-    for at in 0..report.sections.len() {
-        section::write(&mut out, report, at, extra, kept);
-    }
+    questions::write(&mut out, report, extra, kept);
     let page = Shell {
         title,
         parts: parts(report, extra),
@@ -120,21 +117,16 @@ fn stacks(out: &mut String, extra: &Extra<'_>) {
 }
 
 fn parts(report: &Report, extra: &Extra<'_>) -> Vec<(String, String)> {
-    let own = |name: &str| (name.to_owned(), name.to_owned());
-    let mut parts = vec![own("summary")];
+    let part = |id: &str, name: &str| (id.to_owned(), name.to_owned());
+    let mut parts = vec![part("summary", "Summary")];
     if extra.timeline.is_some_and(|of| !of.rows.is_empty()) {
-        parts.push(own("timeline"));
+        parts.push(part("timeline", "Timeline"));
     }
     if !pictures(extra).is_empty() {
-        parts.push(own("stacks"));
+        parts.push(part("stacks", "Stacks"));
     }
-    parts.extend(report.sections.iter().map(|section| {
-        let name = match section.plugin.as_str() {
-            opening::PLUGIN => "headline".to_owned(),
-            plugin => plugin.replace('_', " "),
-        };
-        (id(&["s", &section.plugin]), name)
-    }));
+    let questions = questions::parts(report).into_iter();
+    parts.extend(questions.map(|question| part(question.id, question.title)));
     parts
 }
 

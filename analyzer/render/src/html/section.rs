@@ -5,46 +5,38 @@ use std::fmt::Write;
 use serde_json::Value;
 use trueno_model::{Finding, Report, Section, SectionStatus};
 
-use super::{Extra, id, summary, table, text};
+use super::{Extra, id, questions, summary, table, text};
 use crate::chart;
+use crate::opening;
+use crate::view::heading;
 
-/// Tables of a section that are open at first.
-const OPEN: usize = 2;
+/// Tables of an analysis that are open when it is.
+const OPEN: usize = 1;
 
-pub(super) fn write(out: &mut String, report: &Report, at: usize, extra: &Extra<'_>, kept: usize) {
+pub(super) fn write(
+    out: &mut String,
+    report: &Report,
+    at: usize,
+    is_open: bool,
+    extra: &Extra<'_>,
+    kept: usize,
+) {
     let section = &report.sections[at];
-    let name = id(&["s", &section.plugin]);
     let _ = writeln!(
         out,
-        "<section id=\"{name}\"><h2>{} <span class=\"faint\">{}</span></h2>",
-        text(&section.plugin.replace('_', " ")),
-        text(&section.version)
+        "<details class=\"analysis\" id=\"{}\"{}><summary><h3>{}</h3> <span class=\"lead\">{}</span></summary>",
+        id(&["s", &section.plugin]),
+        if is_open { " open" } else { "" },
+        text(&questions::title(&section.plugin)),
+        text(lead(section))
     );
-    if !section.summary.is_empty() {
-        let _ = writeln!(out, "<p class=\"lead\">{}</p>", text(&section.summary));
-    }
-    let message = section.message.as_deref().unwrap_or("no reason given");
-    let is_empty =
-        section.findings.is_empty() && section.charts.is_empty() && section.tables.is_empty();
-    match section.status {
-        SectionStatus::Ok if is_empty => {
-            out.push_str("<p class=\"faint\">It gave no tables and no findings.</p>\n");
-        }
-        SectionStatus::Ok => {}
-        SectionStatus::Failed => {
-            let _ = writeln!(
-                out,
-                "<p class=\"banner error\"><b>failed:</b> {}</p>",
-                text(message)
-            );
-        }
-        SectionStatus::Skipped => {
-            let _ = writeln!(
-                out,
-                "<p class=\"banner warning\"><b>skipped:</b> {}</p>",
-                text(message)
-            );
-        }
+    if section.status == SectionStatus::Failed {
+        let message = section.message.as_deref().unwrap_or("no reason given");
+        let _ = writeln!(
+            out,
+            "<p class=\"banner error\"><b>failed:</b> {}</p>",
+            text(message)
+        );
     }
     if !section.findings.is_empty() {
         out.push_str("<ul class=\"findings\">\n");
@@ -54,11 +46,37 @@ pub(super) fn write(out: &mut String, report: &Report, at: usize, extra: &Extra<
         out.push_str("</ul>\n");
     }
     charts(out, section);
-    for (number, one) in section.tables.iter().enumerate() {
+    let (full, empty): (Vec<_>, Vec<_>) = section.tables.iter().partition(|table| table.rows() > 0);
+    for (number, one) in full.into_iter().enumerate() {
         let name = id(&["t", &section.plugin, one.name()]);
-        table::write(out, &name, one, extra.top, kept, number < OPEN);
+        table::write(out, &name, one, "h4", extra.top, kept, number < OPEN);
     }
-    out.push_str("</section>\n");
+    if !empty.is_empty() {
+        let names: Vec<String> = empty
+            .iter()
+            .map(|table| {
+                format!(
+                    "<span id=\"{}\">{}</span>",
+                    id(&["t", &section.plugin, table.name()]),
+                    text(&heading(table.name()))
+                )
+            })
+            .collect();
+        let _ = writeln!(
+            out,
+            "<p class=\"note\">Tables without rows: {}.</p>",
+            names.join(", ")
+        );
+    }
+    out.push_str("</details>\n");
+}
+
+/// Its summary; the first section's is the page's headline already.
+fn lead(section: &Section) -> &str {
+    match section.plugin.as_str() {
+        opening::PLUGIN => "",
+        _ => &section.summary,
+    }
 }
 
 fn charts(out: &mut String, section: &Section) {
@@ -117,7 +135,7 @@ fn finding(
             "<details class=\"evidence\"><summary>evidence{count}</summary>"
         );
         for section in &report.sections {
-            for table in &section.tables {
+            for table in section.tables.iter().filter(|table| table.rows() > 0) {
                 let whole = format!("{}.{}", section.plugin, table.name());
                 let after = sql
                     .find(&whole)

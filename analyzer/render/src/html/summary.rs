@@ -237,16 +237,19 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
                 let at = section
                     .findings
                     .iter()
-                    .position(|finding| finding.code == code)?;
-                Some((section.plugin.as_str(), at))
+                    .position(|finding| finding.title == sentence || finding.code == code)?;
+                Some((section.plugin.as_str(), at, &section.findings[at]))
             });
             match place {
-                Some((plugin, at)) => {
+                Some((plugin, at, finding)) => {
                     let _ = write!(
                         out,
                         " <a href=\"#{}\">details</a>",
                         id(&["f", plugin, &at.to_string()])
                     );
+                    if let Some(suggestion) = &finding.suggestion {
+                        let _ = write!(out, "<p>{}</p>", text(suggestion));
+                    }
                 }
                 None => out.push_str(" <a href=\"#t-bottleneck-top\">details</a>"),
             }

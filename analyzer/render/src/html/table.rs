@@ -19,8 +19,16 @@ pub(super) fn is_position(name: &str) -> bool {
         .any(|end| name == *end || name.ends_with(&format!("_{end}")))
 }
 
-/// With its name, in an element that opens and closes.
-pub fn write(out: &mut String, id: &str, table: &Table, top: usize, kept: usize, open: bool) {
+/// With its name as a heading (`h3`, `h4`), in an element that opens and closes.
+pub fn write(
+    out: &mut String,
+    id: &str,
+    table: &Table,
+    tag: &str,
+    top: usize,
+    kept: usize,
+    open: bool,
+) {
     let count = units::show(
         trueno_model::Cell::U64(table.rows() as u64),
         units::Unit::None,
@@ -29,7 +37,7 @@ pub fn write(out: &mut String, id: &str, table: &Table, top: usize, kept: usize,
     let state = if open { " open" } else { "" };
     let _ = writeln!(
         out,
-        "<details class=\"table\" id=\"{id}\"{state}><summary><h3>{}</h3> <span class=\"faint\">{count} {rows}</span></summary>",
+        "<details class=\"table\" id=\"{id}\"{state}><summary><{tag}>{}</{tag}> <span class=\"faint\">{count} {rows}</span></summary>",
         text(&heading(table.name()))
     );
     plain(out, table, top);

@@ -194,10 +194,45 @@ fn the_three_that_gain_most_come_from_the_section_that_ranks_them() {
 }
 
 #[test]
-fn a_section_with_nothing_to_tell_says_so() {
-    let (full, timeline) = nasty();
-    let says = "It gave no tables and no findings.";
-    assert!(!page(&full, &timeline).contains(says));
-    let silent = report(vec![section("device", vec![])]);
-    assert!(page(&silent, &Timeline::default()).contains(says));
+fn analyses_without_a_result_are_one_line() {
+    let empty = Table::build("by_name")
+        .text("name", Vec::<&str>::new())
+        .finish()
+        .unwrap();
+    let mut skipped = section("samples", vec![]);
+    skipped.status = trueno_model::SectionStatus::Skipped;
+    skipped.message = Some("no samples were recorded".into());
+    let report = report(vec![section("device", vec![empty]), skipped]);
+    let page = page(&report, &Timeline::default());
+    assert!(page.contains("<summary>No result: device, samples</summary>"));
+    assert!(page.contains("no samples were recorded"));
+    assert!(!page.contains("class=\"analysis\""));
+}
+
+#[test]
+fn an_analysis_is_open_when_it_warns() {
+    let table = || {
+        Table::build("by_name")
+            .text("name", ["a"])
+            .i64("self_ns", [1])
+            .finish()
+            .unwrap()
+    };
+    let mut warns = section("roofline", vec![table()]);
+    warns.findings = vec![finding(Level::Warning, "far from the roof")];
+    let quiet = section("memory", vec![table()]);
+    let page = page(&report(vec![quiet, warns]), &Timeline::default());
+    assert!(page.contains("id=\"s-roofline\" open>"));
+    assert!(page.contains("id=\"s-memory\">"));
+    let order = ["q-roof", "q-memory"].map(|id| page.find(&format!("id=\"{id}\"")).unwrap());
+    assert!(order[0] < order[1]);
+}
+
+#[test]
+fn the_page_answers_by_question_and_keeps_plugins_of_others() {
+    let table = Table::build("t").i64("self_ns", [1]).finish().unwrap();
+    let report = report(vec![section("my_own", vec![table])]);
+    let page = page(&report, &Timeline::default());
+    assert!(page.contains("<a href=\"#q-other\">Other analyses</a>"));
+    assert!(page.contains("id=\"s-my_own\""));
 }

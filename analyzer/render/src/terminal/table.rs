@@ -162,7 +162,7 @@ fn natural(view: &View, column: usize) -> usize {
         .max(width::measure(&column.heading))
 }
 
-fn least(view: &View, column: usize, key: Option<usize>) -> usize {
+fn min_width(view: &View, column: usize, key: Option<usize>) -> usize {
     let natural = natural(view, column);
     if view.columns[column].right_aligned {
         return natural;
@@ -207,7 +207,7 @@ fn choose(view: &View, room: usize) -> Vec<usize> {
     loop {
         let needed: usize = kept
             .iter()
-            .map(|column| least(view, *column, key) + GAP)
+            .map(|column| min_width(view, *column, key) + GAP)
             .sum::<usize>();
         if needed <= room + GAP || kept.len() <= 1 {
             break;
@@ -230,7 +230,7 @@ fn widths(view: &View, kept: &[usize], room: usize) -> Vec<usize> {
     let key = key(view);
     let mut widths: Vec<usize> = kept
         .iter()
-        .map(|column| least(view, *column, key))
+        .map(|column| min_width(view, *column, key))
         .collect();
     let mut left =
         room.saturating_sub(widths.iter().sum::<usize>() + GAP * kept.len().saturating_sub(1));

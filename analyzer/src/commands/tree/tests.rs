@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use trueno_engine::run::Run;
-use trueno_fixture::{Made, sample};
 use trueno_graph::{Content, Limits, load};
 use trueno_model::width;
 use trueno_render::style::Palette;
+use trueno_testing::{Made, sample};
 
 use super::page::page;
 use super::{Tree, TreeOptions};

@@ -5,8 +5,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use trueno_display_names::DisplayNames;
 use trueno_engine::run::Run;
-use trueno_fixture::{Made, sample};
 use trueno_graph::{Content, Critical, Graph, load};
+use trueno_testing::{Made, sample};
 
 use super::draw::{Looks, draw, tree_lines};
 use super::keys::Key;

@@ -10,7 +10,7 @@ fn severity(value: f64, bounds: &[(f64, Severity)]) -> Severity {
     reached.map_or(Severity::Low, |(_, severity)| *severity)
 }
 
-fn found(
+fn bottleneck(
     bottleneck_type: BottleneckType,
     severity: Severity,
     name: &str,
@@ -56,7 +56,7 @@ pub fn slow_operation(
     ];
     let severity = severity(share_percent, &bounds);
     is_slow.then(|| {
-        found(
+        bottleneck(
             BottleneckType::SlowOperation,
             severity,
             name,
@@ -81,7 +81,7 @@ pub fn high_call_count(
     );
     let metrics = [("call_count", calls as f64), ("avg_time_ns", mean_ns)];
     (calls > 0 && calls >= config.high_call_threshold).then(|| {
-        found(
+        bottleneck(
             BottleneckType::HighCallCount,
             severity,
             name,
@@ -106,7 +106,7 @@ pub fn low_throughput(
     );
     let metrics = [("gflops_per_sec", rate), ("total_gflops", total)];
     let kind = BottleneckType::LowThroughput;
-    Some(found(kind, Severity::Medium, name, says, &metrics))
+    Some(bottleneck(kind, Severity::Medium, name, says, &metrics))
 }
 
 pub fn memory_hotspot(
@@ -131,7 +131,7 @@ pub fn memory_hotspot(
     ];
     let severity = severity(percent, &bounds);
     (percent >= config.memory_hotspot_threshold_pct).then(|| {
-        found(
+        bottleneck(
             BottleneckType::MemoryHotspot,
             severity,
             name,
@@ -161,5 +161,5 @@ pub fn memory_leak(config: &AnalyzerConfig, memory: &MemoryStats) -> Option<Bott
     );
     let metrics = [("leak_percentage", percent), ("leaked_bytes", left as f64)];
     let (kind, severity) = (BottleneckType::MemoryLeak, severity(percent, &bounds));
-    (percent > 5.0).then(|| found(kind, severity, "memory_leak", says, &metrics))
+    (percent > 5.0).then(|| bottleneck(kind, severity, "memory_leak", says, &metrics))
 }

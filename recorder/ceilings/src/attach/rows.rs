@@ -20,7 +20,7 @@ pub(super) const CEILINGS: &str = "ceilings";
 
 /// A value of a row that stays.
 #[derive(Clone, Debug, PartialEq)]
-enum Kept {
+enum CellValue {
     Null,
     U32(u32),
     F64(f64),
@@ -34,7 +34,7 @@ pub(super) struct Old {
     /// Measured ceilings of the processor.
     pub measured: u64,
     /// Rows of the segments that are not in the new run, if any is not.
-    kept: Vec<Vec<Kept>>,
+    kept: Vec<Vec<CellValue>>,
     /// Counts of the segments that are left out.
     pub dropped: Table,
 }
@@ -91,10 +91,11 @@ impl Old {
             for column in columns {
                 let found = batch.column_by_name(column.name);
                 // A column of a newer format than the run's.
-                cells.push(found.map_or(Some(Kept::Null), |a| kept(a.as_ref(), column.ty, row))?);
+                cells.push(found.map_or(Some(CellValue::Null), |a| {
+                    cell_value(a.as_ref(), column.ty, row)
+                })?);
             }
-            let is =
-                |at: usize, text: &str| matches!(&cells[at], Kept::Text(found) if found == text);
+            let is = |at: usize, text: &str| matches!(&cells[at], CellValue::Text(found) if found == text);
             self.dropped.rows += 1;
             if is(device, "cpu") && is(source, "measured") {
                 self.measured += 1;
@@ -106,18 +107,18 @@ impl Old {
     }
 }
 
-fn kept(array: &dyn Array, ty: ColumnType, row: usize) -> Option<Kept> {
+fn cell_value(array: &dyn Array, ty: ColumnType, row: usize) -> Option<CellValue> {
     if array.is_null(row) {
-        return Some(Kept::Null);
+        return Some(CellValue::Null);
     }
     Some(match ty {
-        ColumnType::U32 => Kept::U32(array.as_primitive_opt::<UInt32Type>()?.value(row)),
-        ColumnType::F64 => Kept::F64(array.as_primitive_opt::<Float64Type>()?.value(row)),
-        ColumnType::Bool => Kept::Bool(array.as_boolean_opt()?.value(row)),
+        ColumnType::U32 => CellValue::U32(array.as_primitive_opt::<UInt32Type>()?.value(row)),
+        ColumnType::F64 => CellValue::F64(array.as_primitive_opt::<Float64Type>()?.value(row)),
+        ColumnType::Bool => CellValue::Bool(array.as_boolean_opt()?.value(row)),
         ColumnType::Text => {
             let texts = array.as_dictionary_opt::<Int32Type>()?;
             let text = texts.values().as_string_opt::<i32>()?;
-            Kept::Text(text.value(texts.key(row)?).to_owned())
+            CellValue::Text(text.value(texts.key(row)?).to_owned())
         }
         _ => return None,
     })
@@ -129,7 +130,7 @@ pub(super) fn write(
     old: &Old,
     measured: &CpuCeilings,
 ) -> Result<(), AttachError> {
-    let kept: &[Vec<Kept>] = if old.stays() { &[] } else { &old.kept };
+    let kept: &[Vec<CellValue>] = if old.stays() { &[] } else { &old.kept };
     for cells in kept {
         let cells: Vec<Cell> = cells.iter().map(|cell| cell.cell(run)).collect();
         run.row(TableId::Ceilings, &cells)?;
@@ -140,7 +141,7 @@ pub(super) fn write(
     Ok(())
 }
 
-impl Kept {
+impl CellValue {
     fn cell(&self, run: &mut RunWriter) -> Cell {
         match self {
             Self::Null => Cell::Null,

@@ -21,8 +21,8 @@ use syscalls::Sysno;
 use crate::descriptors::{Descriptors, Object};
 use channels::{Channel, Channels};
 use futexes::{Futexes, WaitTarget};
+pub(crate) use signals::SignalInfo;
 use signals::Signals;
-pub(crate) use signals::Told;
 
 /// Cause of the end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,7 +286,7 @@ impl Order {
             Role::SendsSignal if result < 0 => self.signals.fails(id),
             Role::SendsSignal => {}
             Role::TakesSignal { told_at, is_file } if result > 0 => {
-                if let Some(told) = signals::told(caller.process, told_at, is_file) {
+                if let Some(told) = signals::read_signal(caller.process, told_at, is_file) {
                     let from = self.signals.taken(caller, &told, now);
                     self.wakes(from, wait);
                 }
@@ -347,7 +347,7 @@ impl Order {
     pub fn signal(
         &mut self,
         caller: Caller,
-        told: &Told,
+        told: &SignalInfo,
         last_of: impl FnOnce(pid_t) -> Option<u64>,
     ) {
         self.now += 1;

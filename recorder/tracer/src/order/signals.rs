@@ -34,7 +34,7 @@ enum Target {
 
 /// A signal as the system tells of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct SignalInfo {
     pub signal: c_int,
     /// Kind of its cause.
     pub code: c_int,
@@ -42,7 +42,7 @@ pub(crate) struct Told {
     pub process: pid_t,
 }
 
-impl Told {
+impl SignalInfo {
     /// The child that has ended, if that is the cause.
     pub fn ended_child(&self) -> Option<pid_t> {
         let codes = [libc::CLD_EXITED, libc::CLD_KILLED, libc::CLD_DUMPED];
@@ -69,7 +69,7 @@ pub(crate) fn sends(call: Sysno) -> bool {
 }
 
 /// A signal as a call that takes it is told of it.
-pub(crate) fn told(process: pid_t, at: u64, is_file: bool) -> Option<Told> {
+pub(crate) fn read_signal(process: pid_t, at: u64, is_file: bool) -> Option<SignalInfo> {
     // Both begin with the signal, an error and the code; the process stands behind them, at 12 or, aligned, at 16.
     let first = memory::number(process, at)?;
     let second = memory::number(process, at + 8)?;
@@ -79,7 +79,7 @@ pub(crate) fn told(process: pid_t, at: u64, is_file: bool) -> Option<Told> {
     } else {
         memory::number(process, at + 16)? as pid_t
     };
-    Some(Told {
+    Some(SignalInfo {
         signal: first as c_int,
         code,
         process: sender,
@@ -133,7 +133,7 @@ impl Signals {
     }
 
     /// A signal has reached a thread. Gives the call that sent it, if that had begun before something else.
-    pub fn taken(&mut self, caller: Caller, told: &Told, before: Moment) -> Option<u64> {
+    pub fn taken(&mut self, caller: Caller, told: &SignalInfo, before: Moment) -> Option<u64> {
         if !told.is_sent() {
             return None;
         }

@@ -364,7 +364,7 @@ fn several_pairs_are_means_with_the_range_of_their_changes() {
 fn the_tree_of_a_run_holds_operators_and_the_device_time_that_they_launched() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("made.run");
-    trueno_fixture::sample(&path);
+    trueno_testing::sample(&path);
     let tree = OperatorTree::read(&Run::open(&path).unwrap()).unwrap();
     let mut lines = Vec::new();
     let mut open = vec![(0, 0)];

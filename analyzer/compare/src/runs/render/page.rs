@@ -37,7 +37,15 @@ pub fn page(comparison: &Comparison, top: usize) -> String {
         if !part.lead.is_empty() {
             let _ = writeln!(main, "<p class=\"lead\">{}</p>", text(&part.lead));
         }
-        table::write(&mut main, &table_id(part), &part.table, top, KEPT, true);
+        table::write(
+            &mut main,
+            &table_id(part),
+            &part.table,
+            "h3",
+            top,
+            KEPT,
+            true,
+        );
         main.push_str("</section>\n");
     }
     let mut names = vec![("summary".to_owned(), "summary".to_owned())];

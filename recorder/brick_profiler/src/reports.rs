@@ -13,7 +13,7 @@ use crate::tiles::TileStats;
 use crate::wording::or_dash;
 
 /// `figure()`, where it rests on something.
-fn known(is_known: bool, figure: f64) -> Option<f64> {
+fn if_known(is_known: bool, figure: f64) -> Option<f64> {
     (is_known && figure.is_finite()).then_some(figure)
 }
 
@@ -30,7 +30,7 @@ impl BrickProfiler {
         let mut text = "=== Brick Profiler Summary ===\n".to_owned();
         let total_ns = self.total_ns();
         let total_us = total_ns as f64 / 1e3;
-        let rate = known(total_ns > 0, self.total_throughput());
+        let rate = if_known(total_ns > 0, self.total_throughput());
         let _ = writeln!(
             text,
             "Total: {} elements, {total_us:.2}µs of bricks, {} elements/s",
@@ -39,7 +39,7 @@ impl BrickProfiler {
         );
         text.push_str("\nPer-Brick Breakdown:\n");
         for stats in self.longest_first() {
-            let mean = or_dash(known(stats.timed() > 0, stats.avg_us()), 2);
+            let mean = or_dash(if_known(stats.timed() > 0, stats.avg_us()), 2);
             let share = or_dash(share(stats.total_ns, total_ns), 1);
             let name = &stats.name;
             let _ = write!(
@@ -88,14 +88,14 @@ impl BrickProfiler {
                 "count": stats.count,
                 "bound": stats.bound,
                 "total_ns": is_timed.then_some(stats.total_ns),
-                "avg_us": known(is_timed, stats.avg_us()),
-                "min_us": known(is_timed, stats.min_us()),
-                "max_us": known(is_timed, stats.max_us()),
-                "throughput": known(stats.total_ns > 0, stats.throughput()),
+                "avg_us": if_known(is_timed, stats.avg_us()),
+                "min_us": if_known(is_timed, stats.min_us()),
+                "max_us": if_known(is_timed, stats.max_us()),
+                "throughput": if_known(stats.total_ns > 0, stats.throughput()),
                 "pct": share(stats.total_ns, total_ns).filter(|_| is_timed),
                 "total_bytes": has_bytes.then_some(stats.total_bytes),
-                "compression_ratio": known(is_packed, stats.compression_ratio()),
-                "throughput_gbps": known(has_bytes && stats.total_ns > 0, stats.throughput_gbps()),
+                "compression_ratio": if_known(is_packed, stats.compression_ratio()),
+                "throughput_gbps": if_known(has_bytes && stats.total_ns > 0, stats.throughput_gbps()),
                 "bottleneck": stats.bottleneck.to_string(),
             })
         });
@@ -103,7 +103,7 @@ impl BrickProfiler {
         json!({
             "total_tokens": self.total_tokens(),
             "total_ns": total_ns,
-            "total_throughput": known(total_ns > 0, self.total_throughput()),
+            "total_throughput": if_known(total_ns > 0, self.total_throughput()),
             "bricks": bricks,
         })
         .to_string()
@@ -128,9 +128,9 @@ impl BrickProfiler {
                 "{:8}  {:9}  {:>8}  {:>8}  {:>7}  {:10}",
                 stats.level.name(),
                 stats.count,
-                or_dash(known(true, stats.avg_us()), 1),
-                or_dash(known(has_rate(stats), stats.gflops()), 2),
-                or_dash(known(has_rate(stats), stats.arithmetic_intensity()), 2),
+                or_dash(if_known(true, stats.avg_us()), 1),
+                or_dash(if_known(has_rate(stats), stats.gflops()), 2),
+                or_dash(if_known(has_rate(stats), stats.arithmetic_intensity()), 2),
                 stats.total_elements / stats.count
             );
         }
@@ -148,8 +148,8 @@ impl BrickProfiler {
                 "avg_us": stats.avg_us(),
                 "min_us": stats.min_ns as f64 / 1e3,
                 "max_us": stats.max_ns as f64 / 1e3,
-                "gflops": known(has_rate(stats), stats.gflops()),
-                "arithmetic_intensity": known(has_rate(stats), stats.arithmetic_intensity()),
+                "gflops": if_known(has_rate(stats), stats.gflops()),
+                "arithmetic_intensity": if_known(has_rate(stats), stats.arithmetic_intensity()),
                 "assumed_bytes_per_element": 4,
                 "total_elements": stats.total_elements,
                 "total_flops": stats.total_flops,
@@ -181,7 +181,7 @@ impl BrickProfiler {
             if sums.count == 0 {
                 continue;
             }
-            let mean = or_dash(known(sums.count > sums.bound, sums.avg_us()), 2);
+            let mean = or_dash(if_known(sums.count > sums.bound, sums.avg_us()), 2);
             let share = or_dash(share(sums.total_ns, total_ns), 1);
             let count = sums.count;
             let _ = writeln!(

@@ -1,7 +1,7 @@
 //! Pages and completions of a small command.
 
 use clap::{Arg, Command};
-use trueno_manual::{ManArgs, man};
+use trueno_command_line::{ManArgs, man};
 
 #[test]
 fn each_shown_command_has_a_page_and_hidden_ones_have_none() {

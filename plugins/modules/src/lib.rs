@@ -1,0 +1,89 @@
+//! Time by `nn.Module`, as PyTorch's profiler records modules with `with_modules=True` or `with_stack=True`.
+//!
+//! A kernel belongs to the innermost module that was running on the thread that launched it. Kernels of the backward
+//! pass are launched by autograd, outside of every module.
+
+mod calls;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+use serde::Deserialize;
+use trueno_analysis::wording::percent;
+use trueno_plugin::{Chart, Finding, Input, Plugin, Result, Run, Severity, export};
+
+use crate::calls::Calls;
+use crate::tables::{ClassRow, classes, modules};
+
+/// Begin of the names that PyTorch gives modules.
+const PREFIX: &str = "nn.Module: ";
+
+pub struct Modules;
+
+/// Options of a user.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default)]
+pub struct Options {
+    /// Rows of table `modules` at most, those with the most time.
+    pub module_rows: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { module_rows: 1_000 }
+    }
+}
+
+impl Plugin for Modules {
+    const ID: &'static str = "modules";
+    const SUMMARY: &'static str = "Host and device time by nn.Module, and by class of module.";
+    const INPUTS: &'static [Input] = &calls::INPUTS;
+    type Options = Options;
+
+    fn run(run: &mut Run, options: Options) -> Result<()> {
+        let Some(calls) = Calls::load(run)? else {
+            return Ok(());
+        };
+        let classes = classes(&calls);
+        run.emit(tables::class_table(&classes))?;
+        run.emit(tables::module_table(&modules(&calls), options.module_rows))?;
+        let time = if calls.device_ns > 0 {
+            "own_device_ns"
+        } else {
+            "own_host_ns"
+        };
+        run.chart(Chart::bar(
+            "Own time by class of module",
+            "classes",
+            "class",
+            time,
+        ))?;
+        match finding(&calls, &classes) {
+            Some(finding) => run.finding(finding),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The class with the most device time, and how much is in no module.
+fn finding(calls: &Calls, classes: &[ClassRow<'_>]) -> Option<Finding> {
+    let first = classes.first().filter(|class| class.own_device_ns > 0)?;
+    let share = |ns: i64| ns as f64 / calls.device_ns as f64;
+    let title = format!(
+        "{} launches {} of the device time itself, the most of {} classes of modules",
+        first.class,
+        percent(share(first.own_device_ns)),
+        classes.len()
+    );
+    let mut finding = Finding::new("largest_module_class", Severity::Info, title)
+        .evidence("SELECT * FROM modules.classes");
+    if calls.outside_ns > 0 {
+        finding = finding.detail(format!(
+            "{} of the device time is in no module, such as the backward pass and the optimizer",
+            percent(share(calls.outside_ns))
+        ));
+    }
+    Some(finding)
+}
+
+export!(Modules, as trueno_plugin_v1_modules);
