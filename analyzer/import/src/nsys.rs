@@ -31,6 +31,7 @@ mod host;
 pub mod json_lines;
 mod metrics;
 mod nccl;
+mod once;
 mod operator_range;
 mod payload;
 mod payload_schema;
@@ -52,11 +53,11 @@ use crate::source::Source as Packed;
 use crate::{Error, Notes, Options, Part};
 use context::Context;
 use doubtful::Doubtful;
+use once::Once;
 use payload_schema::Schemas;
 use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
-use tables::Found;
 
 /// Exports of Nsight Systems to sqlite. Progress in bytes is estimated from rows.
 pub struct NsysSqlite;
@@ -195,22 +196,28 @@ fn import_all(
     let mut context = Context::new(path, into, notes, progress, bytes, rows);
     context.read_names(source)?;
     context.schemas = Schemas::read(source)?;
+    let mut source = Once::new(source);
     let doubtful = if options.keep_doubtful {
         Doubtful::default()
     } else {
-        Doubtful::find(source, &device, &mut context)?
+        Doubtful::find(&mut source, &host, &device, &mut context)?
     };
-    // Of work that is far from all other the start is none.
-    let is_timed = |found: &&Found| doubtful.near.is_none() || !doubtful::is_work(found.kind);
-    let timed = host.iter().chain(&device).filter(is_timed);
-    let (first_ns, damage) = tables::earliest(source, timed)?;
+    let timed = host.iter().chain(&device);
+    let (first_ns, damage) = tables::earliest(&mut source, timed)?;
+    // Of rows that are far from all others the start is none.
     let near_ns = doubtful.near.as_ref().map(|near| *near.start());
-    context.origin_ns = first_ns.into_iter().chain(near_ns).min().unwrap_or(0);
+    context.origin_ns = near_ns.or(first_ns).unwrap_or(0);
     context.damaged(damage);
-    host::read(source, &host, &mut context)?;
-    device::read(source, &device, doubtful, &mut context)?;
-    facts::read(source, &mut context)?;
-    context.finish(source, options)
+    let mut far = host::read(&mut source, &host, &doubtful, &mut context)?;
+    let doubtful = device::read(&mut source, &device, doubtful, &mut far, &mut context)?;
+    let repeated = source.left_out();
+    if repeated > 0 {
+        let of_doubles = context.notes.left_out.entry(doubtful::TWICE.to_owned());
+        *of_doubles.or_default() += repeated;
+    }
+    doubtful.warn(far, &mut context);
+    facts::read(&mut source, &mut context)?;
+    context.finish(&mut source, options)
 }
 
 fn no_export(path: &Path, found: &[String]) -> Error {

@@ -7,6 +7,7 @@
 //! | [`sweep`] | which interval is the innermost at each instant: self times, enclosing intervals |
 //! | [`start_order`] | the order of a lane, restored from the order of ends in one pass |
 //! | [`intervals`] | sets of times or addresses: union, intersection, difference, length |
+//! | [`evidence`] | whether rows are enough to predict from |
 //! | [`exact_sum`] | sums of doubles that do not depend on their order |
 //! | [`quantiles`] | medians and percentiles, each by a named definition |
 //! | [`source`] | tables by name: of a plugin's run, or of a program |
@@ -29,6 +30,7 @@
 
 pub mod clock_offsets;
 pub mod collectives;
+pub mod evidence;
 pub mod exact_sum;
 pub mod hash;
 pub mod id_index;

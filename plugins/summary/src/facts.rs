@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::evidence::{Evidence, MIN_FEW};
 use trueno_analysis::name_pattern;
 use trueno_analysis::window::Window;
 use trueno_plugin::{Result, Run, Table};
@@ -68,8 +69,10 @@ pub struct Facts {
     pub iterations: Vec<String>,
     /// Gains of half the time of a name.
     pub halved: Vec<Prediction>,
-    /// Gain of the name that gains most at its roof.
-    pub at_roof: Option<Prediction>,
+    /// Gains of names at their roofs, the most first.
+    pub at_roof: Vec<Prediction>,
+    /// Calls of each name.
+    pub evidence: BTreeMap<String, Evidence>,
     /// Names of operators.
     pub operators: Vec<String>,
     /// Mean efficiency of host work.
@@ -155,7 +158,8 @@ impl Facts {
             path_work,
             iterations,
             halved: predictions(&run.table("opportunity")?, "gain_50pct_ns")?,
-            at_roof: predictions(&run.table("at_roof")?, "gain_ns")?.pop(),
+            at_roof: predictions(&run.table("at_roof")?, "gain_ns")?,
+            evidence: evidence(&bricks)?,
             operators: texts(&run.table("operators")?, "name")?,
             roof_share: host::roof_share(&run.table("points")?)?,
             untimed_calls: untimed_calls(&run.table("untimed_calls")?)?,
@@ -166,6 +170,25 @@ impl Facts {
     /// A share of the wall.
     pub fn share(&self, ns: i64) -> Option<f64> {
         trueno_analysis::share(ns, self.wall_ns?)
+    }
+
+    /// A finding that the recording itself made the run what it is.
+    pub fn recording_fault(&self) -> Option<&Bottleneck> {
+        let is_fault = |one: &&Bottleneck| {
+            matches!(one.code.as_str(), "serialised_launches" | "no_kernel_times")
+        };
+        self.bottlenecks.iter().find(is_fault)
+    }
+
+    /// True if enough calls of a name were recorded to predict from. One call of a host that is most of the run tells nothing
+    /// of the next: it may have loaded code or taken memory for the first time.
+    pub fn is_enough(&self, name: &str) -> bool {
+        let is_kernel = || self.kernels.iter().any(|kernel| kernel.name == name);
+        let evidence = self.evidence.get(name).zip(self.wall_ns);
+        evidence.is_none_or(|(evidence, wall_ns)| {
+            let recurs = evidence.instances >= MIN_FEW || is_kernel();
+            recurs && evidence.is_enough(wall_ns)
+        })
     }
 
     /// True of the name of iterations, or of a group of such.
@@ -292,6 +315,22 @@ impl OneCall {
             .filter_map(row)
             .max_by_key(|one| one.dur_ns))
     }
+}
+
+fn evidence(bricks: &Table) -> Result<BTreeMap<String, Evidence>> {
+    let (names, calls) = (bricks.text("name")?, bricks.u64("calls")?);
+    let times = bricks.i64("inclusive_ns")?;
+    let mut out: BTreeMap<String, Evidence> = BTreeMap::new();
+    for row in 0..bricks.rows() {
+        let (Some(name), Some(calls)) = (names.get(row), calls.get(row)) else {
+            continue;
+        };
+        let ns = times.get(row).unwrap_or(0);
+        let of = out.entry(name.to_owned()).or_insert(Evidence::new(0, 0));
+        of.instances = of.instances.saturating_add(calls);
+        of.time_ns = of.time_ns.saturating_add(ns);
+    }
+    Ok(out)
 }
 
 fn untimed_calls(table: &Table) -> Result<u64> {

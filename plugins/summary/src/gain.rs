@@ -35,6 +35,9 @@ impl Gain {
         if facts.empty_graphs.is_some() {
             return Self::NotKnown("launched work is not recorded");
         }
+        if facts.recording_fault().is_some() {
+            return Self::NotKnown("launches were serialised, or kernels have no times");
+        }
         let is_gap = facts.path_gap.is_some_and(|gap| gap >= MAX_GAP);
         let top = facts.bottlenecks.iter();
         let top = top.filter_map(|top| {
@@ -43,7 +46,9 @@ impl Gain {
             let (fix, _) = fix.split_once(" saves up to")?;
             Some((ns, fix.to_owned(), "bottleneck.top"))
         });
-        let at_roof = facts.at_roof.as_ref().map(|(name, ns)| {
+        let mut at_roof = facts.at_roof.iter();
+        let at_roof = at_roof.find(|(name, _)| facts.is_enough(name));
+        let at_roof = at_roof.map(|(name, ns)| {
             let fix = format!("{} at its roof", short(name));
             (*ns, fix, "critical_path.at_roof")
         });
@@ -81,6 +86,7 @@ fn halved(facts: &Facts) -> Option<(i64, String, &'static str)> {
     let own: BTreeSet<&str> = own.chain(bricks.iter().map(|row| row.0.as_str())).collect();
     let rows = facts.halved.iter();
     let rows = rows.filter(|(name, _)| own.contains(&**name) || name.starts_with("aten::"));
+    let rows = rows.filter(|(name, _)| facts.is_enough(name));
     let (name, ns) = rows.max_by(|a, b| (a.1, &b.0).cmp(&(b.1, &a.0)))?;
     let fix = format!("{} in half the time", short(name));
     Some((*ns, fix, HALVED))

@@ -78,7 +78,7 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 28] {
         may(
             "at_roof",
             "SELECT name, gain_ns FROM critical_path.at_roof WHERE source IS NOT NULL AND gain_ns > 0 \
-         ORDER BY gain_ns DESC, name LIMIT 1",
+         ORDER BY gain_ns DESC, name",
         ),
         may(
             "by_category",

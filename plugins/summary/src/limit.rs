@@ -29,7 +29,7 @@ pub const ONE_CALL: &str = "one call";
 /// The limit of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// `computation`, `communication`, `copy`, `host`, `not recorded`, or a class of `bottleneck`.
+    /// `computation`, `communication`, `copy`, `host`, `not recorded`, `profiler`, or a class of `bottleneck`.
     pub by: String,
     /// Its share of the time of devices, or of the wall; null of a class.
     pub share: Option<f64>,
@@ -92,6 +92,9 @@ impl Limit {
             // What could be fused is computation, and that it could be is not certain.
             class == "unfused" || (hides && shares.is_some_and(computes))
         };
+        if let Some(fault) = facts.recording_fault() {
+            return Some(of_finding(facts, fault));
+        }
         if let Some(limit) = of_one_call(facts) {
             return Some(limit);
         }
@@ -127,9 +130,12 @@ fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
         None => one.sentence.clone(),
     };
     let leads: Vec<String> = found.iter().map(lead).collect();
-    let by = &found[0].class;
+    let by = match found[0].code.as_str() {
+        "serialised_launches" | "no_kernel_times" => "profiler",
+        _ => &found[0].class,
+    };
     Limit {
-        by: by.clone(),
+        by: by.to_owned(),
         share: None,
         detail: format!("{}: {}", words(by, &found[0].code), leads.join(", and ")),
     }
@@ -356,6 +362,9 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
 fn words(class: &str, code: &str) -> String {
     match class {
         _ if code == "small_grids" => "grids too small for the GPU".to_owned(),
+        _ if code == "serialised_launches" => "serialised launches".to_owned(),
+        _ if code == "no_kernel_times" => "a profiler".to_owned(),
+        _ if code == "one_lane" => "serial work".to_owned(),
         _ if code == "device_copies" => "copies within the GPU".to_owned(),
         "file_access" => "files".to_owned(),
         "data_load_bound" => "data loading".to_owned(),

@@ -14,13 +14,14 @@ use crate::cuda::event_waits::EventWaits;
 use crate::cuda::launches::{Launch, Link};
 use crate::cuda::streams::Stream;
 
-/// Reads all work of devices.
+/// Reads all work of devices; adds to `far` how much was set aside for its times.
 pub fn read(
     source: &mut dyn Source,
     tables: &[Found],
     doubtful: Doubtful,
+    far: &mut u64,
     context: &mut Context<'_>,
-) -> Result<(), Error> {
+) -> Result<Doubtful, Error> {
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
     let mut device = Device {
         directions: EnumTable::read(source, "ENUM_CUDA_MEMCPY_OPER")?,
@@ -33,7 +34,6 @@ pub fn read(
         doubtful,
         kernels: 0,
     };
-    let mut far = 0;
     let damage = source.merged(&scans, &mut |number, values| {
         let record = Row {
             scan: &scans[number],
@@ -46,8 +46,9 @@ pub fn read(
         let is_work = doubtful::is_work(tables[number].kind);
         device.kernels += u64::from(tables[number].kind == Kind::Kernel);
         let start_ns = record.int(0, context.notes);
-        if is_work && start_ns.is_some_and(|ns| !device.doubtful.is_near(ns)) {
-            far += 1;
+        let is_checked = is_work || tables[number].kind == Kind::Sync;
+        if is_checked && start_ns.is_some_and(|ns| !device.doubtful.is_near(ns)) {
+            *far += 1;
             return left_out(record, doubtful::FAR, context);
         }
         let place = Place::from_row(record, is_work, context);
@@ -64,13 +65,12 @@ pub fn read(
         }
     })?;
     context.damaged(damage);
-    device.doubtful.warn(far, context);
     device.join(i64::MAX, context)?;
     let mut pairs = device.event_waits.pairs()?;
     while let Some((record, wait)) = pairs.next()? {
         context.edge(record, wait, "joins")?;
     }
-    Ok(())
+    Ok(device.doubtful)
 }
 
 /// Turns numbers of an export into words of a run, and matches waits.

@@ -1,24 +1,28 @@
-//! Work of devices that cannot be beside all other work, found before any of it is written.
+//! Rows that cannot be beside all others, found before any of them is written.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use super::context::Context;
+use super::once::{Doubles, Once};
 use super::row::Row;
 use super::source::{Scan, Source, Value};
 use super::tables::{Found, Kind};
 use crate::Error;
 use crate::doubtful::{Pieces, Stream, without_many};
 
-pub const FAR: &str = "time far from that of all other work";
+pub const FAR: &str = "time far from that of all other rows";
+pub const TWICE: &str = "the same row once more: the export has every row twice";
 
 /// What is set aside.
 #[derive(Default)]
 pub struct Doubtful {
-    /// Starts of nearly all work, in the time of the export; `None`: of all of it.
+    /// Starts of nearly all rows, in the time of the export; `None`: of all of them.
     pub near: Option<RangeInclusive<i64>>,
     /// By number in the order of starts, how many kernels of its stream a kernel lasts over.
     pub overlong: BTreeMap<u64, usize>,
+    /// True if every row was there twice.
+    is_doubled: bool,
 }
 
 /// True of tables of work.
@@ -27,22 +31,25 @@ pub fn is_work(kind: Kind) -> bool {
 }
 
 impl Doubtful {
-    /// Reads times and streams of all work.
+    /// Reads times of all rows, and streams of all work.
     pub fn find(
-        source: &mut dyn Source,
-        tables: &[Found],
+        source: &mut Once<'_>,
+        host: &[Found],
+        device: &[Found],
         context: &mut Context<'_>,
     ) -> Result<Self, Error> {
-        let work: Vec<&Found> = tables.iter().filter(|found| is_work(found.kind)).collect();
+        let work: Vec<&Found> = device.iter().filter(|found| is_work(found.kind)).collect();
         let scans: Vec<Scan> = work.iter().map(|found| found.scan.clone()).collect();
         let (mut pieces, mut is_told) = (Pieces::default(), true);
         let mut streams: HashMap<[Option<i64>; 4], Stream> = HashMap::new();
         let (mut overlong, mut kernels) = (BTreeMap::new(), 0_u64);
+        let mut doubles = vec![Doubles::default(); scans.len()];
         let damage = source.merged(&scans, &mut |number, values| {
             let record = Row {
                 scan: &scans[number],
                 values,
             };
+            doubles[number].add(values);
             let is_kernel = work[number].kind == Kind::Kernel;
             let kernel = kernels;
             kernels += u64::from(is_kernel);
@@ -65,6 +72,31 @@ impl Doubtful {
             Ok(())
         })?;
         context.damaged(damage);
+        let has_rows = doubles.iter().any(|of| !of.is_empty());
+        let are_all = doubles.iter().all(|of| of.is_empty() || of.are_all());
+        if are_all && !source.leaves_out_doubles() {
+            let all: Vec<&Found> = host.iter().chain(device).collect();
+            let doubled = doubled(source, &all, context)?;
+            let has_all = has_rows
+                || host.iter().all(|found| {
+                    source.rows(found.table()) == 0 || doubled.contains(found.table())
+                });
+            if has_all && !doubled.is_empty() {
+                source.leave_out_doubles(doubled);
+                return Self::find(source, host, device, context);
+            }
+        }
+        for found in host {
+            let column = |at: usize| found.scan.columns.get(at).and_then(Option::as_deref);
+            let Some(start) = column(0) else {
+                continue;
+            };
+            let damage =
+                source.times(found.table(), start, column(1), &mut |start_ns, end_ns| {
+                    is_told &= pieces.add(start_ns, end_ns);
+                })?;
+            context.damaged(damage);
+        }
         for stream in streams.into_values() {
             stream.end(&mut overlong);
         }
@@ -73,10 +105,11 @@ impl Doubtful {
         Ok(Self {
             near: near.map(|(first_ns, last_ns)| first_ns..=last_ns),
             overlong: without_many(overlong, kernels),
+            is_doubled: source.leaves_out_doubles(),
         })
     }
 
-    /// True of work that is not set aside for its time.
+    /// True of a row that is not set aside for its time.
     pub fn is_near(&self, start_ns: i64) -> bool {
         let near = self.near.as_ref();
         near.is_none_or(|near| near.contains(&start_ns))
@@ -86,13 +119,14 @@ impl Doubtful {
     pub fn warn(&self, far: u64, context: &mut Context<'_>) {
         let keep = "--keep-doubtful keeps";
         if far > 0 {
-            let what = if far == 1 {
-                "row of device work has"
-            } else {
-                "rows of device work have"
-            };
+            let what = if far == 1 { "row has" } else { "rows have" };
             context.notes.warn(format!(
                 "{far} {what} a {FAR}: set aside, all figures are of the rest ({keep} them)"
+            ));
+        }
+        if self.is_doubled {
+            context.notes.warn(format!(
+                "every row is in the export twice: each is counted once ({keep} both)"
             ));
         }
         let overlong = self.overlong.len();
@@ -107,4 +141,24 @@ impl Doubtful {
             ));
         }
     }
+}
+
+/// Those of some tables that hold every row twice.
+fn doubled(
+    source: &mut Once<'_>,
+    tables: &[&Found],
+    context: &mut Context<'_>,
+) -> Result<BTreeSet<String>, Error> {
+    let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
+    let mut doubles = vec![Doubles::default(); scans.len()];
+    let damage = source.merged(&scans, &mut |number, values| {
+        doubles[number].add(values);
+        Ok(())
+    })?;
+    context.damaged(damage);
+    let are_doubled = tables.iter().zip(doubles);
+    let are_doubled = are_doubled.filter(|(_, of)| of.are_all());
+    Ok(are_doubled
+        .map(|(found, _)| found.table().to_owned())
+        .collect())
 }

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 use trueno_format::schema::{AnnotationRow, BrickRow, CallRow};
 
 use super::context::Context;
+use super::doubtful::{self, Doubtful};
 use super::enum_table::EnumTable;
 use super::nccl::{self, Nccl};
 use super::operator_range::OperatorRange;
@@ -27,12 +28,13 @@ const EVENT_TYPES: [(i64, &str); 5] = [
     (75, "NvtxDomainCreate"),
 ];
 
-/// Reads ranges and calls.
+/// Reads ranges and calls; returns how many were set aside for their times.
 pub fn read(
     source: &mut dyn Source,
     tables: &[Found],
+    doubtful: &Doubtful,
     context: &mut Context<'_>,
-) -> Result<(), Error> {
+) -> Result<u64, Error> {
     let types = EnumTable::read(source, "ENUM_NSYS_EVENT_TYPE")?;
     let scans: Vec<Scan> = tables.iter().map(|found| found.scan.clone()).collect();
     let mut host = Host {
@@ -40,11 +42,19 @@ pub fn read(
         ranges: Vec::new(),
         nccl: Nccl::default(),
     };
+    let mut far = 0;
     let damage = source.merged(&scans, &mut |number, values| {
         let record = Row {
             scan: &scans[number],
             values,
         };
+        if let Some(Value::Int(start_ns)) = values.first()
+            && !doubtful.is_near(*start_ns)
+        {
+            far += 1;
+            context.visited(&record.scan.table);
+            return left_out(record, doubtful::FAR, context);
+        }
         match tables[number].kind {
             Kind::Nvtx => host.nvtx(record, context),
             kind => host.call(record, kind, context),
@@ -52,7 +62,7 @@ pub fn read(
     })?;
     context.damaged(damage);
     context.launches.sort();
-    Ok(())
+    Ok(far)
 }
 
 struct Host {

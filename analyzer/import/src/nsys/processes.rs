@@ -115,6 +115,16 @@ impl Source for OfProcess<'_> {
         self.inner.earliest(table, start, end)
     }
 
+    fn times(
+        &mut self,
+        table: &str,
+        start: &str,
+        end: Option<&str>,
+        visit: &mut dyn FnMut(i64, i64),
+    ) -> Result<Vec<String>, Error> {
+        self.inner.times(table, start, end, visit)
+    }
+
     fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error> {
         let is_place = |column: &Option<String>| {
             let name = column.as_deref();

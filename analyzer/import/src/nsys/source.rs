@@ -89,6 +89,33 @@ pub trait Source {
         end: Option<&str>,
     ) -> Result<(Option<i64>, Vec<String>), Error>;
 
+    /// Visits start and end of the rows of a table, in any order: of those that [`is_timed`]. Returns what is damaged.
+    ///
+    /// # Errors
+    /// What makes reading on impossible.
+    fn times(
+        &mut self,
+        table: &str,
+        start: &str,
+        end: Option<&str>,
+        visit: &mut dyn FnMut(i64, i64),
+    ) -> Result<Vec<String>, Error> {
+        let scan = Scan {
+            table: table.to_owned(),
+            columns: vec![Some(start.to_owned()), end.map(str::to_owned)],
+        };
+        self.merged(&[scan], &mut |_, values| {
+            let int = |at: usize| match values.get(at) {
+                Some(Value::Int(value)) => Some(*value),
+                _ => None,
+            };
+            if let Some(start_ns) = int(0).filter(|start_ns| is_timed(*start_ns, int(1))) {
+                visit(start_ns, int(1).unwrap_or(start_ns));
+            }
+            Ok(())
+        })
+    }
+
     /// Visits the rows of all scans, merged by their first column; of equals, the scan that
     /// stands first. Returns what is damaged: its rows are left out, all others come.
     ///

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::context::damaged;
-use super::source::{LATEST_NS, Scan, Source, Visit};
+use super::source::{LATEST_NS, Scan, Source, Visit, is_timed};
 use crate::{Error, Notes, Options};
 use salvage::Good;
 
@@ -172,6 +172,34 @@ impl Source for Database {
             }
         }
         Ok((None, damage))
+    }
+
+    fn times(
+        &mut self,
+        table: &str,
+        start: &str,
+        end: Option<&str>,
+        visit: &mut dyn FnMut(i64, i64),
+    ) -> Result<Vec<String>, Error> {
+        let columns = [Some(start.to_owned()), end.map(str::to_owned)];
+        let sql = self.select(table, &columns);
+        // What cannot be read is found, and told, when rows are.
+        let mut read = |connection: &rusqlite::Connection| -> rusqlite::Result<()> {
+            let mut statement = connection.prepare(&sql)?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let int = |at: usize| match row.get_ref(at) {
+                    Ok(rusqlite::types::ValueRef::Integer(value)) => Some(value),
+                    _ => None,
+                };
+                if let Some(start_ns) = int(0).filter(|start_ns| is_timed(*start_ns, int(1))) {
+                    visit(start_ns, int(1).unwrap_or(start_ns));
+                }
+            }
+            Ok(())
+        };
+        let _ = read(&self.connection);
+        Ok(Vec::new())
     }
 
     fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error> {

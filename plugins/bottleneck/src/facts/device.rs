@@ -92,10 +92,15 @@ pub struct Device {
     returns_ns: BTreeMap<u64, Vec<i64>>,
     /// Rows whose times only contain the work, or are not valid.
     pub bound: u64,
-    /// Lower quartile of the durations of calls that launch kernels: longer ones may have waited, or loaded code. `None`:
+    /// Kernels whose times are not valid.
+    pub invalid: u64,
+    /// By device, kernels that ran inside of the call that launched them, and all whose call is known.
+    pub inside_calls: BTreeMap<i64, (u64, u64)>,
+    /// Lower quartile of the durations of calls that launch one kernel: longer ones may have waited, or loaded code. `None`:
     /// no such call was recorded.
     pub usual_call_ns: Option<i64>,
-    calls_ns: Vec<i64>,
+    /// Of each kernel start and end of its call.
+    calls: Vec<(i64, i64)>,
     /// The shortest time from the return of a call to the start of its kernel.
     pub least_way_ns: Option<i64>,
     /// Multiprocessors of the smallest device, where they are recorded.
@@ -121,10 +126,7 @@ impl Device {
         };
         let kernels = run.table("kernels")?;
         out.rows(&kernels, "name", window, &mut numbers)?;
-        out.calls_ns.sort_unstable();
-        let quarter = out.calls_ns.len().saturating_sub(1) / 4;
-        out.usual_call_ns = out.calls_ns.get(quarter).copied();
-        out.calls_ns = Vec::new();
+        out.usual_call_ns = usual_call_ns(std::mem::take(&mut out.calls));
         let sizes = run.table("device_sizes")?;
         let sizes = sizes.i64("multiprocessors")?.iter().flatten().next();
         out.multiprocessors = sizes.filter(|count| *count > 0);
@@ -199,6 +201,7 @@ impl Device {
             let is_valid = valid.and_then(|valid| valid.get(row)) != Some(false);
             if bound.get(row) == Some(true) || !is_valid {
                 self.bound += 1;
+                self.invalid += u64::from(!is_valid);
                 continue;
             }
             let Some((start_ns, end_ns)) = window.row(start.get(row), dur.get(row)) else {
@@ -206,7 +209,11 @@ impl Device {
             };
             let call = called.get(row).zip(returned.get(row));
             if let Some((from_ns, to_ns)) = call.filter(|_| !is_copy) {
-                self.calls_ns.push(to_ns.saturating_sub(from_ns));
+                self.calls.push((from_ns, to_ns));
+                let of_device = self.inside_calls.entry(device.get(row).unwrap_or(0));
+                let (inside, all) = of_device.or_default();
+                *inside += u64::from(from_ns <= start_ns && end_ns <= to_ns);
+                *all += 1;
                 let way_ns = start_ns.saturating_sub(to_ns).max(0);
                 let least_ns = self.least_way_ns.get_or_insert(way_ns);
                 *least_ns = way_ns.min(*least_ns);
@@ -299,6 +306,15 @@ impl Device {
     pub fn name(&self, work: &Work) -> &str {
         &self.names[work.name as usize]
     }
+}
+
+/// Launches of graphs are no measure.
+fn usual_call_ns(mut calls: Vec<(i64, i64)>) -> Option<i64> {
+    calls.sort_unstable();
+    let single = calls.chunk_by(|a, b| a == b).filter(|of| of.len() == 1);
+    let mut times: Vec<i64> = single.map(|of| of[0].1.saturating_sub(of[0].0)).collect();
+    times.sort_unstable();
+    times.get(times.len().saturating_sub(1) / 4).copied()
 }
 
 /// The name of a device as tables call it, also of one that is not recorded.

@@ -27,6 +27,7 @@ pub use window::Window;
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::IntervalSet;
 use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run, Table, rank};
@@ -86,7 +87,7 @@ impl Facts {
             scale,
             tasks: Tasks::load(run, &window, &name_groups)?,
             roof: Roof::load(run, &name_groups)?,
-            steps: Steps::load(run)?,
+            steps: Steps::load(run, &window)?,
             diverged: steps::diverged(run)?,
             tensors: checksums::load(run, &window)?,
             ranks: Ranks::load(run)?,
@@ -134,6 +135,16 @@ impl Facts {
     /// Returns whether it is one that `category` did not make up.
     pub fn is_category(category: &str) -> bool {
         !["uncategorised", "outside bricks", "waiting", ""].contains(&category)
+    }
+
+    /// Evidence of so many rows at these times. What one of several iterations has alone happened once, in however many rows.
+    pub fn evidence(&self, rows: u64, times: &IntervalSet<i64>) -> Evidence {
+        let is_once = rows > 0 && self.steps.is_in_one(times);
+        Evidence::new(if is_once { 1 } else { rows }, times.total_ns())
+    }
+
+    pub fn is_enough(&self, evidence: Evidence) -> bool {
+        evidence.is_enough(self.window.wall_ns)
     }
 
     /// A part of the window, as a share.

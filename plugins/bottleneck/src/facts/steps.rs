@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_plugin::{Result, Run};
 
+use super::Window;
 use super::bricks::count;
 
 /// An iteration that took longer than the others.
@@ -30,14 +31,21 @@ pub struct Steps {
     /// The slow ones among the steady.
     pub slow: Vec<SlowIteration>,
     slow_times: IntervalSet<i64>,
+    /// Iterations of the series that has the most of them, inside the window.
+    ranges: Vec<(i64, i64)>,
 }
+
+/// So many iterations show that something recurs, or that it does not.
+const MIN_RECURRING: usize = 3;
+/// Of the time in iterations, what one of them has of something that does not recur.
+const MOSTLY_IN_ONE: f64 = 0.75;
 
 impl Steps {
     /// Reads input `iterations`.
     ///
     /// # Errors
     /// It lacks a column or has it in another type.
-    pub fn load(run: &mut Run) -> Result<Self> {
+    pub fn load(run: &mut Run, window: &Window) -> Result<Self> {
         let mut out = Self::default();
         let (mut warm_up, mut steady) =
             <(IntervalSetBuilder<i64>, IntervalSetBuilder<i64>)>::default();
@@ -45,11 +53,17 @@ impl Steps {
         let (wall, start) = (table.i64("wall_ns")?, table.i64("start_ns")?);
         let (phase, outlier) = (table.text("phase")?, table.text("outlier")?);
         let (name, excess) = (table.text("slow_name")?, table.f64("slow_excess_ns")?);
+        let series = table.text("series")?;
+        let mut by_series: BTreeMap<&str, Vec<(i64, i64)>> = BTreeMap::new();
         for row in 0..table.rows() {
             let (Some(wall_ns), Some(start_ns)) = (wall.get(row), start.get(row)) else {
                 continue;
             };
             let range = (start_ns, start_ns.saturating_add(wall_ns.max(0)));
+            if let Some(range) = window.cut(range.0, range.1) {
+                let of_series = by_series.entry(series.get(row).unwrap_or("")).or_default();
+                of_series.push(range);
+            }
             match phase.get(row) {
                 Some("warm-up") => {
                     warm_up.add(range.0, range.1);
@@ -69,8 +83,27 @@ impl Steps {
             }
         }
         (out.warm_up, out.steady_times) = (warm_up.finish(), steady.finish());
+        let longest = by_series.into_values().reduce(|most, other| {
+            if other.len() > most.len() {
+                other
+            } else {
+                most
+            }
+        });
+        out.ranges = longest.unwrap_or_default();
         out.slow_times = out.slow.iter().map(|slow| slow.range).collect();
         Ok(out)
+    }
+
+    /// True if nearly all of `times` that lies in iterations lies in one of several.
+    pub fn is_in_one(&self, times: &IntervalSet<i64>) -> bool {
+        let each = self.ranges.iter();
+        let each: Vec<i64> = each
+            .map(|range| times.within_ns(range.0, range.1))
+            .collect();
+        let all_ns = each.iter().copied().fold(0, i64::saturating_add);
+        let most_ns = each.iter().copied().max().unwrap_or(0);
+        each.len() >= MIN_RECURRING && most_ns as f64 >= MOSTLY_IN_ONE * all_ns.max(1) as f64
     }
 
     /// Share of `times` before the steady state; `None`: that is not known, or they are empty.

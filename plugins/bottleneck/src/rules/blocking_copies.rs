@@ -99,5 +99,5 @@ fn behind_copies(
             ) },
     }
     .during(facts, &times(gaps))
-    .with_gain(facts, options, (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
+    .with_gain(facts, options, facts.evidence(n, &times(gaps)), (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
 }

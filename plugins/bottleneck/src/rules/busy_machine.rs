@@ -3,6 +3,7 @@
 //! Evidence: waits of kind `runnable` (the scheduler's own records) on the critical path, for at least `least_share` of the wall.
 //! Gain: what the path would be shorter by without its waits, no more than these.
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 use super::draft::Draft;
@@ -36,6 +37,7 @@ impl Rule for BusyMachine {
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         let ns = runnable_ns(facts);
+        let waits = facts.device.waits.iter().filter(|wait| wait.is_runnable);
         Draft {
             class: CLASS,
             code: "no_processor_free",
@@ -53,6 +55,6 @@ impl Rule for BusyMachine {
             considered: "waits in which a thread yielded its processor are not counted; the recording does not say whether other programs or threads of this one had the processors".into(),
             suggestion: "measure again on a quiet machine, or with fewer threads than processors; limits of a container (cgroup) look the same".into(),
         }
-        .with_gain(facts, options, (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);
+        .with_gain(facts, options, Evidence::new(waits.count() as u64, ns), (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);
     }
 }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
 use super::draft::Draft;
@@ -187,7 +188,7 @@ fn by_alone(facts: &Facts) -> Parts<'_> {
 }
 
 /// The rows of a part that have the most time.
-fn evidence(facts: &Facts, code: &str, part: &mut Part<'_>) -> String {
+fn rows_sql(facts: &Facts, code: &str, part: &mut Part<'_>) -> String {
     part.rows
         .sort_by_key(|(ns, id)| (std::cmp::Reverse(*ns), *id));
     let ids: Vec<String> = part
@@ -240,6 +241,7 @@ fn tell(
     let share = part.ns as f64 / all_ns as f64;
     let gain_ns = whole.gain_ns.map_or(0, |gain| (gain as f64 * share) as i64);
     let during = part.times.iter().copied().collect();
+    let evidence = Evidence::new(part.n, part.ns);
     Draft {
         class: whole.class,
         code: PART,
@@ -255,7 +257,7 @@ fn tell(
         ),
         lead: format!("{}: {what}", short(category)),
         fix: whole.fix.clone(),
-        evidence: evidence(facts, whole.code, &mut part),
+        evidence: rows_sql(facts, whole.code, &mut part),
         assumption: whole.assumption.clone(),
         considered: format!(
             "{} of the time of the finding for {of}; its gain is part of that finding's gain, not additional",
@@ -264,5 +266,5 @@ fn tell(
         suggestion: whole.suggestion.clone(),
     }
     .during(facts, &during)
-    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
+    .with_gain(facts, options, evidence, (gain_ns, Without::Unbounded), verdicts);
 }

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::evidence::Evidence;
+
 use super::draft::Draft;
 use super::{Options, Rule, compute, latency, roofs};
 use crate::class::Class;
@@ -21,6 +23,7 @@ const MIN_CLASS_SHARE: f64 = 0.5;
 #[derive(Default)]
 struct Sum<'a> {
     points: Vec<&'a Point>,
+    calls: u64,
     path_ns: i64,
     gain_ns: i64,
 }
@@ -51,6 +54,7 @@ impl Rule for Categories {
                 *time_ns = time_ns.saturating_add(path_ns);
                 let sum = sums.entry((category, class)).or_default();
                 sum.points.push(point);
+                sum.calls = sum.calls.saturating_add(point.calls);
                 sum.path_ns = sum.path_ns.saturating_add(path_ns);
                 let part = (path_ns as f64 / all_ns as f64).min(1.0);
                 sum.gain_ns = sum.gain_ns.saturating_add((gain_ns as f64 * part) as i64);
@@ -110,7 +114,7 @@ impl Rule for Categories {
             }
             .into(),
         }
-        .with_gain(facts, options, (sum.gain_ns.min(sum.path_ns), Without::Names(names)), verdicts);
+        .with_gain(facts, options, Evidence::new(sum.calls, sum.path_ns), (sum.gain_ns.min(sum.path_ns), Without::Names(names)), verdicts);
         }
     }
 }

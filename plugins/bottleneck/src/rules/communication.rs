@@ -10,9 +10,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
-use super::draft::{Draft, MIN_ROWS};
+use super::draft::Draft;
 use super::gaps::NO_PATH;
 use super::{Options, Rule};
 use crate::class::Class;
@@ -48,7 +49,7 @@ impl Rule for ExposedCommunication {
         for device in devices {
             let own = facts.device.work.iter();
             let own = own.filter(|work| work.device == device && communicates(work));
-            let rows = own.count() as u64;
+            let mut rows = own.count() as u64;
             let all = facts.device.busy(device, communicates);
             let others = facts.device.busy(device, |work| !communicates(work));
             let late = waits_for_late_ranks(facts, device);
@@ -58,6 +59,7 @@ impl Rule for ExposedCommunication {
             if let Some(one) = one_call(facts, device, communicates) {
                 tell_of_one_call(facts, options, device, &one, verdicts);
                 exposed = exposed.difference(&one.times);
+                rows = rows.saturating_sub(1);
             }
             let (all_ns, exposed_ns) = (all.total_ns(), exposed.total_ns());
             let share = facts.share(exposed_ns);
@@ -73,6 +75,7 @@ impl Rule for ExposedCommunication {
                 .total_ns();
             let most_ns = facts.most_ns(&Without::Communication);
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
+            let evidence = facts.evidence(rows, &exposed);
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);
             let shared = shared_streams(facts, device, communicates, computing);
             if !shared.is_empty() {
@@ -87,7 +90,7 @@ impl Rule for ExposedCommunication {
                 draft.fix = "overlapping communication with compute".into();
                 let mut found = Verdicts::default();
                 let gain = (gain_ns, Without::Communication);
-                draft.with_gain(facts, options, gain, &mut found);
+                draft.with_gain(facts, options, evidence, gain, &mut found);
                 let mut arrivals = facts.ranks.arrivals.iter();
                 let is_told = facts.path.is_known && arrivals.any(|of| of.last.is_some());
                 let counted = if is_told { facts.share(gain_ns) } else { share };
@@ -95,7 +98,7 @@ impl Rule for ExposedCommunication {
                 for mut finding in found.findings {
                     let is_less = finding.severity < Severity::High;
                     finding.severity = match by_share {
-                        _ if rows < MIN_ROWS => by_share.min(Severity::Medium),
+                        _ if finding.gain_ns.is_none() => finding.severity,
                         Severity::Critical if is_less => Severity::High,
                         other => other,
                     };
@@ -103,12 +106,7 @@ impl Rule for ExposedCommunication {
                 }
             } else {
                 let severity = Severity::from_share(share, &options.general);
-                let most = if rows < MIN_ROWS {
-                    Severity::Medium
-                } else {
-                    Severity::Critical
-                };
-                draft.without_gain(severity.min(most), verdicts);
+                draft.without_gain(facts, evidence, severity, verdicts);
             }
         }
     }
@@ -216,7 +214,7 @@ fn tell_of_one_call(
         considered: "all other communication is judged without it".into(),
         suggestion: "record all ranks, and begin the recording after the first step".into(),
     }
-    .without_gain(severity, verdicts);
+    .without_gain(facts, Evidence::new(1, ns), severity, verdicts);
 }
 
 /// Times in which a device's rank waited for another in a collective.

@@ -7,6 +7,8 @@
 //! is that of `near_roof`, from which on the roof is what holds it. Of what has at least half of its calls above the roof nothing
 //! is said by that roof: `not_measurable` names the nearer memory to ask about. A roof in doubt leaves little confidence.
 
+use trueno_analysis::evidence::Evidence;
+
 use super::draft::Draft;
 use super::{Options, Rule, latency, roofs};
 use crate::class::Class;
@@ -145,6 +147,7 @@ fn at_the_roof(
     .with_gain(
         facts,
         options,
+        Evidence::new(point.calls, point.dur_ns),
         (gain_ns, Without::Names(vec![&point.name])),
         verdicts,
     );
@@ -205,5 +208,5 @@ fn below(facts: &Facts, options: &Options, point: &Point, gain_ns: i64, verdicts
         },
     }
     .during_calls(facts, &point.name)
-    .with_gain(facts, options, (gain_ns, Without::Names(vec![&point.name])), verdicts);
+    .with_gain(facts, options, Evidence::new(point.calls, point.dur_ns), (gain_ns, Without::Names(vec![&point.name])), verdicts);
 }

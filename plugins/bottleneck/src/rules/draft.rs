@@ -1,13 +1,12 @@
 //! A finding as a rule writes it; the rest follows from its gain.
 
+use trueno_analysis::evidence::Evidence;
+
 use super::Options;
 use crate::class::Class;
 use crate::facts::{Facts, Without};
 use crate::verdict::{Bottleneck, Confidence, Severity, Verdicts};
 use crate::wording;
-
-/// Fewer rows are no pattern.
-pub const MIN_ROWS: u64 = 3;
 
 /// Texts and facts that a rule gives of one bottleneck.
 pub struct Draft {
@@ -55,52 +54,57 @@ impl Draft {
     }
 
     /// A finding with a gain in time, if it is worth a word; no more than the run would save without any of what the fix makes
-    /// less of.
+    /// less of. Without enough evidence it is of low severity, and no gain is predicted.
     pub fn with_gain(
         self,
         facts: &Facts,
         options: &Options,
+        evidence: Evidence,
         (gain_ns, without): (i64, Without<'_>),
         verdicts: &mut Verdicts,
     ) {
         let gain_ns = gain_ns.min(facts.most_ns(&without));
         let share = facts.share(gain_ns);
-        if gain_ns > 0 && share >= options.general.least_share {
-            verdicts.findings.push(self.finish(
+        if gain_ns <= 0 || share < options.general.least_share {
+            return;
+        }
+        verdicts.findings.push(if facts.is_enough(evidence) {
+            self.finish(
                 Severity::from_share(share, &options.general),
                 Some((gain_ns, share)),
-            ));
-        }
-    }
-
-    /// The same of so many rows: few of them are no pattern.
-    pub fn with_gain_of_rows(
-        mut self,
-        rows: u64,
-        facts: &Facts,
-        options: &Options,
-        gain: (i64, Without<'_>),
-        verdicts: &mut Verdicts,
-    ) {
-        let most = if rows < MIN_ROWS {
-            self.confidence = (
-                Confidence::Low,
-                format!("only {}", wording::many(rows, "row")),
-            );
-            Severity::Medium
+            )
         } else {
-            Severity::Critical
-        };
-        let mut found = Verdicts::default();
-        self.with_gain(facts, options, gain, &mut found);
-        for mut finding in found.findings {
-            finding.severity = finding.severity.min(most);
-            verdicts.findings.push(finding);
-        }
+            self.of_too_little(evidence)
+        });
     }
 
     /// A finding of something else than time.
-    pub fn without_gain(self, severity: Severity, verdicts: &mut Verdicts) {
+    pub fn without_gain(
+        self,
+        facts: &Facts,
+        evidence: Evidence,
+        severity: Severity,
+        verdicts: &mut Verdicts,
+    ) {
+        let severity = if facts.is_enough(evidence) {
+            severity
+        } else {
+            Severity::Low
+        };
         verdicts.findings.push(self.finish(severity, None));
+    }
+
+    fn of_too_little(mut self, evidence: Evidence) -> Bottleneck {
+        let Evidence { instances, time_ns } = evidence;
+        self.confidence = (
+            Confidence::Low,
+            format!(
+                "only {} of {} in all",
+                wording::many(instances, "instance"),
+                wording::time(time_ns)
+            ),
+        );
+        self.fix = "too little was recorded to predict a gain".to_owned();
+        self.finish(Severity::Low, None)
     }
 }

@@ -5,6 +5,7 @@
 //! them could go on beside the work of devices, no more than the run would save without the host's work. Whether a
 //! descriptor is a file or a pipe is not recorded.
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 use super::draft::Draft;
@@ -138,6 +139,6 @@ impl Rule for FileAccess {
             ),
             suggestion: "read ahead and write behind on another thread, in large pieces and with two buffers, or copy to the device from there".into(),
         }
-        .with_gain(facts, options, (all_ns.min(busy_ns), Without::Host), verdicts);
+        .with_gain(facts, options, Evidence::new(n, all_ns), (all_ns.min(busy_ns), Without::Host), verdicts);
     }
 }

@@ -4,6 +4,8 @@
 //! least `free_share` of the footprint and `least_free_bytes`. Where nearly all of it is free, a few blocks that are left do no
 //! harm: there the pieces must be small beside what is free. No gain in time is claimed.
 
+use trueno_analysis::evidence::Evidence;
+
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
@@ -116,7 +118,7 @@ impl Rule for Fragmentation {
             considered: format!("{} of the free bytes lie outside the largest piece ({})", percent(share.get(row).unwrap_or(0.0)), moment.get(row).unwrap_or("")),
             suggestion: "separate long-lived from short-lived blocks (an arena), or use few block sizes".into(),
         }
-        .without_gain(Severity::from_share(of_all / 2.0, &options.general), verdicts);
+        .without_gain(facts, Evidence::once(facts.window.wall_ns), Severity::from_share(of_all / 2.0, &options.general), verdicts);
         }
     }
 }

@@ -139,7 +139,7 @@ fn of_device(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdi
         ),
     }
     .during(facts, &times)
-    .with_gain(facts, options, (gain_ns, Without::Elementwise), verdicts);
+    .with_gain(facts, options, facts.evidence(fused, &times), (gain_ns, Without::Elementwise), verdicts);
 }
 
 /// `; their operators reach 19 % to 38 % of their roofs`, where that is known.

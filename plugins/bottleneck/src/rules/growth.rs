@@ -5,6 +5,8 @@
 //! high within `full_soon_s`, medium within `full_later_s`, else low; medium where they, or the bytes held, are not known; and low below `least_growth_bytes` in the window. No gain in time
 //! is claimed.
 
+use trueno_analysis::evidence::Evidence;
+
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
@@ -128,7 +130,7 @@ impl Rule for MemoryGrowth {
             considered: format!("memory alive at the end is not a leak by itself; only a trend over iterations counts; {until}"),
             suggestion: "see which tag grows in memory.growth, and what keeps its blocks alive after the step".into(),
         }
-        .without_gain(severity, verdicts);
+        .without_gain(facts, Evidence::new(iterations, facts.window.wall_ns), severity, verdicts);
         }
     }
 }

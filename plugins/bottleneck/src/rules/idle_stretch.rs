@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 use super::draft::Draft;
@@ -140,7 +141,7 @@ fn loading(
         suggestion: "warm up before measuring: a first launch loads its code (CUDA_MODULE_LOADING=EAGER loads it at the start)".into(),
     }
     .during(facts, &times(&gaps))
-    .with_gain(facts, options, (in_calls_ns.min(host_path_ns(facts, device)), Without::Host), verdicts);
+    .with_gain(facts, options, Evidence::once(in_calls_ns), (in_calls_ns.min(host_path_ns(facts, device)), Without::Host), verdicts);
 }
 
 fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts) {
@@ -194,5 +195,5 @@ fn stretch(facts: &Facts, options: &Options, gap: &Gap, verdicts: &mut Verdicts)
         suggestion: suggestion.into(),
     }
     .during(facts, &times(&[gap]))
-    .without_gain(severity, verdicts);
+    .without_gain(facts, Evidence::new(1, gap.dur_ns()), severity, verdicts);
 }

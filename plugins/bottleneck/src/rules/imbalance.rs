@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 use trueno_plugin::rank;
 
@@ -75,7 +76,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let (mut longest_ns, mut mean_ns, mut n) = (0_i64, 0_i64, 0_u64);
     let mut slow: BTreeMap<i64, u64> = BTreeMap::new();
     let mut groups_of: BTreeSet<usize> = BTreeSet::new();
-    let (mut during, mut saved) = (Vec::new(), BTreeMap::new());
+    let (mut during, mut saved, mut names) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
     for (members, _) in tasks.groups() {
         let mut sums: BTreeMap<i64, i64> = BTreeMap::new();
         for task in members.iter().map(|at| &tasks.tasks[*at]) {
@@ -88,6 +89,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             *slow.entry(who).or_default() += 1;
             groups_of.insert(sums.len());
             let of = || members.iter().map(|at| &tasks.tasks[*at]);
+            names.extend(of().map(|task| task.name.as_str()));
             during.extend(of().map(|task| (task.start_ns, task.end_ns)));
             // The path goes through the longest.
             let its = || of().filter(|task| task.thread == who);
@@ -116,6 +118,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         format!("{} rounds end with only one thread working", count(n))
     };
     let waited = !tasks.joins.is_empty();
+    let evidence = Evidence::new(during.len() as u64, longest_ns);
     // Ranks work side by side: the one with the most to save.
     let gain_ns = saved.into_values().map(one_after_another).max();
     Draft {
@@ -147,7 +150,7 @@ fn threads(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         },
     }
     .during(facts, &during.into_iter().collect())
-    .with_gain(facts, options, (gain_ns.unwrap_or(0), Without::Unbounded), verdicts);
+    .with_gain(facts, options, evidence, (gain_ns.unwrap_or(0), Without::Names(names.into_iter().collect())), verdicts);
 }
 
 /// Time of kernels by whatever runs them: of those that run the same ones as the one with the most, for only they share
@@ -178,6 +181,23 @@ fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i6
         sums.retain(|who, _| is_kin(who));
     }
     sums
+}
+
+/// All kernels, of which the longest member of a group has so much time.
+fn kernels(facts: &Facts, longest_ns: i64) -> Evidence {
+    let work = facts.device.work.iter().filter(|work| work.is_kernel());
+    Evidence::new(work.count() as u64, longest_ns)
+}
+
+/// Names of kernels.
+fn names_of(facts: &Facts, is_its: impl Fn(&Work) -> bool) -> Vec<&str> {
+    let work = facts.device.work.iter();
+    let own = work.filter(|work| work.is_kernel() && is_its(work));
+    let names: BTreeSet<u32> = own.map(|work| work.name).collect();
+    let names = names.into_iter();
+    names
+        .map(|name| facts.device.names[name as usize].as_str())
+        .collect()
 }
 
 fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -220,7 +240,9 @@ fn streams(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
             considered: "streams with other kernels (copies, collectives) are not counted".into(),
             suggestion: "assign work to streams by its size, or to a free stream".into(),
         }
-        .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
+        .with_gain(facts, options, kernels(facts, longest), (longest.saturating_sub(mean), Without::Names(names_of(facts, |work| {
+            work.device == Some(device) && work.stream == Some(who)
+        }))), verdicts);
     }
 }
 
@@ -251,7 +273,7 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: "devices with other kernels, and collectives, are not counted".into(),
         suggestion: "assign work to devices by its size, or to a free device".into(),
     }
-    .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
+    .with_gain(facts, options, kernels(facts, longest), (longest.saturating_sub(mean), Without::Names(names_of(facts, |work| work.device == Some(who)))), verdicts);
 }
 
 fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -276,6 +298,8 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     } else {
         "bricks outside of waits"
     };
+    let rows = facts.bricks.names.iter().map(|row| row.calls);
+    let rows = rows.fold(0, u64::saturating_add);
     let Some((longest, mean, who)) = uneven(&sums) else {
         return;
     };
@@ -296,5 +320,5 @@ fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         considered: "collectives are not counted as work: ranks that arrive first wait in them".into(),
         suggestion: "split work by its cost, not by the number of pieces; check what else that rank does".into(),
     }
-    .with_gain(facts, options, (longest.saturating_sub(mean), Without::Unbounded), verdicts);
+    .with_gain(facts, options, Evidence::new(rows, longest), (longest.saturating_sub(mean), Without::Unbounded), verdicts);
 }

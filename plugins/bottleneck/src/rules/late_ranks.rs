@@ -167,6 +167,6 @@ impl Rule for LateRanks {
                 .into(),
         }
         .during(facts, &during)
-        .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
+        .with_gain(facts, options, facts.evidence(told.len() as u64, &during), (gain_ns, Without::Unbounded), verdicts);
     }
 }

@@ -10,6 +10,8 @@
 //! Gain: `critical_path` with half of it, for two independent chains. Where nothing of this is so, and misses were not counted, a chain
 //! through caches looks like any slow loop: [`may_wait`] says whether it can be one.
 
+use trueno_analysis::evidence::Evidence;
+
 use super::draft::Draft;
 use super::{Options, Rule, roofs};
 use crate::class::Class;
@@ -61,7 +63,7 @@ impl Rule for Latency {
             suggestion: "work on several independent items at once, prefetch, or lay the data out in the order it is read".into(),
         }
         .during_calls(facts, &point.name)
-        .with_gain(facts, options, (facts.path.gain_ns(&point.name, 0.5), Without::Names(vec![&point.name])), verdicts);
+        .with_gain(facts, options, Evidence::new(point.calls, point.dur_ns), (facts.path.gain_ns(&point.name, 0.5), Without::Names(vec![&point.name])), verdicts);
         }
     }
 }

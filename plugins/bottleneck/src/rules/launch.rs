@@ -6,6 +6,7 @@
 
 use super::draft::Draft;
 use super::gaps::{gap_confidence, gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
+use super::serialised::is_serialised;
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Without};
@@ -49,7 +50,7 @@ impl Rule for LaunchBound {
             }
             let (gaps, _) = gaps(facts, *device, Cause::Launch);
             let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
-            if n < options.gaps.least_gaps {
+            if n < options.gaps.least_gaps || is_serialised(facts, options, *device) {
                 continue;
             }
             let during = times(&gaps);
@@ -81,7 +82,7 @@ impl Rule for LaunchBound {
             ),
         }
         .during(facts, &during)
-        .with_gain(facts, options, (ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
+        .with_gain(facts, options, facts.evidence(n, &during), (ns.min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
     }
 }

@@ -160,7 +160,7 @@ impl Rule for DataLoad {
         ),
     }
     .during(facts, &loading)
-    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
+    .with_gain(facts, options, facts.evidence(rows.len() as u64, &loading), (gain_ns, Without::Unbounded), verdicts);
     }
 }
 

@@ -28,6 +28,7 @@ mod recompute;
 mod redundant;
 mod roofs;
 mod serial;
+mod serialised;
 mod set_up;
 mod small_batches;
 mod sync;
@@ -101,6 +102,7 @@ registry![
     busy_machine::BusyMachine,
     sync::SyncBound,
     serial::Serialisation,
+    serialised::Serialised,
     set_up::SetUp,
     preprocessing::Preprocessing,
     launch::LaunchBound,

@@ -7,6 +7,8 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::evidence::Evidence;
+
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
@@ -37,7 +39,7 @@ impl Rule for Preprocessing {
         };
         let step_ns = step_ns.max(facts.window.from_ns);
         let mut names: BTreeMap<&str, i64> = BTreeMap::new();
-        let (mut work_ns, mut longest_ns) = (0_i64, 0_i64);
+        let (mut pieces, mut work_ns, mut longest_ns) = (0_u64, 0_i64, 0_i64);
         for piece in facts
             .path
             .pieces
@@ -46,6 +48,7 @@ impl Rule for Preprocessing {
         {
             let end_ns = piece.start_ns.saturating_add(piece.dur_ns).min(first_ns);
             let own_ns = end_ns.saturating_sub(piece.start_ns.max(step_ns)).max(0);
+            pieces += u64::from(own_ns > 0);
             work_ns = work_ns.saturating_add(own_ns);
             longest_ns = longest_ns.max(own_ns);
             let of_name = names
@@ -94,6 +97,6 @@ impl Rule for Preprocessing {
                 "prepare inputs on other threads, or on the device",
             ),
         }
-        .with_gain(facts, options, (work_ns.min(rest_ns), Without::HostBeforeDevices), verdicts);
+        .with_gain(facts, options, Evidence::new(pieces, work_ns), (work_ns.min(rest_ns), Without::HostBeforeDevices), verdicts);
     }
 }

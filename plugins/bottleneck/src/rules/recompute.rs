@@ -15,6 +15,7 @@ use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, quoted, short};
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 /// Runs of a brick with equal results: how many, and how long without the first.
@@ -155,7 +156,7 @@ impl Rule for Recomputation {
             suggestion: "compute it once, outside the loop, and keep it".into(),
         }
         .during_calls(facts, brick)
-        .with_gain(facts, options, (facts.path.gain_ns(brick, less), Without::Names(vec![brick])), verdicts);
+        .with_gain(facts, options, Evidence::new(runs, again_ns), (facts.path.gain_ns(brick, less), Without::Names(vec![brick])), verdicts);
         }
     }
 }

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_plugin::rank;
 
@@ -138,7 +139,7 @@ impl Rule for RedundantTransfers {
             ),
             suggestion: "leave the data on the device between steps, and copy back only what the host reads".into(),
         }
-        .with_gain(facts, options, (gain_ns, Without::Copies), verdicts);
+        .with_gain(facts, options, Evidence::new(2 * n, copies_ns), (gain_ns, Without::Copies), verdicts);
         }
     }
 }

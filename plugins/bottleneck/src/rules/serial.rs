@@ -7,14 +7,18 @@
 //!   of the window, with other lanes that are busy at times (or several tasks at once). Gain: that time over all those lanes, as
 //!   far as the machine has processors for them. Stretches of which is known only that a thread ran are no such work.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::draft::Draft;
 use super::gaps::{gaps, gaps_sql, host_path_ns, other_causes, times, total_ns};
+use super::serialised::is_serialised;
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Cause, Facts, Idle, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{count, percent, short, time, without_rank};
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 /// Fewer gaps are no habit.
@@ -43,7 +47,7 @@ impl Rule for Serialisation {
         for (device, _, _, busy) in &facts.idle.spans {
             let (gaps, _) = gaps(facts, *device, Cause::Host);
             let (n, ns) = (gaps.len() as u64, total_ns(&gaps));
-            if n < MIN_GAPS {
+            if n < MIN_GAPS || is_serialised(facts, options, *device) {
                 continue;
             }
             let name = Idle::device_name(*device);
@@ -80,7 +84,7 @@ impl Rule for Serialisation {
             ),
         }
         .during(facts, &during)
-        .with_gain(facts, options, (ns.min(*busy).min(host_path_ns(facts, *device)), Without::Host), verdicts);
+        .with_gain(facts, options, facts.evidence(n, &during), (ns.min(*busy).min(host_path_ns(facts, *device)), Without::Host), verdicts);
         }
         alone(facts, options, verdicts);
         let gap_ns = facts.path.kind_ns("gap");
@@ -101,7 +105,7 @@ pub fn alone_rows(facts: &Facts) -> Vec<&(String, String, i64)> {
     let loads = |name: &String| facts.bricks.loader_names.contains(name);
     // Tasks of a group that ends with one of them are uneven, and load imbalance says so.
     let tasks = facts.tasks.tasks.iter();
-    let tasks: std::collections::BTreeSet<&str> = tasks.map(|task| task.name.as_str()).collect();
+    let tasks: BTreeSet<&str> = tasks.map(|task| task.name.as_str()).collect();
     let counts = |row: &&(String, String, i64)| {
         row.1 != "waiting" && !loads(&row.0) && !tasks.contains(row.0.as_str()) && !only_ran(row)
     };
@@ -124,7 +128,7 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     // Threads that are made anew for each round are each busy for a moment only.
     let busy = busy.filter(|lane| lane.1 >= least.max(1));
     // Those of other ranks cannot take a share of it.
-    let mut of_ranks: std::collections::BTreeMap<u64, usize> = std::collections::BTreeMap::new();
+    let mut of_ranks: BTreeMap<u64, usize> = BTreeMap::new();
     for (lane, _) in busy {
         *of_ranks.entry(without_rank(lane).0).or_default() += 1;
     }
@@ -160,6 +164,10 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     if lanes < 2 || facts.share(all_ns) < options.serial.alone_share {
         return;
     }
+    let names: BTreeSet<&str> = rows.iter().map(|row| row.0.as_str()).collect();
+    let called = facts.bricks.names.iter();
+    let called = called.filter(|row| row.lane_kind == "host" && names.contains(row.name.as_str()));
+    let calls = called.map(|row| row.calls).fold(0, u64::saturating_add);
     Draft {
         class: CLASS,
         code: "one_lane",
@@ -191,7 +199,11 @@ fn alone(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     .with_gain(
         facts,
         options,
-        (all_ns - all_ns / lanes as i64, Without::Unbounded),
+        Evidence::new(calls, all_ns),
+        (
+            all_ns - all_ns / lanes as i64,
+            Without::Names(names.into_iter().collect()),
+        ),
         verdicts,
     );
 }

@@ -1,6 +1,6 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
-//! Evidence: names of API calls of which one call is most of the time, and names of the host that were over before the first
+//! Evidence: names of API calls of which one call is most of the time or that load code, and names of the host that were over before the first
 //! iteration began, each at least 2 % of the window, on the critical path, waits, copies and the profiler's own work not counted; or the work of the host that
 //! the path has before a device first works or the first iteration begins: what is not on record there is not promised. The longer of the
 //! two is at least `set_up_share`. Gain: that time.
@@ -12,6 +12,7 @@ use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
 use crate::wording::{percent, short, time};
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::SaturatingSum;
 
 /// A single call below this share of the window is no set-up.
@@ -25,6 +26,21 @@ const WAITS_AND_COPIES: [&str; 8] = [
     "sleep",
     "mpi_send",
     "mpi_recv",
+];
+
+/// Calls that load code or make a context. The driver loads the code of a kernel when it is first launched, and a profiler
+/// makes each of them longer.
+const LOADS: [&str; 10] = [
+    "moduleload",
+    "libraryload",
+    "codeobjectload",
+    "linkadddata",
+    "linkcomplete",
+    "nvrtccompile",
+    "hiprtccompile",
+    "ctxcreate",
+    "primaryctxretain",
+    "comminitrank",
 ];
 
 /// One-time work before the iterations.
@@ -56,8 +72,10 @@ impl Rule for SetUp {
         let mut rows: Vec<(i64, &str)> = Vec::new();
         for (name, _, all_ns, longest_ns) in &facts.bricks.calls {
             let lower = name.to_ascii_lowercase();
-            let ns = (*longest_ns).min(own_ns(name));
-            if longest_ns.saturating_mul(2) >= *all_ns
+            let loads = LOADS.iter().any(|part| lower.contains(part));
+            let once_ns = if loads { *all_ns } else { *longest_ns };
+            let ns = once_ns.min(own_ns(name));
+            if once_ns.saturating_mul(2) >= *all_ns
                 && facts.share(ns) >= MIN_SHARE
                 && !is_profiler(name)
                 && !WAITS_AND_COPIES.iter().any(|part| lower.contains(part))
@@ -144,6 +162,6 @@ impl Rule for SetUp {
             "record after a warm-up if the steady state matters; otherwise keep the process running, or load less at the start",
         ),
     }
-    .with_gain(facts, options, (all_ns, without), verdicts);
+    .with_gain(facts, options, Evidence::once(all_ns), (all_ns, without), verdicts);
     }
 }

@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 
 use super::draft::Draft;
@@ -101,7 +102,7 @@ impl Rule for SmallBatches {
             suggestion: "put more elements in a call (a larger batch, several requests together)".into(),
         }
         .during_calls(facts, name)
-        .with_gain(facts, options, (facts.path.gain_ns(name, less), Without::Names(vec![name])), verdicts);
+        .with_gain(facts, options, Evidence::new(fit.calls, facts.path.name_ns(name)), (facts.path.gain_ns(name, less), Without::Names(vec![name])), verdicts);
         }
         if !told && facts.bricks.names.iter().any(|row| row.kind == "brick") {
             verdicts.not_measurable(
@@ -203,10 +204,12 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
     if share < options.small_batches.small_share || (n < options.gaps.least_gaps && !is_most) {
         return;
     }
-    let on_path = names
-        .iter()
-        .map(|name| facts.path.name_ns(&facts.device.names[*name as usize]))
-        .saturating_sum();
+    let names = names.into_iter();
+    let names: Vec<&str> = names
+        .map(|name| facts.device.names[name as usize].as_str())
+        .collect();
+    let on_path = names.iter().map(|name| facts.path.name_ns(name));
+    let on_path = on_path.saturating_sum();
     let largest = largest(facts, &small, &name);
     let few = small.iter().filter(|work| {
         let few_blocks = |blocks| blocks < options.small_batches.few_blocks;
@@ -249,5 +252,5 @@ fn grids(facts: &Facts, options: &Options, device: i64, verdicts: &mut Verdicts)
         suggestion: "divide the work over more blocks and threads, one for each element; a larger batch, several problems in one launch, or several streams at once".into(),
     }
     .during(facts, &small)
-    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
+    .with_gain(facts, options, facts.evidence(n, &small), (gain_ns, Without::Names(names)), verdicts);
 }

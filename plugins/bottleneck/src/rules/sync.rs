@@ -12,6 +12,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 use trueno_analysis::vendors;
 use trueno_plugin::rank;
@@ -73,7 +74,7 @@ fn after_waits(facts: &Facts, options: &Options, device: i64, verdicts: &mut Ver
         suggestion: "wait for an event where the result is used, not after each launch; let streams and events order device work".into(),
     }
     .during(facts, &during)
-    .with_gain(facts, options, (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
+    .with_gain(facts, options, facts.evidence(n, &during), (ns.min(host_path_ns(facts, device)), Without::Waits), verdicts);
 }
 
 /// A wait for tasks.
@@ -141,7 +142,10 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
     let Some((n, work_ns, waits)) = of_ranks.max_by_key(|(_, _, waits)| waits.total_ns()) else {
         return;
     };
-    let around_ns = waits.total_ns().min(facts.window.wall_ns);
+    // Joins save nothing where the path is at work.
+    let work_ns_of_path = facts.path.kind_ns("work");
+    let around_ns = waits.total_ns();
+    let around_ns = around_ns.min(facts.window.wall_ns.saturating_sub(work_ns_of_path));
     // What is mostly work with a little around it is not bound by its joins.
     if n < options.gaps.least_gaps || around_ns.saturating_mul(2) < work_ns {
         return;
@@ -164,7 +168,7 @@ fn joins(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         suggestion: "give each task more work, keep threads alive between rounds, or do small rounds on one thread".into(),
     }
     .during(facts, &waits)
-    .with_gain(facts, options, (around_ns, Without::Unbounded), verdicts);
+    .with_gain(facts, options, facts.evidence(n, &waits), (around_ns, Without::Unbounded), verdicts);
 }
 
 fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
@@ -221,6 +225,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         .filter(|(_, ns)| *ns > 0);
     let most = most.map(|(name, ns)| (facts.device.names[name as usize].as_str(), ns));
     let gain_ns = facts.path.gain_ns("kind:sync_wait", 1.0).min(wait_ns);
+    let n = others().count() as u64;
     let during = most.map_or(String::new(), |(name, ns)| {
         format!(" ({} while {} ran)", time(ns.min(wait_ns)), short(name))
     });
@@ -254,7 +259,7 @@ fn unexplained(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
         ),
     }
     .during(facts, &waits)
-    .with_gain(facts, options, (gain_ns, Without::Unbounded), verdicts);
+    .with_gain(facts, options, Evidence::new(n, wait_ns), (gain_ns, Without::Unbounded), verdicts);
 }
 
 /// Finds the part of `wait_ns` on the path that is around tasks of few joins, or little beside their tasks: of many it has been told.
@@ -298,7 +303,7 @@ fn around_tasks(facts: &Facts, options: &Options, wait_ns: i64, verdicts: &mut V
         suggestion: "keep threads alive between rounds and let tasks signal that they are done, rather than wait for threads to exit; or give each task more work".into(),
     }
     .during(facts, &around)
-    .with_gain(facts, options, (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);
+    .with_gain(facts, options, facts.evidence(n, &around), (facts.path.gain_ns("kind:sync_wait", 1.0).min(ns), Without::Unbounded), verdicts);
 }
 
 /// Returns whether a kernel's name is that of a collective, whose time depends on other ranks.

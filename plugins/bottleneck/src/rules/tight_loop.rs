@@ -3,6 +3,7 @@
 //! Evidence: a host name with at least `tight_calls` calls, the median at most `tight_ns`. Gain: its calls × the shortest of them
 //! (the fixed part of a call cannot be longer), no more than the path would be shorter by without the name.
 
+use trueno_analysis::evidence::Evidence;
 use trueno_analysis::vendors;
 
 use super::draft::Draft;
@@ -82,7 +83,7 @@ impl Rule for TightLoop {
             suggestion: "move the loop into the call: pass a slice, a batch or a range".into(),
         }
         .during_calls(facts, &row.name)
-        .with_gain(facts, options, (gain_ns, Without::Names(vec![&row.name])), verdicts);
+        .with_gain(facts, options, Evidence::new(calls, each.saturating_mul(calls as i64)), (gain_ns, Without::Names(vec![&row.name])), verdicts);
         }
     }
 }

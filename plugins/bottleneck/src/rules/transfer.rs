@@ -170,7 +170,7 @@ impl Rule for Transfer {
             },
         }
         .during(facts, &ranges)
-        .with_gain_of_rows(copies.len() as u64, facts, options, (gain_ns, Without::Copies), verdicts);
+        .with_gain(facts, options, facts.evidence(copies.len() as u64, &ranges), (gain_ns, Without::Copies), verdicts);
         }
     }
 }
@@ -235,5 +235,5 @@ fn within_device(facts: &Facts, options: &Options, device: Option<i64>, verdicts
         ),
     }
     .during(facts, &alone)
-    .with_gain(facts, options, (alone_ns.min(on_path), Without::Copies), verdicts);
+    .with_gain(facts, options, facts.evidence(n, &alone), (alone_ns.min(on_path), Without::Copies), verdicts);
 }

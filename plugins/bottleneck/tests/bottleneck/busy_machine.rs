@@ -10,11 +10,17 @@ use crate::inputs::{US, facts, gains, path, texts};
 fn who_could_run_waits_for_a_processor() {
     let found = |runnable: i64, kind: &'static str, off_cpu: i64| {
         let waits = Table::build("waits")
-            .u64("id", [1_u64, 2])
-            .text("kind", ["runnable", kind])
-            .i64("thread", [0_i64, 0])
-            .i64("start_ns", [0, 500 * US])
-            .i64("dur_ns", [runnable * US, off_cpu * US]);
+            .u64("id", 1..=20)
+            .text(
+                "kind",
+                (0..20).map(|n| if n < 10 { "runnable" } else { kind }),
+            )
+            .i64("thread", [0_i64; 20])
+            .i64("start_ns", (0..20).map(|n| n * 50 * US))
+            .i64(
+                "dur_ns",
+                (0..20).map(|n| if n < 10 { runnable } else { off_cpu } * US / 10),
+            );
         let names = Table::build("path_names")
             .text("name", ["runnable", kind])
             .text("kind", ["sync_wait", "sync_wait"])

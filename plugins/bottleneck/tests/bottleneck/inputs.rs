@@ -143,6 +143,7 @@ pub fn iterations(rows: &[(i64, &str, Option<&'static str>)]) -> TableBuilder {
         Some(start_us * US)
     });
     Table::build("iterations")
+        .text("series", of().map(|_| "step"))
         .i64("wall_ns", of().map(|row| row.0 * US))
         .text("phase", of().map(|row| row.1))
         .text("outlier", of().map(|row| row.2.map(|_| "slow")))

@@ -5,16 +5,21 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_bottleneck::Bottleneck;
 
-/// Calls as name, thread, start and length in microseconds; the path has so much of each name with what is nested in it.
+/// Calls as name, thread, start and length in tenths of a percent of 10 ms; the path has so much of each name with what is
+/// nested in it.
 fn loads(rows: &[(&'static str, i64, i64, i64)], on_path: &[(&str, i64)], ranks: u64) -> Output {
-    loads_beside(rows, on_path, ranks, Vec::new())
+    let rows = rows.iter();
+    let rows = rows.map(|row| (row.0, row.1, 10 * row.2, 10 * row.3));
+    let on_path = on_path.iter().map(|row| (row.0, 10 * row.1));
+    let (rows, on_path) = (rows.collect::<Vec<_>>(), on_path.collect::<Vec<_>>());
+    loads_beside(10_000, &rows, &on_path, (ranks, Vec::new()))
 }
 
 fn loads_beside(
+    window_us: i64,
     rows: &[(&'static str, i64, i64, i64)],
     on_path: &[(&str, i64)],
-    ranks: u64,
-    others: Vec<TableBuilder>,
+    (ranks, others): (u64, Vec<TableBuilder>),
 ) -> Output {
     let names = ["load batch", "load part"];
     let number = |name: &str| {
@@ -29,7 +34,7 @@ fn loads_beside(
         .text("category", [None::<&str>; 2])
         .text("kind", ["brick"; 2])
         .i64("dur_ns", [1_i64; 2])
-        .i64("end_ns", [1_000 * US; 2]);
+        .i64("end_ns", [window_us * US; 2]);
     let loader_rows = Table::build("loader_rows")
         .i64("name_id", rows.iter().map(|row| number(row.0)))
         .i64("thread", rows.iter().map(|row| row.1))
@@ -40,7 +45,7 @@ fn loads_beside(
         .i64("path_ns", on_path.iter().map(|row| row.1 * US))
         .i64("gain_50pct_ns", on_path.iter().map(|row| row.1 * US / 2))
         .i64("gain_100pct_ns", on_path.iter().map(|row| row.1 * US));
-    let mut inputs: Vec<TableBuilder> = vec![facts(1_000), path(&[("work", 1_000)])];
+    let mut inputs: Vec<TableBuilder> = vec![facts(window_us), path(&[("work", window_us)])];
     inputs.extend([brick_names, loader_rows, opportunity]);
     inputs.extend(others);
     inputs.push(Table::build("ranks").u64("rank", 0..ranks));
@@ -54,7 +59,7 @@ fn a_loader_inside_another_is_not_loaded_twice() {
     let rows = [("load batch", 0, 0, 200), ("load part", 0, 50, 100), beside];
     let on_path = [("load batch", 200), ("load part", 100)];
     let output = loads(&rows, &on_path, 0);
-    assert_eq!(gains(&output), [Some(200 * US)]);
+    assert_eq!(gains(&output), [Some(2_000 * US)]);
     // After it, it is.
     let rows = [
         ("load batch", 0, 0, 200),
@@ -63,7 +68,7 @@ fn a_loader_inside_another_is_not_loaded_twice() {
         beside,
     ];
     let on_path = [("load batch", 200), ("load part", 200)];
-    assert_eq!(gains(&loads(&rows, &on_path, 0)), [Some(300 * US)]);
+    assert_eq!(gains(&loads(&rows, &on_path, 0)), [Some(3_000 * US)]);
 }
 
 /// Gaps of rank 0 in which only rank 1 gets input.
@@ -78,7 +83,12 @@ fn a_rank_does_not_wait_for_the_input_of_another() {
         let loading: Vec<_> = (0..10)
             .map(|n| ("load batch", thread, n * 100 + 40, 50))
             .collect();
-        let output = loads_beside(&loading, &[("load batch", 500)], 2, vec![kernels(&rows)]);
+        let output = loads_beside(
+            1_000,
+            &loading,
+            &[("load batch", 500)],
+            (2, vec![kernels(&rows)]),
+        );
         texts(&output, "idle", "cause")
     };
     assert_eq!(causes(0), ["loader"]);
@@ -87,12 +97,16 @@ fn a_rank_does_not_wait_for_the_input_of_another() {
 
 #[test]
 fn of_ranks_that_load_side_by_side_one_bounds_the_run() {
-    let rows = [("load batch", 0, 0, 200), ("load batch", 1 << 16, 300, 150)];
+    let rows = [
+        ("load batch", 0, 0, 100),
+        ("load batch", 0, 600, 100),
+        ("load batch", 1 << 16, 300, 150),
+    ];
     let output = loads(&rows, &[("load batch", 200)], 2);
-    assert_eq!(gains(&output), [Some(200 * US)]);
+    assert_eq!(gains(&output), [Some(2_000 * US)]);
     let assumes = &texts(&output, "bottlenecks", "assumption")[0];
     assert!(
-        assumes.ends_with("the run cannot be shorter than its loading, 200 µs"),
+        assumes.ends_with("the run cannot be shorter than its loading, 2.00 ms"),
         "{assumes}"
     );
 }

@@ -166,7 +166,7 @@ const TABLES: [Columns; 27] = [
         "iterations",
         &["wall_ns", "start_ns"],
         &["slow_excess_ns"],
-        &["phase", "outlier", "slow_name"],
+        &["series", "phase", "outlier", "slow_name"],
         &[],
         &[],
     ),

@@ -152,21 +152,21 @@ fn collectives_at_the_same_time_are_late_once() {
 /// Few waits that go on long after their tasks, all on record.
 #[test]
 fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
-    let of = || joined(5, 200, 100, 140);
-    let on_path = || path(&[("work", 800), ("sync_wait", 200)]);
+    let of = || joined(5, 2_000, 1_000, 1_400);
+    let on_path = || path(&[("work", 8_000), ("sync_wait", 2_000)]);
     let opportunity = || {
         Table::build("opportunity")
             .text("name", ["kind:sync_wait"])
-            .i64("path_ns", [200 * US])
-            .i64("gain_50pct_ns", [100 * US])
-            .i64("gain_100pct_ns", [200 * US])
+            .i64("path_ns", [2_000 * US])
+            .i64("gain_50pct_ns", [1_000 * US])
+            .i64("gain_100pct_ns", [2_000 * US])
     };
     let [tasks, joins, waits] = of();
-    let told = [facts(1_000), tasks, joins, waits, on_path(), opportunity()];
+    let told = [facts(10_000), tasks, joins, waits, on_path(), opportunity()];
     let output = run::<Bottleneck>(told, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), ["join_cost"]);
-    // 40 µs each.
-    assert_eq!(gains(&output), [Some(200 * US)]);
+    // 400 µs each.
+    assert_eq!(gains(&output), [Some(2_000 * US)]);
     let text = [
         texts(&output, "bottlenecks", "confidence_why"),
         texts(&output, "bottlenecks", "suggestion"),
@@ -180,12 +180,12 @@ fn a_wait_whose_tasks_are_on_record_is_not_unrecorded() {
     );
     // Without its tasks nobody knows.
     let [_, _, waits] = of();
-    let untold = [facts(1_000), waits, on_path(), opportunity()];
+    let untold = [facts(10_000), waits, on_path(), opportunity()];
     let output = run::<Bottleneck>(untold, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), ["unexplained_wait"]);
     // Tasks before the window are on record all the same.
     let [_, joins, waits] = of();
-    let no_tasks = [facts(1_000), joins, waits, on_path(), opportunity()];
+    let no_tasks = [facts(10_000), joins, waits, on_path(), opportunity()];
     let output = run::<Bottleneck>(no_tasks, "{}").expect("it ends well");
     assert_eq!(texts(&output, "bottlenecks", "code"), [""; 0]);
 }

@@ -150,7 +150,16 @@ fn alone(ranks: Ranks<'_>) -> Vec<TableBuilder> {
         .text("name", ["reduce"])
         .text("category", [""])
         .i64("alone_ns", [1_200 * US]);
-    vec![lanes, alone]
+    let bricks = Table::build("by_brick")
+        .text("lane_kind", ["host"])
+        .text("kind", ["brick"])
+        .text("name", ["reduce"])
+        .text("category", [""])
+        .u64("calls", [20_u64])
+        .i64("inclusive_ns", [1_200 * US])
+        .i64("min_ns", [60 * US])
+        .i64("median_ns", [60 * US]);
+    vec![lanes, alone, bricks]
 }
 
 fn found(mut inputs: Vec<TableBuilder>, ranks: Ranks<'_>) -> BTreeMap<String, i64> {

@@ -13,23 +13,23 @@ use trueno_plugin::rank::{of_key, of_place};
 
 use crate::load::dependencies::{SpanAt, span};
 use crate::load::device::{Found, implied};
-use crate::load::device_waits::{Held, MIN_HELD_NS};
+use crate::load::device_waits::{Held, MIN_HELD_CALLS};
 use crate::load::edges::{Blocking, DependencyKind};
 use crate::load::inferred::Rule;
 use crate::load::row_index::RowIndex;
 use crate::load::streams::Streams;
 
-/// Work begins within this time after what was before it on its stream, if it only waited for that.
-const NEXT_NS: i64 = 10_000;
+/// Work begins within so many calls after what was before it on its stream, if it only waited for that.
+const NEXT_CALLS: i64 = 2;
 
 /// True if a call of that name may wait for the device.
 fn may_wait(name: &str) -> bool {
     vendors::call(name) == Some(Call::MayWait)
 }
 
-/// A copy from pageable memory is staged: its call returns when the last of it is on its way, so much before its end,
+/// A copy from pageable memory is staged: its call returns when the last of it is on its way, so many calls before its end,
 /// or a tenth of the copy.
-const STAGED_NS: i64 = 50_000;
+const STAGED_CALLS: i64 = 10;
 
 /// Adds the dependencies of calls that blocked.
 pub fn blocking_calls(
@@ -45,7 +45,7 @@ pub fn blocking_calls(
         };
         let (copy, row) = (span(run, work), span(run, call));
         let staged_ns = if pair.is_stated {
-            STAGED_NS.max(copy.dur_ns() / 10)
+            streams.scale.calls(STAGED_CALLS).max(copy.dur_ns() / 10)
         } else {
             0
         };
@@ -68,6 +68,7 @@ pub fn blocking_calls(
                 called_ns: row.start_ns,
                 start_ns: row.start_ns,
                 end_ns: row.end_ns,
+                scale: streams.scale,
             };
             let waited_ns = copy.end_ns - row.start_ns;
             if !held.is_explained_by(copy.end_ns) || waited_ns < row.end_ns - copy.end_ns {
@@ -99,13 +100,13 @@ fn queued_behind(run: &Lanes, streams: &Streams, work: SpanAt, call: &Span) -> Q
     };
     let waited_for = |until_ns: i64, at_most_ns: i64| {
         let queued_ns = until_ns - call.start_ns;
-        queued_ns > 0 && copy.start_ns - until_ns <= at_most_ns.max(NEXT_NS)
+        queued_ns > 0 && copy.start_ns - until_ns <= at_most_ns.max(streams.scale.calls(NEXT_CALLS))
     };
     let own = stream.ended_before(work.index as usize);
     if own.is_some_and(|until_ns| waited_for(until_ns, until_ns - call.start_ns)) {
         return Queued::OwnStream;
     }
-    if copy.start_ns - call.start_ns <= STAGED_NS {
+    if copy.start_ns - call.start_ns <= streams.scale.calls(STAGED_CALLS) {
         return Queued::Nothing;
     }
     let held = Held {
@@ -113,6 +114,7 @@ fn queued_behind(run: &Lanes, streams: &Streams, work: SpanAt, call: &Span) -> Q
         called_ns: call.start_ns,
         start_ns: call.start_ns,
         end_ns: copy.start_ns,
+        scale: streams.scale,
     };
     let rank = of_place(stream.device).0;
     let others = streams.all.iter();
@@ -136,7 +138,7 @@ fn calls_that_may_wait(run: &Lanes, streams: &Streams, found: &mut Found) {
                 let label = run.labels.get(label);
                 label.class == Class::Call && may_wait(run.texts.text(label.name))
             });
-            if !may_wait || call.dur_ns() <= MIN_HELD_NS {
+            if !may_wait || call.dur_ns() <= streams.scale.calls(MIN_HELD_CALLS) {
                 continue;
             }
             let held = Held {
@@ -144,6 +146,7 @@ fn calls_that_may_wait(run: &Lanes, streams: &Streams, found: &mut Found) {
                 called_ns: call.start_ns,
                 start_ns: call.start_ns,
                 end_ns: call.end_ns,
+                scale: streams.scale,
             };
             let rank = of_key(call.id) as i64;
             let own = streams.all.iter();

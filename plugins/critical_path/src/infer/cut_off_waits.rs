@@ -13,10 +13,10 @@ use crate::load::inferred::Rule;
 use crate::load::streams::Streams;
 use crate::load::wait_functions::only_waits;
 
-/// Shorter ones are not told from threads that were just begun.
-const MIN_NS: i64 = 100_000;
-/// The thread goes on within this time after its streams have drained: it has to be woken.
-const WAKE_UP_NS: i64 = 50_000;
+/// Ones of fewer calls are not told from threads that were just begun.
+const MIN_CALLS: i64 = 20;
+/// The thread goes on within so many calls after its streams have drained: it has to be woken.
+const WAKE_UP_CALLS: i64 = 10;
 /// And within one part in so many of the time before: else it may be chance.
 const AFTER_PART: i64 = 50;
 
@@ -31,7 +31,8 @@ fn of_lane(run: &Lanes, streams: &Streams, lane: u32) -> Option<HostWait> {
     let of_lane = &run.lanes[lane as usize];
     let first = of_lane.spans.first()?;
     let says_it = only_waits(run.labels.get(first.label), &run.texts);
-    if of_lane.kind != LaneKind::Host || first.start_ns < MIN_NS || says_it {
+    if of_lane.kind != LaneKind::Host || first.start_ns < streams.scale.calls(MIN_CALLS) || says_it
+    {
         return None;
     }
     let mut last: Option<(i64, SpanAt)> = None;
@@ -50,7 +51,8 @@ fn of_lane(run: &Lanes, streams: &Streams, lane: u32) -> Option<HostWait> {
     }
     let (end_ns, at) = last?;
     let after_ns = first.start_ns - end_ns;
-    let is_soon = (0..=WAKE_UP_NS.min(first.start_ns / AFTER_PART)).contains(&after_ns);
+    let wake_up_ns = streams.scale.calls(WAKE_UP_CALLS);
+    let is_soon = (0..=wake_up_ns.min(first.start_ns / AFTER_PART)).contains(&after_ns);
     // A thread that another one had launched for may have waited for that thread.
     let is_unlaunched = !streams.launches.contains_key(&at);
     (is_soon && is_unlaunched).then(|| HostWait {

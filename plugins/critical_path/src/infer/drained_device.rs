@@ -11,6 +11,7 @@ use crate::infer::host_waits::HostWait;
 use crate::infer::idle_intervals::{Stretch, stretches};
 use crate::load::dependencies::span;
 use crate::load::inferred::Rule;
+use crate::load::scale::Scale;
 use crate::load::streams::Streams;
 
 /// So many stretches make a pattern.
@@ -19,10 +20,10 @@ const MIN_COUNT: usize = 8;
 const MIN_PERCENT: usize = 80;
 /// A stretch goes on for at most one part in so many after the device has drained.
 const AFTER_PART: i64 = 5;
-/// Times after the device has drained differ by no more than this, or by half of their median.
-const JITTER_NS: i64 = 5_000;
+/// Times after the device has drained differ by no more than so many calls, or by half of their median.
+const JITTER_CALLS: i64 = 1;
 /// Shorter stretches are launches one after the other.
-const MIN_NS: i64 = 5_000;
+const MIN_CALLS: i64 = 1;
 
 /// Work that a lane launched: when its call began, when it or any before it had ended last, and that work's id.
 struct Launched {
@@ -37,8 +38,12 @@ pub fn drained_device(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     lanes.dedup();
     let of_lane = lanes.into_iter().flat_map(|lane| {
         let launched = launched(run, streams, lane);
-        let stretches = stretches(run, &run.lanes[lane as usize], MIN_NS);
-        of_lane(lane, &launched, &stretches)
+        let stretches = stretches(
+            run,
+            &run.lanes[lane as usize],
+            streams.scale.calls(MIN_CALLS),
+        );
+        of_lane(lane, streams.scale, &launched, &stretches)
     });
     of_lane.collect()
 }
@@ -65,7 +70,7 @@ fn launched(run: &Lanes, streams: &Streams, lane: u32) -> Vec<Launched> {
     out
 }
 
-fn of_lane(lane: u32, launched: &[Launched], stretches: &[Stretch]) -> Vec<HostWait> {
+fn of_lane(lane: u32, scale: Scale, launched: &[Launched], stretches: &[Stretch]) -> Vec<HostWait> {
     // Stretches that began while the device had work of this lane, with the last of that.
     let busy: Vec<(&Stretch, &Launched)> = stretches
         .iter()
@@ -86,7 +91,7 @@ fn of_lane(lane: u32, launched: &[Launched], stretches: &[Stretch]) -> Vec<HostW
         return Vec::new();
     };
     let is_like_others = |of: &&(&Stretch, &Launched)| {
-        (after_ns(of) - median_ns).abs() <= JITTER_NS.max(median_ns / 2)
+        (after_ns(of) - median_ns).abs() <= scale.calls(JITTER_CALLS).max(median_ns / 2)
     };
     let fitting = busy.iter().filter(is_soon).filter(is_like_others);
     let count = fitting.clone().count();

@@ -14,8 +14,8 @@ use crate::load::edges::DependencyKind;
 use crate::load::inferred::Rule;
 use crate::load::streams::{Stream, Streams};
 
-/// Shorter calls did not block.
-const MIN_BLOCKED_NS: i64 = 20_000;
+/// Calls of no more than so many usual ones did not block.
+const MIN_BLOCKED_CALLS: i64 = 4;
 /// No queue is as short.
 const MIN_DEPTH: usize = 64;
 /// So many calls make a pattern.
@@ -56,8 +56,9 @@ pub fn full_queues(run: &Lanes, streams: &Streams, found: &mut Found) {
 /// Long calls whose own work was still queued when they returned, behind many others.
 fn blocked(run: &Lanes, streams: &Streams, stream: &Stream) -> Vec<Blocked> {
     let work = run.lanes[stream.lane].spans.iter().enumerate();
+    let min_ns = streams.scale.calls(MIN_BLOCKED_CALLS);
     let calls = work.filter_map(|(index, work)| {
-        if index < MIN_DEPTH || work.start_ns - stream.launched[index] < MIN_BLOCKED_NS {
+        if index < MIN_DEPTH || work.start_ns - stream.launched[index] < min_ns {
             return None;
         }
         let at = SpanAt {
@@ -66,7 +67,7 @@ fn blocked(run: &Lanes, streams: &Streams, stream: &Stream) -> Vec<Blocked> {
         };
         let call_at = streams.launches.get(&at)?;
         let call = span(run, *call_at);
-        if call.dur_ns() < MIN_BLOCKED_NS || work.start_ns < call.end_ns {
+        if call.dur_ns() < min_ns || work.start_ns < call.end_ns {
             return None;
         }
         let held = Held {
@@ -74,6 +75,7 @@ fn blocked(run: &Lanes, streams: &Streams, stream: &Stream) -> Vec<Blocked> {
             called_ns: call.start_ns,
             start_ns: call.start_ns,
             end_ns: call.end_ns,
+            scale: streams.scale,
         };
         let (last, ended_ns) = stream.last_ended(call.end_ns)?;
         let depth = index.checked_sub(last)?;

@@ -13,8 +13,8 @@ use crate::load::row_index::RowIndex;
 use crate::load::streams::{Stream, Streams};
 use crate::load::waits::{Wait, WaitKind};
 
-/// Shorter waits and calls may have held the host for reasons of their own.
-const MIN_HELD_NS: i64 = 20_000;
+/// Waits and calls of fewer usual calls may have held the host for reasons of their own.
+const MIN_HELD_CALLS: i64 = 4;
 /// More is no skew of clocks that were mapped to each other.
 const MAX_LATE_NS: i64 = 100_000;
 /// A host goes on within one part in so many of the time that it waited.
@@ -26,8 +26,8 @@ const MIN_LAUNCHES: usize = 8;
 const MIN_DEPTH: usize = 64;
 /// Of a hundred times so many have to fit.
 const MIN_PERCENT: usize = 80;
-/// Times of a pattern differ by no more than this, or by half of their median.
-const JITTER_NS: i64 = 5_000;
+/// Times of a pattern differ by no more than so many calls, or by half of their median.
+const JITTER_CALLS: i64 = 1;
 
 /// By device, how long after work had ended the host went on that had waited for it; negative by a late clock.
 pub fn went_on_after(
@@ -37,11 +37,12 @@ pub fn went_on_after(
     waits: &[Wait],
     copies: &[Blocking],
 ) -> Vec<(i64, i64)> {
+    let jitter_ns = streams.scale.calls(JITTER_CALLS);
     let mut out = Vec::new();
     for of in [
-        pattern(of_waits(run, rows, streams, waits), MIN_COUNT),
-        pattern(of_copies(run, rows, streams, copies), MIN_COUNT),
-        pattern(of_launches(run, streams), MIN_LAUNCHES),
+        pattern(of_waits(run, rows, streams, waits), MIN_COUNT, jitter_ns),
+        pattern(of_copies(run, rows, streams, copies), MIN_COUNT, jitter_ns),
+        pattern(of_launches(run, streams), MIN_LAUNCHES, jitter_ns),
     ] {
         out.extend(of);
     }
@@ -49,12 +50,12 @@ pub fn went_on_after(
 }
 
 /// Those of each device that agree.
-fn pattern(mut times: Vec<(i64, i64)>, min_count: usize) -> Vec<(i64, i64)> {
+fn pattern(mut times: Vec<(i64, i64)>, min_count: usize, jitter_ns: i64) -> Vec<(i64, i64)> {
     times.sort_unstable();
     let of_devices = times.chunk_by(|a, b| a.0 == b.0);
     let agreeing = of_devices.flat_map(|of| {
         let median_ns = of[of.len() / 2].1;
-        let jitter_ns = JITTER_NS.max(median_ns.abs() / 2);
+        let jitter_ns = jitter_ns.max(median_ns.abs() / 2);
         let fits = |time: &&(i64, i64)| (time.1 - median_ns).abs() <= jitter_ns;
         let fitting: Vec<(i64, i64)> = of.iter().filter(fits).copied().collect();
         let is_pattern =
@@ -65,15 +66,20 @@ fn pattern(mut times: Vec<(i64, i64)>, min_count: usize) -> Vec<(i64, i64)> {
 }
 
 /// The time from the end of work to that of what it held, if that is little of the time it did.
-fn after_ns(held_from_ns: i64, held_until_ns: i64, work_end_ns: i64) -> Option<i64> {
+fn after_ns(
+    (held_from_ns, held_until_ns): (i64, i64),
+    work_end_ns: i64,
+    min_held_ns: i64,
+) -> Option<i64> {
     let held_ns = held_until_ns - held_from_ns;
     let after_ns = held_until_ns - work_end_ns;
     let most_ns = MAX_LATE_NS.min(held_ns / HELD_PART);
-    (held_ns >= MIN_HELD_NS && after_ns.abs() <= most_ns).then_some(after_ns)
+    (held_ns >= min_held_ns && after_ns.abs() <= most_ns).then_some(after_ns)
 }
 
 /// Waits that do not state their work: of what was launched last on each stream, what ended nearest.
 fn of_waits(run: &Lanes, rows: &RowIndex, streams: &Streams, waits: &[Wait]) -> Vec<(i64, i64)> {
+    let min_held_ns = streams.scale.calls(MIN_HELD_CALLS);
     let of_wait = |wait: &Wait| {
         if wait.kind == WaitKind::StreamWait {
             return None;
@@ -89,7 +95,7 @@ fn of_waits(run: &Lanes, rows: &RowIndex, streams: &Streams, waits: &[Wait]) -> 
         let after = |stream: &Stream| {
             let work = &run.lanes[stream.lane].spans[stream.last_before(wait.called_ns)?];
             let is_work = run.labels.get(work.label).class != Class::Wait;
-            let after_ns = after_ns(row.start_ns, row.end_ns, work.end_ns)?;
+            let after_ns = after_ns((row.start_ns, row.end_ns), work.end_ns, min_held_ns)?;
             is_work.then_some((after_ns.abs(), stream.device, after_ns))
         };
         let nearest = streams.all.iter().filter(may_hold).filter_map(after).min();
@@ -105,13 +111,14 @@ fn of_copies(
     streams: &Streams,
     copies: &[Blocking],
 ) -> Vec<(i64, i64)> {
+    let min_held_ns = streams.scale.calls(MIN_HELD_CALLS);
     let of_copy = |pair: &Blocking| {
         let (at, call) = (rows.get(pair.copy)?, span(run, rows.get(pair.call)?));
         let copy = span(run, at);
         let stream = streams.of_lane(at.lane)?;
         let before_ns = stream.ended_before(at.index as usize)?;
-        let is_queued = pair.is_to_host && before_ns - call.start_ns >= MIN_HELD_NS;
-        let after_ns = after_ns(call.start_ns, call.end_ns, copy.end_ns)?;
+        let is_queued = pair.is_to_host && before_ns - call.start_ns >= min_held_ns;
+        let after_ns = after_ns((call.start_ns, call.end_ns), copy.end_ns, min_held_ns)?;
         is_queued.then_some((stream.device, after_ns))
     };
     copies.iter().filter_map(of_copy).collect()
@@ -119,6 +126,7 @@ fn of_copies(
 
 /// Calls that launch and last, with many others queued before theirs: of all work of the stream, what ended nearest.
 fn of_launches(run: &Lanes, streams: &Streams) -> Vec<(i64, i64)> {
+    let min_held_ns = streams.scale.calls(MIN_HELD_CALLS);
     let of_stream = |stream: &Stream| {
         let spans = &run.lanes[stream.lane].spans;
         let calls = (MIN_DEPTH..spans.len()).filter_map(|index| {
@@ -134,7 +142,8 @@ fn of_launches(run: &Lanes, streams: &Streams) -> Vec<(i64, i64)> {
                 return None;
             }
             let ends_ns = last.into_iter().chain([next]).map(|at| spans[at].end_ns);
-            let nearest = ends_ns.filter_map(|ns| after_ns(call.start_ns, call.end_ns, ns));
+            let nearest =
+                ends_ns.filter_map(|ns| after_ns((call.start_ns, call.end_ns), ns, min_held_ns));
             nearest.min_by_key(|after_ns| after_ns.abs())
         });
         calls.map(|ns| (stream.device, ns)).collect::<Vec<_>>()
@@ -149,22 +158,22 @@ mod tests {
     #[test]
     fn times_that_agree_are_a_pattern() {
         let late = [(0, -4_500), (0, -4_600), (0, -4_400), (0, -4_900)];
-        assert_eq!(pattern(late.to_vec(), 4).len(), 4);
-        assert_eq!(pattern(late[..3].to_vec(), 4), []);
+        assert_eq!(pattern(late.to_vec(), 4, 5_000).len(), 4);
+        assert_eq!(pattern(late[..3].to_vec(), 4, 5_000), []);
         // Of another device.
         let apart = [(0, -4_500), (0, -4_600), (1, -4_400), (1, -4_900)];
-        assert_eq!(pattern(apart.to_vec(), 4), []);
+        assert_eq!(pattern(apart.to_vec(), 4, 5_000), []);
         // Whatever ended nearest by chance.
         let chance = [(0, -45_000), (0, -20_000), (0, 10_000), (0, 40_000)];
-        assert_eq!(pattern(chance.to_vec(), 4), []);
+        assert_eq!(pattern(chance.to_vec(), 4, 5_000), []);
     }
 
     #[test]
     fn what_held_the_host_ended_about_when_it_went_on() {
-        assert_eq!(after_ns(0, 4_000_000, 4_004_500), Some(-4_500));
-        assert_eq!(after_ns(0, 4_000_000, 3_990_000), Some(10_000));
-        assert_eq!(after_ns(0, 4_000_000, 4_200_000), None);
-        assert_eq!(after_ns(0, 19_000, 19_500), None);
-        assert_eq!(after_ns(0, 20_000, 30_000), None);
+        assert_eq!(after_ns((0, 4_000_000), 4_004_500, 20_000), Some(-4_500));
+        assert_eq!(after_ns((0, 4_000_000), 3_990_000, 20_000), Some(10_000));
+        assert_eq!(after_ns((0, 4_000_000), 4_200_000, 20_000), None);
+        assert_eq!(after_ns((0, 19_000), 19_500, 20_000), None);
+        assert_eq!(after_ns((0, 20_000), 30_000, 20_000), None);
     }
 }

@@ -14,10 +14,10 @@ use crate::load::edges::DependencyKind;
 use crate::load::inferred::Rule;
 use crate::load::streams::Streams;
 
-/// Shorter times between launch and start, or on an idle stream, need no explanation.
-const MIN_IDLE_NS: i64 = 20_000;
-/// Work begins within this time after what it waited for.
-const NEXT_NS: i64 = 10_000;
+/// Shorter times between launch and start, or on an idle stream, need no explanation: so many calls.
+const MIN_IDLE_CALLS: i64 = 4;
+/// Work begins within so many calls after what it waited for.
+const NEXT_CALLS: i64 = 2;
 /// Or, if it is known that it was launched before, within one part in so many of the time that it waited.
 const AFTER_PART: i64 = 10;
 
@@ -28,6 +28,8 @@ pub fn stream_follows(run: &Lanes, streams: &Streams, found: &mut Found) {
         .filter(|edge| edge.kind == DependencyKind::Follows)
         .map(|edge| edge.to)
         .collect();
+    let min_idle_ns = streams.scale.calls(MIN_IDLE_CALLS);
+    let next_ns = streams.scale.calls(NEXT_CALLS);
     for stream in &streams.all {
         for (index, work) in run.lanes[stream.lane].spans.iter().enumerate() {
             let ready_ns = stream.ended_before(index).unwrap_or(i64::MIN);
@@ -38,19 +40,19 @@ pub fn stream_follows(run: &Lanes, streams: &Streams, found: &mut Found) {
             let launched_ns = stream.launched[index];
             // Of other work nothing says that it came late.
             let was_launched =
-                streams.launches.contains_key(&at) || launched_ns < work.start_ns - MIN_IDLE_NS;
+                streams.launches.contains_key(&at) || launched_ns < work.start_ns - min_idle_ns;
             let ready_ns = if was_launched {
                 ready_ns.max(launched_ns)
             } else {
                 ready_ns
             };
-            if work.start_ns.saturating_sub(ready_ns) < MIN_IDLE_NS || stated.contains(&work.id) {
+            if work.start_ns.saturating_sub(ready_ns) < min_idle_ns || stated.contains(&work.id) {
                 continue;
             }
             let after_ns = if was_launched {
-                NEXT_NS.max((work.start_ns - ready_ns) / AFTER_PART)
+                next_ns.max((work.start_ns - ready_ns) / AFTER_PART)
             } else {
-                NEXT_NS
+                next_ns
             };
             let others = streams.all.iter();
             let others = others.filter(|s| s.device == stream.device && s.lane != stream.lane);

@@ -17,17 +17,18 @@ use trueno_plugin::rank::of_key;
 use crate::infer::host_waits::HostWait;
 use crate::infer::idle_intervals::{Stretch, stretches};
 use crate::load::inferred::Rule;
+use crate::load::scale::Scale;
 use crate::load::streams::Streams;
 use crate::load::wait_functions::only_waits;
 
-/// Shorter stretches are no waits for other threads: waking one takes about as long.
-const MIN_NS: i64 = 20_000;
+/// Stretches of fewer calls are no waits for other threads: waking one takes about as long.
+const MIN_CALLS: i64 = 4;
 /// Shorter ones are not looked at in a long run.
 const MIN_PART: i64 = 100_000;
-/// The others begin so soon after the stretch does, and it ends so soon after they have: queues, locks, and waking.
-const AROUND_NS: i64 = 300_000;
+/// The others begin so many calls after the stretch does at most, and it ends as soon after they have: queues, locks, and waking.
+const AROUND_CALLS: i64 = 60;
 /// The same where no frame is around it: a thread that looks at something now and then has gaps, too.
-const AROUND_GAP_NS: i64 = 50_000;
+const AROUND_GAP_CALLS: i64 = 10;
 /// Or one part of the stretch in so many.
 const AROUND_PART: i64 = 50;
 /// All that is around them is no more than one part of it in so many.
@@ -55,7 +56,7 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
     if hosts.len() < 2 {
         return Vec::new();
     }
-    let min_ns = MIN_NS.max(run.wall_ns / MIN_PART);
+    let min_ns = streams.scale.calls(MIN_CALLS).max(run.wall_ns / MIN_PART);
     let mut out = Vec::new();
     for own in &hosts {
         let others: Vec<&Outermost> = hosts
@@ -83,10 +84,12 @@ pub fn thread_waits(run: &Lanes, streams: &Streams) -> Vec<HostWait> {
             of_row.entry(stretch.row).or_default().push(stretch);
         }
         for stretches in of_row.values() {
-            let whole = waits(own.lane, stretches, &others);
+            let whole = waits(own.lane, streams.scale, stretches, &others);
             if whole.is_empty() && stretches.len() > 1 {
                 let each = stretches.chunks(1);
-                out.extend(each.flat_map(|stretch| waits(own.lane, stretch, &others)));
+                out.extend(
+                    each.flat_map(|stretch| waits(own.lane, streams.scale, stretch, &others)),
+                );
             } else {
                 out.extend(whole);
             }
@@ -178,7 +181,7 @@ fn takes_turns(stretches: &[Stretch], rows: &[Span]) -> bool {
 }
 
 /// The waits that the stretches of one row are, if other lanes explain them all together.
-fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait> {
+fn waits(lane: u32, scale: Scale, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait> {
     let (Some(first), Some(last)) = (stretches.first(), stretches.last()) else {
         return Vec::new();
     };
@@ -210,9 +213,9 @@ fn waits(lane: u32, stretches: &[Stretch], others: &[Other<'_>]) -> Vec<HostWait
         .map(|rows| rows.iter().map(Span::dur_ns).fold(0, i64::saturating_add));
     let busy_ns: i64 = busy.max().unwrap_or(0);
     let around_ns = if stretches.iter().any(|stretch| stretch.is_gap) {
-        AROUND_GAP_NS
+        scale.calls(AROUND_GAP_CALLS)
     } else {
-        AROUND_NS
+        scale.calls(AROUND_CALLS)
     };
     let around_ns = around_ns.max(length_ns / AROUND_PART);
     let is_soon = start_ns - first.start_ns <= around_ns && last.end_ns - end_ns <= around_ns;

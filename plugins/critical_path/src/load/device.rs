@@ -20,7 +20,7 @@ use trueno_analysis::lanes::{Lanes, Span};
 use trueno_plugin::rank::{of_key, of_place};
 
 use crate::load::dependencies::{SpanAt, span};
-use crate::load::device_waits::{Held, MIN_HELD_NS};
+use crate::load::device_waits::{Held, MIN_HELD_CALLS};
 use crate::load::edges::{DependencyKind, Edge};
 use crate::load::inferred::{Inferred, Rule};
 use crate::load::row_index::RowIndex;
@@ -168,10 +168,11 @@ fn waited(
         called_ns: wait.called_ns,
         start_ns,
         end_ns,
+        scale: streams.scale,
     };
     // A look at an event is recorded as a wait for it, and waits for nothing.
     let may_be_none = is_stated || wait.kind == WaitKind::Event;
-    let is_short = may_be_none && end_ns - start_ns <= MIN_HELD_NS;
+    let is_short = may_be_none && end_ns - start_ns <= streams.scale.calls(MIN_HELD_CALLS);
     if is_short {
         found.unclear_waits += u64::from(!is_stated);
         return;

@@ -7,18 +7,19 @@
 
 use trueno_analysis::lanes::Lanes;
 
+use crate::load::scale::Scale;
 use crate::load::streams::Stream;
 
-/// The host goes on within this time after the work has ended, or within a tenth of the stretch: it has to be woken,
-/// and clocks agree within microseconds.
-const WAKE_UP_NS: i64 = 50_000;
+/// The host goes on within so many [usual calls](Scale) after the work has ended, or within a tenth of the stretch: it has to be
+/// woken, and clocks agree within microseconds.
+const WAKE_UP_CALLS: i64 = 10;
 
 /// Ends of work on several streams that are no further apart are not told apart: clocks and time stamps step by as much.
 const AGREEMENT_NS: i64 = 1_000;
 
-/// Nothing is inferred for a stretch this short that may have an explanation of its own: it may be chance that work
+/// Nothing is inferred for a stretch of no more calls that may have an explanation of its own: it may be chance that work
 /// ended meanwhile.
-pub const MIN_HELD_NS: i64 = 10_000;
+pub const MIN_HELD_CALLS: i64 = 2;
 
 /// A stretch of a lane of the host.
 #[derive(Clone, Copy, Debug)]
@@ -30,12 +31,14 @@ pub struct Held {
     pub start_ns: i64,
     /// End of the stretch: the host went on.
     pub end_ns: i64,
+    pub scale: Scale,
 }
 
 impl Held {
     /// True if work that ended then explains why the host went on when it did.
     pub fn is_explained_by(&self, work_end_ns: i64) -> bool {
-        let tolerance_ns = WAKE_UP_NS.max((self.end_ns - self.start_ns) / 10);
+        let tolerance_ns = self.scale.calls(WAKE_UP_CALLS);
+        let tolerance_ns = tolerance_ns.max((self.end_ns - self.start_ns) / 10);
         self.start_ns < work_end_ns
             && work_end_ns <= self.end_ns
             && self.end_ns - work_end_ns <= tolerance_ns

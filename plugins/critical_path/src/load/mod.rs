@@ -6,6 +6,7 @@ pub(crate) mod device_waits;
 pub mod edges;
 pub(crate) mod inferred;
 pub(crate) mod row_index;
+pub(crate) mod scale;
 pub(crate) mod streams;
 pub(crate) mod wait_functions;
 pub(crate) mod waits;

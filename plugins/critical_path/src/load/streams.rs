@@ -8,6 +8,7 @@ use trueno_analysis::lanes::{LaneKey, Lanes};
 use crate::load::dependencies::{SpanAt, span};
 use crate::load::edges::Edge;
 use crate::load::row_index::RowIndex;
+use crate::load::scale::Scale;
 use crate::load::waits::Launched;
 
 /// Work of one stream in the order of its starts.
@@ -79,6 +80,7 @@ pub struct Streams {
     pub unlaunched: (u64, u64),
     /// By work, the call that launched it; the earliest of several.
     pub launches: FastMap<SpanAt, SpanAt>,
+    pub scale: Scale,
 }
 
 impl Streams {
@@ -96,6 +98,7 @@ impl Streams {
                 }
             }
         }
+        out.scale = Scale::new(run, &out.launches);
         for (number, lane) in run.lanes.iter().enumerate() {
             let LaneKey::Stream(device, stream) = lane.key else {
                 continue;

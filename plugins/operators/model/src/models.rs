@@ -11,7 +11,7 @@ use crate::rules::{self, Rule, RuleError};
 use crate::signature::{Operand, Signature};
 
 /// Rules of this crate, in the order in which they are asked.
-const STANDARD: [(&str, &str); 14] = [
+const STANDARD: [(&str, &str); 15] = [
     ("gemm.toml", include_str!("families/gemm.toml")),
     (
         "grouped_gemm.toml",
@@ -33,6 +33,7 @@ const STANDARD: [(&str, &str); 14] = [
         "elementwise.toml",
         include_str!("families/elementwise.toml"),
     ),
+    ("recurrent.toml", include_str!("families/recurrent.toml")),
     ("copy.toml", include_str!("families/copy.toml")),
     ("resample.toml", include_str!("families/resample.toml")),
     ("optimiser.toml", include_str!("families/optimiser.toml")),

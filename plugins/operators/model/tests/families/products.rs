@@ -2,7 +2,7 @@
 
 use trueno_operator_model::{Models, Precision, Unit};
 
-use crate::{BF, dense, parse, work};
+use crate::{BF, dense, parse, refusal, work};
 
 #[test]
 fn products_of_matrices() {
@@ -126,4 +126,22 @@ fn products_of_small_types() {
             32 + 4 * 8 * 18 * 2 + 16 + 16 + 32
         )
     );
+}
+
+#[test]
+fn recurrent_layers_multiply_at_each_step() {
+    let dims = "[[10,4,32],[[256,32],[256,64]],[],[58368],[2,4,64],[2,4,64],[],[],[],[],[],[],[],[],[],[]]";
+    let types = r#"["float","TensorList","Scalar","float","float","float","Scalar","Scalar","Scalar","Scalar","Scalar","Scalar","Scalar","Scalar","",""]"#;
+    let of = |mode: &str, projection: &str| {
+        format!(
+            r#"["","","4","","","","{mode}","64","{projection}","2","False","0.","True","False","[]",""]"#
+        )
+    };
+    // 2 × 40 steps × (256 × 96 + 256 × 128); input, weights with two biases a gate, states, output.
+    assert_eq!(
+        work(["aten::_cudnn_rnn", dims, types, "", &of("2", "0")]),
+        (4_587_520, 5_120 + 233_472 + 2 * 2_048 + 10_240)
+    );
+    let refused = refusal(["aten::_cudnn_rnn", dims, types, "", &of("2", "8")]);
+    assert!(refused.contains("no rule of this operator"), "{refused}");
 }
