@@ -25,6 +25,7 @@ pages! {
     roofline
     samples
     sanity
+    stragglers
     summary
     syscalls
     throughput

@@ -25,6 +25,7 @@ standard! {
     roofline
     samples
     sanity
+    stragglers
     summary
     syscalls
     throughput
