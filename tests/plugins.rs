@@ -248,7 +248,7 @@ fn an_unknown_plugin_in_only_skip_or_set_lists_the_known_ones() {
             .exits(2)
             .stderr_has("ghost")
             .stderr_has(
-                "bottleneck, category, causality, collectives, counters, critical_path, device, lateness, memory, operators, roofline, samples, sanity, summary, syscalls, throughput, tiles",
+                "bottleneck, category, causality, collectives, counters, critical_path, device, lateness, memory, operators, roofline, samples, sanity, stragglers, summary, syscalls, throughput, tiles",
             );
     }
 }

@@ -72,6 +72,7 @@ fn one_iteration_is_looked_at_alone() {
             "category",
             "causality",
             "collectives",
+            "stragglers",
             "lateness",
             "counters",
             "device",

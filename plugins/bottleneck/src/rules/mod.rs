@@ -30,6 +30,7 @@ mod roofs;
 mod serial;
 mod set_up;
 mod small_batches;
+mod stragglers;
 mod sync;
 mod tight_loop;
 mod transfer;
@@ -108,6 +109,7 @@ registry![
     file_access::FileAccess,
     loader::DataLoad,
     late_ranks::LateRanks,
+    stragglers::Stragglers,
     category::Categories,
     by_category::CategoryParts,
 ];
