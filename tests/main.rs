@@ -72,6 +72,7 @@ mod seeded_damage;
 mod serve;
 mod sins;
 mod sql;
+mod stragglers;
 mod terminal;
 mod texts;
 mod timeline;

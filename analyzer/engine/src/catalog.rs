@@ -295,6 +295,27 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
                 "rows its recorder dropped; null: not known",
             ),
             ("host_name", "text", true, "identity", "its machine"),
+            (
+                "pipeline",
+                "u64",
+                true,
+                "identity",
+                "its pipeline stage; null: not stated",
+            ),
+            (
+                "data",
+                "u64",
+                true,
+                "identity",
+                "its number among the ranks with the same part of the model; null: not stated",
+            ),
+            (
+                "tensor",
+                "u64",
+                true,
+                "identity",
+                "its number among the ranks that share each layer; null: not stated",
+            ),
         ],
         _ => &[],
     };

@@ -28,6 +28,7 @@ mod options;
 pub mod otlp;
 pub mod perf_script;
 pub mod perfetto;
+pub mod pipeline;
 pub mod proton;
 #[cfg(test)]
 mod read_back;

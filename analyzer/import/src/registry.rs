@@ -8,12 +8,12 @@ use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{
     Error, Options, axonml, brick_profiler, cgp, chrome, device_csv, firefox, foreign, ncu, nsys,
-    nvprof, otlp, perf_script, perfetto, proton, renacer, rocpd, rocprof_json, speedscope, strace,
-    tensorrt, torch_memory, xplane,
+    nvprof, otlp, perf_script, perfetto, pipeline, proton, renacer, rocpd, rocprof_json,
+    speedscope, strace, tensorrt, torch_memory, xplane,
 };
 
 /// All formats; a file is of the first that recognises it.
-pub const IMPORTERS: [&dyn Importer; 22] = [
+pub const IMPORTERS: [&dyn Importer; 23] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
     &cgp::Cgp,
@@ -25,6 +25,7 @@ pub const IMPORTERS: [&dyn Importer; 22] = [
     &speedscope::Speedscope,
     &firefox::Firefox,
     &torch_memory::TorchMemory,
+    &pipeline::PipelineTimeline,
     &chrome::Kineto,
     &rocpd::Rocpd,
     &nvprof::Nvprof,
@@ -176,6 +177,10 @@ mod tests {
             (
                 "{ \"tile_profiling_enabled\": true,\n\"tiles\": [",
                 Some("brick-profiler"),
+            ),
+            (
+                "[{\"name\": \"forward-compute\", \"args\": {\"step\": 1, \"mb_id\": 0}}]",
+                Some("pipeline-timeline"),
             ),
             (
                 "{\"bricks\":[{\"colour\":\"red\",\"count\":4}]}",

@@ -26,6 +26,7 @@ pages! {
     roofline
     samples
     sanity
+    stragglers
     summary
     syscalls
     throughput

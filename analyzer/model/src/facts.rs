@@ -236,4 +236,24 @@ pub struct RankFacts {
     /// Rows dropped when it was recorded; `None`: not known.
     pub dropped: Option<u64>,
     pub host_name: Option<String>,
+    /// Its place among the groups of a hybrid-parallel job, as its recorder states it.
+    #[serde(skip_serializing_if = "Coordinates::is_empty")]
+    pub coordinates: Coordinates,
+}
+
+/// Place of a rank in a hybrid-parallel job.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Coordinates {
+    /// Pipeline stage.
+    pub pipeline: Option<u64>,
+    /// Among the ranks that have the same part of the model.
+    pub data: Option<u64>,
+    /// Among the ranks that share each layer.
+    pub tensor: Option<u64>,
+}
+
+impl Coordinates {
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
 }

@@ -26,7 +26,8 @@ mod window;
 pub use catalog::{ColumnInfo, TableInfo};
 pub use cell::Cell;
 pub use facts::{
-    ClockFacts, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts, WallSource,
+    ClockFacts, Coordinates, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts,
+    WallSource,
 };
 pub use format_ranks::{rank_numbers, ranks};
 pub use losses::Losses;

@@ -1,6 +1,7 @@
 //! Runs written by hand, for tests of plugins that read [`lanes`](crate::lanes): rows in, inputs out.
 
 pub mod simulated_job;
+pub mod simulated_pipeline;
 
 use trueno_plugin::{Table, TableBuilder};
 

@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 37] = [
+pub const INPUTS: [Input; 39] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -97,6 +97,14 @@ pub const INPUTS: [Input; 37] = [
     may(
         "late_causes",
         "SELECT rank, cause, name FROM lateness.causes ORDER BY caused_ns DESC, rank, cause",
+    ),
+    may(
+        "job_causes",
+        "SELECT name, gain_ns, detail, fix, suggestion FROM stragglers.causes WHERE gain_ns > 0",
+    ),
+    may(
+        "pipeline",
+        "SELECT stages FROM stragglers.job WHERE stages > 1",
     ),
     // Only there where the run has a baseline.
     may(

@@ -234,6 +234,10 @@ pub fn instances(loaded: &Loaded, job: &Job) -> TableBuilder {
         .i64("skew_ns", rows().map(|one| one.skew_ns))
         .i64("uncertainty_ns", rows().map(|one| one.uncertainty_ns))
         .u64("last_rank", rows().map(last))
+        .u64(
+            "receiver",
+            rows().map(|one| one.instance.receiver.map(u64::from)),
+        )
         .i64("transfer_ns", rows().map(JobCollective::transfer_ns))
         .f64("algorithm_bytes_per_s", rows().map(rate))
         .f64(

@@ -26,6 +26,7 @@ standard! {
     roofline
     samples
     sanity
+    stragglers
     summary
     syscalls
     throughput

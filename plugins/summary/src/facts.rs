@@ -36,6 +36,8 @@ pub struct Facts {
     pub rows: u64,
     /// Ranks, where the run holds some.
     pub ranks: usize,
+    /// Ranks whose recordings lack a part of the others', a sentence each.
+    pub incomplete_ranks: Vec<String>,
     /// Share of the time of several devices of one rank in which any of them worked.
     pub any_busy: Option<f64>,
     /// Devices that worked.
@@ -104,6 +106,7 @@ impl Facts {
         let path_kinds = pairs(&path_kinds, "kind", "wall_share")?;
         let (devices, any) = devices::read(run)?;
         let ranks = run.table("ranks")?.rows();
+        let incomplete_ranks = texts(&run.table("incomplete_ranks")?, "detail")?;
         let iterations = if devices.is_empty() {
             Vec::new()
         } else {
@@ -133,6 +136,7 @@ impl Facts {
             wall_ns: wall_ns.filter(|ns| *ns > 0),
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
             ranks,
+            incomplete_ranks,
             steps: steps.map(|steps| steps.beside(&devices)),
             is_sampled_alone: sampled.is_some() && devices.is_empty() && host.only_ran(),
             devices,

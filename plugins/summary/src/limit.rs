@@ -23,6 +23,9 @@ const PARTS: usize = 3;
 /// Smaller parts are not told.
 const MIN_PART: f64 = 0.05;
 
+/// What re-timing a pipeline of ranks found bounds it, whatever its devices do meanwhile.
+const RETIMED: &str = "stragglers";
+
 /// A limit that is one call like no other of its name.
 pub const ONE_CALL: &str = "one call";
 
@@ -99,7 +102,7 @@ impl Limit {
             return Some(limit);
         }
         if let Some(top) = facts.bottlenecks.first()
-            && top.gain.is_some_and(|(_, share)| share >= MIN_GAIN)
+            && (top.code == RETIMED || top.gain.is_some_and(|(_, share)| share >= MIN_GAIN))
             && !is_hidden(&top.class)
         {
             return Some(of_finding(facts, top));

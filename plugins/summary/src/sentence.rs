@@ -11,6 +11,9 @@ use crate::limit::{Limit, Shares};
 /// Parts of work that are told beside computation.
 const MIN_EXPOSED: f64 = 0.05;
 
+/// Steps of ranks are equal from this share of the longest on.
+const EQUAL: f64 = 0.99;
+
 /// `12.3 ms`: three figures.
 pub fn time(ns: f64) -> String {
     wording::time(ns.round() as i64)
@@ -81,7 +84,8 @@ pub fn sentence(
             (None, _) => "no bricks, kernels or calls were recorded".to_owned(),
         };
     };
-    let mut parts = vec![length(facts)];
+    let mut parts: Vec<String> = facts.incomplete_ranks.iter().take(1).cloned().collect();
+    parts.push(length(facts));
     match shares {
         Some(shares) => parts.push(devices(facts, shares, limit)),
         None => parts.extend(threads(facts)),
@@ -166,10 +170,15 @@ fn length(facts: &Facts) -> String {
     if steps.ranks > 1 {
         let (rank, ranks) = (steps.rank, steps.ranks);
         let least = time(steps.least_ns);
-        notes.push(match steps.least_ns < steps.median_ns {
-            true => format!("rank {rank}, slowest of {ranks}, fastest {least}"),
-            false if ranks == 2 => "both ranks equal".to_owned(),
-            false => format!("all {ranks} ranks equal"),
+        let is_apart = steps.least_ns < steps.median_ns * EQUAL;
+        notes.push(if is_apart {
+            format!("rank {rank}, slowest of {ranks}, fastest {least}")
+        } else if least != time(steps.median_ns) {
+            format!("all {ranks} ranks within 1 %")
+        } else if ranks == 2 {
+            "both ranks equal".to_owned()
+        } else {
+            format!("all {ranks} ranks equal")
         });
     }
     format!("{step} ({})", notes.join(", "))

@@ -17,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_format::schema;
 use trueno_model::{
-    ClockFacts, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts, WallSource,
+    ClockFacts, Coordinates, HostFacts, ProgramFacts, RankFacts, RunFacts, RunState, TableFacts,
+    WallSource,
 };
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -141,6 +142,17 @@ fn rank(member: &Member) -> RankFacts {
         rows: facts.rows,
         dropped: facts.dropped,
         host_name: facts.host.name.clone(),
+        coordinates: coordinates(facts),
+    }
+}
+
+/// The place in the job that an import or a program states among its values.
+fn coordinates(facts: &RunFacts) -> Coordinates {
+    let number = |name: &str| facts.values.get(name)?.parse().ok();
+    Coordinates {
+        pipeline: number("parallel.pipeline"),
+        data: number("parallel.data"),
+        tensor: number("parallel.tensor"),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use polars::prelude::{Column, DataFrame, IntoColumn, NamedFrom, PolarsResult, Series};
 use trueno_format::schema;
-use trueno_model::{Problem, RunFacts, TableInfo};
+use trueno_model::{Coordinates, Problem, RunFacts, TableInfo};
 
 use super::rank_tables::RANK;
 use super::ranks::{Member, Ranks};
@@ -85,6 +85,10 @@ pub(super) fn ranks(facts: &RunFacts) -> PolarsResult<DataFrame> {
     let all = &facts.ranks;
     let column = |series: Series| -> Column { series.into_column() };
     let texts = |name: &str, values: Vec<Option<&str>>| column(Series::new(name.into(), values));
+    let place = |name: &str, of: fn(&Coordinates) -> Option<u64>| {
+        let values = all.iter().map(|rank| of(&rank.coordinates));
+        column(Series::new(name.into(), values.collect::<Vec<_>>()))
+    };
     let columns = vec![
         column(Series::new(
             RANK.into(),
@@ -123,6 +127,9 @@ pub(super) fn ranks(facts: &RunFacts) -> PolarsResult<DataFrame> {
             "host_name",
             all.iter().map(|r| r.host_name.as_deref()).collect(),
         ),
+        place("pipeline", |of| of.pipeline),
+        place("data", |of| of.data),
+        place("tensor", |of| of.tensor),
     ];
     DataFrame::new(all.len(), columns)
 }

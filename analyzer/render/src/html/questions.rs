@@ -39,7 +39,13 @@ const QUESTIONS: [Question; 6] = [
     Question {
         id: "q-wait",
         title: "What waits?",
-        plugins: &["critical_path", "collectives", "lateness", "causality"],
+        plugins: &[
+            "critical_path",
+            "stragglers",
+            "collectives",
+            "lateness",
+            "causality",
+        ],
     },
     Question {
         id: "q-roof",

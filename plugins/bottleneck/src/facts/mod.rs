@@ -19,7 +19,7 @@ pub use device::{Device, Wait, Work, condition, name_of};
 pub use idle::{Cause, Gap, Idle, Limits, Scale};
 pub use path::{Opportunity, Path, Without};
 pub use producer::Producer;
-pub use ranks::{Arrival, Ranks};
+pub use ranks::{Arrival, JobCause, Ranks};
 pub use roof::{AboveRoof, Point, Roof};
 pub use steps::Steps;
 pub use tasks::{Task, Tasks};

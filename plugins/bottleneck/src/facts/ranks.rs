@@ -26,6 +26,20 @@ pub struct Ranks {
     pub arrivals: Vec<Arrival>,
     /// Rank, cause and name with the most of it, the longest waits first.
     pub causes: Vec<(u64, String, Option<String>)>,
+    /// The job is a pipeline of stages.
+    pub is_pipeline: bool,
+    /// What slows it down, by re-timing.
+    pub job_causes: Vec<JobCause>,
+}
+
+/// A cause of plugin `stragglers`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobCause {
+    pub name: String,
+    pub gain_ns: i64,
+    pub detail: String,
+    pub fix: String,
+    pub suggestion: String,
 }
 
 impl Ranks {
@@ -66,6 +80,25 @@ impl Ranks {
         Ok(Self {
             arrivals,
             causes: (0..table.rows()).filter_map(cause).collect(),
+            is_pipeline: run.table("pipeline")?.rows() > 0,
+            job_causes: job_causes(run)?,
         })
     }
+}
+
+fn job_causes(run: &mut Run) -> Result<Vec<JobCause>> {
+    let table = run.table("job_causes")?;
+    let (name, gain) = (table.text("name")?, table.i64("gain_ns")?);
+    let (detail, fix) = (table.text("detail")?, table.text("fix")?);
+    let suggestion = table.text("suggestion")?;
+    let cause = |row: usize| {
+        Some(JobCause {
+            name: name.get(row)?.to_owned(),
+            gain_ns: gain.get(row)?,
+            detail: detail.get(row)?.to_owned(),
+            fix: fix.get(row)?.to_owned(),
+            suggestion: suggestion.get(row)?.to_owned(),
+        })
+    };
+    Ok((0..table.rows()).filter_map(cause).collect())
 }

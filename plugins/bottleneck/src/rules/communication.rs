@@ -38,6 +38,10 @@ impl Rule for ExposedCommunication {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        // Waiting for another stage looks the same.
+        if facts.ranks.is_pipeline {
+            return;
+        }
         let names = &facts.bricks.communication_names;
         let communicates =
             |work: &Work| work.is_kernel() && names.contains(facts.device.name(work));

@@ -50,7 +50,7 @@ thresholds! {
 
 impl Rule for LateRanks {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        if facts.window.ranks < 2 {
+        if facts.window.ranks < 2 || facts.ranks.is_pipeline {
             return;
         }
         let all: Vec<Collective<'_>> = facts

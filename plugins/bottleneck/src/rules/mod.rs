@@ -31,6 +31,7 @@ mod serial;
 mod serialised;
 mod set_up;
 mod small_batches;
+mod stragglers;
 mod sync;
 mod tight_loop;
 mod transfer;
@@ -110,6 +111,7 @@ registry![
     file_access::FileAccess,
     loader::DataLoad,
     late_ranks::LateRanks,
+    stragglers::Stragglers,
     category::Categories,
     by_category::CategoryParts,
 ];

@@ -1,0 +1,594 @@
+//! Hybrid-parallel training jobs with known truth: data × tensor × pipeline parallel, with one thing wrong, or nothing.
+
+use std::collections::BTreeMap;
+
+use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
+use trueno_plugin::{Table, TableBuilder};
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Planted {
+    Nothing,
+    /// A rank computes so much longer.
+    Rank(u32, f64),
+    /// A rank pauses before its first operation of each so many steps.
+    Pause(u32, u32, i64),
+    /// All ranks of a stage compute so much longer.
+    Stage(u32, f64),
+    /// All ranks of a host compute so much longer.
+    Host(u32, f64),
+    /// Gradients of one data-parallel group take so much longer.
+    Link(u32, f64),
+    /// Micro batches have so different lengths, as shares of the usual.
+    Lengths(f64),
+    /// The recording of a rank ends half-way.
+    Cut(u32),
+}
+
+/// The order of micro batches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Schedule {
+    /// All forward, then all backward.
+    GPipe,
+    /// One forward, one backward.
+    OneForwardOneBackward,
+}
+
+/// A job to be simulated.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipeline {
+    pub data: u32,
+    pub tensor: u32,
+    pub stages: u32,
+    pub micro_batches: u32,
+    pub steps: u32,
+    pub schedule: Schedule,
+    pub ranks_of_host: u32,
+    pub planted: Planted,
+    /// Programs state micro batches and stages; false: there are kernels alone, and steps.
+    pub is_stated: bool,
+    /// Spread of each duration.
+    pub noise: f64,
+    pub seed: u64,
+}
+
+/// One operation of a rank, in nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Operation {
+    pub rank: u32,
+    pub name: &'static str,
+    /// `compute`, `pp-comm` or `dp-comm`.
+    pub lane: &'static str,
+    pub step: u32,
+    pub micro_batch: Option<u32>,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    /// Parts of one collective, or of a send and its receive.
+    pub meeting: Option<usize>,
+}
+
+const FORWARD_NS: f64 = 10e6;
+const BACKWARD_NS: f64 = 20e6;
+const OPTIMIZER_NS: f64 = 5e6;
+const SEND_NS: f64 = 0.3e6;
+const TENSOR_NS: f64 = 0.4e6;
+const GRADIENTS_NS: f64 = 8e6;
+const NORM_NS: f64 = 0.1e6;
+
+/// A draw of 0 to 1 that depends on nothing but its numbers.
+fn draw(seed: u64, numbers: [u64; 4]) -> f64 {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    for number in numbers {
+        state ^= number
+            .wrapping_add(0x9E37_79B9_7F4A_7C15)
+            .wrapping_add(state << 6)
+            ^ (state >> 2);
+        state = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        state = (state ^ (state >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        state ^= state >> 31;
+    }
+    (state >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// Number of a meeting; places and starts of the parts that have come.
+type Met = (usize, Vec<(usize, f64)>);
+
+/// What a rank does next.
+#[derive(Clone, Copy, Debug)]
+enum Act {
+    Compute(&'static str, Option<u32>),
+    Tensor(u32, u64),
+    Send(&'static str, u32),
+    Receive(&'static str, u32),
+    Gradients,
+    Norm,
+}
+
+impl Pipeline {
+    /// A job in which one of all kinds of things is wrong, by the seed.
+    pub fn random(seed: u64) -> Self {
+        let number =
+            |which: u64, limit: u32| (draw(seed, [which, 1, 2, 3]) * f64::from(limit)) as u32;
+        let pick = |which: u64, from: &[u32]| from[number(which, from.len() as u32) as usize];
+        let (data, tensor, stages) = (
+            pick(1, &[2, 3, 4]),
+            pick(2, &[1, 1, 2]),
+            pick(3, &[1, 2, 4]),
+        );
+        let per_stage = data * tensor;
+        let ranks = per_stage * stages;
+        let factor = 1.1 + 0.4 * draw(seed, [9, 9, 9, 9]);
+        let planted = match seed % 8 {
+            0 => Planted::Nothing,
+            1 => Planted::Rank(number(4, ranks), factor),
+            2 => Planted::Pause(number(4, ranks), 3 + number(5, 4), 40_000_000),
+            3 if stages > 1 => Planted::Stage(number(4, stages), factor),
+            4 if data > 2 => Planted::Host(number(4, ranks / 2), factor),
+            5 if stages * tensor > 2 => Planted::Link(number(4, stages * tensor), 4.0),
+            6 if stages > 1 => Planted::Lengths(0.15 + 0.2 * draw(seed, [8, 8, 8, 8])),
+            7 => Planted::Cut(number(4, ranks)),
+            _ => Planted::Nothing,
+        };
+        let planted = match planted {
+            // Two ranks of one stage, which has others.
+            Planted::Host(host, factor) => {
+                let host = host % (ranks / 2);
+                let is_of_one = per_stage.is_multiple_of(2);
+                if is_of_one {
+                    Planted::Host(host, factor)
+                } else {
+                    Planted::Nothing
+                }
+            }
+            other => other,
+        };
+        Self {
+            data,
+            tensor,
+            stages,
+            micro_batches: 4 + number(6, 5),
+            steps: 12 + number(7, 12),
+            schedule: match number(10, 2) {
+                0 => Schedule::GPipe,
+                _ => Schedule::OneForwardOneBackward,
+            },
+            ranks_of_host: 2,
+            planted,
+            // Without micro batches nothing tells that they differ.
+            is_stated: (seed / 8).is_multiple_of(2) || matches!(planted, Planted::Lengths(_)),
+            noise: 0.005 + 0.045 * draw(seed, [11, 11, 11, 11]),
+            seed,
+        }
+    }
+
+    pub fn ranks(&self) -> u32 {
+        self.data * self.tensor * self.stages
+    }
+
+    /// Stage, data and tensor of a rank.
+    pub fn place(&self, rank: u32) -> (u32, u32, u32) {
+        let per_stage = self.data * self.tensor;
+        (
+            rank / per_stage,
+            rank % per_stage / self.tensor,
+            rank % self.tensor,
+        )
+    }
+
+    fn rank(&self, (stage, data, tensor): (u32, u32, u32)) -> u32 {
+        (stage * self.data + data) * self.tensor + tensor
+    }
+
+    /// The same job as its fix would make it.
+    pub fn fixed(&self) -> Self {
+        let planted = match self.planted {
+            // The work stays, and is spread evenly.
+            Planted::Stage(..) => Planted::Stage(u32::MAX, self.mean_stage()),
+            Planted::Lengths(_) => Planted::Lengths(0.0),
+            _ => Planted::Nothing,
+        };
+        Self {
+            planted,
+            ..self.clone()
+        }
+    }
+
+    fn mean_stage(&self) -> f64 {
+        match self.planted {
+            Planted::Stage(_, factor) => 1.0 + (factor - 1.0) / f64::from(self.stages),
+            _ => 1.0,
+        }
+    }
+
+    fn length(&self, data: u32, step: u32, micro_batch: u32, spread: f64) -> f64 {
+        let of = |data: u32, micro_batch: u32| {
+            let numbers = [77, u64::from(data), u64::from(step), u64::from(micro_batch)];
+            1.0 + spread * (draw(self.seed, numbers) * 2.0 - 1.0) * 1.7
+        };
+        // All steps have as many tokens.
+        let all = (0..self.data).flat_map(|data| (0..self.micro_batches).map(move |of| (data, of)));
+        let sum: f64 = all.map(|(data, micro_batch)| of(data, micro_batch)).sum();
+        of(data, micro_batch) * f64::from(self.data * self.micro_batches) / sum
+    }
+
+    fn compute_ns(
+        &self,
+        rank: u32,
+        step: u32,
+        name: &'static str,
+        micro_batch: Option<u32>,
+    ) -> f64 {
+        let (stage, data, _) = self.place(rank);
+        let base = match name {
+            "forward-compute" => FORWARD_NS,
+            "backward-compute" => BACKWARD_NS,
+            _ => OPTIMIZER_NS,
+        };
+        let numbers = [
+            u64::from(rank),
+            u64::from(step),
+            micro_batch.map_or(99, u64::from),
+            base as u64,
+        ];
+        let mut ns = base * (1.0 + self.noise * (draw(self.seed, numbers) * 2.0 - 1.0));
+        ns *= match self.planted {
+            Planted::Rank(slow, factor) if slow == rank => factor,
+            Planted::Host(host, factor) if rank / self.ranks_of_host == host => factor,
+            _ => 1.0,
+        };
+        if let Some(micro_batch) = micro_batch {
+            ns *= match self.planted {
+                Planted::Stage(slow, factor) if slow == stage || slow == u32::MAX => factor,
+                Planted::Lengths(spread) => self.length(data, step, micro_batch, spread),
+                _ => 1.0,
+            };
+        }
+        ns
+    }
+
+    fn program(&self, rank: u32) -> Vec<Act> {
+        let (stage, ..) = self.place(rank);
+        let (last, all) = (self.stages - 1, self.micro_batches);
+        let mut out = Vec::new();
+        let forward = |out: &mut Vec<Act>, of: u32| {
+            if stage > 0 {
+                out.push(Act::Receive("forward", of));
+            }
+            out.push(Act::Compute("forward-compute", Some(of)));
+            if self.tensor > 1 {
+                out.push(Act::Tensor(of, 0));
+            }
+            if stage < last {
+                out.push(Act::Send("forward", of));
+            }
+        };
+        let backward = |out: &mut Vec<Act>, of: u32| {
+            if stage < last {
+                out.push(Act::Receive("backward", of));
+            }
+            out.push(Act::Compute("backward-compute", Some(of)));
+            if self.tensor > 1 {
+                out.push(Act::Tensor(of, 1));
+            }
+            if stage > 0 {
+                out.push(Act::Send("backward", of));
+            }
+        };
+        let warm_up = match self.schedule {
+            Schedule::GPipe => all,
+            Schedule::OneForwardOneBackward => (last - stage).min(all),
+        };
+        (0..warm_up).for_each(|of| forward(&mut out, of));
+        for of in warm_up..all {
+            forward(&mut out, of);
+            backward(&mut out, of - warm_up);
+        }
+        (all - warm_up..all).for_each(|of| backward(&mut out, of));
+        out.extend([Act::Gradients, Act::Norm, Act::Compute("optimizer", None)]);
+        out
+    }
+
+    /// Who meets in an act, as a key that all of them have; the time of the transfer.
+    fn meeting(&self, rank: u32, step: u32, act: Act) -> Option<([u32; 5], usize, f64)> {
+        let (stage, data, tensor) = self.place(rank);
+        let jitter = |numbers: [u64; 4]| 1.0 + self.noise * draw(self.seed, numbers);
+        match act {
+            Act::Compute(..) => None,
+            Act::Tensor(of, direction) => {
+                let key = [0, step, stage * 1_000 + data, of, direction as u32];
+                let numbers = key.map(u64::from);
+                Some((
+                    key,
+                    self.tensor as usize,
+                    TENSOR_NS * jitter([numbers[1], numbers[2], numbers[3], numbers[4]]),
+                ))
+            }
+            Act::Send(direction, of) | Act::Receive(direction, of) => {
+                let is_send = matches!(act, Act::Send(..));
+                let from = match (direction, is_send) {
+                    (_, true) => stage,
+                    ("forward", false) => stage - 1,
+                    _ => stage + 1,
+                };
+                let key = [
+                    1 + u32::from(direction == "backward"),
+                    step,
+                    self.rank((from, data, tensor)),
+                    of,
+                    0,
+                ];
+                let numbers = key.map(u64::from);
+                Some((
+                    key,
+                    2,
+                    SEND_NS * jitter([numbers[0], numbers[1], numbers[2], numbers[3]]),
+                ))
+            }
+            Act::Gradients => {
+                let group = stage * self.tensor + tensor;
+                let factor = match self.planted {
+                    Planted::Link(slow, factor) if slow == group => factor,
+                    _ => 1.0,
+                };
+                let key = [3, step, group, 0, 0];
+                let ns = GRADIENTS_NS * factor * jitter([3, u64::from(step), u64::from(group), 0]);
+                Some((key, self.data as usize, ns))
+            }
+            Act::Norm => Some(([4, step, 0, 0, 0], self.ranks() as usize, NORM_NS)),
+        }
+    }
+
+    /// All operations, by rank and start.
+    pub fn simulate(&self) -> Vec<Operation> {
+        let programs: Vec<Vec<Act>> = (0..self.ranks()).map(|rank| self.program(rank)).collect();
+        let acts = programs[0]
+            .len()
+            .max(programs.iter().map(Vec::len).max().unwrap_or(0));
+        let mut out: Vec<Operation> =
+            Vec::with_capacity(acts * programs.len() * self.steps as usize);
+        let mut now = vec![0.0_f64; programs.len()];
+        let mut meetings: BTreeMap<[u32; 5], Met> = BTreeMap::new();
+        for step in 0..self.steps {
+            let mut next = vec![0_usize; programs.len()];
+            let mut blocked = vec![false; programs.len()];
+            loop {
+                let ready = (0..programs.len())
+                    .find(|rank| !blocked[*rank] && next[*rank] < programs[*rank].len());
+                let Some(rank) = ready else { break };
+                let act = programs[rank][next[rank]];
+                let number = rank as u32;
+                if let (0, Planted::Pause(slow, every, ns)) = (next[rank], self.planted)
+                    && slow == number
+                    && step % every == 1
+                {
+                    now[rank] += ns as f64;
+                }
+                next[rank] += 1;
+                let (name, lane, micro_batch) = match act {
+                    Act::Compute(name, of) => (name, "compute", of),
+                    Act::Tensor(..) => ("tp-allreduce", "tp-comm", None),
+                    Act::Send("forward", _) => ("forward-send", "pp-comm", None),
+                    Act::Send(..) => ("backward-send", "pp-comm", None),
+                    Act::Receive("forward", _) => ("forward-recv", "pp-comm", None),
+                    Act::Receive(..) => ("backward-recv", "pp-comm", None),
+                    Act::Gradients => ("grads-reduce-scatter", "dp-comm", None),
+                    Act::Norm => ("optimizer-clip-main-grad", "dp-comm", None),
+                };
+                let start = now[rank];
+                let place = out.len();
+                out.push(Operation {
+                    rank: number,
+                    name,
+                    lane,
+                    step,
+                    micro_batch,
+                    start_ns: start as i64,
+                    end_ns: start as i64,
+                    meeting: None,
+                });
+                let Some((key, size, transfer_ns)) = self.meeting(number, step, act) else {
+                    now[rank] = start + self.compute_ns(number, step, name, micro_batch);
+                    out[place].end_ns = now[rank] as i64;
+                    continue;
+                };
+                let count = meetings.len();
+                let (of, come) = meetings.entry(key).or_insert((count, Vec::new()));
+                out[place].meeting = Some(*of);
+                come.push((place, start));
+                blocked[rank] = !matches!(act, Act::Send(..));
+                if come.len() == size {
+                    let last = come.iter().map(|(_, start)| *start).fold(0.0, f64::max);
+                    for (place, _) in come.iter() {
+                        let of = &mut out[*place];
+                        of.end_ns = (last + transfer_ns) as i64;
+                        let rank = of.rank as usize;
+                        if !of.name.ends_with("send") {
+                            now[rank] = last + transfer_ns;
+                            blocked[rank] = false;
+                        }
+                    }
+                }
+            }
+        }
+        if let Planted::Cut(rank) = self.planted {
+            out.retain(|of| of.rank != rank || of.step < self.steps / 2);
+        }
+        out.sort_by_key(|of| (of.rank, of.start_ns, of.end_ns));
+        out
+    }
+
+    /// Time of all steps.
+    pub fn wall_ns(&self) -> i64 {
+        self.simulate()
+            .iter()
+            .map(|of| of.end_ns)
+            .max()
+            .unwrap_or(0)
+    }
+
+    /// The job as plugin `stragglers` reads it, of one rank or all.
+    pub fn inputs(&self, only: Option<u32>) -> Vec<TableBuilder> {
+        let all = self.simulate();
+        let id = |at: usize| (u64::from(all[at].rank) << KEY_BITS) + at as u64 + 1;
+        let own: Vec<usize> = (0..all.len())
+            .filter(|at| only.is_none_or(|rank| all[*at].rank == rank))
+            .collect();
+        let rows = || own.iter().map(|at| (id(*at), &all[*at]));
+        let lanes = ["compute", "pp-comm", "dp-comm", "tp-comm"];
+        let stream = |of: &Operation| {
+            lanes
+                .iter()
+                .position(|lane| *lane == of.lane)
+                .map(|at| at as i64)
+        };
+        let kernels = Table::build("kernels")
+            .u64("id", rows().map(|(id, _)| id))
+            .text("name", rows().map(|(_, of)| self.kernel_name(of)))
+            .i64(
+                "device",
+                rows().map(|(_, of)| i64::from(of.rank) << PLACE_BITS),
+            )
+            .i64("stream", rows().map(|(_, of)| stream(of)))
+            .i64("start_ns", rows().map(|(_, of)| of.start_ns))
+            .i64("dur_ns", rows().map(|(_, of)| of.end_ns - of.start_ns))
+            .u64("step", rows().map(|(_, of)| u64::from(of.step)));
+        let stated = rows().filter(|(_, of)| of.meeting.is_some());
+        let stated = Table::build("stated").u64("kernel", stated.map(|(id, _)| id));
+        let batches: Vec<(u64, i64)> = rows()
+            .filter_map(|(id, of)| {
+                Some((id, i64::from(of.micro_batch.filter(|_| self.is_stated)?)))
+            })
+            .collect();
+        let micro_batches = Table::build("micro_batches")
+            .u64("span", batches.iter().map(|(id, _)| *id))
+            .i64("micro_batch", batches.iter().map(|(_, of)| *of));
+        let mut out = vec![kernels, stated, micro_batches];
+        out.extend(self.around());
+        out
+    }
+
+    /// Tables of the whole job.
+    pub fn around(&self) -> Vec<TableBuilder> {
+        let all = self.simulate();
+        let id = |at: usize| (u64::from(all[at].rank) << KEY_BITS) + at as u64 + 1;
+        let mut met: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (at, of) in all.iter().enumerate() {
+            if let Some(meeting) = of.meeting {
+                met.entry(meeting).or_default().push(at);
+            }
+        }
+        // What a rank did not record has no match.
+        let sizes = |of: &Operation| match of.name {
+            "tp-allreduce" => self.tensor as usize,
+            "grads-reduce-scatter" => self.data as usize,
+            "optimizer-clip-main-grad" => self.ranks() as usize,
+            _ => 2,
+        };
+        met.retain(|_, parts| parts.len() == sizes(&all[parts[0]]));
+        let rows = || {
+            met.iter()
+                .flat_map(|(meeting, parts)| parts.iter().map(move |at| (*meeting, parts, *at)))
+        };
+        let receiver = |parts: &[usize]| {
+            let mut all = parts.iter().map(|at| &all[*at]);
+            all.find(|of| of.name.ends_with("recv"))
+                .map(|of| u64::from(of.rank))
+        };
+        let communicator = |at: usize| {
+            let of = &all[at];
+            let (stage, data, tensor) = self.place(of.rank);
+            match of.name {
+                "tp-allreduce" => format!("tensor of stage {stage} data {data}"),
+                "grads-reduce-scatter" => format!("data of stage {stage} tensor {tensor}"),
+                "optimizer-clip-main-grad" => "all".to_owned(),
+                _ => format!("pipeline of data {data} tensor {tensor}"),
+            }
+        };
+        let operation = |name: &str| match name {
+            "grads-reduce-scatter" => "reduce_scatter",
+            "tp-allreduce" | "optimizer-clip-main-grad" => "all_reduce",
+            _ => "send",
+        };
+        let bytes = |name: &str| match name {
+            _ if self.is_stated => None,
+            "grads-reduce-scatter" => Some(1_u64 << 30),
+            "tp-allreduce" => Some(1 << 24),
+            "optimizer-clip-main-grad" => Some(4),
+            _ => Some(1 << 22),
+        };
+        let meetings = Table::build("meetings")
+            .u64("instance", rows().map(|(meeting, ..)| meeting as u64))
+            .u64("rank", rows().map(|(_, _, at)| u64::from(all[at].rank)))
+            .u64("id", rows().map(|(_, _, at)| id(at)))
+            .i64("arrive_ns", rows().map(|(_, _, at)| all[at].start_ns))
+            .i64("uncertainty_ns", rows().map(|_| 1_000_i64))
+            .text(
+                "operation",
+                rows().map(|(_, _, at)| operation(all[at].name)),
+            )
+            .u64("bytes", rows().map(|(_, _, at)| bytes(all[at].name)))
+            .text("communicator", rows().map(|(_, _, at)| communicator(at)))
+            .u64("receiver", rows().map(|(_, parts, _)| receiver(parts)));
+        let ranks = || 0..self.ranks();
+        let place = |of: fn((u32, u32, u32)) -> u32| {
+            ranks().map(move |rank| self.is_stated.then(|| u64::from(of(self.place(rank)))))
+        };
+        let job = Table::build("ranks")
+            .u64("rank", ranks().map(u64::from))
+            .text(
+                "host_name",
+                ranks().map(|rank| format!("node{}", rank / self.ranks_of_host)),
+            )
+            .u64("pipeline", place(|of| of.0))
+            .u64("data", place(|of| of.1))
+            .u64("tensor", place(|of| of.2));
+        vec![meetings, job]
+    }
+
+    fn kernel_name(&self, of: &Operation) -> &'static str {
+        match of.name {
+            name if self.is_stated => name,
+            "forward-compute" | "backward-compute" | "optimizer" => "gemm",
+            "grads-reduce-scatter" => "ncclDevKernel_ReduceScatter_Sum_bf16",
+            "tp-allreduce" | "optimizer-clip-main-grad" => "ncclDevKernel_AllReduce_Sum_bf16",
+            _ => "ncclDevKernel_SendRecv",
+        }
+    }
+
+    /// The job as the JSON of a timeline.
+    pub fn timeline(&self) -> String {
+        let lanes = ["compute", "pp-comm", "tp-comm", "dp-comm"];
+        let lane =
+            |of: &Operation| lanes.iter().position(|lane| *lane == of.lane).unwrap_or(0) as u32;
+        let mut events: Vec<String> = self
+            .simulate()
+            .iter()
+            .map(|of| {
+                let (_, data, _) = self.place(of.rank);
+                let (start, dur) = (of.start_ns as f64 / 1e3, (of.end_ns - of.start_ns) as f64 / 1e3);
+                let batch = of.micro_batch.map_or(-1, i64::from);
+                format!(
+                    r#"{{"name": "{}", "cat": "{0}", "pid": {data}, "tid": {}, "ts": {start:.3}, "dur": {dur:.3}, "ph": "X", "args": {{"step": {}, "model_chunk": -1, "mb_id": {batch}, "seq_id": 0}}}}"#,
+                    of.name,
+                    of.rank * 4 + lane(of),
+                    of.step
+                )
+            })
+            .collect();
+        for rank in 0..self.ranks() {
+            let (stage, data, tensor) = self.place(rank);
+            for (at, lane) in (0..).zip(lanes) {
+                events.push(format!(
+                    r#"{{"name": "thread_name", "pid": {data}, "tid": {}, "ph": "M", "args": {{"name": "PP rank {stage}, TP rank {tensor}, {lane}"}}}}"#,
+                    rank * 4 + at
+                ));
+            }
+        }
+        for data in 0..self.data {
+            events.push(format!(
+                r#"{{"name": "process_name", "pid": {data}, "ph": "M", "args": {{"name": "DP rank [{data}]"}}}}"#
+            ));
+        }
+        format!("[{}]", events.join(",\n"))
+    }
+}

@@ -1,0 +1,49 @@
+//! What slows a pipeline of ranks down, as plugin `stragglers` re-timed it.
+//!
+//! Stages of a pipeline wait for each other by design, so the rules that compare ranks with each other, or take waiting
+//! in communication for a loss, say nothing of such a job: this one speaks for them.
+
+use super::draft::Draft;
+use super::{Options, Rule, imbalance};
+use crate::facts::{Facts, Without};
+use crate::options::thresholds;
+use crate::verdict::{Confidence, Verdicts};
+
+thresholds! {
+    /// The rule; its thresholds are those of `stragglers`.
+    pub struct Stragglers {
+    }
+}
+
+impl Rule for Stragglers {
+    fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        if !facts.ranks.is_pipeline {
+            return;
+        }
+        // What is worth a word, `stragglers` decided by the length of a step.
+        let mut all = options.clone();
+        all.general.least_share = 0.0;
+        for cause in &facts.ranks.job_causes {
+            Draft {
+                class: imbalance::CLASS,
+                code: "stragglers",
+                scope_kind: "job",
+                scope: cause.name.clone(),
+                place: cause.name.clone(),
+                confidence: (
+                    Confidence::High,
+                    "re-timed: operations are joined by the order of their lanes and by matched collectives".into(),
+                ),
+                lead: cause.detail.clone(),
+                fix: cause.fix.clone(),
+                evidence: "SELECT * FROM stragglers.what_if ORDER BY gain_ns DESC".into(),
+                assumption: "the order of operations stays as recorded".into(),
+                considered: "ranks are compared with those of their stage only; what the pipeline makes all ranks wait is \
+                             no cause (`stragglers.job`)"
+                    .into(),
+                suggestion: cause.suggestion.clone(),
+            }
+            .with_gain(facts, &all, (cause.gain_ns, Without::Unbounded), verdicts);
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What slows the job down, what costs most first.
+
+use trueno_analysis::wording::{count, figures, time};
+use trueno_plugin::percent;
+
+use crate::Options;
+use crate::effects::{Effects, Pattern, Slow};
+use crate::job::{Incomplete, Job};
+use crate::what_if::{Row, Scope, StageWork, WhatIf};
+
+/// Stages are out of balance from this factor on.
+const MIN_STAGE_FACTOR: f64 = 1.03;
+/// Delays of all ranks are a cause of their own from this share of a step on.
+const MIN_DELAYS: f64 = 0.05;
+/// Delays are those of one rank if it holds so much of them.
+const OF_ONE: f64 = 0.5;
+/// A rank says as much as its host if that gains no more.
+const SAME_GAIN: f64 = 1.1;
+
+/// A cause.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cause {
+    /// `recording`, `stage`, `rank`, `host`, `link`, `sequence lengths` or `delays`.
+    pub kind: &'static str,
+    /// What it is about, in words.
+    pub name: String,
+    /// `persistent`, `periodic` or `transient`.
+    pub pattern: &'static str,
+    /// Steps in which it shows.
+    pub steps: u64,
+    pub gain_ns: f64,
+    pub gain_share: f64,
+    /// Observation, without the gain.
+    pub detail: String,
+    /// What is changed to gain it.
+    pub fix: String,
+    pub suggestion: &'static str,
+}
+
+impl Cause {
+    /// Observation and gain.
+    pub fn sentence(&self, steps: usize) -> String {
+        if self.fix.is_empty() {
+            return self.detail.clone();
+        }
+        let gain_ns = (self.gain_ns / steps.max(1) as f64).round() as i64;
+        let of = if steps > 1 { " of a step" } else { "" };
+        format!(
+            "{}: {} saves up to {} ({}){of}",
+            self.detail,
+            self.fix,
+            time(gain_ns),
+            percent(self.gain_share)
+        )
+    }
+}
+
+/// Finds the causes that cost at least their share.
+pub fn causes(job: &Job, effects: &Effects, what_if: &WhatIf, options: Options) -> Vec<Cause> {
+    let worth = what_if
+        .rows
+        .iter()
+        .filter(|row| row.stands_out && row.gain_share >= options.min_gain_share);
+    let hosts: Vec<&Row> = worth
+        .clone()
+        .filter(|row| matches!(row.scope, Scope::Host(_)))
+        .collect();
+    let mut out: Vec<Cause> = worth
+        .filter(|row| !is_of_host(job, row, &hosts))
+        .filter_map(|row| cause(job, effects, row))
+        .collect();
+    // Delays of one rank are its own.
+    let of_ranks = out
+        .iter()
+        .filter(|cause| cause.kind == "rank")
+        .map(|cause| cause.gain_ns);
+    let most_ns = of_ranks.fold(0.0, f64::max);
+    out.retain(|cause| cause.kind != "delays" || most_ns < cause.gain_ns * OF_ONE);
+    // Delays have no place: what has one comes first.
+    let is_delays = |cause: &Cause| cause.kind == "delays";
+    out.sort_by(|a, b| {
+        let by_gain = b.gain_ns.total_cmp(&a.gain_ns);
+        let order = is_delays(a).cmp(&is_delays(b)).then(by_gain);
+        order.then_with(|| a.name.cmp(&b.name))
+    });
+    // What is not there says nothing about the rest: first things first.
+    let mut all: Vec<Cause> = job.incomplete.iter().map(|of| recording(job, of)).collect();
+    all.extend(out);
+    all
+}
+
+/// A rank whose recording lacks a part.
+fn recording(job: &Job, of: &Incomplete) -> Cause {
+    let ends = match (of.begins_late_ns, of.ends_early_ns) {
+        (late_ns, early_ns) if late_ns > early_ns => format!("begins {} after", time(late_ns)),
+        (_, early_ns) => format!("ends {} before", time(early_ns)),
+    };
+    let left = match (of.steps, job.steps.len()) {
+        (0, _) => "the time after it is left out".to_owned(),
+        (_, kept) => format!("only the {kept} steps that all ranks recorded are compared"),
+    };
+    Cause {
+        kind: "recording",
+        name: format!("rank {}", of.rank),
+        pattern: "persistent",
+        steps: of.steps as u64,
+        gain_ns: 0.0,
+        gain_share: 0.0,
+        detail: format!(
+            "the recording of rank {} {ends} those of the others: {left}",
+            of.rank
+        ),
+        fix: String::new(),
+        suggestion: "see why that rank recorded less: a crash, a profiler that was stopped, a full disk",
+    }
+}
+
+/// True of a rank whose host is slow as a whole.
+fn is_of_host(job: &Job, row: &Row, hosts: &[&Row]) -> bool {
+    let Scope::Rank(rank) = row.scope else {
+        return false;
+    };
+    hosts.iter().any(|host| {
+        let is_its =
+            matches!(&host.scope, Scope::Host(name) if job.ranks[rank].host.as_ref() == Some(name));
+        is_its && host.gain_ns > row.gain_ns * SAME_GAIN
+    })
+}
+
+fn pattern(slow: &Slow, steps: usize) -> (&'static str, String) {
+    match slow.pattern {
+        Pattern::Persistent => ("persistent", String::new()),
+        Pattern::Periodic(apart) => ("periodic", format!(" in every {apart}th step")),
+        Pattern::Transient => (
+            "transient",
+            format!(
+                " in {} of {} steps",
+                count(slow.steps.len() as u64),
+                count(steps as u64)
+            ),
+        ),
+    }
+}
+
+fn cause(job: &Job, effects: &Effects, row: &Row) -> Option<Cause> {
+    let steps = job.steps.len();
+    let made = |kind, name: String, detail, fix: String, suggestion| Cause {
+        kind,
+        name,
+        pattern: "persistent",
+        steps: steps as u64,
+        gain_ns: row.gain_ns,
+        gain_share: row.gain_share,
+        detail,
+        fix,
+        suggestion,
+    };
+    match &row.scope {
+        Scope::Stages => {
+            let stages = StageWork::new(job, effects);
+            let stage = job.stage_name(stages.longest());
+            (stages.factor >= MIN_STAGE_FACTOR).then(|| {
+                let detail = format!(
+                    "{stage} computes {} × as long as the mean of the other stages",
+                    figures(stages.factor)
+                );
+                made(
+                    "stage",
+                    stage.clone(),
+                    detail,
+                    "balancing the layers over the stages".to_owned(),
+                    "give that stage fewer layers, or split what only it does, such as the loss",
+                )
+            })
+        }
+        Scope::Rank(rank) => {
+            let of = &effects.ranks[*rank];
+            let number = job.ranks[*rank].number;
+            let peers = if job.stages() > 1 {
+                "the other ranks of its stage"
+            } else {
+                "the other ranks"
+            };
+            let (slow, what, suggestion) = match (&of.slow, &of.held) {
+                (Some(slow), _) => (
+                    slow,
+                    format!(
+                        "rank {number} computes {} × as long as {peers}",
+                        figures(slow.factor)
+                    ),
+                    "compare its device with another: clock frequency, temperature, other programs on it",
+                ),
+                (None, Some(held)) => (
+                    held,
+                    format!("rank {number} starts its operations later than {peers}"),
+                    "see what its threads do then: garbage collection, input, other programs",
+                ),
+                (None, None) => return None,
+            };
+            let (pattern, when) = pattern(slow, steps);
+            let mut out = made(
+                "rank",
+                format!("rank {number}"),
+                format!("{what}{when}"),
+                "a rank like its peers".to_owned(),
+                suggestion,
+            );
+            (out.pattern, out.steps) = (pattern, slow.steps.len() as u64);
+            Some(out)
+        }
+        Scope::Host(host) => {
+            let factor = row.factor.unwrap_or(1.0);
+            Some(made(
+                "host",
+                format!("host {host}"),
+                format!(
+                    "the ranks of host {host} compute {} × as long as their peers",
+                    figures(factor)
+                ),
+                "a host like the others".to_owned(),
+                "compare the host with another: power limit, temperature, other programs on it",
+            ))
+        }
+        Scope::Link(link) => {
+            let link = &job.links[*link];
+            let ranks = trueno_plugin::counted(link.ranks.len(), "rank", "ranks");
+            let numbers: Vec<String> = link.ranks.iter().take(8).map(u32::to_string).collect();
+            let more = if link.ranks.len() > 8 { ", …" } else { "" };
+            let name = format!(
+                "{} ({ranks}: {}{more})",
+                link.communicator,
+                numbers.join(", ")
+            );
+            let factor = figures(row.factor.unwrap_or(1.0));
+            let detail =
+                format!("transfers of {name} take {factor} × as long as those of its peers");
+            Some(made(
+                "link",
+                name,
+                detail,
+                "a link like its peers".to_owned(),
+                "check the network or NVLink between these ranks",
+            ))
+        }
+        Scope::Lengths => {
+            let lengths = effects.lengths.as_ref()?;
+            let detail = format!(
+                "micro batches of a step differ by {} (standard deviation) on all stages, forward and backward alike: \
+                 their sequences differ in length",
+                percent(lengths.spread_share)
+            );
+            Some(made(
+                "sequence lengths",
+                "sequence lengths".to_owned(),
+                detail,
+                "giving micro batches equal work".to_owned(),
+                "spread sequences over micro batches and data-parallel ranks by their work",
+            ))
+        }
+        Scope::Delays if row.gain_share >= MIN_DELAYS => Some(made(
+            "delays",
+            "delays before operations".to_owned(),
+            "operations begin later than what they depend on allows, on all ranks".to_owned(),
+            "beginning at once".to_owned(),
+            "see what the hosts do between operations: launches, input, synchronisation",
+        )),
+        Scope::Delays | Scope::Stage(_) | Scope::Data(_) | Scope::Kind(_) => None,
+    }
+}

@@ -1,0 +1,387 @@
+//! Which ranks, stages and micro batches take longer than their peers.
+//!
+//! Peers of a rank are the ranks of its stage. `excess` of a rank in a step is how much longer its operations take than
+//! the medians of its peers in the same operations. Micro batches differ where sequences do: an operation then takes
+//! longer in forward and backward alike, on all stages, and what is common to a pipeline is no excess of a rank.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::graph::Graph;
+use crate::job::{Job, Kind};
+
+/// Least excess that is one.
+const MIN_EXCESS: f64 = 0.02;
+/// Least excess of a single step that is one.
+const MIN_STEP_EXCESS: f64 = 0.1;
+/// An excess is one from so many standard errors on.
+const ERRORS: f64 = 4.0;
+/// Noise of a step at least: one step tells none.
+const MIN_NOISE: f64 = 0.02;
+/// Scale of the median of absolute deviations to a standard deviation.
+const MAD: f64 = 1.4826;
+/// Standard error of a median over that of a mean.
+const MEDIAN_ERROR: f64 = 1.2533;
+/// Forward and backward of micro batches correlate at least so much where sequence lengths differ. Source: the OSDI
+/// paper, which takes 0.9 of whole jobs; here the means of steps are taken out before.
+const MIN_CORRELATION: f64 = 0.8;
+/// Micro batches that tell a correlation.
+const MIN_MICRO_BATCHES: usize = 12;
+/// Least standard deviation of micro batches of a step.
+const MIN_SPREAD: f64 = 0.02;
+
+/// When a rank is slower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    Persistent,
+    /// Each so many steps.
+    Periodic(usize),
+    Transient,
+}
+
+/// A rank that takes longer than its peers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Slow {
+    pub pattern: Pattern,
+    /// Places of steps.
+    pub steps: Vec<usize>,
+    /// Factor over its peers in these steps.
+    pub factor: f64,
+}
+
+/// A rank against its peers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OfRank {
+    /// Time of its computing.
+    pub work_ns: f64,
+    /// Delays of its operations.
+    pub delay_ns: f64,
+    /// By step: its computing over that of its peers, less 1; `None`: it has no peers then.
+    pub excess: Vec<Option<f64>>,
+    /// By step: delays beyond those of its peers.
+    pub late_ns: Vec<f64>,
+    /// It computes longer.
+    pub slow: Option<Slow>,
+    /// Something that is not computing keeps it.
+    pub held: Option<Slow>,
+}
+
+impl OfRank {
+    pub fn median_excess(&self) -> Option<f64> {
+        let mut known: Vec<f64> = self.excess.iter().flatten().copied().collect();
+        (!known.is_empty()).then(|| median(&mut known))
+    }
+}
+
+/// Micro batches whose work differs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lengths {
+    /// Between forward and backward.
+    pub correlation: f64,
+    /// Standard deviation of micro batches over their mean, within steps.
+    pub spread_share: f64,
+    /// By pipeline, step and micro batch: work over the usual.
+    pub factors: BTreeMap<(u32, usize, i64), f64>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Effects {
+    pub ranks: Vec<OfRank>,
+    /// Usual computing of one operation, by stage and name.
+    pub usual_ns: BTreeMap<(u32, u32), f64>,
+    /// Names that all stages compute, for micro batches.
+    pub shared_names: BTreeSet<u32>,
+    pub lengths: Option<Lengths>,
+}
+
+/// Stage, step, name and slot: the same operation of all peers.
+type SlotKey = (u32, usize, u32, i64);
+
+/// The middle of values, of an even number the mean of the two; 0 without any.
+pub fn median(values: &mut [f64]) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    match values.len() {
+        0 => 0.0,
+        n if n % 2 == 1 => values[n / 2],
+        n => f64::midpoint(values[n / 2 - 1], values[n / 2]),
+    }
+}
+
+/// Median of all but one of sorted values.
+fn median_without(sorted: &[f64], at: usize) -> f64 {
+    let rest = sorted.len() - 1;
+    let value = |place: usize| sorted[if place < at { place } else { place + 1 }];
+    match rest {
+        0 => sorted[0],
+        n if n % 2 == 1 => value(n / 2),
+        n => f64::midpoint(value(n / 2 - 1), value(n / 2)),
+    }
+}
+
+fn deviation(values: &[f64], middle: f64) -> f64 {
+    let mut apart: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    median(&mut apart) * MAD
+}
+
+impl Effects {
+    pub fn new(job: &Job, graph: &Graph) -> Self {
+        let mut out = Self {
+            ranks: vec![OfRank::default(); job.ranks.len()],
+            ..Self::default()
+        };
+        let work = &graph.recorded.work;
+        for (at, of) in job.operations.iter().enumerate() {
+            let rank = &mut out.ranks[of.rank];
+            if !graph.begins_recording(at) {
+                rank.delay_ns += graph.recorded.delay[at];
+            }
+            if of.kind == Kind::Compute {
+                rank.work_ns += work[at];
+            }
+        }
+        out.usual_ns = usual(job, work, |_| 1.0);
+        out.shared_names = shared_names(job);
+        out.lengths = lengths(job, work, &out.usual_ns);
+        out.compare(job, work);
+        out.compare_delays(job, graph);
+        // What slow ranks add is not the work of their stage.
+        let factors: Vec<f64> = out
+            .ranks
+            .iter()
+            .map(|of| match &of.slow {
+                Some(Slow {
+                    pattern: Pattern::Persistent,
+                    factor,
+                    ..
+                }) => *factor,
+                _ => 1.0,
+            })
+            .collect();
+        out.usual_ns = usual(job, work, |rank| factors[rank]);
+        out
+    }
+
+    /// By what micro batches an operation takes longer than usual.
+    pub fn length_factor(&self, job: &Job, at: usize) -> f64 {
+        let of = &job.operations[at];
+        let (Some(lengths), Some(micro_batch)) = (&self.lengths, of.micro_batch) else {
+            return 1.0;
+        };
+        let key = (job.ranks[of.rank].column, of.step, micro_batch);
+        lengths.factors.get(&key).copied().unwrap_or(1.0)
+    }
+
+    fn compare(&mut self, job: &Job, work: &[f64]) {
+        let mut keys: BTreeMap<SlotKey, Vec<(f64, usize)>> = BTreeMap::new();
+        for (at, of) in job.operations.iter().enumerate() {
+            if of.kind == Kind::Compute {
+                let key = (job.ranks[of.rank].stage, of.step, of.name, of.slot);
+                let ns = work[at] / self.length_factor(job, at);
+                keys.entry(key).or_default().push((ns, of.rank));
+            }
+        }
+        let mut sums = vec![vec![(0.0, 0.0); job.steps.len()]; job.ranks.len()];
+        for ((_, step, ..), mut all) in keys {
+            all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+            let sorted: Vec<f64> = all.iter().map(|(ns, _)| *ns).collect();
+            if sorted.len() < 2 {
+                continue;
+            }
+            for (place, (ns, rank)) in all.into_iter().enumerate() {
+                let sum = &mut sums[rank][step];
+                *sum = (sum.0 + ns, sum.1 + median_without(&sorted, place));
+            }
+        }
+        for (of, sums) in self.ranks.iter_mut().zip(sums) {
+            of.excess = sums
+                .into_iter()
+                .map(|(own, peers)| (peers > 0.0).then(|| own / peers - 1.0))
+                .collect();
+            of.slow = slow(&of.excess, MIN_EXCESS, MIN_STEP_EXCESS);
+        }
+    }
+
+    fn compare_delays(&mut self, job: &Job, graph: &Graph) {
+        let mut sums = vec![vec![0.0; job.ranks.len()]; job.steps.len()];
+        for (at, of) in job.operations.iter().enumerate() {
+            // Before its recording begins, nobody knows what a rank did.
+            if !graph.begins_recording(at) {
+                sums[of.step][of.rank] += graph.recorded.delay[at];
+            }
+        }
+        for sums in &sums {
+            for stage in 0..job.stages() {
+                let peers = job
+                    .ranks
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, rank)| rank.stage == stage);
+                let mut all: Vec<(f64, usize)> = peers.map(|(at, _)| (sums[at], at)).collect();
+                all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+                let sorted: Vec<f64> = all.iter().map(|(ns, _)| *ns).collect();
+                for (place, (ns, rank)) in all.iter().enumerate() {
+                    let late_ns = ns - median_without(&sorted, place);
+                    self.ranks[*rank].late_ns.push(late_ns);
+                }
+            }
+        }
+        for of in &mut self.ranks {
+            let shares = of.late_ns.iter().zip(&graph.recorded_step_ns);
+            let shares: Vec<Option<f64>> = shares
+                .map(|(late_ns, step_ns)| (*step_ns > 0.0).then(|| late_ns / step_ns))
+                .collect();
+            of.held = slow(&shares, MIN_EXCESS, MIN_EXCESS);
+        }
+    }
+}
+
+/// Tells whether values of steps are large: in all of them, or in some.
+fn slow(values: &[Option<f64>], min: f64, min_of_step: f64) -> Option<Slow> {
+    let known: Vec<f64> = values.iter().flatten().copied().collect();
+    if known.is_empty() {
+        return None;
+    }
+    let middle = median(&mut known.clone());
+    let spread = deviation(&known, middle);
+    let error = MEDIAN_ERROR * spread.max(MIN_NOISE) / (known.len() as f64).sqrt();
+    let numbered = values.iter().enumerate();
+    if middle >= min && middle >= ERRORS * error {
+        let steps = numbered.filter_map(|(step, value)| value.map(|_| step));
+        return Some(Slow {
+            pattern: Pattern::Persistent,
+            steps: steps.collect(),
+            factor: 1.0 + middle,
+        });
+    }
+    let limit = middle.max(0.0) + (6.0 * spread).max(min_of_step);
+    let steps: Vec<usize> = numbered
+        .filter_map(|(step, value)| value.filter(|value| *value >= limit).map(|_| step))
+        .collect();
+    if steps.is_empty() || known.len() < 3 {
+        return None;
+    }
+    let own: Vec<f64> = steps.iter().filter_map(|step| values[*step]).collect();
+    let apart: BTreeSet<usize> = steps.windows(2).map(|two| two[1] - two[0]).collect();
+    let pattern = match apart.into_iter().collect::<Vec<_>>().as_slice() {
+        [apart] if steps.len() > 2 && *apart > 1 => Pattern::Periodic(*apart),
+        _ => Pattern::Transient,
+    };
+    Some(Slow {
+        pattern,
+        factor: 1.0 + own.iter().sum::<f64>() / own.len() as f64,
+        steps,
+    })
+}
+
+/// Median computing of one operation by stage and name; `factor`: what a rank takes longer than usual.
+fn usual(job: &Job, work: &[f64], factor: impl Fn(usize) -> f64) -> BTreeMap<(u32, u32), f64> {
+    let mut all: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
+    for (at, of) in job.operations.iter().enumerate() {
+        if of.kind == Kind::Compute {
+            let key = (job.ranks[of.rank].stage, of.name);
+            all.entry(key).or_default().push(work[at] / factor(of.rank));
+        }
+    }
+    all.into_iter()
+        .map(|(key, mut values)| (key, median(&mut values)))
+        .collect()
+}
+
+fn shared_names(job: &Job) -> BTreeSet<u32> {
+    let mut stages: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    for of in &job.operations {
+        if of.kind == Kind::Compute && of.micro_batch.is_some() {
+            stages
+                .entry(of.name)
+                .or_default()
+                .insert(job.ranks[of.rank].stage);
+        }
+    }
+    let all = stages
+        .into_iter()
+        .filter(|(_, of)| of.len() as u32 == job.stages());
+    all.map(|(name, _)| name).collect()
+}
+
+/// Tells whether micro batches differ in all that is computed of them.
+fn lengths(job: &Job, work: &[f64], usual_ns: &BTreeMap<(u32, u32), f64>) -> Option<Lengths> {
+    type Key = (u32, usize, i64);
+    let mut by_name: BTreeMap<u32, (f64, BTreeMap<Key, Vec<f64>>)> = BTreeMap::new();
+    for (at, of) in job.operations.iter().enumerate() {
+        let (Some(micro_batch), Kind::Compute) = (of.micro_batch, of.kind) else {
+            continue;
+        };
+        let rank = &job.ranks[of.rank];
+        let usual_ns = usual_ns.get(&(rank.stage, of.name)).copied().unwrap_or(0.0);
+        if usual_ns > 0.0 {
+            let entry = by_name.entry(of.name).or_default();
+            entry.0 += work[at];
+            let key = (rank.column, of.step, micro_batch);
+            entry.1.entry(key).or_default().push(work[at] / usual_ns);
+        }
+    }
+    let mut names: Vec<(f64, BTreeMap<Key, f64>)> = by_name
+        .into_values()
+        .map(|(ns, all)| {
+            let all = all.into_iter().map(|(key, mut of)| (key, median(&mut of)));
+            (ns, all.collect())
+        })
+        .collect();
+    names.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let [(_, first), (_, second), ..] = names.as_slice() else {
+        return None;
+    };
+    // Micro batches of one step against each other: a rank that is slow for a while is so in all of them.
+    let within = |all: &BTreeMap<Key, f64>| {
+        let mut steps: BTreeMap<(u32, usize), Vec<f64>> = BTreeMap::new();
+        for ((column, step, _), value) in all {
+            steps.entry((*column, *step)).or_default().push(*value);
+        }
+        let means: BTreeMap<(u32, usize), f64> = steps
+            .into_iter()
+            .filter(|(_, values)| values.len() > 1)
+            .map(|(key, values)| (key, values.iter().sum::<f64>() / values.len() as f64))
+            .collect();
+        let centred = all.iter().filter_map(|(key, value)| {
+            let mean = means.get(&(key.0, key.1))?;
+            Some((*key, value / mean - 1.0))
+        });
+        centred.collect::<BTreeMap<Key, f64>>()
+    };
+    let (a, b) = (within(first), within(second));
+    let pairs: Vec<(f64, f64)> = a
+        .iter()
+        .filter_map(|(key, a)| Some((*a, *b.get(key)?)))
+        .collect();
+    if pairs.len() < MIN_MICRO_BATCHES {
+        return None;
+    }
+    let sum = |of: &dyn Fn(&(f64, f64)) -> f64| pairs.iter().map(of).sum::<f64>();
+    let (aa, bb, ab) = (
+        sum(&|p| p.0 * p.0),
+        sum(&|p| p.1 * p.1),
+        sum(&|p| p.0 * p.1),
+    );
+    let correlation = ab / (aa * bb).sqrt();
+    let spread_share = (aa / pairs.len() as f64).sqrt();
+    if !(correlation >= MIN_CORRELATION && spread_share >= MIN_SPREAD) {
+        return None;
+    }
+    let mut columns: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for ((column, ..), value) in first {
+        columns.entry(*column).or_default().push(*value);
+    }
+    let middles: BTreeMap<u32, f64> = columns
+        .into_iter()
+        .map(|(column, mut all)| (column, median(&mut all)))
+        .collect();
+    let factors = first.iter().filter_map(|(key, a)| {
+        let both = f64::midpoint(*a, second.get(key).copied().unwrap_or(*a));
+        let factor = both / middles[&key.0];
+        (factor > 0.0).then_some((*key, factor))
+    });
+    Some(Lengths {
+        correlation,
+        spread_share,
+        factors: factors.collect(),
+    })
+}

@@ -1,0 +1,102 @@
+//! Findings: what slows the job down, and what its pipeline costs by itself.
+
+use trueno_analysis::wording::figures;
+use trueno_plugin::{Finding, Severity, percent};
+
+use crate::causes::Cause;
+use crate::job::Job;
+use crate::tables::bubble;
+use crate::what_if::WhatIf;
+
+/// A cause is serious from this share of a step on.
+const MUCH: f64 = 0.03;
+/// Causes that become findings.
+const SHOWN: usize = 3;
+/// A bubble is worth a word from this share on.
+const MIN_BUBBLE: f64 = 0.05;
+/// The re-timing of recorded durations may miss the recorded steps by so much.
+const MAX_ERROR: f64 = 0.05;
+
+pub fn findings(job: &Job, what_if: &WhatIf, causes: &[Cause]) -> Vec<Finding> {
+    let evidence = "SELECT * FROM stragglers.what_if ORDER BY gain_ns DESC";
+    let mut out: Vec<Finding> = causes
+        .iter()
+        .take(SHOWN)
+        .map(|cause| {
+            let severity = if cause.gain_share >= MUCH || cause.kind == "recording" {
+                Severity::Warning
+            } else {
+                Severity::Info
+            };
+            let code = match cause.kind {
+                "stage" => "stage_imbalance",
+                "rank" => "slow_rank",
+                "host" => "slow_host",
+                "link" => "slow_link",
+                "delays" => "delays",
+                "recording" => "incomplete_rank",
+                _ => "sequence_lengths",
+            };
+            let finding = Finding::new(code, severity, cause.sentence(job.steps.len()));
+            finding.suggestion(cause.suggestion).evidence(evidence)
+        })
+        .collect();
+    if let (Some(first), Some(slowdown)) = (out.first_mut(), what_if.slowdown()) {
+        let stands_out = causes
+            .iter()
+            .any(|cause| matches!(cause.kind, "rank" | "host"));
+        let ranks = if stands_out {
+            ""
+        } else {
+            "; no single rank stands out from its stage"
+        };
+        *first = std::mem::replace(first, Finding::new("", Severity::Info, "")).detail(format!(
+            "without delays, steps take {} × as long as with every operation at the mean of its kind{ranks}",
+            figures(slowdown)
+        ));
+    }
+    out.extend(pipeline(job, what_if));
+    let error = (what_if.retimed_ns / what_if.recorded_ns.max(1.0) - 1.0).abs();
+    if error > MAX_ERROR {
+        let title = format!(
+            "re-timing the recorded operations misses the recorded steps by {}: gains are as uncertain",
+            percent(error)
+        );
+        out.push(Finding::new("retiming_error", Severity::Info, title));
+    }
+    out
+}
+
+/// Collectives were matched in an order that no job can have.
+pub fn no_order() -> Finding {
+    let title = "what slows the job down is not measurable: its collectives and sends were matched in a circle";
+    Finding::new("no_order", Severity::Info, title).suggestion(
+        "record all ranks over the same steps; `collectives.unmatched` says what did not match",
+    )
+}
+
+/// What the pipeline makes ranks wait even where all are alike.
+fn pipeline(job: &Job, what_if: &WhatIf) -> Option<Finding> {
+    let share = what_if.bubble_share.filter(|share| *share >= MIN_BUBBLE)?;
+    let mut title = format!(
+        "the pipeline itself makes ranks wait {} of a step: {} stages",
+        percent(share),
+        job.stages()
+    );
+    if let Some(micro_batches) = job.micro_batches() {
+        title += &format!(", {micro_batches} micro batches");
+    }
+    let mut finding = Finding::new("bubble", Severity::Info, title);
+    if let Some((formula, doubled)) = bubble(job, 1).zip(bubble(job, 2)) {
+        finding = finding
+            .detail(format!(
+                "with equal stages: (stages − 1) / (micro batches + stages − 1) = {}",
+                percent(formula)
+            ))
+            .suggestion(format!(
+                "twice as many micro batches of half the size: {}",
+                percent(doubled)
+            ));
+    }
+    Some(finding.evidence("SELECT * FROM stragglers.job"))
+}

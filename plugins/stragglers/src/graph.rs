@@ -1,0 +1,325 @@
+//! The graph of a job, and its re-timing.
+//!
+//! An operation begins when those that it depends on have ended, after a *delay* of its own, in which its rank launched
+//! it or did something that is not recorded. Parts of one collective, or a send and its receive, end together: when the
+//! last has begun and the data are transferred. As recorded, this gives the recorded times; with other durations it gives
+//! those that the job would have had.
+//!
+//! ```text
+//! start(o) = max end(d) + delay(o)            over all d that o depends on
+//! end(o)   = start(o) + work(o)               o computes
+//! end(o)   = max start(p) + transfer          over all parts p of the collective; transfer: the shortest stay of a part
+//! ```
+
+use std::collections::BTreeMap;
+
+use crate::job::{Job, Kind, Operation};
+use crate::rows::SAME_NS;
+
+/// Durations of all operations, in nanoseconds.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Timing {
+    /// Computing, or the transfer of the data.
+    pub work: Vec<f64>,
+    /// Between the end of what an operation depends on and its start, and between its kernels.
+    pub delay: Vec<f64>,
+}
+
+/// Result of a re-timing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Retimed {
+    /// Length by step.
+    pub step_ns: Vec<f64>,
+}
+
+impl Retimed {
+    pub fn total_ns(&self) -> f64 {
+        self.step_ns.iter().sum()
+    }
+}
+
+/// What becomes known next in an order in which it can.
+#[derive(Clone, Copy, Debug)]
+enum Event {
+    /// The start of an operation; if it meets nobody, its end too.
+    Start(u32),
+    /// The end of all parts of a meeting.
+    Meet(u32),
+}
+
+pub struct Graph {
+    dependencies: Vec<Vec<u32>>,
+    order: Vec<Event>,
+    /// By place of the operation.
+    meetings: Vec<Option<u32>>,
+    parts: Vec<Vec<u32>>,
+    steps: Vec<u32>,
+    are_steps_apart: bool,
+    step_count: usize,
+    /// As recorded.
+    pub recorded: Timing,
+    /// Length of each step as recorded, from the first start to the last end, or from the end of the step before.
+    pub recorded_step_ns: Vec<f64>,
+}
+
+impl Graph {
+    /// Joins the operations; `None`: collectives were matched in an order that cannot be.
+    pub fn new(job: &Job) -> Option<Self> {
+        let all = &job.operations;
+        let dependencies = dependencies(job);
+        let mut out = Self {
+            order: Vec::new(),
+            meetings: all
+                .iter()
+                .map(|of| of.meeting.map(|at| at as u32))
+                .collect(),
+            parts: job
+                .meetings
+                .iter()
+                .map(|of| of.operations.iter().map(|at| *at as u32).collect())
+                .collect(),
+            steps: all.iter().map(|of| of.step as u32).collect(),
+            are_steps_apart: job.are_steps_apart,
+            step_count: job.steps.len(),
+            recorded: Timing {
+                work: Vec::new(),
+                delay: Vec::new(),
+            },
+            recorded_step_ns: Vec::new(),
+            dependencies,
+        };
+        out.order = out.order()?;
+        out.recorded = out.as_recorded(job);
+        let steps = |of: fn(&Operation) -> i64, unit: i64, better: fn(i64, i64) -> i64| {
+            let mut times = vec![unit; job.steps.len()];
+            for one in all {
+                times[one.step] = better(times[one.step], of(one));
+            }
+            times
+        };
+        let starts = steps(|of| of.start_ns, i64::MAX, i64::min);
+        let ends = steps(|of| of.end_ns, i64::MIN, i64::max);
+        out.recorded_step_ns = (0..starts.len())
+            .map(|at| {
+                let from_ns = match at {
+                    at if out.are_steps_apart || at == 0 => starts[at],
+                    at => ends[at - 1],
+                };
+                ends[at].saturating_sub(from_ns) as f64
+            })
+            .collect();
+        Some(out)
+    }
+
+    /// Starts and meetings so that each comes behind what it needs.
+    fn order(&self) -> Option<Vec<Event>> {
+        let count = self.dependencies.len();
+        let mut followers: Vec<Vec<u32>> = vec![Vec::new(); count];
+        let mut missing: Vec<u32> = Vec::with_capacity(count);
+        for (at, needed) in self.dependencies.iter().enumerate() {
+            missing.push(needed.len() as u32);
+            for before in needed {
+                followers[*before as usize].push(at as u32);
+            }
+        }
+        let mut absent: Vec<usize> = self.parts.iter().map(Vec::len).collect();
+        let mut ready: Vec<u32> = (0..count as u32)
+            .rev()
+            .filter(|at| missing[*at as usize] == 0)
+            .collect();
+        let mut order = Vec::with_capacity(count + self.parts.len());
+        while let Some(at) = ready.pop() {
+            order.push(Event::Start(at));
+            let ended = match self.meetings[at as usize] {
+                None => std::slice::from_ref(&at),
+                Some(meeting) => {
+                    let left = &mut absent[meeting as usize];
+                    *left -= 1;
+                    if *left > 0 {
+                        continue;
+                    }
+                    order.push(Event::Meet(meeting));
+                    self.parts[meeting as usize].as_slice()
+                }
+            };
+            for before in ended {
+                for follower in &followers[*before as usize] {
+                    let left = &mut missing[*follower as usize];
+                    *left -= 1;
+                    if *left == 0 {
+                        ready.push(*follower);
+                    }
+                }
+            }
+        }
+        (order.len() == count + self.parts.len()).then_some(order)
+    }
+
+    fn as_recorded(&self, job: &Job) -> Timing {
+        let all = &job.operations;
+        let mut work: Vec<f64> = all.iter().map(|of| of.busy_ns as f64).collect();
+        for meeting in &job.meetings {
+            let stays = meeting
+                .operations
+                .iter()
+                .map(|at| all[*at].end_ns.saturating_sub(all[*at].start_ns));
+            let transfer_ns = stays.min().unwrap_or(0).max(0) as f64;
+            meeting
+                .operations
+                .iter()
+                .for_each(|at| work[*at] = transfer_ns);
+        }
+        let mut begun = vec![i64::MAX; job.steps.len()];
+        for of in all {
+            begun[of.step] = begun[of.step].min(of.start_ns);
+        }
+        let first_ns = begun.iter().copied().min().unwrap_or(0);
+        let mut delay: Vec<f64> = Vec::with_capacity(all.len());
+        for (of, needed) in all.iter().zip(&self.dependencies) {
+            let ended = needed.iter().map(|at| all[*at as usize].end_ns);
+            let begun_ns = if job.are_steps_apart {
+                begun[of.step]
+            } else {
+                first_ns
+            };
+            let ready_ns = ended.max().unwrap_or(begun_ns);
+            let between_ns = match of.kind {
+                Kind::Compute => of
+                    .end_ns
+                    .saturating_sub(of.start_ns)
+                    .saturating_sub(of.busy_ns),
+                _ => 0,
+            };
+            let waited_ns = of.start_ns.saturating_sub(ready_ns).max(0);
+            delay.push(waited_ns.saturating_add(between_ns.max(0)) as f64);
+        }
+        // Some recorders cut the wait off a part: what is left begins on all ranks at once, and only the last of them was
+        // not waiting before.
+        for meeting in &job.meetings {
+            let starts = || meeting.operations.iter().map(|at| all[*at].start_ns);
+            let (first, last) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
+            if last.saturating_sub(first) <= SAME_NS {
+                let delays = meeting.operations.iter().map(|at| delay[*at]);
+                let least = delays.fold(f64::MAX, f64::min);
+                meeting.operations.iter().for_each(|at| delay[*at] = least);
+            }
+        }
+        Timing { work, delay }
+    }
+
+    /// True of what waits for nothing in the first step.
+    pub fn begins_recording(&self, at: usize) -> bool {
+        self.steps[at] == 0 && self.dependencies[at].is_empty()
+    }
+
+    /// Lengths of the steps with these durations.
+    pub fn retime(&self, timing: &Timing) -> Retimed {
+        let mut start = vec![0.0_f64; timing.work.len()];
+        let mut end = vec![0.0_f64; timing.work.len()];
+        for event in &self.order {
+            match *event {
+                Event::Start(at) => {
+                    let at = at as usize;
+                    let ended = self.dependencies[at]
+                        .iter()
+                        .map(|before| end[*before as usize]);
+                    start[at] = ended.fold(0.0, f64::max) + timing.delay[at];
+                    if self.meetings[at].is_none() {
+                        end[at] = start[at] + timing.work[at];
+                    }
+                }
+                Event::Meet(meeting) => {
+                    let parts = &self.parts[meeting as usize];
+                    let last = parts
+                        .iter()
+                        .map(|at| start[*at as usize])
+                        .fold(0.0, f64::max);
+                    for at in parts {
+                        end[*at as usize] = last + timing.work[*at as usize];
+                    }
+                }
+            }
+        }
+        let mut step_ns = vec![0.0_f64; self.step_count];
+        for (step, end) in self.steps.iter().zip(&end) {
+            step_ns[*step as usize] = step_ns[*step as usize].max(*end);
+        }
+        if !self.are_steps_apart {
+            for at in (1..step_ns.len()).rev() {
+                step_ns[at] = (step_ns[at] - step_ns[at - 1]).max(0.0);
+            }
+        }
+        Retimed { step_ns }
+    }
+}
+
+/// What each operation waits for on its own rank: the one before it on its lane, and on each other lane the last that
+/// had ended when it began, if it can be meant: nothing waits for a send, and a send or receive waits for no other. Beside what ran on while it ran, an operation waited only if it began as that ended.
+fn dependencies(job: &Job) -> Vec<Vec<u32>> {
+    let all = &job.operations;
+    let mut lanes: BTreeMap<(usize, u32, usize), Vec<u32>> = BTreeMap::new();
+    for (at, of) in all.iter().enumerate() {
+        let step = if job.are_steps_apart { of.step } else { 0 };
+        lanes
+            .entry((of.rank, of.lane, step))
+            .or_default()
+            .push(at as u32);
+    }
+    let mut of_ranks: BTreeMap<(usize, usize), Vec<Vec<u32>>> = BTreeMap::new();
+    for ((rank, _, step), mut lane) in lanes {
+        lane.sort_by_key(|at| {
+            let of = &all[*at as usize];
+            (of.start_ns, of.end_ns, *at)
+        });
+        of_ranks.entry((rank, step)).or_default().push(lane);
+    }
+    let mut out: Vec<Vec<u32>> = vec![Vec::new(); all.len()];
+    for lanes in of_ranks.values() {
+        for (own, lane) in lanes.iter().enumerate() {
+            // How far the other lanes had ended, as this one goes on.
+            let mut ended = vec![0_usize; lanes.len()];
+            let mut before: Option<u32> = None;
+            for at in lane {
+                let of = &all[*at as usize];
+                let needed = &mut out[*at as usize];
+                needed.extend(before);
+                for (other, candidates) in
+                    lanes.iter().enumerate().filter(|(other, _)| *other != own)
+                {
+                    let next = &mut ended[other];
+                    while candidates.get(*next).is_some_and(|candidate| {
+                        let candidate = &all[*candidate as usize];
+                        candidate.end_ns <= of.start_ns.saturating_add(SAME_NS)
+                            && candidate.start_ns < of.start_ns
+                    }) {
+                        *next += 1;
+                    }
+                    let last = next.checked_sub(1).map(|last| candidates[last]);
+                    let last = last.filter(|last| {
+                        waits(of, &all[*last as usize], before.map(|at| &all[at as usize]))
+                    });
+                    needed.extend(last);
+                }
+                before = Some(*at);
+            }
+        }
+    }
+    out
+}
+
+/// True if an operation may have waited for one of another lane that ended before it began; `before`: on its own lane.
+fn waits(of: &Operation, other: &Operation, before: Option<&Operation>) -> bool {
+    let is_between_two = matches!(of.kind, Kind::Send | Kind::Receive);
+    match other.kind {
+        Kind::Send => false,
+        Kind::Receive => !is_between_two,
+        Kind::Compute if of.kind != Kind::Compute => true,
+        Kind::Compute | Kind::Collective => {
+            let ran_beside =
+                before.is_some_and(|before| before.end_ns > other.start_ns.saturating_add(SAME_NS));
+            let begins_as_it_ends = of.start_ns <= other.end_ns.saturating_add(SAME_NS)
+                && before.is_none_or(|before| before.end_ns.saturating_add(SAME_NS) < of.start_ns);
+            !ran_beside || begins_as_it_ends
+        }
+    }
+}

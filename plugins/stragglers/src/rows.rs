@@ -1,0 +1,279 @@
+//! Operations of ranks: what their devices did, as rows of parts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use trueno_analysis::collectives::Operation;
+use trueno_analysis::interner::Texts;
+use trueno_analysis::window::Window;
+use trueno_plugin::rank::{of_key, of_place};
+use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
+
+/// Collectives as plugin `collectives` matched them.
+const MEETINGS: Input = Input::sql(
+    "meetings",
+    "SELECT a.instance AS instance, a.rank AS rank, a.id AS id, a.arrive_ns AS arrive_ns, \
+     a.uncertainty_ns AS uncertainty_ns, i.operation AS operation, i.bytes AS bytes, i.communicator AS communicator, i.receiver AS receiver \
+     FROM collectives.arrivals AS a JOIN collectives.instances AS i ON a.instance = i.instance ORDER BY instance, rank",
+)
+.optional();
+/// The ranks, with their places in the job where these are stated.
+const RANKS: Input = Input::sql(
+    "ranks",
+    "SELECT rank, host_name, pipeline, data, tensor FROM ranks ORDER BY rank",
+)
+.optional();
+const MISSING: Input = Input::sql(
+    "missing",
+    "SELECT text FROM problems WHERE code = 'rank_missing'",
+)
+.optional();
+
+/// Inputs of the plugin.
+pub const INPUTS: [Input; 7] = [
+    Window::INPUT,
+    MEETINGS,
+    RANKS,
+    MISSING,
+    Input::sql(
+        "kernels",
+        "SELECT k.id AS id, k.name AS name, k.device AS device, k.stream AS stream, k.start_ns AS start_ns, \
+         k.dur_ns AS dur_ns, b.iteration AS step FROM kernels AS k LEFT JOIN bricks AS b ON k.brick = b.id \
+         WHERE k.device IS NOT NULL AND k.valid AND k.timing <> 'bound' ORDER BY start_ns, id",
+    )
+    .optional(),
+    Input::sql(
+        "stated",
+        "SELECT kernel FROM collectives WHERE kernel IS NOT NULL",
+    )
+    .optional(),
+    Input::sql(
+        "micro_batches",
+        "SELECT span, integer AS micro_batch FROM attributes WHERE name = 'micro_batch'",
+    )
+    .optional(),
+];
+
+/// Inputs of a merge.
+pub const MERGE_INPUTS: [Input; 5] = [
+    Input::sql(
+        "operations",
+        "SELECT rank, lane, name, is_communication, step, micro_batch, start_ns, end_ns, busy_ns, id \
+         FROM stragglers.operations ORDER BY rank, start_ns, id",
+    ),
+    Window::INPUT,
+    MEETINGS,
+    RANKS,
+    MISSING,
+];
+
+/// Name of computing kernels that stand together.
+pub const COMPUTATION: &str = "computation";
+/// Two times are one if they are no further apart.
+pub const SAME_NS: i64 = 20_000;
+
+table_row! {
+    struct OperationRow<'a> {
+        rank: u64,
+        lane: u64,
+        name: &'a str,
+        is_communication: bool,
+        step: Option<u64>,
+        micro_batch: Option<i64>,
+        start_ns: i64,
+        end_ns: i64,
+        busy_ns: i64,
+        id: u64,
+    }
+}
+
+/// An operation of one rank: a kernel, or computing kernels between two communications.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    pub rank: u32,
+    /// Device and stream.
+    pub lane: u64,
+    pub name: u32,
+    pub is_communication: bool,
+    pub step: Option<u64>,
+    pub micro_batch: Option<i64>,
+    pub start_ns: i64,
+    pub end_ns: i64,
+    /// Time in which its kernels ran.
+    pub busy_ns: i64,
+    /// Row of its first kernel.
+    pub id: u64,
+}
+
+/// Operations of one rank or of several, by rank and start.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    pub rows: Vec<Row>,
+    pub names: Texts,
+}
+
+impl Rows {
+    /// Reads the kernels of a run.
+    ///
+    /// # Errors
+    /// An input lacks a column or has it in another type.
+    pub fn read(run: &mut Run) -> Result<Self> {
+        let window = Window::read(run)?;
+        let stated = run.table("stated")?;
+        let stated: BTreeSet<u64> = stated.u64("kernel")?.iter().flatten().collect();
+        let table = run.table("micro_batches")?;
+        let (span, number) = (table.u64("span")?, table.i64("micro_batch")?);
+        let micro_batches: BTreeMap<u64, i64> = (0..table.rows())
+            .filter_map(|row| span.get(row).zip(number.get(row)))
+            .collect();
+        let table = run.table("kernels")?;
+        let (id, name) = (table.u64("id")?, table.text("name")?);
+        let (device, stream) = (table.i64("device")?, table.i64("stream")?);
+        let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
+        let step = table.u64("step")?;
+        let mut out = Self::default();
+        let mut communicates: Vec<bool> = Vec::new();
+        let row = |row: usize| {
+            let (start_ns, dur_ns) = (start.get(row)?, dur.get(row)?.max(0));
+            let (id, name) = (id.get(row)?, name.get(row)?);
+            let (_, device) = of_place(device.get(row)?);
+            Some((id, name, device, start_ns, dur_ns, row))
+        };
+        for (id, name, device, start_ns, dur_ns, row) in (0..table.rows()).filter_map(row) {
+            if window.is_some_and(|window| !window.has(start_ns)) {
+                continue;
+            }
+            let number = out.names.number(name);
+            if number as usize == communicates.len() {
+                communicates.push(Operation::parse(name).is_some());
+            }
+            let stream = stream
+                .get(row)
+                .map_or(0, |stream| stream.cast_unsigned().wrapping_add(1));
+            out.rows.push(Row {
+                rank: of_key(id) as u32,
+                lane: device.cast_unsigned() << 32 | stream & 0xFFFF_FFFF,
+                name: number,
+                is_communication: communicates[number as usize] || stated.contains(&id),
+                step: step.get(row),
+                micro_batch: micro_batches.get(&id).copied(),
+                start_ns,
+                end_ns: start_ns.saturating_add(dur_ns),
+                busy_ns: dur_ns,
+                id,
+            });
+        }
+        out.rows.sort_by_key(|row| (row.rank, row.start_ns, row.id));
+        out.join();
+        Ok(out)
+    }
+
+    /// Joins computing kernels of a lane that no communication of their rank comes between: a job of millions of kernels
+    /// has some thousand of these. Where a rank states micro batches, its operations stay as they are.
+    fn join(&mut self) {
+        let computation = self.names.number(COMPUTATION);
+        let mut joined = Vec::new();
+        for of_rank in self.rows.chunk_by(|a, b| a.rank == b.rank) {
+            if of_rank.iter().any(|row| row.micro_batch.is_some()) {
+                joined.extend_from_slice(of_rank);
+                continue;
+            }
+            let ends = |of: fn(&Row) -> i64| {
+                let all = of_rank.iter().filter(|row| row.is_communication);
+                let mut all: Vec<i64> = all.map(of).collect();
+                all.sort_unstable();
+                all
+            };
+            let (starts, ends) = (ends(|row| row.start_ns), ends(|row| row.end_ns));
+            let between = |all: &[i64], from_ns: i64, to_ns: i64| {
+                let at = all.partition_point(|ns| *ns <= from_ns);
+                all.get(at).is_some_and(|ns| *ns <= to_ns)
+            };
+            let mut open: BTreeMap<u64, usize> = BTreeMap::new();
+            // Start and end of the last kernel of each.
+            let mut last: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+            for row in of_rank {
+                if row.is_communication {
+                    open.remove(&row.lane);
+                    joined.push(*row);
+                    continue;
+                }
+                let before = open
+                    .get(&row.lane)
+                    .copied()
+                    .zip(last.get(&row.lane).copied());
+                let is_apart = |at: usize, (start_ns, end_ns): (i64, i64)| {
+                    let earlier: &Row = &joined[at];
+                    earlier.step != row.step
+                        || between(
+                            &starts,
+                            end_ns.saturating_sub(SAME_NS),
+                            row.end_ns.saturating_sub(SAME_NS),
+                        )
+                        || between(&ends, start_ns, row.start_ns.saturating_add(SAME_NS))
+                };
+                match before.filter(|(at, times)| !is_apart(*at, *times)) {
+                    Some((at, _)) => {
+                        let earlier: &mut Row = &mut joined[at];
+                        earlier.end_ns = earlier.end_ns.max(row.end_ns);
+                        earlier.busy_ns = earlier.busy_ns.saturating_add(row.busy_ns);
+                    }
+                    None => {
+                        open.insert(row.lane, joined.len());
+                        joined.push(Row {
+                            name: computation,
+                            ..*row
+                        });
+                    }
+                }
+                last.insert(row.lane, (row.start_ns, row.end_ns));
+            }
+        }
+        self.rows = joined;
+    }
+
+    /// Emits a part.
+    ///
+    /// # Errors
+    /// The host refuses the table.
+    pub fn emit(&self, run: &mut Run) -> Result<()> {
+        let rows = self.rows.iter().map(|row| OperationRow {
+            rank: u64::from(row.rank),
+            lane: row.lane,
+            name: self.names.text(row.name),
+            is_communication: row.is_communication,
+            step: row.step,
+            micro_batch: row.micro_batch,
+            start_ns: row.start_ns,
+            end_ns: row.end_ns,
+            busy_ns: row.busy_ns,
+            id: row.id,
+        });
+        run.emit(Table::build("operations").rows(rows))
+    }
+
+    /// Reads all parts there are.
+    ///
+    /// # Errors
+    /// An input lacks a column, or has it in another type or null.
+    pub fn read_parts(run: &mut Run) -> Result<Self> {
+        let mut out = Self::default();
+        for row in run.table("operations")?.read::<OperationRow>()? {
+            let row = row?;
+            let rank = u32::try_from(row.rank);
+            out.rows.push(Row {
+                rank: rank.map_err(|_| Error::bad_input("a rank of a part is too large"))?,
+                lane: row.lane,
+                name: out.names.number(row.name),
+                is_communication: row.is_communication,
+                step: row.step,
+                micro_batch: row.micro_batch,
+                start_ns: row.start_ns,
+                end_ns: row.end_ns,
+                busy_ns: row.busy_ns,
+                id: row.id,
+            });
+        }
+        out.rows.sort_by_key(|row| (row.rank, row.start_ns, row.id));
+        Ok(out)
+    }
+}

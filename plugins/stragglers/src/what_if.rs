@@ -1,0 +1,483 @@
+//! The job without each of the things that slow it down, by re-timing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::Options;
+use crate::effects::{Effects, Pattern, Slow, median};
+use crate::graph::{Graph, Timing};
+use crate::job::{Job, Kind};
+use crate::rows::COMPUTATION;
+
+/// A link takes longer than its peers from this factor on.
+const MIN_LINK_FACTOR: f64 = 1.3;
+/// Share of the ranks of a host that are slow, for the host to be.
+const MIN_OF_HOST: f64 = 0.75;
+
+/// What is changed.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
+    /// Work of micro batches is spread evenly over stages.
+    Stages,
+    /// Each operation of a stage at the mean of its kind.
+    Stage(u32),
+    /// Each operation of a data-parallel rank at the mean of its kind.
+    Data(u32),
+    /// A rank as its peers, by place.
+    Rank(usize),
+    /// Ranks of a host as their peers.
+    Host(String),
+    /// Transfers of a link as its peers, by place.
+    Link(usize),
+    /// Micro batches of a step alike.
+    Lengths,
+    /// Operations of one kind at their mean, communication at its median.
+    Kind(u32),
+    /// No delays before operations.
+    Delays,
+}
+
+/// A re-timing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Row {
+    pub scope: Scope,
+    /// Length of all steps then.
+    pub retimed_ns: f64,
+    pub gain_ns: f64,
+    /// Of all steps as recorded.
+    pub gain_share: f64,
+    /// What it takes over its peers; `None`: nothing is compared.
+    pub factor: Option<f64>,
+    /// It differs from its peers by more than chance.
+    pub stands_out: bool,
+}
+
+/// All re-timings of a job. Totals are over all steps.
+#[derive(Clone, Debug, Default)]
+pub struct WhatIf {
+    pub recorded_ns: f64,
+    /// Re-timed with recorded durations: as recorded but for what the graph lacks.
+    pub retimed_ns: f64,
+    pub step_ns: Vec<f64>,
+    pub without_delays_ns: f64,
+    /// Each operation at the mean of its kind, without delays.
+    pub ideal_ns: f64,
+    /// Part of the ideal in which a rank waits in the pipeline on average.
+    pub bubble_share: Option<f64>,
+    pub rows: Vec<Row>,
+}
+
+impl WhatIf {
+    pub fn new(job: &Job, graph: &Graph, effects: &Effects, options: Options) -> Self {
+        let recorded = &graph.recorded;
+        let retimed = graph.retime(recorded);
+        let without_delays = |work: Vec<f64>| Timing {
+            delay: vec![0.0; work.len()],
+            work,
+        };
+        let ideal = ideal(job, &recorded.work);
+        let mut out = Self {
+            recorded_ns: graph.recorded_step_ns.iter().sum(),
+            retimed_ns: retimed.total_ns(),
+            step_ns: retimed.step_ns,
+            without_delays_ns: graph
+                .retime(&without_delays(recorded.work.clone()))
+                .total_ns(),
+            ideal_ns: graph.retime(&without_delays(ideal.clone())).total_ns(),
+            ..Self::default()
+        };
+        out.bubble_share = (job.stages() > 1)
+            .then(|| bubble_share(job, graph, &ideal))
+            .flatten();
+        let mut add = |scope: Scope, timing: &Timing, factor: Option<f64>, stands_out: bool| {
+            let retimed_ns = graph.retime(timing).total_ns();
+            let gain_ns = out.retimed_ns - retimed_ns;
+            out.rows.push(Row {
+                scope,
+                retimed_ns,
+                gain_ns,
+                gain_share: if out.retimed_ns > 0.0 {
+                    gain_ns / out.retimed_ns
+                } else {
+                    0.0
+                },
+                factor,
+                stands_out,
+            });
+        };
+        let with_work = |of: &dyn Fn(usize) -> f64| Timing {
+            work: (0..recorded.work.len()).map(of).collect(),
+            delay: recorded.delay.clone(),
+        };
+        let at_mean = |is_in: &dyn Fn(usize) -> bool| {
+            with_work(&|at| {
+                if is_in(at) {
+                    ideal[at]
+                } else {
+                    recorded.work[at]
+                }
+            })
+        };
+        let of = |at: usize| &job.operations[at];
+        let rank = |at: usize| &job.ranks[of(at).rank];
+        if job.stages() > 1 {
+            let stages = StageWork::new(job, effects);
+            let balanced = with_work(&|at| recorded.work[at] * stages.balance(job, at));
+            add(Scope::Stages, &balanced, Some(stages.factor), true);
+            for stage in 0..job.stages() {
+                let factor = stages.factor_of(stage);
+                add(
+                    Scope::Stage(stage),
+                    &at_mean(&|at| rank(at).stage == stage),
+                    factor,
+                    false,
+                );
+            }
+        }
+        let data: BTreeSet<u32> = job.ranks.iter().filter_map(|rank| rank.data).collect();
+        for data in data.iter().filter(|_| data.len() > 1) {
+            add(
+                Scope::Data(*data),
+                &at_mean(&|at| rank(at).data == Some(*data)),
+                None,
+                false,
+            );
+        }
+        let peers = PeerDelays::new(job, graph, effects);
+        for (rank, stands_out) in candidates(effects, options) {
+            let is_one: &dyn Fn(usize) -> bool = &|of| of == rank;
+            let factor = factor(effects, rank);
+            add(
+                Scope::Rank(rank),
+                &peers.as_peers(job, graph, effects, is_one),
+                factor,
+                stands_out,
+            );
+        }
+        for (host, ranks) in slow_hosts(job, effects) {
+            let of_host: &dyn Fn(usize) -> bool = &|of| ranks.contains(&of);
+            let factors = ranks.iter().filter_map(|rank| factor(effects, *rank));
+            let factor = factors.clone().sum::<f64>() / factors.count().max(1) as f64;
+            let timing = peers.as_peers(job, graph, effects, of_host);
+            add(Scope::Host(host), &timing, Some(factor), true);
+        }
+        for (link, factors) in slow_links(job, &recorded.work) {
+            let timing = with_work(&|at| {
+                let is_of_link = of(at)
+                    .meeting
+                    .is_some_and(|of| job.meetings[of].link == link);
+                let factor = factors.get(&of(at).name).filter(|_| is_of_link);
+                recorded.work[at] / factor.copied().unwrap_or(1.0)
+            });
+            let most = factors.values().copied().fold(1.0, f64::max);
+            add(Scope::Link(link), &timing, Some(most), true);
+        }
+        if effects.lengths.is_some() {
+            let even = even_lengths(job, &recorded.work);
+            add(Scope::Lengths, &with_work(&|at| even[at]), None, true);
+        }
+        let names: BTreeSet<u32> = job.operations.iter().map(|of| of.name).collect();
+        for name in names
+            .iter()
+            .filter(|_| names.len() <= options.retimed_ranks)
+        {
+            add(
+                Scope::Kind(*name),
+                &at_mean(&|at| of(at).name == *name),
+                None,
+                false,
+            );
+        }
+        add(
+            Scope::Delays,
+            &without_delays(recorded.work.clone()),
+            None,
+            true,
+        );
+        out.rows.sort_by(|a, b| {
+            b.gain_ns
+                .total_cmp(&a.gain_ns)
+                .then_with(|| a.scope.cmp(&b.scope))
+        });
+        out
+    }
+
+    /// Steps without delays over steps with every operation at the mean of its kind (equation 1 of the OSDI paper).
+    pub fn slowdown(&self) -> Option<f64> {
+        (self.ideal_ns > 0.0).then(|| self.without_delays_ns / self.ideal_ns)
+    }
+}
+
+/// Ranks that stand out, then those with the most excess.
+fn candidates(effects: &Effects, options: Options) -> Vec<(usize, bool)> {
+    let mut all: Vec<(bool, f64, usize)> = effects
+        .ranks
+        .iter()
+        .enumerate()
+        .filter_map(|(at, of)| {
+            let excess = of.median_excess()?;
+            Some((of.slow.is_some() || of.held.is_some(), excess, at))
+        })
+        .collect();
+    all.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(&b.2)));
+    let all = all.into_iter().take(options.retimed_ranks);
+    all.map(|(stands_out, _, at)| (at, stands_out)).collect()
+}
+
+fn factor(effects: &Effects, rank: usize) -> Option<f64> {
+    let of = &effects.ranks[rank];
+    let slow = of.slow.as_ref().map(|slow| slow.factor);
+    slow.or_else(|| Some(1.0 + of.median_excess()?))
+}
+
+/// Mean work of each kind: computing by name, communication by name as the median. Joined kernels are of one kind where
+/// they stand at the same place of ranks of a stage.
+fn ideal(job: &Job, work: &[f64]) -> Vec<f64> {
+    let joined = |name: u32| job.names.text(name) == COMPUTATION;
+    let key = |at: usize| {
+        let of = &job.operations[at];
+        let place = joined(of.name).then(|| (job.ranks[of.rank].stage, of.slot));
+        (of.kind == Kind::Compute, of.name, place)
+    };
+    let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+    for (at, ns) in work.iter().enumerate() {
+        all.entry(key(at)).or_default().push(*ns);
+    }
+    let middle: BTreeMap<_, f64> = all
+        .into_iter()
+        .map(|(key, mut values)| match key.0 {
+            true => (key, values.iter().sum::<f64>() / values.len() as f64),
+            false => (key, median(&mut values)),
+        })
+        .collect();
+    (0..work.len()).map(|at| middle[&key(at)]).collect()
+}
+
+/// Waiting in a pipeline of equal ranks whose transfers take no time.
+fn bubble_share(job: &Job, graph: &Graph, ideal: &[f64]) -> Option<f64> {
+    let is_compute = |at: usize| job.operations[at].kind == Kind::Compute;
+    let work = (0..ideal.len()).map(|at| if is_compute(at) { ideal[at] } else { 0.0 });
+    let work: Vec<f64> = work.collect();
+    let busy_ns = work.iter().sum::<f64>() / job.ranks.len() as f64;
+    let timing = Timing {
+        delay: vec![0.0; work.len()],
+        work,
+    };
+    let total_ns = graph.retime(&timing).total_ns();
+    (total_ns > 0.0).then(|| (1.0 - busy_ns / total_ns).max(0.0))
+}
+
+/// Work of stages for a micro batch.
+pub struct StageWork {
+    /// Usual work of a micro batch, or of a step where none are stated, by stage.
+    stages: Vec<f64>,
+    /// By name: mean over stages.
+    means: BTreeMap<u32, f64>,
+    usual_ns: BTreeMap<(u32, u32), f64>,
+    /// The largest over the mean of the others.
+    pub factor: f64,
+}
+
+impl StageWork {
+    pub fn new(job: &Job, effects: &Effects) -> Self {
+        let mut stages = vec![0.0; job.stages() as usize];
+        let mut means: BTreeMap<u32, f64> = BTreeMap::new();
+        if effects.shared_names.is_empty() {
+            let mut ranks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+            for (of, rank) in effects.ranks.iter().zip(&job.ranks) {
+                ranks.entry(rank.stage).or_default().push(of.work_ns);
+            }
+            for (stage, mut all) in ranks {
+                stages[stage as usize] = median(&mut all);
+            }
+        }
+        for ((stage, name), ns) in &effects.usual_ns {
+            if effects.shared_names.contains(name) {
+                stages[*stage as usize] += ns;
+                *means.entry(*name).or_default() += ns / f64::from(job.stages());
+            }
+        }
+        let mut out = Self {
+            stages,
+            means,
+            usual_ns: effects.usual_ns.clone(),
+            factor: 1.0,
+        };
+        out.factor = out.factor_of(out.longest()).unwrap_or(1.0);
+        out
+    }
+
+    pub fn of(&self, stage: u32) -> f64 {
+        self.stages[stage as usize]
+    }
+
+    pub fn longest(&self) -> u32 {
+        let all = self.stages.iter().enumerate();
+        let longest = all.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
+        longest.map_or(0, |(stage, _)| stage as u32)
+    }
+
+    /// Work of a stage over the mean of the others.
+    pub fn factor_of(&self, stage: u32) -> Option<f64> {
+        let own = self.stages[stage as usize];
+        let others =
+            (self.stages.iter().sum::<f64>() - own) / (self.stages.len() - 1).max(1) as f64;
+        (others > 0.0).then(|| own / others)
+    }
+
+    /// What an operation takes where all stages have the same work, over what it takes.
+    fn balance(&self, job: &Job, at: usize) -> f64 {
+        let of = &job.operations[at];
+        let stage = job.ranks[of.rank].stage;
+        if of.kind != Kind::Compute {
+            return 1.0;
+        }
+        let (mean, own) = if self.means.is_empty() {
+            let mean = self.stages.iter().sum::<f64>() / self.stages.len() as f64;
+            (Some(mean), Some(self.stages[stage as usize]))
+        } else {
+            (
+                self.means.get(&of.name).copied(),
+                self.usual_ns.get(&(stage, of.name)).copied(),
+            )
+        };
+        let ratio = mean
+            .zip(own.filter(|own| *own > 0.0))
+            .map(|(mean, own)| mean / own);
+        ratio.unwrap_or(1.0)
+    }
+}
+
+/// Delays of peers, where a rank is held by something.
+struct PeerDelays(BTreeMap<(u32, usize, u32, i64), Vec<f64>>);
+
+impl PeerDelays {
+    fn new(job: &Job, graph: &Graph, effects: &Effects) -> Self {
+        let stages: BTreeSet<u32> = effects
+            .ranks
+            .iter()
+            .zip(&job.ranks)
+            .filter_map(|(of, rank)| of.held.as_ref().map(|_| rank.stage))
+            .collect();
+        let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
+        for (at, of) in job.operations.iter().enumerate() {
+            let stage = job.ranks[of.rank].stage;
+            if stages.contains(&stage) {
+                let key = (stage, of.step, of.name, of.slot);
+                all.entry(key).or_default().push(graph.recorded.delay[at]);
+            }
+        }
+        all.values_mut()
+            .for_each(|values| values.sort_unstable_by(f64::total_cmp));
+        Self(all)
+    }
+
+    /// Ranks as their peers: in the steps in which they are slow, or in all where they do not stand out.
+    fn as_peers(
+        &self,
+        job: &Job,
+        graph: &Graph,
+        effects: &Effects,
+        is_one: &dyn Fn(usize) -> bool,
+    ) -> Timing {
+        let mut timing = graph.recorded.clone();
+        for (at, of) in job
+            .operations
+            .iter()
+            .enumerate()
+            .filter(|(_, of)| is_one(of.rank))
+        {
+            let rank = &effects.ranks[of.rank];
+            if of.kind == Kind::Compute {
+                timing.work[at] /= match &rank.slow {
+                    Some(Slow {
+                        pattern: Pattern::Persistent,
+                        factor,
+                        ..
+                    }) => *factor,
+                    Some(slow) if slow.steps.contains(&of.step) => {
+                        1.0 + rank.excess[of.step].unwrap_or(0.0)
+                    }
+                    Some(_) => 1.0,
+                    None => 1.0 + rank.median_excess().unwrap_or(0.0).max(0.0),
+                };
+            }
+            let is_held = rank
+                .held
+                .as_ref()
+                .is_some_and(|held| held.steps.contains(&of.step));
+            let key = (job.ranks[of.rank].stage, of.step, of.name, of.slot);
+            if let Some(delays) = self.0.get(&key).filter(|_| is_held) {
+                let lower = delays[(delays.len() - 1) / 2];
+                timing.delay[at] = timing.delay[at].min(lower);
+            }
+        }
+        timing
+    }
+}
+
+/// Hosts of which nearly all ranks are slow, where the job has others.
+fn slow_hosts(job: &Job, effects: &Effects) -> Vec<(String, BTreeSet<usize>)> {
+    let mut hosts: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (at, rank) in job.ranks.iter().enumerate() {
+        if let Some(host) = &rank.host {
+            hosts.entry(host).or_default().insert(at);
+        }
+    }
+    if hosts.len() < 2 {
+        return Vec::new();
+    }
+    let is_slow =
+        |rank: &usize| effects.ranks[*rank].slow.is_some() || effects.ranks[*rank].held.is_some();
+    let all = hosts.into_iter().filter(|(_, ranks)| {
+        let slow = ranks.iter().filter(|rank| is_slow(rank)).count();
+        slow > 1 && slow as f64 >= MIN_OF_HOST * ranks.len() as f64
+    });
+    all.map(|(host, ranks)| (host.to_owned(), ranks)).collect()
+}
+
+/// Links whose transfers take longer than those of the other links with the same operations; by name, the factor.
+fn slow_links(job: &Job, work: &[f64]) -> Vec<(usize, BTreeMap<u32, f64>)> {
+    let mut all: BTreeMap<(u32, usize), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
+    for meeting in &job.meetings {
+        let Some(first) = meeting.operations.first() else {
+            continue;
+        };
+        let key = (job.operations[*first].name, meeting.operations.len());
+        let links = all.entry(key).or_default();
+        links.entry(meeting.link).or_default().push(work[*first]);
+    }
+    let mut out: BTreeMap<usize, BTreeMap<u32, f64>> = BTreeMap::new();
+    for ((name, _), links) in all {
+        let links = links
+            .into_iter()
+            .map(|(link, mut times)| (link, median(&mut times)));
+        let links: Vec<(usize, f64)> = links.collect();
+        for (link, ns) in links.iter().filter(|_| links.len() > 2) {
+            let others = links.iter().filter(|(other, _)| other != link);
+            let mut others: Vec<f64> = others.map(|(_, ns)| *ns).collect();
+            let usual_ns = median(&mut others);
+            if usual_ns > 0.0 && ns / usual_ns >= MIN_LINK_FACTOR {
+                out.entry(*link).or_default().insert(name, ns / usual_ns);
+            }
+        }
+    }
+    out.into_iter().collect()
+}
+
+/// Operations of micro batches at the mean of those of their stage and step: the same work, spread evenly.
+fn even_lengths(job: &Job, work: &[f64]) -> Vec<f64> {
+    let key = |at: usize| {
+        let of = &job.operations[at];
+        let is_of_batch = of.kind == Kind::Compute && of.micro_batch.is_some();
+        is_of_batch.then(|| (job.ranks[of.rank].stage, of.name, of.step))
+    };
+    let mut sums: BTreeMap<_, (f64, f64)> = BTreeMap::new();
+    for (at, ns) in work.iter().enumerate() {
+        if let Some(key) = key(at) {
+            let sum = sums.entry(key).or_default();
+            *sum = (sum.0 + ns, sum.1 + 1.0);
+        }
+    }
+    let even = |(at, ns): (usize, &f64)| key(at).map_or(*ns, |key| sums[&key].0 / sums[&key].1);
+    work.iter().enumerate().map(even).collect()
+}

@@ -1,0 +1,206 @@
+//! Simulated jobs: what was planted is named first, nobody is blamed where nothing was, and gains are those of the job
+//! run again.
+
+use std::collections::BTreeMap;
+
+use trueno_analysis::testing::simulated_pipeline::{Pipeline, Planted, Schedule};
+use trueno_plugin::testing::{self, Output};
+use trueno_plugin_stragglers::Stragglers;
+
+/// Environment variable with the number of random jobs.
+const JOBS: &str = "TRUENO_STRAGGLER_JOBS";
+
+fn run(job: &Pipeline) -> Output {
+    testing::run::<Stragglers>(job.inputs(None), "{}").unwrap()
+}
+
+fn texts(output: &Output, table: &str, column: &str) -> Vec<String> {
+    let has = output.tables.iter().any(|of| of.name() == table);
+    if !has {
+        return Vec::new();
+    }
+    let column = output.table(table).text(column).unwrap();
+    column
+        .iter()
+        .map(|text| text.unwrap_or_default().to_owned())
+        .collect()
+}
+
+/// Kind and name of the first cause, and its gain.
+fn first(output: &Output) -> Option<(String, String, i64)> {
+    let (kinds, names) = (
+        texts(output, "causes", "kind"),
+        texts(output, "causes", "name"),
+    );
+    let gains = output
+        .tables
+        .iter()
+        .find(|table| table.name() == "causes")?;
+    let gain_ns = gains.i64("gain_ns").unwrap().iter().next()??;
+    Some((kinds.first()?.clone(), names.first()?.clone(), gain_ns))
+}
+
+/// What a page must name first; `None`: nothing.
+fn expected(job: &Pipeline) -> Option<(&'static str, String)> {
+    match job.planted {
+        Planted::Nothing => None,
+        Planted::Rank(rank, _) | Planted::Pause(rank, ..) => Some(("rank", format!("rank {rank}"))),
+        Planted::Cut(rank) => Some(("recording", format!("rank {rank}"))),
+        Planted::Stage(0, _) => Some(("stage", "the first stage".to_owned())),
+        Planted::Stage(stage, _) => Some(("stage", format!("stage {stage}"))),
+        Planted::Host(host, _) => Some(("host", format!("host node{host}"))),
+        Planted::Link(group, _) => {
+            let (stage, tensor) = (group / job.tensor, group % job.tensor);
+            Some(("link", format!("data of stage {stage} tensor {tensor}")))
+        }
+        Planted::Lengths(_) => Some(("sequence lengths", "sequence lengths".to_owned())),
+    }
+}
+
+fn kind(planted: Planted) -> &'static str {
+    match planted {
+        Planted::Nothing => "nothing",
+        Planted::Rank(..) => "rank",
+        Planted::Pause(..) => "pause",
+        Planted::Stage(..) => "stage",
+        Planted::Host(..) => "host",
+        Planted::Link(..) => "link",
+        Planted::Lengths(_) => "lengths",
+        Planted::Cut(_) => "cut",
+    }
+}
+
+#[derive(Default)]
+struct Score {
+    jobs: usize,
+    right: usize,
+    blamed: usize,
+    gains: usize,
+    right_gains: usize,
+}
+
+#[test]
+fn the_planted_cause_is_named_first() {
+    let jobs: u64 = std::env::var(JOBS)
+        .ok()
+        .and_then(|jobs| jobs.parse().ok())
+        .unwrap_or(64);
+    let mut scores: BTreeMap<&str, Score> = BTreeMap::new();
+    for seed in 0..jobs {
+        let mut job = Pipeline::random(seed);
+        // Too little to be worth a line on a page is no cause.
+        let saved_ns = job.wall_ns() - job.fixed().wall_ns();
+        let is_worth = saved_ns as f64 >= 0.015 * job.wall_ns() as f64;
+        if !is_worth && !matches!(job.planted, Planted::Nothing | Planted::Cut(_)) {
+            job.planted = Planted::Nothing;
+        }
+        let output = run(&job);
+        let first = first(&output);
+        let score = scores.entry(kind(job.planted)).or_default();
+        score.jobs += 1;
+        let kinds = texts(&output, "causes", "kind");
+        let is_right = match (expected(&job), &first) {
+            (None, _) => !kinds
+                .iter()
+                .any(|kind| ["rank", "host", "stage"].contains(&kind.as_str())),
+            (Some((kind, name)), Some((found, found_name, _))) => {
+                found == kind && found_name.starts_with(&name)
+            }
+            (Some(_), None) => false,
+        };
+        score.right += usize::from(is_right);
+        score.blamed +=
+            usize::from(job.planted == Planted::Nothing && kinds.iter().any(|kind| kind == "rank"));
+        if !is_right {
+            println!(
+                "{seed}: {job:?}\n  expected {:?}, found {first:?} of {kinds:?}",
+                expected(&job)
+            );
+        }
+        if let Some((_, _, gain_ns)) = first.filter(|_| is_right && expected(&job).is_some())
+            && !matches!(job.planted, Planted::Cut(_))
+        {
+            score.gains += 1;
+            let off = (gain_ns - saved_ns) as f64 / job.wall_ns() as f64;
+            score.right_gains += usize::from(off.abs() <= 0.02);
+            if off.abs() > 0.02 {
+                println!("{seed}: gain off by {off:.3}: {job:?}");
+            }
+        }
+    }
+    let mut all = Score::default();
+    for (kind, of) in &scores {
+        println!(
+            "{kind}: {} of {} right, {} of {} gains",
+            of.right, of.jobs, of.right_gains, of.gains
+        );
+        if *kind != "nothing" {
+            all.jobs += of.jobs;
+            all.right += of.right;
+        }
+        all.gains += of.gains;
+        all.right_gains += of.right_gains;
+    }
+    let healthy = &scores["nothing"];
+    assert!(
+        all.right * 100 >= all.jobs * 95,
+        "{} of {}",
+        all.right,
+        all.jobs
+    );
+    assert!(
+        healthy.blamed * 100 <= healthy.jobs,
+        "{} of {}",
+        healthy.blamed,
+        healthy.jobs
+    );
+    assert!(
+        all.right_gains * 100 >= all.gains * 95,
+        "{} of {}",
+        all.right_gains,
+        all.gains
+    );
+}
+
+/// What ranks wait in a pipeline of equal stages is as the formula has it.
+#[test]
+fn the_bubble_is_that_of_the_formula() {
+    for schedule in [Schedule::GPipe, Schedule::OneForwardOneBackward] {
+        let job = Pipeline {
+            data: 1,
+            tensor: 1,
+            stages: 4,
+            micro_batches: 8,
+            steps: 3,
+            schedule,
+            ranks_of_host: 4,
+            planted: Planted::Nothing,
+            is_stated: true,
+            noise: 0.0,
+            seed: 1,
+        };
+        let output = run(&job);
+        let of = |column: &str| output.table("job").f64(column).unwrap().get(0).unwrap();
+        assert!((of("bubble_formula_share") - 3.0 / 11.0).abs() < 1e-9);
+        // The optimizer's time has no bubble.
+        let share = of("bubble_share");
+        assert!((0.25..0.28).contains(&share), "{schedule:?}: {share}");
+        assert_eq!(texts(&output, "causes", "kind"), Vec::<String>::new());
+    }
+}
+
+/// Read rank by rank or at once, stated or as kernels alone, the section is the same.
+#[test]
+fn parts_of_ranks_give_the_same_as_all_rows() {
+    for (seed, is_stated) in [(1, true), (3, true), (1, false)] {
+        let job = Pipeline {
+            is_stated,
+            ..Pipeline::random(seed)
+        };
+        let parts: Vec<Output> = (0..job.ranks())
+            .map(|rank| testing::part::<Stragglers>(job.inputs(Some(rank)), "{}").unwrap())
+            .collect();
+        let others = || job.around();
+        testing::check_parts::<Stragglers>(&parts, 2, others, "{}", &run(&job)).unwrap();
+    }
+}
