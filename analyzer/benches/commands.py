@@ -9,11 +9,13 @@ files, and they are removed at the end. The unit is that of `report.py`: the CPU
 SUM(dur_ns) FROM kernels GROUP BY name`, the least of five. Measured are the first screen of `tree` and of `tui` (from
 the start until it ends by `q`, pressed as soon as it has drawn), both with the critical path and without, `compare` of the run with
 itself, and exports. Printed are wall, CPU, the peak of memory, and CPU in units. Other work on the machine moves all of
-it; further rounds show by how much (`--rounds`).
+it; with several rounds (`--rounds`) the least and the most of each are printed at the end, and for what was measured on
+both runs the exponent by which CPU and memory grow from the smaller to the larger.
 """
 
 import argparse
 import fcntl
+import math
 import os
 import pty
 import struct
@@ -70,23 +72,46 @@ def in_terminal(*command):
 
 
 def table(run, whole, folder):
+    """Measures everything once: wall, CPU, memory and units by command."""
     unit = min(measured(PROGRAM, "query", run, UNIT)[1] for _ in range(5))
     print(f"{run}: unit {unit:.2f} CPU s")
     print(f"{'':<20}{'wall s':>8}{'CPU s':>8}{'GB':>7}{'units':>8}")
+    rows = {}
 
     def row(name, figures):
         wall, cpu, peak = figures
+        rows[name] = (wall, cpu, peak, cpu / unit)
         print(f"{name:<20}{wall:8.2f}{cpu:8.2f}{peak:7.2f}{cpu / unit:8.1f}", flush=True)
 
     for command in SCREENS:
         measure = in_terminal if command[0] == "tui" else measured
         row(" ".join(command), measure(PROGRAM, *command, run))
-    if not whole:
-        return
-    row("compare", measured(PROGRAM, "compare", run, run))
-    for form in EXPORTS:
-        with tempfile.TemporaryDirectory(dir=folder) as to:
-            row(f"export {form}", measured(PROGRAM, "export", form, run, "-o", os.path.join(to, "exported")))
+    if whole:
+        row("compare", measured(PROGRAM, "compare", run, run))
+        for form in EXPORTS:
+            with tempfile.TemporaryDirectory(dir=folder) as to:
+                row(f"export {form}", measured(PROGRAM, "export", form, run, "-o", os.path.join(to, "exported")))
+    return rows
+
+
+def spread(run, rounds):
+    print(f"{run}: least and most of {len(rounds)} rounds")
+    print(f"{'':<20}{'CPU s':>16}{'GB':>14}{'units':>16}")
+    for name in rounds[0]:
+        _, cpu, peak, units = zip(*(rows[name] for rows in rounds))
+        ranges = [f"{min(all_of):.{places}f}–{max(all_of):.{places}f}" for all_of, places in [(cpu, 2), (peak, 2), (units, 1)]]
+        print(f"{name:<20}{ranges[0]:>16}{ranges[1]:>14}{ranges[2]:>16}")
+
+
+def growth(smaller, larger):
+    """By which power CPU and memory grow with the size of the run."""
+    sizes = [os.path.getsize(os.path.join(run, "batches.jsonl")) for run, _ in (smaller, larger)]
+    times_larger = math.log(sizes[1] / sizes[0])
+    print(f"{'exponents':<20}{'CPU':>8}{'GB':>7}")
+    for name in smaller[1][0]:
+        least = [[min(rows[name][at] for rows in rounds) for at in (1, 2)] for _, rounds in (smaller, larger)]
+        cpu, peak = (math.log(after / before) / times_larger for before, after in zip(*least))
+        print(f"{name:<20}{cpu:8.2f}{peak:7.2f}")
 
 
 def main():
@@ -95,15 +120,22 @@ def main():
     arguments.add_argument("--rounds", type=int, default=1)
     arguments.add_argument("--screens", action="store_true", help="the first screens only")
     given = arguments.parse_args()
+    whole = not given.screens
     with tempfile.TemporaryDirectory() as folder:
         if given.run:
-            runs = [(given.run, not given.screens)]
+            runs = [given.run]
         else:
-            runs = [(record(folder, "1m.run", 372), False), (record(folder, "10m.run", 3720), not given.screens)]
+            runs = [record(folder, "1m.run", 372), record(folder, "10m.run", 3720)]
+        rounds = {run: [] for run in runs}
         for number in range(given.rounds):
             print(f"round {number + 1}")
-            for run, whole in runs:
-                table(run, whole, folder)
+            for run in runs:
+                rounds[run].append(table(run, whole, folder))
+        if given.rounds > 1:
+            for run in runs:
+                spread(run, rounds[run])
+        if len(runs) == 2:
+            growth(*rounds.items())
 
 
 if __name__ == "__main__":

@@ -1,13 +1,10 @@
 //! Lanes: host threads and device streams, on which rows lie.
 
-use polars::prelude::DataFrame;
 use trueno_format::schema::{self, LaneRule};
 use trueno_plugin::rank::PLACE_BITS;
 
-use crate::frame::u64_at;
-
-/// Tells whether a row that has both a thread and a device lies on the thread.
-pub(crate) fn is_of_thread_first(table: &str) -> bool {
+/// True if a row of a table that has both a thread and a device lies on the thread.
+pub fn is_of_thread_first(table: &str) -> bool {
     schema::table(table).is_some_and(|table| table.lane == Some(LaneRule::ThreadElseStream))
 }
 
@@ -23,14 +20,16 @@ pub enum Lane {
 }
 
 impl Lane {
-    /// The lane of a row: a row with a device lies on its stream, a wait on the thread that waited.
-    pub fn from_row(table: &str, frame: &DataFrame, row: usize) -> Lane {
-        let thread = u64_at(frame, "thread", row);
-        match u64_at(frame, "device", row) {
-            Some(device) if !is_of_thread_first(table) || thread.is_none() => {
-                Lane::Stream(device, u64_at(frame, "stream", row))
-            }
-            _ => match (thread, u64_at(frame, "rank", row)) {
+    /// The lane of a row: a row with a device lies on its stream, and on its thread where [`is_of_thread_first`].
+    pub fn of_row(
+        is_of_thread_first: bool,
+        thread: Option<u64>,
+        (device, stream): (Option<u64>, Option<u64>),
+        rank: Option<u64>,
+    ) -> Lane {
+        match device {
+            Some(device) if thread.is_none() || !is_of_thread_first => Lane::Stream(device, stream),
+            _ => match (thread, rank) {
                 (None, Some(rank)) => Lane::ThreadOfRank(rank),
                 _ => Lane::Thread(thread),
             },

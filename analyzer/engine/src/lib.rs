@@ -16,4 +16,4 @@ pub mod spans;
 pub mod time_order;
 pub mod timeline;
 
-pub use lane::Lane;
+pub use lane::{Lane, is_of_thread_first};

@@ -23,11 +23,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io::Write;
 
-use polars::prelude::DataFrame;
 use serde_json::json;
 use trueno_engine::Lane;
 use trueno_engine::attributes::Attributes;
-use trueno_engine::frame::{i64_at, text_at, u64_at};
 use trueno_engine::run::Run;
 use trueno_format::schema::TableId;
 use trueno_import::chrome::{FORMAT_VERSION, MARK};
@@ -35,8 +33,10 @@ use trueno_plugin::rank::PLACE_BITS;
 
 use super::error::ExportError;
 use super::exporter::{Exporter, Written};
-use super::json::{attribute, members, micros, text};
-use super::rows::{self, Source, Stored, bytes_in_use};
+use super::json::{
+    QuotedTexts, member, members, micros, same_members, shaped_members, text, unsigned, value,
+};
+use super::rows::{self, Row, Shape, Source, Stored, WindowShapes, bytes_in_use};
 
 /// Process of the host's threads; device `n` is process `n + 2`. Those of rank `r` are `r << 16` higher.
 const HOST_PID: u64 = 1;
@@ -59,10 +59,18 @@ impl Exporter for Chrome {
     }
 }
 
+/// Columns that say where and when a row of intervals lies.
+const END_COLUMNS: [&str; 9] = [
+    "id", "start_ns", "dur_ns", "timing", "valid", "thread", "device", "stream", "rank",
+];
+
 struct Events<'a> {
     to: &'a mut dyn Write,
-    line: String,
+    /// The event that is put together.
+    out: String,
+    texts: QuotedTexts,
     lanes: BTreeSet<Lane>,
+    last_lane: Option<Lane>,
     /// Kernel sources that are written already.
     sources: BTreeSet<String>,
     /// Attributes that the program gave rows.
@@ -84,8 +92,10 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     writeln!(to, "{},\"traceEvents\":[", &about[..about.len() - 1])?;
     let mut events = Events {
         to,
-        line: String::new(),
+        out: String::new(),
+        texts: QuotedTexts::default(),
         lanes: BTreeSet::new(),
+        last_lane: None,
         sources: BTreeSet::new(),
         attributes: source.attributes()?,
         of_ranks: source.is_of_ranks(),
@@ -103,135 +113,185 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
     for (number, (rank, name)) in hosts.into_iter().enumerate() {
         let pid = host_pid(rank);
         let name = json!({"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "args": {"name": name}});
-        events.line = format!("{}{name}", if number == 0 { "" } else { ",\n" });
-        events.to.write_all(events.line.as_bytes())?;
+        let _ = write!(events.out, "{}{name}", if number == 0 { "" } else { ",\n" });
+        events.write()?;
     }
     for table in source.tables().into_iter().filter(|t| t.rows > 0) {
-        let mut in_use = BTreeMap::new();
-        source.each(&table, |frame| {
-            for row in 0..frame.height() {
-                events.row(source, &table, frame, row, &mut in_use)?;
-            }
-            Ok(())
-        })?;
+        events.table(source, &table)?;
     }
     events.flows(source)?;
     events.lane_names(source)?;
-    to.write_all(b"\n]}\n")?;
-    Ok(())
+    events.out.push_str("\n]}\n");
+    events.write()
+}
+
+/// Columns that an event of a table states itself, where its times are those of its work.
+fn stated_columns(table: &str) -> &'static [&'static str] {
+    match table {
+        // A wait without a name is shown by its kind, which is not its name.
+        "syncs" => &["start_ns", "dur_ns"],
+        "allocations" => &["time_ns"],
+        "counters" | "checksums" | "device_events" | "annotations" => &["time_ns", "name"],
+        _ if is_interval(table) => &["start_ns", "dur_ns", "name"],
+        _ => &[],
+    }
+}
+
+fn is_interval(table: &str) -> bool {
+    TableId::from_name(table).is_some_and(|id| id.schema().is_interval())
 }
 
 impl Events<'_> {
-    fn begin(&mut self, phase: &str, table: &str, name: &str, at: (u64, u64), ts_ns: Option<i64>) {
-        self.line.clear();
-        let _ = write!(
-            self.line,
-            ",\n{{\"ph\":\"{phase}\",\"cat\":\"{table}\",\"name\":"
-        );
-        text(&mut self.line, name);
-        let _ = write!(self.line, ",\"pid\":{},\"tid\":{}", at.0, at.1);
-        if let Some(ns) = ts_ns {
-            self.line.push_str(",\"ts\":");
-            micros(&mut self.line, ns);
+    /// The beginning of an event, up to its name.
+    fn begin_unnamed(&mut self, phase: &str, table: &str) {
+        for part in [
+            ",\n{\"ph\":\"",
+            phase,
+            "\",\"cat\":\"",
+            table,
+            "\",\"name\":",
+        ] {
+            self.out.push_str(part);
         }
     }
 
-    /// As [`end`](Self::end), of an interval: with what the program says of it, which is rows of their own as well.
-    fn end_span(
-        &mut self,
-        frame: &DataFrame,
-        row: usize,
-        except: &[&str],
-    ) -> Result<(), ExportError> {
-        self.line.push_str(",\"args\":{");
-        members(&mut self.line, frame, row, except);
-        let mut all = self
-            .attributes
-            .of(u64_at(frame, "id", row).unwrap_or(0))
-            .peekable();
-        if all.peek().is_some() {
-            let comma = if self.line.ends_with('{') { "" } else { "," };
-            let _ = write!(self.line, "{comma}\"attributes\":{{");
-            for (at, (key, value)) in all.enumerate() {
-                self.line.push_str(if at == 0 { "" } else { "," });
-                text(&mut self.line, key);
-                self.line.push(':');
-                attribute(&mut self.line, value);
-            }
-            self.line.push('}');
+    /// What follows the name.
+    fn at(&mut self, at: (u64, u64), ts_ns: Option<i64>) {
+        self.out.push_str(",\"pid\":");
+        unsigned(&mut self.out, at.0);
+        self.out.push_str(",\"tid\":");
+        unsigned(&mut self.out, at.1);
+        if let Some(ns) = ts_ns {
+            self.out.push_str(",\"ts\":");
+            micros(&mut self.out, ns);
         }
-        self.line.push_str("}}");
-        Ok(self.to.write_all(self.line.as_bytes())?)
+    }
+
+    fn begin(&mut self, phase: &str, table: &str, name: &str, at: (u64, u64), ts_ns: Option<i64>) {
+        self.begin_unnamed(phase, table);
+        text(&mut self.out, name);
+        self.at(at, ts_ns);
+    }
+
+    /// As [`begin`](Self::begin), of the name of a row of intervals.
+    fn begin_span(&mut self, phase: &str, row: Row<'_>, at: (u64, u64), ts_ns: i64) {
+        self.begin_unnamed(phase, &row.table.name);
+        let number = row.span_name_number();
+        let quoted = number.and_then(|number| self.texts.get(row.table, number));
+        self.out.push_str(quoted.unwrap_or("\"?\""));
+        self.at(at, Some(ts_ns));
+    }
+
+    /// Writes the event: one at a time, as compressed files depend on where writes end.
+    fn write(&mut self) -> Result<(), ExportError> {
+        self.to.write_all(self.out.as_bytes())?;
+        self.out.clear();
+        Ok(())
+    }
+
+    /// The end of an interval, whose columns stand already: with what the program says of it, which is rows of their
+    /// own as well.
+    fn end_span(&mut self, id: u64) {
+        let mut all = self.attributes.of(id).peekable();
+        if all.peek().is_some() {
+            member(&mut self.out, "attributes");
+            self.out.push('{');
+            for (at, (key, found)) in all.enumerate() {
+                self.out.push_str(if at == 0 { "" } else { "," });
+                text(&mut self.out, key);
+                self.out.push(':');
+                value(&mut self.out, found);
+            }
+            self.out.push('}');
+        }
+        self.out.push_str("}}");
     }
 
     /// The columns as a member, and the end of the event.
-    fn end(
-        &mut self,
-        member: &str,
-        frame: &DataFrame,
-        row: usize,
-        except: &[&str],
-    ) -> Result<(), ExportError> {
-        let _ = write!(self.line, ",\"{member}\":{{");
-        members(&mut self.line, frame, row, except);
-        self.line.push_str("}}");
-        Ok(self.to.write_all(self.line.as_bytes())?)
+    fn end(&mut self, name: &str, row: Row<'_>, shape: Option<&Shape<String>>) {
+        self.out.push_str(",\"");
+        self.out.push_str(name);
+        self.out.push_str("\":{");
+        match shape {
+            Some(shape) => shaped_members(&mut self.out, row, shape, &mut self.texts),
+            None => members(&mut self.out, row, &[]),
+        }
+        self.out.push_str("}}");
+    }
+
+    fn table(&mut self, source: &Source<'_>, table: &Stored) -> Result<(), ExportError> {
+        let mut in_use = BTreeMap::new();
+        let is_interval = is_interval(&table.name);
+        let stated = stated_columns(&table.name);
+        source.each_window(std::slice::from_ref(table), |tables, window| {
+            let mut shapes = WindowShapes::new(tables, window, &[stated], same_members);
+            for of in window.tables[0].rows() {
+                let row = Row {
+                    table: &tables[0],
+                    of,
+                };
+                let shape = shapes.of(0, of.batch_number);
+                if is_interval {
+                    self.span(row, shape)?;
+                } else {
+                    self.row(source, row, shape, &mut in_use);
+                    self.write()?;
+                }
+            }
+            Ok(())
+        })
     }
 
     fn row(
         &mut self,
         source: &Source<'_>,
-        table: &Stored,
-        frame: &DataFrame,
-        row: usize,
+        row: Row<'_>,
+        shape: &Shape<String>,
         in_use: &mut BTreeMap<(u64, String), i64>,
-    ) -> Result<(), ExportError> {
-        let name = table.name.as_str();
-        let lane = Lane::from_row(name, frame, row);
-        let time_ns = i64_at(frame, "time_ns", row);
-        let rank = u64_at(frame, "rank", row).filter(|_| self.of_ranks);
+    ) {
+        let name = row.table.name.as_str();
+        let rank = row.rank().filter(|_| self.of_ranks);
         let pid = host_pid(rank.unwrap_or(0));
-        match (name, time_ns) {
-            _ if TableId::from_name(name).is_some_and(|id| id.schema().is_interval()) => {
-                self.span(name, lane, frame, row)
-            }
+        match (name, row.time_ns()) {
             // Threads are named with the lanes; edges are drawn at the end.
-            ("threads" | "edges", _) => Ok(()),
+            ("threads" | "edges", _) => {}
             ("counters", Some(ns)) => {
-                let counter = text_at(frame, "name", row).unwrap_or("?");
-                self.begin("C", name, counter, (pid, 0), Some(ns));
-                self.line.push_str(",\"args\":{");
-                members(&mut self.line, frame, row, &others(&table.columns, "value"));
-                self.line.push('}');
-                self.end(MARK, frame, row, &["time_ns", "name"])
+                self.begin("C", name, row.name().unwrap_or("?"), (pid, 0), Some(ns));
+                self.out.push_str(",\"args\":{");
+                if let Some(found) = row.value_of("value") {
+                    member(&mut self.out, "value");
+                    value(&mut self.out, found);
+                }
+                self.out.push('}');
+                self.end(MARK, row, Some(shape));
             }
             ("allocations", Some(ns)) => {
-                let device = u64_at(frame, "device", row);
                 let in_rank = rank.map_or(u64::MAX, |_| (1 << PLACE_BITS) - 1);
-                let device = device.map(|device| device & in_rank);
-                let (title, change) = bytes_in_use(frame, row, device);
+                let device = row.device().map(|device| device & in_rank);
+                let (title, change) = bytes_in_use(row, device);
                 let bytes = in_use
                     .entry((rank.unwrap_or(0), title.clone()))
                     .or_default();
                 *bytes = bytes.saturating_add(change);
                 let bytes = *bytes;
                 self.begin("C", name, &title, (pid, 0), Some(ns));
-                let _ = write!(self.line, ",\"args\":{{\"bytes\":{bytes}}}");
-                self.end(MARK, frame, row, &["time_ns"])
+                let _ = write!(self.out, ",\"args\":{{\"bytes\":{bytes}}}");
+                self.end(MARK, row, Some(shape));
             }
             ("checksums" | "device_events" | "annotations", Some(ns)) => {
+                let lane = row.lane();
                 self.lanes.insert(lane);
-                let title = text_at(frame, "name", row).unwrap_or("event");
+                let title = row.name().unwrap_or("event");
                 self.begin("i", name, title, self.place(lane), Some(ns));
-                self.line.push_str(",\"s\":\"t\"");
-                self.end("args", frame, row, &["time_ns", "name"])
+                self.out.push_str(",\"s\":\"t\"");
+                self.end("args", row, Some(shape));
             }
             _ => {
                 self.begin("M", name, "trueno_row", (HOST_PID, 0), None);
-                if let Some(hash) = text_at(frame, "hash", row).filter(|_| name == "ptx") {
+                if let Some(hash) = row.text_of("hash").filter(|_| name == "ptx") {
                     self.kernel_source(source, hash);
                 }
-                self.end("args", frame, row, &[])
+                self.end("args", row, None);
             }
         }
     }
@@ -243,44 +303,47 @@ impl Events<'_> {
         }
         if let Ok((kernel, true)) = source.run.kernel_source(hash) {
             self.sources.insert(hash.to_owned());
-            let _ = write!(self.line, ",\"{MARK}\":{{\"ptx_source\":");
-            text(&mut self.line, &kernel);
-            self.line.push('}');
+            let _ = write!(self.out, ",\"{MARK}\":{{\"ptx_source\":");
+            text(&mut self.out, &kernel);
+            self.out.push('}');
         }
     }
 
-    fn span(
-        &mut self,
-        table: &str,
-        lane: Lane,
-        frame: &DataFrame,
-        row: usize,
-    ) -> Result<(), ExportError> {
-        let name = rows::span_name(table, frame, row);
-        let (start_ns, dur_ns) = (i64_at(frame, "start_ns", row), i64_at(frame, "dur_ns", row));
-        // A wait without a name is shown by its kind, which is not its name.
-        let name_column = if table == "syncs" { "" } else { "name" };
-        self.lanes.insert(lane);
-        let Some(why) = rows::untimed(frame, row) else {
-            self.begin("X", table, &name, self.place(lane), start_ns);
-            self.line.push_str(",\"dur\":");
-            micros(&mut self.line, dur_ns.unwrap_or(0));
-            let told = ["start_ns", "dur_ns", name_column];
-            return self.end_span(frame, row, &told);
+    fn span(&mut self, row: Row<'_>, shape: &Shape<String>) -> Result<(), ExportError> {
+        let lane = row.lane();
+        if self.last_lane != Some(lane) {
+            self.last_lane = Some(lane);
+            self.lanes.insert(lane);
+        }
+        let at = self.place(lane);
+        let (start_ns, dur_ns) = (row.start_ns().unwrap_or(0), row.dur_ns().unwrap_or(0));
+        let id = row.id();
+        let Some(why) = row.untimed() else {
+            self.begin_span("X", row, at, start_ns);
+            self.out.push_str(",\"dur\":");
+            micros(&mut self.out, dur_ns);
+            self.out.push_str(",\"args\":{");
+            shaped_members(&mut self.out, row, shape, &mut self.texts);
+            self.end_span(id);
+            return self.write();
         };
-        let start_ns = start_ns.unwrap_or(0);
-        let end_ns = start_ns.saturating_add(dur_ns.unwrap_or(0).max(0));
-        let id = u64_at(frame, "id", row).unwrap_or(0);
-        self.begin("e", table, &name, self.place(lane), Some(end_ns));
-        let _ = write!(self.line, ",\"id\":\"{id:#x}\"}}");
-        let end = std::mem::take(&mut self.line);
-        self.begin("b", table, &name, self.place(lane), Some(start_ns));
+        let name_column = if row.table.name == "syncs" {
+            ""
+        } else {
+            "name"
+        };
+        self.begin_span("b", row, at, start_ns);
         let _ = write!(
-            self.line,
-            ",\"id\":\"{id:#x}\",\"trueno\":{{\"untimed\":\"{why}\"}}"
+            self.out,
+            ",\"id\":\"{id:#x}\",\"trueno\":{{\"untimed\":\"{why}\"}},\"args\":{{"
         );
-        self.end_span(frame, row, &[name_column])?;
-        Ok(self.to.write_all(end.as_bytes())?)
+        members(&mut self.out, row, &[name_column]);
+        self.end_span(id);
+        self.write()?;
+        let end_ns = start_ns.saturating_add(dur_ns.max(0));
+        self.begin_span("e", row, at, end_ns);
+        let _ = write!(self.out, ",\"id\":\"{id:#x}\"}}");
+        self.write()
     }
 
     /// A viewer binds both ends of a flow to the slice that is open there: at its very start that is itself.
@@ -289,72 +352,60 @@ impl Events<'_> {
             return Ok(());
         };
         let mut ends: BTreeMap<u64, Option<(Lane, i64, i64)>> = BTreeMap::new();
-        source.each(&edges, |frame| {
-            for row in 0..frame.height() {
-                ends.extend(
-                    ["from", "to"]
-                        .iter()
-                        .filter_map(|c| Some((u64_at(frame, c, row)?, None))),
-                );
-            }
+        source.each(&edges, |row| {
+            let both = ["from", "to"].iter();
+            ends.extend(both.filter_map(|column| Some((row.u64_of(column)?, None))));
             Ok(())
         })?;
-        for table in source.interval_tables() {
-            source.each(&table, |frame| {
-                for row in 0..frame.height() {
-                    let id = u64_at(frame, "id", row).unwrap_or(0);
-                    let times = i64_at(frame, "start_ns", row).zip(i64_at(frame, "dur_ns", row));
-                    if let (Some(end), Some((start_ns, dur_ns)), None) =
-                        (ends.get_mut(&id), times, rows::untimed(frame, row))
-                    {
-                        *end = Some((Lane::from_row(&table.name, frame, row), start_ns, dur_ns));
-                    }
+        for mut table in source.interval_tables() {
+            table
+                .columns
+                .retain(|column| END_COLUMNS.contains(&column.as_str()));
+            source.each(&table, |row| {
+                let times = row.start_ns().zip(row.dur_ns());
+                if let (Some(end), Some((start_ns, dur_ns)), None) =
+                    (ends.get_mut(&row.id()), times, row.untimed())
+                {
+                    *end = Some((row.lane(), start_ns, dur_ns));
                 }
                 Ok(())
             })?;
         }
         let end_of = |id: Option<u64>| id.and_then(|id| ends.get(&id).copied().flatten());
         let mut number = 0_u64;
-        source.each(&edges, |frame| {
-            for row in 0..frame.height() {
-                let kind = text_at(frame, "kind", row).unwrap_or("?");
-                let (from, to) = (
-                    end_of(u64_at(frame, "from", row)),
-                    end_of(u64_at(frame, "to", row)),
-                );
-                let (Some(from), Some(to)) = (from, to) else {
-                    self.begin("M", "edges", "trueno_row", (HOST_PID, 0), None);
-                    self.end("args", frame, row, &[])?;
-                    continue;
-                };
-                number += 1;
-                self.begin("s", "edges", kind, self.place(from.0), Some(from.1));
-                let _ = write!(self.line, ",\"id\":{number}");
-                self.end("args", frame, row, &[])?;
-                let at_ns = if matches!(kind, "joins" | "wakes") {
-                    to.1 + (to.2 - 1).max(0)
-                } else {
-                    to.1
-                };
-                self.begin("f", "edges", kind, self.place(to.0), Some(at_ns));
-                let _ = write!(self.line, ",\"id\":{number},\"bp\":\"e\"}}");
-                self.to.write_all(self.line.as_bytes())?;
-            }
-            Ok(())
+        source.each(&edges, |row| {
+            let kind = row.text_of("kind").unwrap_or("?");
+            let (from, to) = (end_of(row.u64_of("from")), end_of(row.u64_of("to")));
+            let (Some(from), Some(to)) = (from, to) else {
+                self.begin("M", "edges", "trueno_row", (HOST_PID, 0), None);
+                self.end("args", row, None);
+                return self.write();
+            };
+            number += 1;
+            self.begin("s", "edges", kind, self.place(from.0), Some(from.1));
+            let _ = write!(self.out, ",\"id\":{number}");
+            self.end("args", row, None);
+            self.write()?;
+            let at_ns = if matches!(kind, "joins" | "wakes") {
+                to.1 + (to.2 - 1).max(0)
+            } else {
+                to.1
+            };
+            self.begin("f", "edges", kind, self.place(to.0), Some(at_ns));
+            let _ = write!(self.out, ",\"id\":{number},\"bp\":\"e\"}}");
+            self.write()
         })
     }
 
     fn lane_names(&mut self, source: &Source<'_>) -> Result<(), ExportError> {
         let names = rows::thread_names(source)?;
         if let Some(threads) = source.table("threads") {
-            source.each(&threads, |frame| {
-                for row in 0..frame.height() {
-                    let lane = Lane::Thread(u64_at(frame, "thread", row));
-                    self.lanes.remove(&lane);
-                    self.lane(lane, &lane.name(&names, self.of_ranks));
-                    self.end(MARK, frame, row, &[])?;
-                }
-                Ok(())
+            source.each(&threads, |row| {
+                let lane = Lane::Thread(row.thread());
+                self.lanes.remove(&lane);
+                self.lane(lane, &lane.name(&names, self.of_ranks));
+                self.end(MARK, row, None);
+                self.write()
             })?;
         }
         let mut devices = BTreeSet::new();
@@ -364,8 +415,8 @@ impl Events<'_> {
                 devices.insert((self.place(lane).0, rank, device - (rank << PLACE_BITS)));
             }
             self.lane(lane, &lane.name(&names, self.of_ranks));
-            self.line.push('}');
-            self.to.write_all(self.line.as_bytes())?;
+            self.out.push('}');
+            self.write()?;
         }
         for (pid, rank, device) in devices {
             let name = if self.of_ranks {
@@ -373,11 +424,15 @@ impl Events<'_> {
             } else {
                 format!("gpu{device}")
             };
-            self.line = format!(
+            let _ = write!(
+                self.out,
                 ",\n{{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":{pid},\"tid\":0,\"args\":{{\"name\":\"{name}\"}}}}"
             );
-            self.line.push_str(&format!(",\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"tid\":0,\"args\":{{\"sort_index\":{pid}}}}}"));
-            self.to.write_all(self.line.as_bytes())?;
+            let _ = write!(
+                self.out,
+                ",\n{{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":{pid},\"tid\":0,\"args\":{{\"sort_index\":{pid}}}}}"
+            );
+            self.write()?;
         }
         Ok(())
     }
@@ -401,24 +456,16 @@ impl Events<'_> {
     fn lane(&mut self, lane: Lane, name: &str) {
         let (pid, tid) = self.place(lane);
         self.begin("M", "threads", "thread_sort_index", (pid, tid), None);
-        let _ = write!(self.line, ",\"args\":{{\"sort_index\":{tid}}}}}");
+        let _ = write!(self.out, ",\"args\":{{\"sort_index\":{tid}}}}}");
         let _ = write!(
-            self.line,
+            self.out,
             ",\n{{\"ph\":\"M\",\"cat\":\"threads\",\"name\":\"thread_name\",\"pid\":{pid},\"tid\":{tid},\"args\":{{\"name\":"
         );
-        text(&mut self.line, name);
-        self.line.push('}');
+        text(&mut self.out, name);
+        self.out.push('}');
     }
 }
 
 fn host_pid(rank: u64) -> u64 {
     (rank << PLACE_BITS) + HOST_PID
-}
-
-fn others<'c>(columns: &'c [String], but: &str) -> Vec<&'c str> {
-    columns
-        .iter()
-        .map(String::as_str)
-        .filter(|c| *c != but)
-        .collect()
 }

@@ -1,82 +1,154 @@
-//! Values of frames as JSON, put together by hand: a row is written, never built.
+//! Values of rows as JSON, put together by hand: a row is written, never built.
 
 use std::fmt::Write as _;
 
-use polars::prelude::{AnyValue, Column, DataFrame};
 use trueno_engine::attributes::AttributeValue;
 
+use super::rows::{OpenTable, Piece, Row, Shape};
+
 /// Above this, readers that keep numbers as doubles would change them: such integers are texts.
-const EXACT_IN_DOUBLES: i128 = 1 << 53;
+const EXACT_IN_DOUBLES: u64 = 1 << 53;
+
+/// Texts in quotes, by their numbers: each is put in quotes once.
+#[derive(Default)]
+pub(super) struct QuotedTexts(Vec<Option<Box<str>>>);
+
+impl QuotedTexts {
+    /// The text of a number in quotes; `None`: there is none.
+    pub(super) fn get(&mut self, table: &OpenTable, number: u64) -> Option<&str> {
+        let at = usize::try_from(number).ok()?;
+        if self.0.get(at).is_none_or(Option::is_none) {
+            let mut quoted = String::new();
+            text(&mut quoted, table.text(number)?);
+            if self.0.len() <= at {
+                self.0.resize(at + 1, None);
+            }
+            self.0[at] = Some(quoted.into());
+        }
+        self.0[at].as_deref()
+    }
+}
 
 /// A text in quotes.
 pub(super) fn text(out: &mut String, text: &str) {
     out.push_str(&serde_json::Value::from(text).to_string());
 }
 
-/// One value; `false`, and nothing written, for a null.
-pub(super) fn value(out: &mut String, column: &Column, row: usize) -> bool {
-    match column.get(row) {
-        Err(_) | Ok(AnyValue::Null) => return false,
-        Ok(AnyValue::Boolean(value)) => {
-            let _ = write!(out, "{value}");
-        }
-        Ok(AnyValue::String(value)) => text(out, value),
-        Ok(found) if found.get_str().is_some() => text(out, found.get_str().unwrap_or_default()),
-        Ok(AnyValue::Float64(value)) if value.is_finite() => {
-            let _ = write!(out, "{value:?}");
-        }
-        Ok(found) if found.is_integer() => integer(out, found.extract().unwrap_or_default()),
-        Ok(found) => text(out, &found.to_string()),
-    }
-    true
-}
-
-pub(super) fn attribute(out: &mut String, value: AttributeValue<'_>) {
+pub(super) fn value(out: &mut String, value: AttributeValue<'_>) {
     match value {
-        AttributeValue::Integer(value) => integer(out, value.into()),
-        AttributeValue::Unsigned(value) => integer(out, value.into()),
+        AttributeValue::Integer(value) => integer(out, value < 0, value.unsigned_abs()),
+        AttributeValue::Unsigned(value) => integer(out, false, value),
         AttributeValue::Number(value) if value.is_finite() => {
             let _ = write!(out, "{value:?}");
         }
-        AttributeValue::Truth(value) => {
-            let _ = write!(out, "{value}");
-        }
+        AttributeValue::Truth(value) => out.push_str(if value { "true" } else { "false" }),
         other => text(out, &other.to_string()),
     }
 }
 
 /// A number, or a text where doubles would not hold it.
-pub(super) fn integer(out: &mut String, value: i128) {
-    let quote = if value.abs() > EXACT_IN_DOUBLES {
-        "\""
-    } else {
-        ""
-    };
-    let _ = write!(out, "{quote}{value}{quote}");
+fn integer(out: &mut String, is_negative: bool, value: u64) {
+    let quote = if value > EXACT_IN_DOUBLES { "\"" } else { "" };
+    out.push_str(quote);
+    if is_negative {
+        out.push('-');
+    }
+    unsigned(out, value);
+    out.push_str(quote);
+}
+
+/// A number in decimals, without the machinery of formatting.
+pub(super) fn unsigned(out: &mut String, mut value: u64) {
+    let mut digits = [0; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend(digits[at..].iter().map(|digit| char::from(*digit)));
 }
 
 /// `"name":value` of every column that has one in this row, without `except`.
-pub(super) fn members(out: &mut String, frame: &DataFrame, row: usize, except: &[&str]) {
-    for column in frame.columns() {
-        let name = column.name().as_str();
-        if except.contains(&name) {
+pub(super) fn members(out: &mut String, row: Row<'_>, except: &[&str]) {
+    for (at, name) in row.table.columns.iter().enumerate() {
+        if except.contains(&name.as_str()) {
             continue;
         }
-        let before = out.len();
-        if !out.ends_with('{') {
-            out.push(',');
+        if let Some(found) = row.value(at) {
+            member(out, name);
+            value(out, found);
         }
-        text(out, name);
-        out.push(':');
-        if !value(out, column, row) {
-            out.truncate(before);
+    }
+}
+
+/// The beginning of a member, up to its value.
+pub(super) fn member(out: &mut String, name: &str) {
+    if !out.ends_with('{') {
+        out.push(',');
+    }
+    text(out, name);
+    out.push(':');
+}
+
+/// Members of columns that are the same in many rows, each with a comma before it.
+pub(super) fn same_members(table: &OpenTable, columns: &[(usize, u64)]) -> String {
+    let mut out = String::new();
+    for (column, bits) in columns {
+        if let Some(found) = table.value(*column, *bits) {
+            member(&mut out, &table.columns[*column]);
+            value(&mut out, found);
         }
+    }
+    out
+}
+
+/// As [`members`], of a row whose batch has that shape.
+pub(super) fn shaped_members(
+    out: &mut String,
+    row: Row<'_>,
+    shape: &Shape<String>,
+    texts: &mut QuotedTexts,
+) {
+    let begin = out.len();
+    for piece in &shape.pieces {
+        match piece {
+            Piece::Same(members) => out.push_str(members),
+            Piece::Column(at) => {
+                let Some(bits) = row.of.bits(*at) else {
+                    continue;
+                };
+                if row.table.is_text(*at) {
+                    if let Some(quoted) = texts.get(row.table, bits) {
+                        out.push_str(&row.table.members[*at]);
+                        out.push_str(quoted);
+                    }
+                } else if let Some(found) = row.table.value(*at, bits) {
+                    out.push_str(&row.table.members[*at]);
+                    value(out, found);
+                }
+            }
+        }
+    }
+    // Every member has a comma before it, but the first.
+    if out.len() > begin {
+        out.remove(begin);
     }
 }
 
 /// Nanoseconds as microseconds with three decimals: exact.
 pub(super) fn micros(out: &mut String, ns: i64) {
-    let sign = if ns < 0 { "-" } else { "" };
+    if ns < 0 {
+        out.push('-');
+    }
     let ns = ns.unsigned_abs();
-    let _ = write!(out, "{sign}{}.{:03}", ns / 1000, ns % 1000);
+    unsigned(out, ns / 1000);
+    let decimals = ns % 1000;
+    out.push('.');
+    for digit in [decimals / 100, decimals / 10 % 10, decimals % 10] {
+        out.push(char::from(b'0' + digit as u8));
+    }
 }

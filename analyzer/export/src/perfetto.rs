@@ -23,20 +23,18 @@ mod wire;
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 
-use flows::{Touch, flows};
-use packets::{Interned, Kind, Packets};
-use polars::prelude::{AnyValue, DataFrame};
-use tracks::Track;
-use trueno_engine::Lane;
+use flows::{Touch, flows, touch};
+use packets::{Interned, Kind, Packets, begin_event};
+use tracks::LaneTracks;
 use trueno_engine::attributes::{AttributeValue, Attributes};
-use trueno_engine::frame::{i64_at, text_at, u64_at};
+use trueno_engine::frame::i64_at;
 use trueno_engine::run::Run;
 use trueno_format::schema::{TABLES, Table};
 use wire::Message;
 
 use super::error::ExportError;
 use super::exporter::{Exporter, Written};
-use super::rows::{self, Source, Stored, bytes_in_use};
+use super::rows::{self, OpenTable, Piece, Row, Shape, Source, Stored, WindowShapes, bytes_in_use};
 
 /// Track of the process; others follow.
 const HOST: u64 = 1;
@@ -70,12 +68,27 @@ struct Events<'s, 'a, 'w> {
     shift_ns: i64,
     pid: u64,
     threads: BTreeMap<u64, String>,
-    /// Tracks by lane, apart for those that are not timed.
-    tracks: BTreeMap<(Lane, bool), Vec<Track>>,
+    tracks: LaneTracks,
     devices: BTreeMap<u64, u64>,
     counters: HashMap<String, u64>,
     flows: HashMap<u64, Vec<(u64, Touch)>>,
     last_uuid: u64,
+    tables: Vec<TableNumbers>,
+    event: Message,
+    end_event: Message,
+}
+
+/// Numbers of the names of a table and of its columns, once they are introduced; 0: not yet.
+struct TableNumbers {
+    table: String,
+    category: u64,
+    annotations: Vec<u64>,
+}
+
+/// Columns that are the same in the rows of a batch; as annotations once a row was written.
+enum SameColumns {
+    Columns(Vec<(usize, u64)>),
+    Annotations(Message),
 }
 
 /// Writes the whole file.
@@ -89,18 +102,21 @@ fn write(source: &Source<'_>, to: &mut dyn Write) -> Result<(), ExportError> {
         shift_ns: shift(source)?,
         pid: pid.map_or(1, u64::from),
         threads: rows::thread_names(source)?,
-        tracks: BTreeMap::new(),
+        tracks: LaneTracks::default(),
         devices: BTreeMap::new(),
         counters: HashMap::new(),
         flows: flows(source)?,
         last_uuid: HOST,
+        tables: Vec::new(),
+        event: Message::default(),
+        end_event: Message::default(),
     };
     let mut process = Message::default();
     process.number(1, events.pid).text(6, facts.title());
     let mut track = Message::default();
     track.number(1, HOST).message(3, &process);
     events.packets.put_track(&track)?;
-    source.each_span(|table, frame, row| events.span(&table.name, frame, row))?;
+    events.spans()?;
     events.end()?;
     events.points()
 }
@@ -128,112 +144,188 @@ fn shift(source: &Source<'_>) -> Result<i64, ExportError> {
     Ok(first_ns.saturating_neg())
 }
 
+/// A time as the trace has it.
+fn shifted(ns: i64, shift_ns: i64) -> u64 {
+    u64::try_from(ns.saturating_add(shift_ns)).unwrap_or(0)
+}
+
+fn unrendered(_: &OpenTable, columns: &[(usize, u64)]) -> SameColumns {
+    SameColumns::Columns(columns.to_vec())
+}
+
+/// Adds the annotation `name`, which has this number.
+fn annotate(event: &mut Message, name: u64, value: AttributeValue<'_>) {
+    let mut annotation = Message::default();
+    annotation.number(1, name);
+    match value {
+        AttributeValue::Integer(value) => annotation.signed(4, value),
+        AttributeValue::Unsigned(value) => annotation.number(3, value),
+        AttributeValue::Number(value) => annotation.double(5, value),
+        AttributeValue::Truth(value) => annotation.number(2, value.into()),
+        AttributeValue::Text(value) => annotation.text(6, value),
+    };
+    event.message(4, &annotation);
+}
+
+/// A value of a column: only negative numbers have a sign.
+fn of_column(value: AttributeValue<'_>) -> AttributeValue<'_> {
+    match value {
+        AttributeValue::Integer(value) => match u64::try_from(value) {
+            Ok(value) => AttributeValue::Unsigned(value),
+            Err(_) => AttributeValue::Integer(value),
+        },
+        value => value,
+    }
+}
+
 impl Events<'_, '_, '_> {
     fn time(&self, ns: i64) -> u64 {
-        u64::try_from(ns.saturating_add(self.shift_ns)).unwrap_or(0)
+        shifted(ns, self.shift_ns)
     }
 
-    fn span(&mut self, table: &str, frame: &DataFrame, row: usize) -> Result<(), ExportError> {
-        let lane = Lane::from_row(table, frame, row);
-        let start_ns = i64_at(frame, "start_ns", row).unwrap_or(0);
-        let dur_ns = i64_at(frame, "dur_ns", row).unwrap_or(0).max(0);
-        let untimed = rows::untimed(frame, row);
-        let end_ns = start_ns.saturating_add(dur_ns);
-        let id = u64_at(frame, "id", row).unwrap_or(0);
-        let track = self.place(lane, untimed.is_some(), (start_ns, end_ns), id)?;
-        let mut event = self.packets.track_event(Kind::Begin, track);
-        let name = rows::span_name(table, frame, row);
-        self.packets.title(&mut event, table, &name);
-        if let Some(why) = untimed {
-            self.annotate(&mut event, "untimed", |of| of.text(6, why));
+    fn spans(&mut self) -> Result<(), ExportError> {
+        let source = self.source;
+        let tables = source.span_tables();
+        if tables.is_empty() {
+            return Ok(());
         }
-        // Times that are not shown are annotations as well.
-        let told: &[&str] = match untimed {
-            Some(_) => &["name"],
-            // Times that were moved are read back from here.
-            None if self.shift_ns > 0 => &["name", "dur_ns"],
-            None => &["name", "start_ns", "dur_ns"],
+        // Times that were moved are read back from here.
+        let stated: &[&str] = if self.shift_ns > 0 {
+            &["name", "dur_ns"]
+        } else {
+            &["name", "start_ns", "dur_ns"]
         };
-        self.columns(&mut event, frame, row, told);
-        self.declared(&mut event, id);
-        self.touch(&mut event, id, &[Touch::From, Touch::To]);
-        let time = self.time(start_ns);
-        Ok(self.packets.put_event(time, &event)?)
+        let stated = vec![stated; tables.len()];
+        source.each_window(&tables, |tables, window| {
+            let mut shapes = WindowShapes::new(tables, window, &stated, unrendered);
+            for (at, row) in rows::merged(tables, window) {
+                self.span(row, shapes.of(at, row.of.batch_number))?;
+            }
+            Ok(())
+        })
     }
 
-    fn annotate(
-        &mut self,
-        event: &mut Message,
-        name: &str,
-        value: impl FnOnce(&mut Message) -> &mut Message,
-    ) {
-        let mut annotation = Message::default();
-        annotation.number(1, self.packets.intern(Interned::Annotation, name));
-        value(&mut annotation);
-        event.message(4, &annotation);
+    fn span(&mut self, row: Row<'_>, shape: &mut Shape<SameColumns>) -> Result<(), ExportError> {
+        let start_ns = row.start_ns().unwrap_or(0);
+        let dur_ns = row.dur_ns().unwrap_or(0).max(0);
+        let untimed = row.untimed();
+        let end_ns = start_ns.saturating_add(dur_ns);
+        let id = row.id();
+        let track = self.place(row.lane(), untimed.is_some(), (start_ns, end_ns), id)?;
+        let mut event = std::mem::take(&mut self.event);
+        begin_event(&mut event, Kind::Begin, track);
+        let category = self.category(row.table);
+        let name = match row.span_name_number() {
+            Some(number) => self.packets.intern_name(number, row.span_name()),
+            None => self.packets.intern(Interned::Name, row.span_name()),
+        };
+        event.number(3, category).number(10, name);
+        if let Some(why) = untimed {
+            let name = self.packets.intern(Interned::Annotation, "untimed");
+            annotate(&mut event, name, AttributeValue::Text(why));
+            // Times that are not shown are annotations as well.
+            self.columns(&mut event, row, &["name"]);
+        } else {
+            self.shaped_columns(&mut event, row, shape);
+        }
+        self.declared(&mut event, id);
+        touch(&mut event, &self.flows, id, &[Touch::From, Touch::To]);
+        let time = self.time(start_ns);
+        self.packets.put_event(time, &event)?;
+        self.event = event;
+        Ok(())
     }
 
     /// Attributes that the program gave a row, below `attributes`.
     fn declared(&mut self, event: &mut Message, id: u64) {
-        let attributes = std::mem::take(&mut self.attributes);
-        for (key, value) in attributes.of(id) {
+        for (key, value) in self.attributes.of(id) {
             let name = format!("attributes.{key}");
-            self.annotate(event, &name, |of| match value {
-                AttributeValue::Integer(value) => of.signed(4, value),
-                AttributeValue::Unsigned(value) => of.number(3, value),
-                AttributeValue::Number(value) => of.double(5, value),
-                AttributeValue::Truth(value) => of.number(2, value.into()),
-                AttributeValue::Text(value) => of.text(6, value),
-            });
+            let name = self.packets.intern(Interned::Annotation, &name);
+            annotate(event, name, value);
         }
-        self.attributes = attributes;
     }
 
-    /// All columns that have a value, without `told`.
-    fn columns(&mut self, event: &mut Message, frame: &DataFrame, row: usize, told: &[&str]) {
-        for column in frame.columns() {
-            let name = column.name().as_str();
-            if told.contains(&name) {
+    /// Place of a table's numbers.
+    fn numbers(&mut self, table: &OpenTable) -> usize {
+        let known = self.tables.iter().position(|of| of.table == table.name);
+        known.unwrap_or_else(|| {
+            self.tables.push(TableNumbers {
+                table: table.name.clone(),
+                category: 0,
+                annotations: vec![0; table.columns.len()],
+            });
+            self.tables.len() - 1
+        })
+    }
+
+    /// The number of a table's name.
+    fn category(&mut self, table: &OpenTable) -> u64 {
+        let at = self.numbers(table);
+        let category = &mut self.tables[at].category;
+        if *category == 0 {
+            *category = self.packets.intern(Interned::Category, &table.name);
+        }
+        *category
+    }
+
+    /// The number of a column's name.
+    fn annotation(&mut self, table: &OpenTable, column: usize) -> u64 {
+        let at = self.numbers(table);
+        let number = &mut self.tables[at].annotations[column];
+        if *number == 0 {
+            let name = &table.columns[column];
+            *number = self.packets.intern(Interned::Annotation, name);
+        }
+        *number
+    }
+
+    /// All columns that have a value, without `except`.
+    fn columns(&mut self, event: &mut Message, row: Row<'_>, except: &[&str]) {
+        for (at, column) in row.table.columns.iter().enumerate() {
+            if except.contains(&column.as_str()) {
                 continue;
             }
-            match column.get(row) {
-                Err(_) | Ok(AnyValue::Null) => {}
-                Ok(AnyValue::Boolean(value)) => {
-                    self.annotate(event, name, |of| of.number(2, value.into()));
-                }
-                Ok(AnyValue::Float64(value)) => {
-                    self.annotate(event, name, |of| of.double(5, value));
-                }
-                Ok(found) if found.is_integer() => {
-                    let value: i128 = found.extract().unwrap_or_default();
-                    match u64::try_from(value) {
-                        Ok(value) => self.annotate(event, name, |of| of.number(3, value)),
-                        Err(_) => self.annotate(event, name, |of| of.signed(4, value as i64)),
-                    }
-                }
-                Ok(found) => {
-                    let text = found
-                        .get_str()
-                        .map_or_else(|| found.to_string(), str::to_owned);
-                    self.annotate(event, name, |of| of.text(6, &text));
-                }
+            if let Some(value) = row.value(at) {
+                let name = self.annotation(row.table, at);
+                annotate(event, name, of_column(value));
             }
         }
     }
 
-    /// Columns of points that an event states itself: name and time, unless that was moved.
-    fn told_of_points(&self) -> &'static [&'static str] {
-        match self.shift_ns > 0 {
-            true => &["name"],
-            false => &["name", "time_ns"],
+    /// As [`Self::columns`], of a row whose batch has that shape. A name is introduced by the first row that has it.
+    fn shaped_columns(
+        &mut self,
+        event: &mut Message,
+        row: Row<'_>,
+        shape: &mut Shape<SameColumns>,
+    ) {
+        for piece in &mut shape.pieces {
+            match piece {
+                Piece::Same(SameColumns::Annotations(rendered)) => {
+                    event.fields(rendered);
+                }
+                Piece::Same(same @ SameColumns::Columns(_)) => {
+                    let SameColumns::Columns(columns) = same else {
+                        continue;
+                    };
+                    let mut rendered = Message::default();
+                    for (at, bits) in std::mem::take(columns) {
+                        if let Some(value) = row.table.value(at, bits) {
+                            let name = self.annotation(row.table, at);
+                            annotate(&mut rendered, name, of_column(value));
+                        }
+                    }
+                    event.fields(&rendered);
+                    *same = SameColumns::Annotations(rendered);
+                }
+                Piece::Column(at) => {
+                    if let Some(value) = row.value(*at) {
+                        let name = self.annotation(row.table, *at);
+                        annotate(event, name, of_column(value));
+                    }
+                }
+            }
         }
-    }
-
-    /// The row that a value stands for, which the value alone does not tell.
-    fn row_of_point(&mut self, event: &mut Message, table: &str, frame: &DataFrame, row: usize) {
-        event.number(3, self.packets.intern(Interned::Category, table));
-        let told = self.told_of_points();
-        self.columns(event, frame, row, &told[1..]);
     }
 
     /// Rows that are points: counters, allocations, instants.
@@ -243,11 +335,24 @@ impl Events<'_, '_, '_> {
             if table.rows == 0 {
                 continue;
             }
+            // What an event states itself: the time, unless that was moved, and an instant its name.
+            let mut stated = Vec::new();
+            if !matches!(table.name.as_str(), "counters" | "allocations") {
+                stated.push("name");
+            }
+            if self.shift_ns <= 0 {
+                stated.push("time_ns");
+            }
             let mut in_use: BTreeMap<String, i64> = BTreeMap::new();
-            source.each(&table, |frame| {
-                for row in 0..frame.height() {
-                    if let Some(time_ns) = i64_at(frame, "time_ns", row) {
-                        self.point(&table.name, frame, row, time_ns, &mut in_use)?;
+            source.each_window(std::slice::from_ref(&table), |tables, window| {
+                let mut shapes = WindowShapes::new(tables, window, &[&stated], unrendered);
+                for of in window.tables[0].rows() {
+                    let row = Row {
+                        table: &tables[0],
+                        of,
+                    };
+                    if let Some(time_ns) = row.time_ns() {
+                        self.point(row, shapes.of(0, of.batch_number), time_ns, &mut in_use)?;
                     }
                 }
                 Ok(())
@@ -258,51 +363,46 @@ impl Events<'_, '_, '_> {
 
     fn point(
         &mut self,
-        table: &str,
-        frame: &DataFrame,
-        row: usize,
+        row: Row<'_>,
+        shape: &mut Shape<SameColumns>,
         time_ns: i64,
         in_use: &mut BTreeMap<String, i64>,
     ) -> Result<(), ExportError> {
-        let time = self.time(time_ns);
-        let event = match table {
+        let mut event = std::mem::take(&mut self.event);
+        let table = row.table.name.as_str();
+        match table {
             "counters" => {
-                let name = text_at(frame, "name", row).unwrap_or("?");
-                let unit = text_at(frame, "unit", row);
-                let track = self.counter(name, |of| match unit {
+                let unit = row.text_of("unit");
+                let track = self.counter(row.name().unwrap_or("?"), |of| match unit {
                     Some(unit) => of.text(6, unit),
                     None => of,
                 })?;
-                let value = frame.column("value").ok().and_then(|c| c.get(row).ok());
-                let value = value.and_then(|value| value.extract()).unwrap_or(f64::NAN);
-                let mut event = self.packets.track_event(Kind::Counter, track);
-                event.double(44, value);
-                self.row_of_point(&mut event, table, frame, row);
-                event
+                begin_event(&mut event, Kind::Counter, track);
+                event.double(44, row.f64_of("value").unwrap_or(f64::NAN));
+                event.number(3, self.category(row.table));
             }
             "allocations" => {
-                let device = u64_at(frame, "device", row);
-                let (name, change) = bytes_in_use(frame, row, device);
+                let (name, change) = bytes_in_use(row, row.device());
                 let bytes = in_use.entry(name.clone()).or_default();
                 *bytes = bytes.saturating_add(change);
                 let bytes = *bytes;
                 let track = self.counter(&name, |of| of.number(3, BYTES))?;
-                let mut event = self.packets.track_event(Kind::Counter, track);
+                begin_event(&mut event, Kind::Counter, track);
                 event.signed(30, bytes);
-                self.row_of_point(&mut event, table, frame, row);
-                event
+                event.number(3, self.category(row.table));
             }
             _ => {
-                let lane = Lane::from_row(table, frame, row);
-                let track = self.first_track(lane)?;
-                let mut event = self.packets.track_event(Kind::Instant, track);
-                let name = text_at(frame, "name", row).unwrap_or("event");
-                self.packets.title(&mut event, table, name);
-                let told = self.told_of_points();
-                self.columns(&mut event, frame, row, told);
-                event
+                let track = self.first_track(row.lane())?;
+                begin_event(&mut event, Kind::Instant, track);
+                let category = self.category(row.table);
+                let name = row.name().unwrap_or("event");
+                let name = self.packets.intern(Interned::Name, name);
+                event.number(3, category).number(10, name);
             }
-        };
-        Ok(self.packets.put_event(time, &event)?)
+        }
+        self.shaped_columns(&mut event, row, shape);
+        self.packets.put_event(self.time(time_ns), &event)?;
+        self.event = event;
+        Ok(())
     }
 }

@@ -1,34 +1,36 @@
-//! The rows of a table, in order and in parts.
-//!
-//! Sorting takes a table into memory. A large one is therefore asked for by
-//! windows of time, each sorted alone: parts of about [`WINDOW_ROWS`] rows.
+//! The rows of tables in order, with memory for a window of them.
 
-mod merged;
+mod shape;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use polars::prelude::DataFrame;
-use trueno_engine::attributes::Attributes;
+use trueno_engine::attributes::{AttributeValue, Attributes};
 use trueno_engine::catalog;
-use trueno_engine::frame::{bool_at, i64_at, text_at, u64_at};
-use trueno_engine::query::{Database, Planned, QueryError, collect, collect_in_order};
+use trueno_engine::frame::{i64_at, text_at, u64_at};
+use trueno_engine::query::{
+    ColumnKind, Database, OrderedRow, OrderedTable, Planned, QueryError, RowOrder, RowWindow,
+    Texts, collect,
+};
 use trueno_engine::run::Run;
+use trueno_engine::{Lane, is_of_thread_first};
 use trueno_format::schema::{TableId, interval_tables};
 use trueno_plugin::Batch;
 
 use crate::error::ExportError;
+use crate::json;
 
-/// Rows of a window, where they are spread evenly over time.
-const WINDOW_ROWS: u64 = 1 << 19;
+pub(super) use shape::{Piece, Shape, WindowShapes};
 
 /// A run whose tables are read in order.
 pub(super) struct Source<'a> {
     pub(super) run: &'a Run,
     database: Database,
-    window_rows: u64,
 }
 
 /// One table of the run.
+#[derive(Clone)]
 pub(super) struct Stored {
     pub(super) name: String,
     /// Its columns, without the numbers of texts.
@@ -36,13 +38,46 @@ pub(super) struct Stored {
     pub(super) rows: u64,
 }
 
+/// A table that is being read.
+pub(super) struct OpenTable {
+    pub(super) name: String,
+    pub(super) columns: Vec<String>,
+    /// The beginning of a member of JSON for each column, with a comma before it.
+    pub(super) members: Vec<String>,
+    kinds: Vec<ColumnKind>,
+    texts: Texts,
+    places: Places,
+    is_of_thread_first: bool,
+}
+
+/// Places of the columns that are asked for by name.
+struct Places {
+    id: Option<usize>,
+    start_ns: Option<usize>,
+    dur_ns: Option<usize>,
+    time_ns: Option<usize>,
+    thread: Option<usize>,
+    device: Option<usize>,
+    stream: Option<usize>,
+    rank: Option<usize>,
+    timing: Option<usize>,
+    valid: Option<usize>,
+    name: Option<usize>,
+    /// Those whose text may name a row.
+    labels: Vec<usize>,
+}
+
+/// A row of a table that is being read.
+#[derive(Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) table: &'a OpenTable,
+    pub(super) of: OrderedRow<'a>,
+}
+
 impl<'a> Source<'a> {
     pub(super) fn open(run: &'a Run) -> Result<Self, ExportError> {
-        Ok(Self {
-            run,
-            database: run.sql_context()?,
-            window_rows: WINDOW_ROWS,
-        })
+        let database = run.sql_context()?;
+        Ok(Self { run, database })
     }
 
     /// Attributes that the program gave rows.
@@ -133,68 +168,286 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Hands out the rows of `table`, in parts: by start, by time, or else as they were written.
+    /// Hands out the rows of `table`: by start, by time, or else as they were written.
     pub(super) fn each(
         &self,
         table: &Stored,
-        mut take: impl FnMut(&DataFrame) -> Result<(), ExportError>,
+        mut take: impl FnMut(Row<'_>) -> Result<(), ExportError>,
     ) -> Result<(), ExportError> {
-        let has = |name: &str| table.columns.iter().any(|column| column == name);
-        let quoted: Vec<String> = table.columns.iter().map(|c| format!("\"{c}\"")).collect();
-        let select = format!("SELECT {} FROM \"{}\"", quoted.join(", "), table.name);
-        let (time, order) = match (has("start_ns") && has("dur_ns"), has("time_ns")) {
-            (true, _) => ("start_ns", " ORDER BY start_ns, dur_ns DESC"),
-            (_, true) => ("time_ns", " ORDER BY time_ns"),
-            _ => ("", ""),
+        self.each_window(std::slice::from_ref(table), |tables, window| {
+            let mut rows = window.tables[0].rows();
+            rows.try_for_each(|of| {
+                take(Row {
+                    table: &tables[0],
+                    of,
+                })
+            })
+        })
+    }
+
+    /// Hands out the rows of tables in windows of time; of one table by start, by time, or else as they were written.
+    pub(super) fn each_window(
+        &self,
+        tables: &[Stored],
+        mut take: impl FnMut(&[OpenTable], &RowWindow) -> Result<(), ExportError>,
+    ) -> Result<(), ExportError> {
+        let name = tables.first().map_or("?", |table| table.name.as_str());
+        let Some(texts) = self.database.texts() else {
+            return Ok(());
         };
-        for window in self.windows(std::slice::from_ref(table), time)? {
-            let sql = format!("{select}{window}{order}");
-            // Of equal times and durations the lower id comes first, as a parent was given its before.
-            let frame = if has("id") && time == "start_ns" {
-                collect(&self.database, &format!("{sql}, id"))
-            } else {
-                collect_in_order(&self.database, &sql)
-            };
-            take(&frame.map_err(|source| failed(&table.name, source))?)?;
+        let wanted = tables.iter().map(|table| OrderedTable {
+            name: &table.name,
+            columns: &table.columns,
+            order: table.order(),
+        });
+        let wanted: Vec<OrderedTable<'_>> = wanted.collect();
+        let windows = self.database.ordered_rows(&wanted);
+        let windows = windows.map_err(|source| failed(name, source))?;
+        let opened = tables.iter().zip(windows.kinds());
+        let opened = opened.map(|(table, kinds)| OpenTable::new(table, kinds, texts.clone()));
+        let opened: Vec<OpenTable> = opened.collect();
+        for window in windows {
+            take(&opened, &window.map_err(|source| failed(name, source))?)?;
         }
         Ok(())
     }
 
-    /// Conditions that share out the rows of tables; one that keeps them all for most.
-    fn windows(&self, tables: &[Stored], time: &str) -> Result<Vec<String>, ExportError> {
-        let rows: u64 = tables.iter().map(|table| table.rows).sum();
-        if time.is_empty() || rows <= self.window_rows {
-            return Ok(vec![String::new()]);
+    /// The tables of intervals that have rows.
+    pub(super) fn span_tables(&self) -> Vec<Stored> {
+        let tables = self.interval_tables();
+        tables.filter(|table| table.rows > 0).collect()
+    }
+}
+
+/// The intervals of a window by their start; of equals the longer first, then those of the outer table. What encloses
+/// others so comes before them.
+pub(super) fn merged<'a>(
+    tables: &'a [OpenTable],
+    window: &'a RowWindow,
+) -> impl Iterator<Item = (usize, Row<'a>)> {
+    let mut waiting: Vec<_> = tables
+        .iter()
+        .zip(&window.tables)
+        .map(|(table, window)| {
+            let rows = window.rows().map(move |of| Row { table, of });
+            let mut rows = rows.map(|row| (row.key(), row));
+            (rows.next(), rows)
+        })
+        .collect();
+    std::iter::from_fn(move || {
+        // Few tables: the first of them with the least key is the next.
+        let keys = waiting.iter().enumerate();
+        let keys = keys.filter_map(|(at, (next, _))| Some((next.as_ref()?.0, at)));
+        let (_, at) = keys.min()?;
+        let (next, rows) = &mut waiting[at];
+        let (_, row) = std::mem::replace(next, rows.next())?;
+        Some((at, row))
+    })
+}
+
+impl Stored {
+    fn order(&self) -> RowOrder {
+        let has = |name: &str| self.columns.iter().any(|column| column == name);
+        match (has("start_ns") && has("dur_ns"), has("time_ns")) {
+            (true, _) => RowOrder::Start,
+            (_, true) => RowOrder::Time,
+            _ => RowOrder::AsStored,
         }
-        let (mut first, mut last) = (i64::MAX, i64::MIN);
-        for table in tables {
-            let sql = format!(
-                "SELECT MIN({time}) AS first, MAX({time}) AS last FROM \"{}\"",
-                table.name
-            );
-            let reach = self.ask(&table.name, &sql)?;
-            first = i64_at(&reach, "first", 0).map_or(first, |found| found.min(first));
-            last = i64_at(&reach, "last", 0).map_or(last, |found| found.max(last));
-        }
-        if first > last {
-            return Ok(vec![String::new()]);
-        }
-        let count = rows.div_ceil(self.window_rows).max(1);
-        let edge = |i: u64| {
-            first.saturating_add(
-                (i128::from(last.saturating_sub(first)) * i128::from(i) / i128::from(count)) as i64,
-            )
+    }
+}
+
+impl OpenTable {
+    fn new(table: &Stored, kinds: &[ColumnKind], texts: Texts) -> Self {
+        let place = |name: &str| table.columns.iter().position(|column| column == name);
+        let labels = TableId::from_name(&table.name).map_or(&[][..], |id| id.schema().labels);
+        let places = Places {
+            id: place("id"),
+            start_ns: place("start_ns"),
+            dur_ns: place("dur_ns"),
+            time_ns: place("time_ns"),
+            thread: place("thread"),
+            device: place("device"),
+            stream: place("stream"),
+            rank: place("rank"),
+            timing: place("timing"),
+            valid: place("valid"),
+            name: place("name"),
+            labels: labels.iter().filter_map(|label| place(label)).collect(),
         };
-        // Rows without a time come first, as they do in an unbroken sort.
-        let mut windows = vec![format!(" WHERE {time} IS NULL")];
-        windows.extend((0..count).map(|i| {
-            if i + 1 == count {
-                format!(" WHERE {time} >= {}", edge(i))
-            } else {
-                format!(" WHERE {time} >= {} AND {time} < {}", edge(i), edge(i + 1))
-            }
-        }));
-        Ok(windows)
+        Self {
+            name: table.name.clone(),
+            members: (table.columns.iter())
+                .map(|name| {
+                    let mut begin = String::new();
+                    json::member(&mut begin, name);
+                    begin
+                })
+                .collect(),
+            columns: table.columns.clone(),
+            kinds: kinds.to_vec(),
+            texts,
+            places,
+            is_of_thread_first: is_of_thread_first(&table.name),
+        }
+    }
+
+    pub(super) fn value(&self, column: usize, bits: u64) -> Option<AttributeValue<'_>> {
+        Some(match self.kinds[column] {
+            ColumnKind::I64 => AttributeValue::Integer(bits.cast_signed()),
+            ColumnKind::U64 | ColumnKind::U32 => AttributeValue::Unsigned(bits),
+            ColumnKind::F64 => AttributeValue::Number(f64::from_bits(bits)),
+            ColumnKind::Bool => AttributeValue::Truth(bits != 0),
+            ColumnKind::Text => AttributeValue::Text(self.texts.get(bits)?),
+        })
+    }
+
+    pub(super) fn is_text(&self, column: usize) -> bool {
+        self.kinds[column] == ColumnKind::Text
+    }
+
+    /// The text of a number in its columns of texts.
+    pub(super) fn text(&self, number: u64) -> Option<&str> {
+        self.texts.get(number)
+    }
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn value(&self, column: usize) -> Option<AttributeValue<'a>> {
+        self.table.value(column, self.of.bits(column)?)
+    }
+
+    fn i64(&self, column: Option<usize>) -> Option<i64> {
+        match self.value(column?)? {
+            AttributeValue::Integer(value) => Some(value),
+            AttributeValue::Unsigned(value) => i64::try_from(value).ok(),
+            _ => None,
+        }
+    }
+
+    fn u64(&self, column: Option<usize>) -> Option<u64> {
+        match self.value(column?)? {
+            AttributeValue::Integer(value) => u64::try_from(value).ok(),
+            AttributeValue::Unsigned(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    fn text(&self, column: Option<usize>) -> Option<&'a str> {
+        match self.value(column?)? {
+            AttributeValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    fn place(&self, column: &str) -> Option<usize> {
+        self.table.columns.iter().position(|name| name == column)
+    }
+
+    /// A value of a column that few tables have.
+    pub(super) fn value_of(&self, column: &str) -> Option<AttributeValue<'a>> {
+        self.value(self.place(column)?)
+    }
+
+    /// An integer of a column that few tables have.
+    pub(super) fn u64_of(&self, column: &str) -> Option<u64> {
+        self.u64(self.place(column))
+    }
+
+    /// A text of a column that few tables have.
+    pub(super) fn text_of(&self, column: &str) -> Option<&'a str> {
+        self.text(self.place(column))
+    }
+
+    /// A number of a column that few tables have.
+    pub(super) fn f64_of(&self, column: &str) -> Option<f64> {
+        match self.value_of(column)? {
+            AttributeValue::Number(value) => Some(value),
+            AttributeValue::Integer(value) => Some(value as f64),
+            AttributeValue::Unsigned(value) => Some(value as f64),
+            _ => None,
+        }
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.u64(self.table.places.id).unwrap_or(0)
+    }
+
+    pub(super) fn start_ns(&self) -> Option<i64> {
+        self.i64(self.table.places.start_ns)
+    }
+
+    pub(super) fn dur_ns(&self) -> Option<i64> {
+        self.i64(self.table.places.dur_ns)
+    }
+
+    pub(super) fn time_ns(&self) -> Option<i64> {
+        self.i64(self.table.places.time_ns)
+    }
+
+    pub(super) fn thread(&self) -> Option<u64> {
+        self.u64(self.table.places.thread)
+    }
+
+    pub(super) fn device(&self) -> Option<u64> {
+        self.u64(self.table.places.device)
+    }
+
+    pub(super) fn rank(&self) -> Option<u64> {
+        self.u64(self.table.places.rank)
+    }
+
+    pub(super) fn name(&self) -> Option<&'a str> {
+        self.text(self.table.places.name)
+    }
+
+    pub(super) fn lane(&self) -> Lane {
+        let places = &self.table.places;
+        let device = self.device();
+        let stream = device.and_then(|_| self.u64(places.stream));
+        Lane::of_row(
+            self.table.is_of_thread_first,
+            self.thread(),
+            (device, stream),
+            self.rank(),
+        )
+    }
+
+    /// The number of the text that names a row of intervals.
+    pub(super) fn span_name_number(&self) -> Option<u64> {
+        let mut labels = self.table.places.labels.iter();
+        let label = labels.find(|label| self.of.bits(**label).is_some())?;
+        self.of.bits(*label).filter(|_| self.table.is_text(*label))
+    }
+
+    /// Name of a row of intervals.
+    pub(super) fn span_name(&self) -> &'a str {
+        let number = self.span_name_number();
+        number
+            .and_then(|number| self.table.text(number))
+            .unwrap_or("?")
+    }
+
+    /// Reason that the times of a row are not those of its work: `bound`, `invalid`, or a duration that cannot be.
+    pub(super) fn untimed(&self) -> Option<&'static str> {
+        let places = &self.table.places;
+        if self.text(places.timing) == Some("bound") {
+            return Some("bound");
+        }
+        if places.valid.and_then(|valid| self.of.bits(valid)) == Some(0) {
+            return Some("invalid");
+        }
+        let (start_ns, dur_ns) = (self.start_ns(), self.dur_ns());
+        let end_ns = start_ns
+            .zip(dur_ns)
+            .and_then(|(start, dur)| start.checked_add(dur));
+        (end_ns.is_none() || dur_ns.is_none_or(|dur| dur < 0)).then_some("impossible")
+    }
+
+    /// Start, the latest end first, and id.
+    fn key(&self) -> (i64, Reverse<i64>, u64) {
+        let start_ns = self.start_ns().unwrap_or(0);
+        let end_ns = start_ns.saturating_add(self.dur_ns().unwrap_or(0));
+        (start_ns, Reverse(end_ns), self.id())
     }
 }
 
@@ -207,11 +460,10 @@ fn failed(table: &str, source: QueryError) -> ExportError {
 
 /// Memory that a row of `allocations` changes, `device` as people number it, and the change in bytes:
 /// of a sample by what it stands for.
-pub(super) fn bytes_in_use(frame: &DataFrame, row: usize, device: Option<u64>) -> (String, i64) {
-    let bytes = i64_at(frame, "bytes", row).unwrap_or(0);
-    let weight = frame.column("weight").ok().and_then(|c| c.get(row).ok());
-    let weight: Option<f64> = weight.and_then(|weight| weight.extract());
-    let title = match (device, weight, u64_at(frame, "sample_bytes", row)) {
+pub(super) fn bytes_in_use(row: Row<'_>, device: Option<u64>) -> (String, i64) {
+    let bytes = row.i64(row.place("bytes")).unwrap_or(0);
+    let weight = row.f64_of("weight");
+    let title = match (device, weight, row.u64_of("sample_bytes")) {
         (Some(device), ..) => format!("gpu{device} bytes in use"),
         (None, None, _) => "host bytes in use".to_owned(),
         (None, Some(_), None) => "heap bytes in use".to_owned(),
@@ -234,70 +486,4 @@ pub(super) fn thread_names(
         ))
     };
     Ok((0..frame.height()).filter_map(name).collect())
-}
-
-/// Name of a row of intervals.
-pub(super) fn span_name(table: &str, frame: &DataFrame, row: usize) -> String {
-    let labels = TableId::from_name(table).map_or(&[][..], |id| id.schema().labels);
-    let mut texts = labels.iter().filter_map(|label| text_at(frame, label, row));
-    texts.next().unwrap_or("?").to_owned()
-}
-
-/// Reason that the times of a row are not those of its work: `bound`, `invalid`, or a duration that cannot be.
-pub(super) fn untimed(frame: &DataFrame, row: usize) -> Option<&'static str> {
-    if text_at(frame, "timing", row) == Some("bound") {
-        return Some("bound");
-    }
-    if bool_at(frame, "valid", row) == Some(false) {
-        return Some("invalid");
-    }
-    let (start_ns, dur_ns) = (i64_at(frame, "start_ns", row), i64_at(frame, "dur_ns", row));
-    let end_ns = start_ns
-        .zip(dur_ns)
-        .and_then(|(start, dur)| start.checked_add(dur));
-    (end_ns.is_none() || dur_ns.is_none_or(|dur| dur < 0)).then_some("impossible")
-}
-
-#[cfg(test)]
-mod tests {
-    use std::path::Path;
-
-    use super::*;
-
-    #[test]
-    fn windows_hand_out_the_same_rows_in_the_same_order() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets/decode/simd.run");
-        let run = Run::open(&path).unwrap();
-        let mut source = Source::open(&run).unwrap();
-        for name in ["kernels", "checksums", "edges"] {
-            let table = source.table(name).unwrap();
-            let mut whole = Vec::new();
-            for window_rows in [WINDOW_ROWS, 100] {
-                source.window_rows = window_rows;
-                let mut rows: Vec<String> = Vec::new();
-                let mut parts = 0;
-                source
-                    .each(&table, |frame| {
-                        parts += 1;
-                        for row in 0..frame.height() {
-                            let mut line = String::new();
-                            crate::json::members(&mut line, frame, row, &[]);
-                            rows.push(line);
-                        }
-                        Ok(())
-                    })
-                    .unwrap();
-                assert_eq!(rows.len() as u64, table.rows, "{name}");
-                assert_eq!(parts > 1, window_rows == 100 && name != "edges", "{name}");
-                if whole.is_empty() {
-                    whole = rows;
-                } else {
-                    assert!(
-                        whole == rows,
-                        "{name}: windows change the rows or their order"
-                    );
-                }
-            }
-        }
-    }
 }

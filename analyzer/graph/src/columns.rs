@@ -2,13 +2,16 @@
 
 use std::collections::HashMap;
 
-use polars::prelude::{BooleanChunked, DataFrame, DataType};
+use polars::prelude::{DataFrame, DataType};
 use polars_arrow::array::{Array, PrimitiveArray};
 use polars_arrow::types::NativeType;
-use trueno_engine::query::{Database, Planned};
+use trueno_engine::query::{
+    BatchValues, ColumnKind, Database, OrderedRow, OrderedRows, OrderedTable, Planned, RowBatch,
+    RowOrder, Texts,
+};
 use trueno_host::name_tables::{GROUPS, learn};
 
-use super::GraphError;
+use super::{GraphError, NONE};
 
 /// The rows of one query, unordered.
 pub(super) struct Rows {
@@ -24,8 +27,16 @@ pub(super) enum Numbers {
     Missing,
 }
 
-/// A column of truth values.
-pub(super) struct Truths(Option<BooleanChunked>);
+/// Columns of a table that is read batch by batch, as it was stored.
+pub(super) struct TableColumns {
+    names: &'static [&'static str],
+    kinds: Vec<ColumnKind>,
+    pub(super) texts: Texts,
+}
+
+/// One of them; `None`: the table has none of that name.
+#[derive(Clone, Copy)]
+pub(super) struct Place(Option<(usize, ColumnKind)>);
 
 impl Rows {
     pub(super) fn ask(
@@ -77,14 +88,71 @@ impl Rows {
         let texts = texts.map_err(|_| self.failed(column))?;
         Ok(texts.iter().map(|text| text.map(str::to_owned)).collect())
     }
+}
 
-    pub(super) fn truths(&self, column: &str) -> Result<Truths, GraphError> {
-        let Ok(found) = self.frame.column(column) else {
-            return Ok(Truths(None));
-        };
-        let series = found.as_materialized_series();
-        let truths = series.bool().map_err(|_| self.failed(column))?;
-        Ok(Truths(Some(truths.rechunk().into_owned())))
+/// Opens columns of a table.
+pub(super) fn open(
+    database: &Database,
+    table: &'static str,
+    names: &'static [&'static str],
+) -> Result<(TableColumns, OrderedRows), GraphError> {
+    let failed = |why: String| GraphError::Table { table, why };
+    let columns: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let wanted = OrderedTable {
+        name: table,
+        columns: &columns,
+        order: RowOrder::AsStored,
+    };
+    let rows = database.ordered_rows(&[wanted]);
+    let rows = rows.map_err(|error| failed(error.to_string()))?;
+    let kinds = rows.kinds().next().unwrap_or_default().to_vec();
+    let texts = database.texts();
+    let texts = texts.ok_or_else(|| failed("the run has no dictionary".to_owned()))?;
+    let columns = TableColumns {
+        names,
+        kinds,
+        texts,
+    };
+    Ok((columns, rows))
+}
+
+impl TableColumns {
+    pub(super) fn place(&self, name: &str) -> Place {
+        let at = self.names.iter().position(|other| *other == name);
+        Place(at.map(|at| (at, self.kinds[at])))
+    }
+}
+
+impl Place {
+    /// The bits of a value, of a text its number.
+    #[inline]
+    pub(super) fn bits(self, row: &OrderedRow<'_>) -> Option<u64> {
+        row.bits(self.0?.0)
+    }
+
+    #[inline]
+    pub(super) fn i64(self, row: &OrderedRow<'_>) -> Option<i64> {
+        let (at, kind) = self.0?;
+        let bits = row.bits(at)?;
+        match kind {
+            ColumnKind::I64 => Some(bits.cast_signed()),
+            _ => i64::try_from(bits).ok(),
+        }
+    }
+
+    #[inline]
+    pub(super) fn u64(self, row: &OrderedRow<'_>) -> Option<u64> {
+        let (at, kind) = self.0?;
+        let bits = row.bits(at)?;
+        match kind {
+            ColumnKind::I64 => u64::try_from(bits.cast_signed()).ok(),
+            _ => Some(bits),
+        }
+    }
+
+    /// True if all rows of a batch have the same value, or none has any.
+    pub(super) fn is_same(self, batch: &RowBatch) -> bool {
+        (self.0).is_none_or(|(at, _)| batch.values(at) != BatchValues::Several)
     }
 }
 
@@ -111,9 +179,26 @@ fn value<T: NativeType>(numbers: &PrimitiveArray<T>, row: usize) -> Option<T> {
     numbers.is_valid(row).then(|| numbers.value(row))
 }
 
-impl Truths {
-    pub(super) fn get(&self, row: usize) -> Option<bool> {
-        self.0.as_ref().and_then(|truths| truths.get(row))
+/// Our numbers of names, by those of the engine.
+pub(super) struct NumberedNames(Vec<u32>);
+
+impl NumberedNames {
+    pub(super) fn new(numbers: HashMap<i64, u32>) -> Self {
+        let mut all = Vec::new();
+        for (of_engine, number) in numbers {
+            let at = of_engine as usize;
+            if all.len() <= at {
+                all.resize(at + 1, NONE);
+            }
+            all[at] = number;
+        }
+        Self(all)
+    }
+
+    #[inline]
+    pub(super) fn get(&self, of_engine: u64) -> Option<u32> {
+        let number = self.0.get(of_engine as usize).copied();
+        number.filter(|number| *number != NONE)
     }
 }
 

@@ -9,7 +9,7 @@ use trueno_host::plugin::Registry;
 use trueno_host::{Request, build};
 use trueno_model::{Section, SectionStatus};
 
-use super::{Graph, sums};
+use super::Graph;
 
 const PLUGIN: &str = "critical_path";
 /// The critical path, as far as it is known.
@@ -97,20 +97,21 @@ pub fn mark(graph: &mut Graph, path: &Path) -> Result<Critical, String> {
     let by_id = table("path_by_id")?;
     let ids = by_id.u64("id").map_err(wrong)?;
     let durations = by_id.i64("dur_ns").map_err(wrong)?;
+    let mut pieces = Vec::new();
     for (id, dur_ns) in ids.iter().zip(durations.iter()) {
         if let (Some(at), Some(dur_ns)) = (id.and_then(|id| graph.find(id)), dur_ns) {
             let at = graph.shown(at);
-            graph.nodes[at as usize].path_self_ns += dur_ns;
+            pieces.push((at, dur_ns));
             critical.marked_ns += dur_ns;
         }
     }
-    sums::add_up_path(graph);
+    graph.mark_path(pieces);
     if let Ok(slack) = table("slack_by_id") {
         let ids = slack.u64("id").map_err(wrong)?;
         let values = slack.i64("slack_ns").map_err(wrong)?;
         for (id, slack_ns) in ids.iter().zip(values.iter()) {
             if let Some(at) = id.and_then(|id| graph.find(id)) {
-                graph.nodes[at as usize].slack_ns = slack_ns;
+                graph.set_slack(at, slack_ns);
             }
         }
     }

@@ -2,28 +2,28 @@
 
 use std::collections::HashMap;
 
-use trueno_engine::query::Database;
+use trueno_engine::query::{Database, OrderedRow, RowBatch};
 
-use super::columns::{Names, Numbers, Rows};
+use super::columns::{Names, NumberedNames, Place, Rows, TableColumns};
 use super::{Class, Detail, GraphError, Launch};
 
 /// The columns that only some classes have.
 pub(super) struct Details {
     launch: Option<LaunchColumns>,
-    numbers: [Numbers; 3],
-    bytes: Numbers,
-    iteration: Numbers,
-    layer: Numbers,
-    signature: Numbers,
+    numbers: [Place; 3],
+    bytes: Place,
+    iteration: Place,
+    layer: Place,
+    signature: Place,
     shapes: HashMap<u64, String>,
 }
 
 struct LaunchColumns {
-    numbers: [Numbers; 9],
-    ptx: Numbers,
-    reason: Numbers,
-    hashes: HashMap<i64, u32>,
-    reasons: HashMap<i64, u32>,
+    numbers: [Place; 9],
+    ptx: Place,
+    reason: Place,
+    hashes: NumberedNames,
+    reasons: NumberedNames,
     /// Names of sources by hash.
     sources: HashMap<u32, String>,
 }
@@ -32,27 +32,27 @@ impl Details {
     pub(super) fn load(
         database: &Database,
         class: Class,
-        rows: &Rows,
+        columns: &TableColumns,
         names: &mut Names,
     ) -> Result<Details, GraphError> {
-        let column = |name: &str| rows.numbers(name);
+        let column = |name: &str| columns.place(name);
         let launch = if class == Class::Kernel {
             Some(LaunchColumns {
                 numbers: [
-                    column("grid_x")?,
-                    column("grid_y")?,
-                    column("grid_z")?,
-                    column("block_x")?,
-                    column("block_y")?,
-                    column("block_z")?,
-                    column("smem_static")?,
-                    column("smem_dynamic")?,
-                    column("registers")?,
+                    column("grid_x"),
+                    column("grid_y"),
+                    column("grid_z"),
+                    column("block_x"),
+                    column("block_y"),
+                    column("block_z"),
+                    column("smem_static"),
+                    column("smem_dynamic"),
+                    column("registers"),
                 ],
-                ptx: column("ptx_hash_id")?,
-                reason: column("reason_id")?,
-                hashes: names.number_column(database, "kernels", "ptx_hash")?,
-                reasons: names.number_column(database, "kernels", "reason")?,
+                ptx: column("ptx_hash"),
+                reason: column("reason"),
+                hashes: NumberedNames::new(names.number_column(database, "kernels", "ptx_hash")?),
+                reasons: NumberedNames::new(names.number_column(database, "kernels", "reason")?),
                 sources: source_names(database, names)?,
             })
         } else {
@@ -60,11 +60,11 @@ impl Details {
         };
         Ok(Details {
             launch,
-            numbers: [column("row")?, column("col")?, column("depth")?],
-            bytes: column("bytes")?,
-            iteration: column("iteration")?,
-            layer: column("layer")?,
-            signature: column("signature")?,
+            numbers: [column("row"), column("col"), column("depth")],
+            bytes: column("bytes"),
+            iteration: column("iteration"),
+            layer: column("layer"),
+            signature: column("signature"),
             shapes: match class {
                 Class::Brick => shapes(database),
                 _ => HashMap::new(),
@@ -72,7 +72,21 @@ impl Details {
         })
     }
 
-    pub(super) fn detail(&self, class: Class, row: usize, names: &Names) -> Option<Detail> {
+    /// True if all rows of a batch have the same detail. Those of bricks depend on more than these columns.
+    pub(super) fn is_same(&self, batch: &RowBatch) -> bool {
+        self.launch.as_ref().is_some_and(|launch| {
+            let columns = launch.numbers.iter();
+            let mut columns = columns.chain([&launch.ptx, &launch.reason]);
+            columns.all(|column| column.is_same(batch))
+        })
+    }
+
+    pub(super) fn detail(
+        &self,
+        class: Class,
+        row: &OrderedRow<'_>,
+        names: &Names,
+    ) -> Option<Detail> {
         match class {
             Class::Kernel => self
                 .launch
@@ -102,15 +116,15 @@ impl Details {
 }
 
 impl LaunchColumns {
-    fn launch(&self, row: usize, names: &Names) -> Launch {
+    fn launch(&self, row: &OrderedRow<'_>, names: &Names) -> Launch {
         let [gx, gy, gz, bx, by, bz, fixed, asked, registers] =
             self.numbers.each_ref().map(|numbers| numbers.u64(row));
-        let text = |column: &Numbers, texts: &HashMap<i64, u32>| {
-            column.i64(row).and_then(|id| texts.get(&id).copied())
+        let text = |column: Place, texts: &NumberedNames| {
+            column.bits(row).and_then(|number| texts.get(number))
         };
         let (ptx, reason) = (
-            text(&self.ptx, &self.hashes),
-            text(&self.reason, &self.reasons),
+            text(self.ptx, &self.hashes),
+            text(self.reason, &self.reasons),
         );
         let name = |number: u32| names.names[number as usize].clone();
         Launch {

@@ -141,13 +141,14 @@ impl Graph {
         for &at in members {
             let node = self.node(at);
             let is_device = self.lane(at).is_device;
-            totals.path_ns += node.path_ns;
-            totals.path_self_ns += node.path_self_ns;
+            let on_path = self.on_path(at);
+            totals.path_ns += on_path.all_ns;
+            totals.path_self_ns += on_path.self_ns;
             totals.lacks_device |= node.has_untimed_device;
-            if let Some(elements) = node.elements {
+            if let Some(elements) = self.elements(at) {
                 totals.elements = Some(totals.elements.unwrap_or(0).saturating_add(elements));
             }
-            if let Some(slack_ns) = node.slack_ns {
+            if let Some(slack_ns) = self.slack_ns(at) {
                 totals.slack_ns = Some(
                     totals
                         .slack_ns

@@ -32,5 +32,5 @@ pub use detail::{Detail, Launch};
 pub use filter::Filter;
 pub use group::{Group, Totals};
 pub use load::{Content, GraphError, load};
-pub use node::{Class, Graph, LaneInfo, NONE, Node, Timing};
+pub use node::{Class, Graph, LaneInfo, NONE, Node, OnPath, Timing};
 pub use pick::{Limits, Picked, Rest, pick};

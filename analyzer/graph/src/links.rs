@@ -11,12 +11,32 @@ use super::columns::{Names, Rows};
 use super::{Class, Graph, GraphError, NONE};
 
 /// A row's own word on what it belongs to.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy)]
 pub(super) struct Link {
+    to: u64,
+    correlation: u64,
+}
+
+/// No row, no correlation: recorders and importers count ids up.
+const NO_ID: u64 = u64::MAX;
+
+impl Link {
+    pub(super) fn new(to: Option<u64>, correlation: Option<u64>) -> Self {
+        Self {
+            to: to.unwrap_or(NO_ID),
+            correlation: correlation.unwrap_or(NO_ID),
+        }
+    }
+
     /// The row it lies in.
-    pub(super) to: Option<u64>,
+    fn to(self) -> Option<u64> {
+        (self.to != NO_ID).then_some(self.to)
+    }
+
     /// Shared by a call and the work it launched.
-    pub(super) correlation: Option<u64>,
+    fn correlation(self) -> Option<u64> {
+        (self.correlation != NO_ID).then_some(self.correlation)
+    }
 }
 
 /// A row of `edges`.
@@ -70,7 +90,7 @@ pub(super) fn hang(graph: &mut Graph, links: &[Link], around: &[u32], edges: &[E
     let mut launched = Vec::new();
     for at in first..graph.nodes.len() {
         let node = &graph.nodes[at];
-        let linked = links[at - first].to.and_then(|id| graph.find(id));
+        let linked = links[at - first].to().and_then(|id| graph.find(id));
         let parent = match linked {
             Some(parent) if parent as usize != at => parent,
             _ if graph.lanes[node.lane as usize].is_device => {
@@ -100,7 +120,7 @@ fn below_launchers(graph: &mut Graph, links: &[Link], edges: &[Edge], launched: 
     let mut by_correlation: HashMap<u64, u32> = HashMap::new();
     for at in (first..graph.nodes.len()).rev() {
         if let (Class::Call, Some(correlation)) =
-            (graph.nodes[at].class, links[at - first].correlation)
+            (graph.nodes[at].class, links[at - first].correlation())
         {
             by_correlation.insert(correlation, at as u32);
         }
@@ -109,7 +129,7 @@ fn below_launchers(graph: &mut Graph, links: &[Link], edges: &[Edge], launched: 
         let id = graph.nodes[at].id;
         let by_edge = by_edge.get(&id).and_then(|from| graph.find(*from));
         let by_correlation = || {
-            let correlation = links[at - first].correlation?;
+            let correlation = links[at - first].correlation()?;
             by_correlation.get(&correlation).copied()
         };
         let Some(launcher) = by_edge.or_else(by_correlation) else {

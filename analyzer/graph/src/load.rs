@@ -8,7 +8,7 @@ use trueno_engine::attributes::Attributes;
 use trueno_engine::query::Database;
 use trueno_engine::run::{Run, RunError};
 
-use super::columns::{Names, Numbers, Rows};
+use super::columns::{self, Names, NumberedNames, Place};
 use super::detail_columns::Details;
 use super::links::{self, Link};
 use super::{Class, Detail, Graph, LaneInfo, NONE, Node, Timing, pools, sums, sweep};
@@ -39,7 +39,7 @@ pub enum GraphError {
     TooMany,
 }
 
-/// Query for the rows of one table, and its columns.
+/// Columns of one table.
 struct Source {
     table: &'static str,
     class: Class,
@@ -47,7 +47,7 @@ struct Source {
     names: [&'static str; 2],
     /// Column that says what it lies in.
     link: &'static str,
-    sql: &'static str,
+    columns: &'static [&'static str],
 }
 
 const SOURCES: [Source; 6] = [
@@ -56,42 +56,112 @@ const SOURCES: [Source; 6] = [
         class: Class::Brick,
         names: ["name", "name"],
         link: "parent",
-        sql: "SELECT id, parent, kind_id, name_id, thread, start_ns, dur_ns, timing = 'bound' AS is_bound, iteration, layer, elements, signature FROM bricks",
+        columns: &[
+            "id",
+            "parent",
+            "kind",
+            "name",
+            "thread",
+            "start_ns",
+            "dur_ns",
+            "timing",
+            "iteration",
+            "layer",
+            "elements",
+            "signature",
+        ],
     },
     Source {
         table: "kernels",
         class: Class::Kernel,
         names: ["name", "name"],
         link: "brick",
-        sql: "SELECT id, brick, name_id, thread, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound, valid, grid_x, grid_y, grid_z, block_x, block_y, block_z, registers, smem_static, smem_dynamic, ptx_hash_id, reason_id, elements FROM kernels",
+        columns: &[
+            "id",
+            "brick",
+            "name",
+            "thread",
+            "device",
+            "stream",
+            "correlation",
+            "start_ns",
+            "dur_ns",
+            "timing",
+            "valid",
+            "grid_x",
+            "grid_y",
+            "grid_z",
+            "block_x",
+            "block_y",
+            "block_z",
+            "registers",
+            "smem_static",
+            "smem_dynamic",
+            "ptx_hash",
+            "reason",
+            "elements",
+        ],
     },
     Source {
         table: "tiles",
         class: Class::Tile,
         names: ["level", "level"],
         link: "parent",
-        sql: "SELECT id, parent, level_id, row, col, depth, thread, start_ns, dur_ns, elements FROM tiles",
+        columns: &[
+            "id", "parent", "level", "row", "col", "depth", "thread", "start_ns", "dur_ns",
+            "elements",
+        ],
     },
     Source {
         table: "transfers",
         class: Class::Transfer,
         names: ["direction", "direction"],
         link: "brick",
-        sql: "SELECT id, brick, direction_id, bytes, thread, device, stream, correlation, start_ns, dur_ns, timing = 'bound' AS is_bound FROM transfers",
+        columns: &[
+            "id",
+            "brick",
+            "direction",
+            "bytes",
+            "thread",
+            "device",
+            "stream",
+            "correlation",
+            "start_ns",
+            "dur_ns",
+            "timing",
+        ],
     },
     Source {
         table: "calls",
         class: Class::Call,
         names: ["name", "name"],
         link: "brick",
-        sql: "SELECT id, brick, name_id, thread, correlation, start_ns, dur_ns FROM calls",
+        columns: &[
+            "id",
+            "brick",
+            "name",
+            "thread",
+            "correlation",
+            "start_ns",
+            "dur_ns",
+        ],
     },
     Source {
         table: "syncs",
         class: Class::Sync,
         names: ["name", "kind"],
         link: "",
-        sql: "SELECT id, name_id, kind_id, thread, device, stream, correlation, start_ns, dur_ns FROM syncs",
+        columns: &[
+            "id",
+            "name",
+            "kind",
+            "thread",
+            "device",
+            "stream",
+            "correlation",
+            "start_ns",
+            "dur_ns",
+        ],
     },
 ];
 
@@ -102,6 +172,7 @@ const SOURCES: [Source; 6] = [
 pub fn load(run: &Run, content: Content) -> Result<Graph, GraphError> {
     let database = run.sql_context()?;
     let mut loader = Loader::default();
+    loader.reserve(run);
     for source in &SOURCES {
         loader.table(&database, source)?;
     }
@@ -115,13 +186,28 @@ struct Loader {
     nodes: Vec<Node>,
     /// Links of the nodes, in the order of `nodes`.
     links: Vec<Link>,
+    /// Declared elements of the nodes that have some.
+    elements: Vec<(u32, u64)>,
     /// Threads before streams, with the order in which they were met.
     lanes: BTreeMap<Lane, u32>,
     details: Vec<Detail>,
     numbers: HashMap<Detail, u32>,
 }
 
+/// Lanes that rows and lanes need no second list for.
+const MANY_LANES: usize = 1 << 12;
+
 impl Loader {
+    /// Lists that grow would be copied, and have room for nearly twice as many. The number of rows is only what the run
+    /// says of itself, so none is fine too.
+    fn reserve(&mut self, run: &Run) {
+        let rows = usize::try_from(run.facts().intervals()).unwrap_or(0);
+        let _ = self
+            .nodes
+            .try_reserve_exact(rows.saturating_add(MANY_LANES));
+        let _ = self.links.try_reserve_exact(rows);
+    }
+
     fn detail(&mut self, detail: Detail) -> u32 {
         if let Some(&number) = self.numbers.get(&detail) {
             return number;
@@ -139,7 +225,7 @@ impl Loader {
     }
 
     fn table(&mut self, database: &Database, source: &Source) -> Result<(), GraphError> {
-        let rows = Rows::ask(database, source.table, source.sql)?;
+        let (columns, windows) = columns::open(database, source.table, source.columns)?;
         let [first, second] = source.names;
         let names = self.names.number_column(database, source.table, first)?;
         let others = if second == first {
@@ -152,93 +238,115 @@ impl Loader {
             Class::Brick => self.names.number_column(database, source.table, "kind")?,
             _ => HashMap::new(),
         };
-        let column = |name: &str| rows.numbers(name);
-        let (name_id, other_id) = (
-            column(&format!("{first}_id"))?,
-            column(&format!("{second}_id"))?,
-        );
-        let (id, link, kind_id) = (column("id")?, column(source.link)?, column("kind_id")?);
-        let (thread, device, stream) = (column("thread")?, column("device")?, column("stream")?);
-        let (start, dur) = (column("start_ns")?, column("dur_ns")?);
-        let (elements, correlation) = (column("elements")?, column("correlation")?);
-        let (is_bound, valid) = (rows.truths("is_bound")?, rows.truths("valid")?);
-        let details = Details::load(database, source.class, &rows, &mut self.names)?;
-        let room = self.nodes.len() + rows.len();
-        if u32::try_from(room).is_err() {
-            return Err(GraphError::TooMany);
-        }
-        self.nodes.reserve(rows.len());
-        self.links.reserve(rows.len());
+        let [names, others, kinds] = [names, others, kinds].map(NumberedNames::new);
+        let column = |name: &str| columns.place(name);
+        let (name, other) = (column(first), column(second));
+        let (id, link, kind) = (column("id"), column(source.link), column("kind"));
+        let (thread, device, stream) = (column("thread"), column("device"), column("stream"));
+        let (start, dur) = (column("start_ns"), column("dur_ns"));
+        let (elements, correlation) = (column("elements"), column("correlation"));
+        let (timing, valid) = (column("timing"), column("valid"));
+        let bound = columns.texts.number("bound");
+        let details = Details::load(database, source.class, &columns, &mut self.names)?;
         let mut last = None;
-        for row in 0..rows.len() {
-            let lane = match device.u64(row) {
-                Some(device) if source.class != Class::Sync || thread.u64(row).is_none() => {
-                    Lane::Stream(device, stream.u64(row))
+        for window in windows {
+            let window = window.map_err(|error| GraphError::Table {
+                table: source.table,
+                why: error.to_string(),
+            })?;
+            let rows = &window.tables[0];
+            if u32::try_from(self.nodes.len() + rows.len()).is_err() {
+                return Err(GraphError::TooMany);
+            }
+            let mut same_detail = None;
+            let is_same_detail = rows.batches().all(|batch| details.is_same(batch));
+            for row in rows.rows() {
+                let row = &row;
+                let lane = match device.u64(row) {
+                    Some(device) if source.class != Class::Sync || thread.u64(row).is_none() => {
+                        Lane::Stream(device, stream.u64(row))
+                    }
+                    _ => Lane::Thread(thread.u64(row)),
+                };
+                let lane = match last {
+                    Some((seen, number)) if seen == lane => number,
+                    _ => {
+                        let number = self.lane(lane);
+                        last = Some((lane, number));
+                        number
+                    }
+                };
+                let class = match kind.bits(row) {
+                    Some(kind) if source.class == Class::Brick => {
+                        kinds.get(kind).map_or(Class::Brick, |kind| {
+                            Class::of_kind(&self.names.names[kind as usize])
+                        })
+                    }
+                    _ => source.class,
+                };
+                let name_of = |column: Place, names: &NumberedNames| {
+                    column.bits(row).and_then(|number| names.get(number))
+                };
+                let detail = match same_detail.filter(|_| is_same_detail) {
+                    Some(detail) => detail,
+                    None => {
+                        let detail = details.detail(class, row, &self.names);
+                        detail.map_or(NONE, |detail| self.detail(detail))
+                    }
+                };
+                same_detail = Some(detail);
+                let (start_ns, dur_ns) = (start.i64(row), dur.i64(row));
+                let timing = if bound.is_some() && timing.bits(row) == bound {
+                    Timing::Bound
+                } else if valid.bits(row) == Some(0) {
+                    Timing::Invalid
+                } else if start_ns
+                    .zip(dur_ns)
+                    .is_none_or(|(start, dur)| dur < 0 || start.checked_add(dur).is_none())
+                {
+                    Timing::Impossible
+                } else {
+                    Timing::Measured
+                };
+                if let Some(elements) = elements.u64(row) {
+                    self.elements.push((self.nodes.len() as u32, elements));
                 }
-                _ => Lane::Thread(thread.u64(row)),
-            };
-            let lane = match last {
-                Some((seen, number)) if seen == lane => number,
-                _ => {
-                    let number = self.lane(lane);
-                    last = Some((lane, number));
-                    number
-                }
-            };
-            let class = match kind_id.i64(row) {
-                Some(kind) if source.class == Class::Brick => {
-                    kinds.get(&kind).map_or(Class::Brick, |kind| {
-                        Class::of_kind(&self.names.names[*kind as usize])
-                    })
-                }
-                _ => source.class,
-            };
-            let name = |id: &Numbers, names: &HashMap<i64, u32>| {
-                id.i64(row).and_then(|id| names.get(&id).copied())
-            };
-            let detail = details
-                .detail(class, row, &self.names)
-                .map_or(NONE, |detail| self.detail(detail));
-            let (start_ns, dur_ns) = (start.i64(row), dur.i64(row));
-            let timing = if is_bound.get(row) == Some(true) {
-                Timing::Bound
-            } else if valid.get(row) == Some(false) {
-                Timing::Invalid
-            } else if start_ns
-                .zip(dur_ns)
-                .is_none_or(|(start, dur)| dur < 0 || start.checked_add(dur).is_none())
-            {
-                Timing::Impossible
-            } else {
-                Timing::Measured
-            };
-            self.nodes.push(Node {
-                id: id.u64(row).unwrap_or_default(),
-                start_ns: start_ns.unwrap_or_default(),
-                dur_ns: dur_ns.unwrap_or_default(),
-                self_ns: 0,
-                device_ns: 0,
-                path_self_ns: 0,
-                path_ns: 0,
-                slack_ns: None,
-                elements: elements.u64(row),
-                name: name(&name_id, &names)
-                    .or_else(|| name(&other_id, &others))
-                    .unwrap_or(unnamed),
-                parent: NONE,
-                lane,
-                detail,
-                class,
-                timing,
-                has_device: false,
-                has_untimed_device: false,
-            });
-            self.links.push(Link {
-                to: link.u64(row),
-                correlation: correlation.u64(row),
-            });
+                self.nodes.push(Node {
+                    id: id.u64(row).unwrap_or_default(),
+                    start_ns: start_ns.unwrap_or_default(),
+                    dur_ns: dur_ns.unwrap_or_default(),
+                    self_ns: 0,
+                    device_ns: 0,
+                    name: name_of(name, &names)
+                        .or_else(|| name_of(other, &others))
+                        .unwrap_or(unnamed),
+                    parent: NONE,
+                    lane,
+                    detail,
+                    class,
+                    timing,
+                    has_device: false,
+                    has_untimed_device: false,
+                });
+                self.links
+                    .push(Link::new(link.u64(row), correlation.u64(row)));
+            }
         }
         Ok(())
+    }
+
+    /// The declared elements by node, where any row has some.
+    fn elements_in_order(&mut self, order: &[u32], lanes: usize) -> Vec<Option<u64>> {
+        if self.elements.is_empty() {
+            return Vec::new();
+        }
+        let mut by_row = vec![None; order.len()];
+        for (row, elements) in std::mem::take(&mut self.elements) {
+            by_row[row as usize] = Some(elements);
+        }
+        let of_lanes = std::iter::repeat_n(None, lanes);
+        let of_rows = order.iter().map(|row| by_row[*row as usize]);
+        of_lanes.chain(of_rows).collect()
     }
 
     fn finish(
@@ -266,6 +374,7 @@ impl Loader {
         let merged_names = self.names.merged(database)?;
         // The outer first, so that children follow what they lie in.
         let order = in_order(&self.nodes);
+        let elements = self.elements_in_order(&order, lanes.len());
         let links: Vec<Link> = order.iter().map(|at| self.links[*at as usize]).collect();
         put_in_order(&mut self.nodes, order);
         for node in &mut self.nodes {
@@ -279,6 +388,7 @@ impl Loader {
         let mut graph = Graph {
             attributes,
             nodes: self.nodes,
+            elements,
             lanes,
             names: self.names.names,
             merged_names,
@@ -355,10 +465,6 @@ fn lane_node(lane: u32, name: u32) -> Node {
         dur_ns: 0,
         self_ns: 0,
         device_ns: 0,
-        path_self_ns: 0,
-        path_ns: 0,
-        slack_ns: None,
-        elements: None,
         name,
         parent: NONE,
         lane,

@@ -3,7 +3,7 @@
 use trueno_analysis::id_index::IdIndex;
 use trueno_engine::attributes::Attributes;
 
-use super::Detail;
+use super::{Detail, sums};
 
 /// No node, no detail.
 pub const NONE: u32 = u32::MAX;
@@ -90,13 +90,6 @@ pub struct Node {
     pub self_ns: i64,
     /// Device time of the node and of all below it.
     pub device_ns: i64,
-    /// Its own pieces of the critical path.
-    pub path_self_ns: i64,
-    /// Pieces of the critical path of the node and of all below it.
-    pub path_ns: i64,
-    /// By how much it may begin later without moving the end of the run.
-    pub slack_ns: Option<i64>,
-    pub elements: Option<u64>,
     /// Number of its name.
     pub name: u32,
     /// The node it hangs below; [`NONE`] for lanes.
@@ -125,6 +118,15 @@ impl Node {
     }
 }
 
+/// Pieces of the critical path.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OnPath {
+    /// Those of the node itself.
+    pub self_ns: i64,
+    /// Those of the node and of all below it.
+    pub all_ns: i64,
+}
+
 /// A host thread or a device stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneInfo {
@@ -138,6 +140,12 @@ pub struct LaneInfo {
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     pub nodes: Vec<Node>,
+    /// Declared elements by node; empty: no row has any.
+    pub(super) elements: Vec<Option<u64>>,
+    /// Time on the critical path by node; empty: it is not marked.
+    pub(super) on_path: Vec<OnPath>,
+    /// By how much each node may begin later without moving the end of the run; empty: it was not asked for.
+    pub(super) slack_ns: Vec<Option<i64>>,
     /// Lanes that [`Node::lane`] refers to.
     pub lanes: Vec<LaneInfo>,
     /// Names that [`Node::name`] refers to.
@@ -169,6 +177,35 @@ pub struct Graph {
 impl Graph {
     pub fn node(&self, at: u32) -> &Node {
         &self.nodes[at as usize]
+    }
+
+    /// Declared elements of a node.
+    pub fn elements(&self, at: u32) -> Option<u64> {
+        self.elements.get(at as usize).copied().flatten()
+    }
+
+    /// Its pieces of the critical path; none where that is not marked.
+    pub fn on_path(&self, at: u32) -> OnPath {
+        self.on_path.get(at as usize).copied().unwrap_or_default()
+    }
+
+    /// By how much it may begin later without moving the end of the run.
+    pub fn slack_ns(&self, at: u32) -> Option<i64> {
+        self.slack_ns.get(at as usize).copied().flatten()
+    }
+
+    /// Marks pieces of the critical path, by their nodes.
+    pub fn mark_path(&mut self, pieces: impl IntoIterator<Item = (u32, i64)>) {
+        self.on_path = vec![OnPath::default(); self.nodes.len()];
+        for (at, self_ns) in pieces {
+            self.on_path[at as usize].self_ns += self_ns;
+        }
+        sums::add_up_path(self);
+    }
+
+    pub fn set_slack(&mut self, at: u32, slack_ns: Option<i64>) {
+        self.slack_ns.resize(self.nodes.len(), None);
+        self.slack_ns[at as usize] = slack_ns;
     }
 
     /// Its name, as recorded.

@@ -61,15 +61,15 @@ pub(super) fn add_up(graph: &mut Graph) {
 
 /// Time on the critical path, upwards.
 pub(super) fn add_up_path(graph: &mut Graph) {
-    for node in &mut graph.nodes {
-        node.path_ns = node.path_self_ns;
+    for on_path in &mut graph.on_path {
+        on_path.all_ns = on_path.self_ns;
     }
     for at in downwards(graph).into_iter().rev() {
-        let node = &graph.nodes[at as usize];
-        let (path_ns, parent) = (node.path_ns, node.parent);
+        let all_ns = graph.on_path[at as usize].all_ns;
+        let parent = graph.nodes[at as usize].parent;
         if parent != NONE {
-            let parent = &mut graph.nodes[parent as usize];
-            parent.path_ns = parent.path_ns.saturating_add(path_ns);
+            let parent = &mut graph.on_path[parent as usize];
+            parent.all_ns = parent.all_ns.saturating_add(all_ns);
         }
     }
 }

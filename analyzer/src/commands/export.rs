@@ -1,7 +1,10 @@
 //! `trueno-analyze export`.
 
-use std::io::Write;
+use std::io::{self, Write};
+use std::panic::resume_unwind;
 use std::path::Path;
+use std::sync::mpsc::{self, SyncSender};
+use std::thread;
 
 use anyhow::Context;
 use flate2::{Compression, GzBuilder};
@@ -81,10 +84,70 @@ fn open(path: &Path, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<Run> {
     Ok(run)
 }
 
-/// No name and no time in the head: the same run gives the same bytes.
+/// No name and no time in the head: the same run gives the same bytes. Events are put together on a thread of their own.
 fn gzip(run: &Run, exporter: &dyn Exporter, to: &mut dyn Write) -> Result<Written, ExportError> {
     let mut packed = GzBuilder::new().write(to, Compression::default());
-    let written = exporter.write(run, &mut packed)?;
+    let written = thread::scope(|scope| {
+        let (send, received) = mpsc::sync_channel(WAITING_WRITES);
+        let export = scope.spawn(move || {
+            let mut to = Handed {
+                writes: Writes::default(),
+                send,
+            };
+            let written = exporter.write(run, &mut to)?;
+            to.flush()?;
+            Ok(written)
+        });
+        // Where that fails the receiver is gone, and so the exporter ends.
+        let compressed = (received.into_iter()).try_for_each(|writes| writes.write_to(&mut packed));
+        let written = export.join().unwrap_or_else(|panic| resume_unwind(panic));
+        compressed.map_err(ExportError::Write).and(written)
+    })?;
     packed.finish()?;
     Ok(written)
+}
+
+/// Bytes that are handed over at once.
+const HANDED_BYTES: usize = 1 << 18;
+const WAITING_WRITES: usize = 4;
+
+/// Some writes. Each stays one: where they end decides how they are compressed.
+#[derive(Default)]
+struct Writes {
+    bytes: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl Writes {
+    fn write_to(&self, to: &mut impl Write) -> io::Result<()> {
+        let mut from = 0;
+        for end in &self.ends {
+            to.write_all(&self.bytes[from..*end])?;
+            from = *end;
+        }
+        Ok(())
+    }
+}
+
+/// Hands what is written to the thread that compresses.
+struct Handed {
+    writes: Writes,
+    send: SyncSender<Writes>,
+}
+
+impl Write for Handed {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writes.bytes.extend_from_slice(bytes);
+        self.writes.ends.push(self.writes.bytes.len());
+        if self.writes.bytes.len() >= HANDED_BYTES {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let writes = std::mem::take(&mut self.writes);
+        let sent = self.send.send(writes);
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
 }

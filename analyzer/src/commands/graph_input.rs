@@ -50,7 +50,9 @@ impl GraphInput {
         let (graph, path) = if args.no_path {
             (load(), None)
         } else if run.facts().intervals() > SIDE_BY_SIDE_ROWS {
-            (load(), Some(find()))
+            // The path first: what finding it takes is free again when the graph is made.
+            let path = find();
+            (load(), Some(path))
         } else {
             // Neither needs the other before the path is marked.
             std::thread::scope(|scope| {

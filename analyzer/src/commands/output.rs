@@ -15,6 +15,9 @@ use super::interrupt::RemovedOnInterrupt;
 use super::leftovers;
 use super::stderr::Stderr;
 
+/// Bytes that are written to a file at once.
+const WRITE_BYTES: usize = 1 << 17;
+
 /// The files that a command reads and writes: none of them may be two at once.
 pub struct Files {
     /// The flag of each, and where it lies.
@@ -117,7 +120,7 @@ impl Beside {
     }
 
     fn replace(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
-        let mut to = BufWriter::new(&self.file);
+        let mut to = BufWriter::with_capacity(WRITE_BYTES, &self.file);
         write(&mut to)?;
         to.flush()?;
         drop(to);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::Options;
-use crate::events::Events;
+use crate::events::{Event, Events};
 use crate::owners::Owners;
 use crate::pools::cell;
 use crate::sample_weight::{blocks, number};
@@ -43,11 +43,14 @@ pub fn rows(events: &Events, owners: &Owners) -> Vec<Churn> {
     for (place, rows) in events.rows.iter().enumerate() {
         // By row of bricks first: texts are looked at once for each of those.
         let mut spans: BTreeMap<Option<u64>, [(u128, i128); 2]> = BTreeMap::new();
-        for event in &rows[events.begin(place)..] {
-            let sums = spans.entry(event.span).or_default();
-            let sum = &mut sums[usize::from(event.bytes < 0)];
-            sum.0 += u128::from(event.stands_for);
-            sum.1 += i128::from(event.bytes).abs();
+        let of_span = |a: &Event, b: &Event| a.span == b.span;
+        for same in rows[events.begin(place)..].chunk_by(of_span) {
+            let sums = spans.entry(same[0].span).or_default();
+            for event in same {
+                let sum = &mut sums[usize::from(event.bytes < 0)];
+                sum.0 += u128::from(event.stands_for);
+                sum.1 += i128::from(event.bytes).abs();
+            }
         }
         for (span, [taken, given_back]) in spans {
             let owner = owners.owner(span);

@@ -108,7 +108,38 @@ pub struct Loaded {
 #[derive(Default)]
 struct RankRows<'a> {
     tags: BTreeMap<Option<&'a str>, usize>,
-    places: BTreeMap<Place, Vec<Event>>,
+    last_tag: Option<(Option<&'a str>, usize)>,
+    places: BTreeMap<Place, usize>,
+    last_place: Option<(Place, usize)>,
+    /// Rows of each place.
+    rows: Vec<Vec<Event>>,
+}
+
+impl<'a> RankRows<'a> {
+    /// The number of a tag: most rows have that of the row before.
+    fn tag(&mut self, text: Option<&'a str>) -> usize {
+        if let Some((last, number)) = self.last_tag
+            && last == text
+        {
+            return number;
+        }
+        let next = self.tags.len();
+        let number = *self.tags.entry(text).or_insert(next);
+        self.last_tag = Some((text, number));
+        number
+    }
+
+    fn rows_of(&mut self, place: Place) -> &mut Vec<Event> {
+        let number = match self.last_place {
+            Some((last, number)) if last == place => number,
+            _ => *self.places.entry(place).or_insert_with(|| {
+                self.rows.push(Vec::new());
+                self.rows.len() - 1
+            }),
+        };
+        self.last_place = Some((place, number));
+        &mut self.rows[number]
+    }
 }
 
 impl Loaded {
@@ -190,11 +221,11 @@ impl Loaded {
                     sample_bytes: sample.get(row),
                 }),
             };
-            let RankRows { tags, places } = ranks.entry(rank).or_default();
-            let next = tags.len();
-            places.entry(place).or_default().push(Event {
+            let of_rank = ranks.entry(rank).or_default();
+            let tag = of_rank.tag(tag.get(row));
+            of_rank.rows_of(place).push(Event {
                 time_ns,
-                tag: *tags.entry(tag.get(row)).or_insert(next),
+                tag,
                 span,
                 bytes: weight.map_or(bytes, |weight| scaled(bytes, weight)),
                 stands_for,
@@ -206,7 +237,7 @@ impl Loaded {
 }
 
 impl Events {
-    fn new(of_rank: RankRows<'_>, totals: &Totals, window: Option<Window>) -> Self {
+    fn new(mut of_rank: RankRows<'_>, totals: &Totals, window: Option<Window>) -> Self {
         let mut tags = vec![None; of_rank.tags.len()];
         for (text, number) in of_rank.tags {
             tags[number] = text.map(str::to_owned);
@@ -219,7 +250,8 @@ impl Events {
             window,
             ..Self::default()
         };
-        for (place, mut rows) in of_rank.places {
+        for (place, number) in of_rank.places {
+            let mut rows = std::mem::take(&mut of_rank.rows[number]);
             // Stable: a thread's rows of one tick of the clock stay in their order.
             rows.sort_by_key(|event| event.time_ns);
             out.places.push(place);

@@ -1,7 +1,9 @@
 //! Ledger of live blocks: rows applied one by one, with what does not add up counted.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
+use trueno_analysis::hash::FastMap;
 use trueno_plugin::{Table, TableBuilder};
 
 use crate::events::{Event, Events};
@@ -87,11 +89,29 @@ pub struct Applied {
 /// Allocations without an address: blocks (see [`crate::sample_weight`]) and bytes by tag and taking row.
 pub type Loose = BTreeMap<(usize, Option<u64>), (u128, i128)>;
 
+/// The blocks at one address: several only under several tags.
+#[derive(Clone, Debug)]
+struct AtAddress {
+    first: Block,
+    others: Vec<Block>,
+}
+
+impl AtAddress {
+    fn all(&self) -> impl Iterator<Item = &Block> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    fn get_mut(&mut self, tag: usize) -> Option<&mut Block> {
+        let mut all = std::iter::once(&mut self.first).chain(&mut self.others);
+        all.find(|block| block.tag == tag)
+    }
+}
+
 /// Live blocks and bytes of one place.
 #[derive(Clone, Debug, Default)]
 pub struct Ledger {
-    /// Blocks by address; several only under several tags.
-    blocks: BTreeMap<u64, Vec<Block>>,
+    /// Blocks by address.
+    blocks: FastMap<u64, AtAddress>,
     by_tag: BTreeMap<usize, i128>,
     total: i128,
     loose: Loose,
@@ -125,7 +145,13 @@ impl Ledger {
 
     /// Live blocks by address.
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.blocks.values().flatten()
+        let mut all: Vec<&AtAddress> = self.blocks.values().collect();
+        all.sort_unstable_by_key(|at| at.first.address);
+        all.into_iter().flat_map(AtAddress::all)
+    }
+
+    pub fn has_blocks(&self) -> bool {
+        !self.blocks.is_empty()
     }
 
     /// Allocations without an address.
@@ -178,21 +204,45 @@ impl Ledger {
             time_ns: event.time_ns,
             span: event.span,
         };
-        let here = self.blocks.entry(address).or_default();
         let mut applied = Applied {
             tag: event.tag,
             delta: i128::from(event.bytes),
             ..Applied::default()
         };
-        match here.iter_mut().find(|earlier| earlier.tag == event.tag) {
-            Some(earlier) => {
-                applied.delta -= i128::from(earlier.bytes);
-                applied.suspects.push(Suspect::Doubled);
-                *earlier = block;
+        match self.blocks.entry(address) {
+            Entry::Vacant(vacant) => {
+                vacant.insert(AtAddress {
+                    first: block,
+                    others: Vec::new(),
+                });
             }
-            None => here.push(block),
+            Entry::Occupied(mut here) => match here.get_mut().get_mut(event.tag) {
+                Some(earlier) => {
+                    applied.delta -= i128::from(earlier.bytes);
+                    applied.suspects.push(Suspect::Doubled);
+                    *earlier = block;
+                }
+                None => here.get_mut().others.push(block),
+            },
         }
         applied
+    }
+
+    /// Takes out the block that a release under a tag gives back: of that tag, or the only one there.
+    fn remove(&mut self, address: u64, tag: usize) -> Option<Block> {
+        let Entry::Occupied(mut here) = self.blocks.entry(address) else {
+            return None;
+        };
+        let is_alone = here.get().others.is_empty();
+        if is_alone {
+            return Some(here.remove().first);
+        }
+        let here = here.get_mut();
+        let at = here.all().position(|block| block.tag == tag)?;
+        Some(match at.checked_sub(1) {
+            None => std::mem::replace(&mut here.first, here.others.remove(0)),
+            Some(at) => here.others.remove(at),
+        })
     }
 
     fn give_back(&mut self, event: &Event, address: u64) -> Applied {
@@ -200,12 +250,7 @@ impl Ledger {
             tag: event.tag,
             ..Applied::default()
         };
-        let here = self.blocks.get_mut(&address);
-        let found = here.as_ref().and_then(|here| {
-            let same = here.iter().position(|block| block.tag == event.tag);
-            same.or((here.len() == 1).then_some(0))
-        });
-        let (Some(here), Some(at)) = (here, found) else {
+        let Some(block) = self.remove(address, event.tag) else {
             match self.before {
                 Some(tag) => {
                     applied.tag = tag;
@@ -215,10 +260,6 @@ impl Ledger {
             }
             return applied;
         };
-        let block = here.remove(at);
-        if here.is_empty() {
-            self.blocks.remove(&address);
-        }
         if block.tag != event.tag {
             applied.suspects.push(Suspect::OtherTag);
         }

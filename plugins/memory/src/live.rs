@@ -6,7 +6,7 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::Options;
 use crate::events::Events;
-use crate::pools::{Pool, Step, cell};
+use crate::pools::{Pool, cell};
 
 /// One slot of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,46 +21,88 @@ pub struct Point {
 
 /// The slots of `[from, to]`, `count` of equal width, that say something: those with a change, their
 /// neighbours, the first and the last. `changes` are by time and lie in the window.
-pub fn thin(changes: &[(i64, i128)], from: i64, to: i64, count: u64) -> Vec<Point> {
+pub fn thin(
+    changes: impl Iterator<Item = (i64, i128)> + Clone,
+    from: i64,
+    to: i64,
+    count: u64,
+) -> Vec<Point> {
+    let slots = Slots::new(from, to, count);
     let count = i128::from(count.max(1));
-    let width = (i128::from(to) - i128::from(from) + 1).max(1);
-    // The slot of a time, and the first time of a slot.
-    let slot = |time: i64| (i128::from(time) - i128::from(from)) * count / width;
-    let begin = |slot: i128| (i128::from(from) + (slot * width + count - 1) / count) as i64;
-    let slots = count.min(width);
     let count_of = |at: i128| (at >= 0 && at < count).then_some(at);
     let mut points: BTreeMap<i128, Point> = BTreeMap::new();
     let mut live = 0_i128;
     let mut wanted: Vec<i128> = vec![0, count - 1];
-    wanted.extend(changes.iter().flat_map(|(time, _)| {
-        let at = slot(*time);
-        [at - 1, at, at + 1].into_iter().filter_map(count_of)
-    }));
+    let mut last = None;
+    for (time, _) in changes.clone() {
+        let at = slots.of(time);
+        if last != Some(at) {
+            wanted.extend([at - 1, at, at + 1].into_iter().filter_map(count_of));
+            last = Some(at);
+        }
+    }
     wanted.sort_unstable();
     wanted.dedup();
     // With fewer nanoseconds than slots, some slots hold no time at all.
-    if slots < count {
-        wanted.retain(|at| slot(begin(*at)) == *at && begin(*at) <= to);
+    if count > slots.width {
+        wanted.retain(|at| slots.of(slots.begin(*at)) == *at && slots.begin(*at) <= to);
     }
-    let mut next = 0;
+    let mut changes = changes.peekable();
     for at in wanted {
         let mut point = Point {
-            time_ns: begin(at),
+            time_ns: slots.begin(at),
             most: live,
             last: live,
         };
-        while next < changes.len() && slot(changes[next].0) <= at {
-            live += changes[next].1;
+        while let Some((time, delta)) = changes.next_if(|(time, _)| slots.of(*time) <= at) {
+            live += delta;
             if live > point.most {
                 point.most = live;
-                point.time_ns = changes[next].0;
+                point.time_ns = time;
             }
-            next += 1;
         }
         point.last = live;
         points.insert(at, point);
     }
     points.into_values().collect()
+}
+
+/// Equal parts of a time.
+struct Slots {
+    from: i64,
+    width: i128,
+    count: i128,
+    /// Width and count where 64 bits hold their product.
+    narrow: Option<(u64, u64)>,
+}
+
+impl Slots {
+    fn new(from: i64, to: i64, count: u64) -> Self {
+        let count = count.max(1);
+        let width = (i128::from(to) - i128::from(from) + 1).max(1);
+        let narrow = u64::try_from(width).ok();
+        let narrow = narrow.filter(|width| width.checked_mul(count).is_some());
+        Self {
+            from,
+            width,
+            count: i128::from(count),
+            narrow: narrow.map(|width| (width, count)),
+        }
+    }
+
+    /// The slot of a time.
+    fn of(&self, time: i64) -> i128 {
+        let after = i128::from(time) - i128::from(self.from);
+        match (self.narrow, u64::try_from(after)) {
+            (Some((width, count)), Ok(after)) if after < width => i128::from(after * count / width),
+            _ => after * self.count / self.width,
+        }
+    }
+
+    /// The first time of a slot.
+    fn begin(&self, slot: i128) -> i64 {
+        (i128::from(self.from) + (slot * self.width + self.count - 1) / self.count) as i64
+    }
 }
 
 /// A line of the chart.
@@ -99,36 +141,29 @@ pub fn table(
     let mut all = Vec::new();
     for pool in pools {
         let place = events.places[pool.place].name();
-        let mut add = |tag: String, changes: Vec<(i64, i128)>| {
+        let mut add = |tag: &str, is_part: &dyn Fn(usize) -> bool| {
+            let steps = pool.steps.iter().filter(|step| is_part(step.tag));
+            let changes = steps.map(|step| (step.time_ns, step.delta));
             all.push(Series {
                 place: place.clone(),
-                tag,
-                points: thin(&changes, from, to, options.points),
+                tag: tag.to_owned(),
+                points: thin(changes, from, to, options.points),
             });
         };
-        let change = |step: &Step| (step.time_ns, step.delta);
         let peaks = peaks(pool);
         if peaks.len() > 1 {
-            add(
-                "all tags".to_owned(),
-                pool.steps.iter().map(change).collect(),
-            );
+            add("all tags", &|_| true);
         }
         let alone = match usize::try_from(options.tags).unwrap_or(usize::MAX) {
             most if peaks.len() <= most => peaks.len(),
             most => most,
         };
         for (tag, _) in &peaks[..alone] {
-            let of_tag = pool.steps.iter().filter(|step| step.tag == *tag);
-            add(
-                events.tag_name(*tag).to_owned(),
-                of_tag.map(change).collect(),
-            );
+            add(events.tag_name(*tag), &|other| other == *tag);
         }
         let others: BTreeSet<usize> = peaks[alone..].iter().map(|(tag, _)| *tag).collect();
         if !others.is_empty() {
-            let of_others = pool.steps.iter().filter(|step| others.contains(&step.tag));
-            add("other tags".to_owned(), of_others.map(change).collect());
+            add("other tags", &|tag| others.contains(&tag));
         }
     }
     let rows: Vec<(&Series, &Point)> = all
@@ -151,10 +186,12 @@ pub fn table(
 /// Tags with the most bytes each ever had live, the highest first.
 pub fn peaks(pool: &Pool) -> Vec<(usize, i128)> {
     let mut by_tag: BTreeMap<usize, (i128, i128)> = BTreeMap::new();
-    for step in &pool.steps {
-        let (live, most) = by_tag.entry(step.tag).or_default();
-        *live += step.delta;
-        *most = (*most).max(*live);
+    for same in pool.steps.chunk_by(|a, b| a.tag == b.tag) {
+        let (live, most) = by_tag.entry(same[0].tag).or_default();
+        for step in same {
+            *live += step.delta;
+            *most = (*most).max(*live);
+        }
     }
     let mut out: Vec<(usize, i128)> = by_tag
         .into_iter()

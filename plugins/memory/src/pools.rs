@@ -126,7 +126,7 @@ impl Pool {
             }
         }
         let is_estimated = events.places[place].sample_bytes().is_some();
-        let has_blocks = ledger.blocks().next().is_some() || pool.with_address > 0;
+        let has_blocks = ledger.has_blocks() || pool.with_address > 0;
         pool.end = ledger;
         pool.peak = peak.map(|(count, bytes)| {
             let mut ledger = Ledger::starting_with(before.as_ref());

@@ -150,7 +150,7 @@ proptest! {
         count in 1_u64..30,
     ) {
         changes.sort_by_key(|change| change.0);
-        let points = thin(&changes, 0, 99, count);
+        let points = thin(changes.iter().copied(), 0, 99, count);
         let mut live = 0;
         let peak = changes.iter().map(|change| { live += change.1; live }).max().unwrap_or(0).max(0);
         prop_assert_eq!(points.iter().map(|point| point.most).max().unwrap_or(0).max(0), peak);

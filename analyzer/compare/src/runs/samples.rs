@@ -3,28 +3,35 @@
 use std::collections::{BTreeMap, HashMap};
 
 use trueno_engine::frame::Rows;
-use trueno_engine::query::{Database, QueryError, collect};
+use trueno_engine::query::{Database, OrderedTable, QueryError, RowOrder, collect};
 use trueno_model::name_groups::NameGroups;
 use trueno_model::shapes;
 use trueno_statistics::{Kind, Name, Random, Sampled};
 
-/// Tables of each kind: the kind, its table, the column of its names, and a condition on rows.
-const SOURCES: [(Kind, &str, &str, &str); 9] = [
-    (Kind::Iteration, "bricks", "name", "kind = 'iteration'"),
-    (Kind::Layer, "bricks", "name", "kind = 'layer'"),
-    (Kind::Brick, "bricks", "name", "kind = 'brick'"),
-    (Kind::Function, "bricks", "name", "kind = 'function'"),
-    (Kind::Task, "bricks", "name", "kind = 'task'"),
-    (Kind::Kernel, "kernels", "name", "device IS NULL"),
-    (Kind::DeviceKernel, "kernels", "name", "device IS NOT NULL"),
-    (
-        Kind::Transfer,
-        "transfers",
-        "direction",
-        "start_ns IS NOT NULL",
-    ),
-    (Kind::Call, "calls", "name", "start_ns IS NOT NULL"),
+/// Tables of each kind: the kind, its table, the column of its names, and which rows it has.
+const SOURCES: [(Kind, &str, &str, Chosen); 9] = [
+    (Kind::Iteration, "bricks", "name", Chosen::Kind("iteration")),
+    (Kind::Layer, "bricks", "name", Chosen::Kind("layer")),
+    (Kind::Brick, "bricks", "name", Chosen::Kind("brick")),
+    (Kind::Function, "bricks", "name", Chosen::Kind("function")),
+    (Kind::Task, "bricks", "name", Chosen::Kind("task")),
+    (Kind::Kernel, "kernels", "name", Chosen::OnHost),
+    (Kind::DeviceKernel, "kernels", "name", Chosen::OnDevice),
+    (Kind::Transfer, "transfers", "direction", Chosen::Started),
+    (Kind::Call, "calls", "name", Chosen::Started),
 ];
+
+/// Rows of a table.
+#[derive(Clone, Copy)]
+enum Chosen {
+    /// Those of this kind.
+    Kind(&'static str),
+    OnHost,
+    OnDevice,
+    /// Those on devices that no brick launched.
+    OnDeviceAlone,
+    Started,
+}
 
 /// How rows are named, so that those of two sides meet.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +64,7 @@ pub fn sampled(
     seed: u64,
 ) -> Result<BTreeMap<Name, Sampled>, QueryError> {
     let mut all = BTreeMap::new();
-    for (kind, table, column, rows) in SOURCES {
+    for (kind, table, column, chosen) in SOURCES {
         let mut samples = Samples {
             kind,
             cap,
@@ -68,7 +75,12 @@ pub fn sampled(
         if kind == Kind::DeviceKernel && naming.by_operator {
             by_operator(database, naming.groups, &mut samples)?;
         } else {
-            by_name(database, (table, column, rows), naming.groups, &mut samples)?;
+            by_name(
+                database,
+                (table, column, chosen),
+                naming.groups,
+                &mut samples,
+            )?;
         }
         samples.end(&mut all);
     }
@@ -118,37 +130,77 @@ impl Samples {
 
 fn by_name(
     database: &Database,
-    (table, column, rows): (&str, &str, &str),
+    (table, column, chosen): (&str, &str, Chosen),
     groups: &NameGroups,
     samples: &mut Samples,
 ) -> Result<(), QueryError> {
-    let timed = match table {
-        "calls" => "dur_ns >= 0",
-        "kernels" => TIMED_KERNEL,
-        _ => "timing <> 'bound' AND dur_ns >= 0",
+    let mut columns = vec![column, "start_ns", "dur_ns"];
+    columns.extend(match table {
+        "bricks" => &["timing", "kind"][..],
+        "kernels" => &["timing", "valid", "device", "brick"],
+        "transfers" => &["timing"],
+        _ => &[],
+    });
+    let place = |name: &str| columns.iter().position(|column| *column == name);
+    let (timing, valid) = (place("timing"), place("valid"));
+    let (kind, device, brick) = (place("kind"), place("device"), place("brick"));
+    let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+    let windows = database.ordered_rows(&[OrderedTable {
+        name: table,
+        columns: &columns,
+        order: RowOrder::AsStored,
+    }])?;
+    let text = |text: &str| database.texts().and_then(|texts| texts.number(text));
+    let bound = text("bound");
+    let of_kind = match chosen {
+        Chosen::Kind(kind) => match text(kind) {
+            // No row has it.
+            None => return Ok(()),
+            of_kind => of_kind,
+        },
+        _ => None,
     };
-    let sql = format!(
-        "SELECT {column}_id AS name, start_ns, CASE WHEN {timed} THEN dur_ns ELSE NULL END AS dur_ns \
-         FROM {table} WHERE {rows}"
-    );
-    let frame = collect(database, &sql)?;
-    if frame.height() == 0 {
-        return Ok(());
-    }
-    let names = grouped(names(database, table, column)?, groups);
-    let rows = Rows::new(&frame);
-    let (number, start, dur) = (
-        rows.i64("name")?,
-        rows.i64("start_ns")?,
-        rows.i64("dur_ns")?,
-    );
-    let mut numbers: HashMap<Option<i64>, usize> = HashMap::new();
-    for ((number, start_ns), dur_ns) in number.iter().zip(start.iter()).zip(dur.iter()) {
-        let number = *numbers.entry(number).or_insert_with(|| {
-            let name = number.and_then(|number| names.get(&number));
-            samples.number(name.map_or("", String::as_str))
-        });
-        samples.add(number, start_ns, dur_ns);
+    let mut names = None;
+    let mut numbers: HashMap<Option<u64>, usize> = HashMap::new();
+    let mut last = None;
+    for window in windows {
+        for row in window?.tables[0].rows() {
+            let value = |place: Option<usize>| place.and_then(|place| row.bits(place));
+            let start_ns = row.bits(1).map(u64::cast_signed);
+            let is_chosen = match chosen {
+                Chosen::Kind(_) => value(kind) == of_kind,
+                Chosen::OnHost => value(device).is_none(),
+                Chosen::OnDevice => value(device).is_some(),
+                Chosen::OnDeviceAlone => value(device).is_some() && value(brick).is_none(),
+                Chosen::Started => start_ns.is_some(),
+            };
+            if !is_chosen {
+                continue;
+            }
+            let is_bound = |timing: u64| Some(timing) == bound;
+            let is_timed = (timing.is_none() || value(timing).is_some_and(|t| !is_bound(t)))
+                && (valid.is_none() || value(valid) == Some(1));
+            let dur_ns = row.bits(2).map(u64::cast_signed);
+            let dur_ns = dur_ns.filter(|dur_ns| is_timed && *dur_ns >= 0);
+            let name = row.bits(0);
+            let number = match last {
+                Some((same, number)) if same == name => number,
+                _ => {
+                    if names.is_none() {
+                        names = Some(grouped(self::names(database, table, column)?, groups));
+                    }
+                    *numbers.entry(name).or_insert_with(|| {
+                        let text = names
+                            .as_ref()
+                            .zip(name)
+                            .and_then(|(names, name)| names.get(&i64::try_from(name).ok()?));
+                        samples.number(text.map_or("", String::as_str))
+                    })
+                }
+            };
+            last = Some((name, number));
+            samples.add(number, start_ns, dur_ns);
+        }
     }
     Ok(())
 }
@@ -194,7 +246,7 @@ fn by_operator(
             samples.add(number, start.get(row), dur_ns);
         }
     }
-    let alone = ("kernels", "name", "device IS NOT NULL AND brick IS NULL");
+    let alone = ("kernels", "name", Chosen::OnDeviceAlone);
     by_name(database, alone, groups, samples)
 }
 
@@ -224,9 +276,8 @@ fn names_by(
     number: &str,
     column: &str,
 ) -> Result<HashMap<i64, String>, QueryError> {
-    let sql = format!(
-        "SELECT DISTINCT {number} AS number, CAST({column} AS VARCHAR) AS text FROM {table}"
-    );
+    // Of a column and its own numbers the dictionary knows the answer, in this form.
+    let sql = format!("SELECT DISTINCT {number} AS number, {column} AS text FROM {table}");
     let frame = collect(database, &sql)?;
     let rows = Rows::new(&frame);
     let (number, text) = (rows.i64("number")?, rows.text("text")?);

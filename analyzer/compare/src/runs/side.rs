@@ -2,15 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use trueno_engine::frame::Rows;
-use trueno_engine::query::{Database, QueryError, collect};
+use trueno_engine::query::{Database, QueryError};
 use trueno_engine::run::{Run, RunError};
 use trueno_host::plugin::Registry;
 use trueno_model::categories::CategoryRules;
 use trueno_model::{Losses, RunFacts};
 
 use super::operators::OperatorTree;
-use super::samples::{Naming, sampled};
+use super::samples::{Naming, names, sampled};
 use super::totals::{self, Total};
 use super::{categories, jobs, path, signatures, vendors};
 use trueno_statistics::{Name, Options, Sampled};
@@ -149,10 +148,7 @@ pub fn read(
 fn backends(database: &Database) -> Result<BTreeSet<String>, QueryError> {
     let mut all = BTreeSet::new();
     for table in ["bricks", "kernels"] {
-        let sql = format!("SELECT DISTINCT CAST(backend AS VARCHAR) AS backend FROM {table}");
-        let frame = collect(database, &sql)?;
-        let texts = Rows::new(&frame).text("backend")?;
-        all.extend(texts.iter().flatten().map(str::to_owned));
+        all.extend(names(database, table, "backend")?.into_values());
     }
     Ok(all)
 }

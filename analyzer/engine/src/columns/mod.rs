@@ -10,4 +10,5 @@ mod store;
 
 pub(crate) use frame::{kind, of_frame, of_lazy};
 pub(crate) use packed::{FALSE, From64, Packed, TRUE, Truths, UNKNOWN, is_set};
-pub(crate) use store::{Claim, Kind, ReadColumns, StoredTable};
+pub use store::Kind;
+pub(crate) use store::{Claim, ReadBatches, ReadColumns, StoredTable};

@@ -157,6 +157,7 @@ impl Packed {
     }
 
     /// The value of a row; `None`: it holds none.
+    #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<u64> {
         if self.valid.as_ref().is_some_and(|bits| !is_set(bits, row)) {
             return None;

@@ -10,7 +10,7 @@ use crate::catalog::ID_SUFFIX;
 
 /// Type of a published column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     I64,
     U64,
     U32,
@@ -42,9 +42,45 @@ pub(crate) trait ReadColumns: Send + Sync {
     /// The files are not as they were, or hold what only the query engine reads.
     fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String>;
 
+    /// Opens the columns to be read batch by batch, in any order; `None`: they are read all at once.
+    ///
+    /// # Errors
+    /// As [`ReadColumns::read`].
+    fn open(&self, _columns: &[usize]) -> Result<Option<Box<dyn ReadBatches>>, String> {
+        Ok(None)
+    }
+
     /// True if columns are not read but computed, all of them at once; the query engine cannot read them then.
     fn is_computed(&self) -> bool {
         false
+    }
+}
+
+/// Columns of a table, read batch by batch.
+pub(crate) trait ReadBatches: Send {
+    fn count(&self) -> usize;
+
+    /// The columns of one batch.
+    ///
+    /// # Errors
+    /// As [`ReadColumns::read`].
+    fn batch(&self, number: usize) -> Result<Vec<Packed>, String>;
+}
+
+/// Columns that were read, and are held by a claim.
+struct HeldBatches {
+    columns: Vec<Arc<[Packed]>>,
+    _claim: Claim,
+}
+
+impl ReadBatches for HeldBatches {
+    fn count(&self) -> usize {
+        self.columns.first().map_or(0, |batches| batches.len())
+    }
+
+    fn batch(&self, number: usize) -> Result<Vec<Packed>, String> {
+        let columns = self.columns.iter();
+        Ok(columns.map(|batches| batches[number].clone()).collect())
     }
 }
 
@@ -155,6 +191,24 @@ impl StoredTable {
         known
             .collect::<Option<Vec<_>>>()
             .ok_or_else(|| "a column was not read".to_owned())
+    }
+
+    /// The batches of some columns, read one by one where the table's reader can.
+    ///
+    /// # Errors
+    /// Those of [`ReadColumns::read`].
+    pub(crate) fn open(
+        table: &Arc<StoredTable>,
+        columns: &[usize],
+    ) -> Result<Box<dyn ReadBatches>, String> {
+        if let Some(batches) = table.reader.open(columns)? {
+            return Ok(batches);
+        }
+        let claim = Claim::new(table, columns);
+        Ok(Box::new(HeldBatches {
+            columns: table.batches(columns)?,
+            _claim: claim,
+        }))
     }
 
     fn cache(&self) -> MutexGuard<'_, ColumnCache> {

@@ -7,6 +7,7 @@ mod direct;
 mod divided;
 mod empty_join;
 mod error;
+mod ordered_rows;
 pub mod output;
 mod plan;
 mod planned;
@@ -19,5 +20,11 @@ pub use database::{Database, collect, collect_from_columns, collect_in_order, ta
 pub use divided::{Divided, Division, Piece, RowsOfRanks};
 pub use error::QueryError;
 pub use error::nearest;
+pub use ordered_rows::{
+    BatchValues, OrderedRow, OrderedRows, OrderedTable, RowBatch, RowOrder, RowWindow, TableWindow,
+    Texts,
+};
 pub use planned::Planned;
 pub use reads::Claims;
+
+pub use crate::columns::Kind as ColumnKind;

@@ -4,6 +4,7 @@
 //! for are unpacked. The dictionary of a segment is mapped to the engine's numbers once, not once a row. Whatever is
 //! not as the recorder writes it is an error here, and the engine reads it instead.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -16,7 +17,7 @@ use polars::prelude::CategoricalMapping;
 use trueno_format::regular_file;
 
 use super::ipc::{self, Batch, Field, FieldType, Footer, Place};
-use crate::columns::{Kind, Packed, ReadColumns};
+use crate::columns::{Kind, Packed, ReadBatches, ReadColumns};
 use crate::cores;
 
 /// The segments of one table.
@@ -139,6 +140,27 @@ fn read_place(file: &File, place: Place, to: &mut Vec<u8>) -> Result<(), String>
 }
 
 impl ReadColumns for ColumnReader {
+    fn open(&self, columns: &[usize]) -> Result<Option<Box<dyn ReadBatches>>, String> {
+        let files = self.files.iter().map(|path| self.open(path, columns));
+        let files = files.collect::<Result<Vec<Opened>, String>>()?;
+        let places = files.iter().enumerate().flat_map(|(at, opened)| {
+            let batches = opened.footer.batches.iter();
+            batches.map(move |place| (at, *place))
+        });
+        let places: Vec<(usize, Place)> = places.collect();
+        let batches = OpenedBatches {
+            places,
+            files,
+            scratch: RefCell::default(),
+        };
+        // Files that others wrote are not laid out so from their first batch on.
+        for of_file in batches.places.chunk_by(|a, b| a.0 == b.0) {
+            let (file, place) = of_file[0];
+            batches.files[file].read(place, &mut batches.scratch.borrow_mut())?;
+        }
+        Ok(Some(Box::new(batches)))
+    }
+
     fn read(&self, wanted: &[usize]) -> Result<Vec<Vec<Packed>>, String> {
         let opened = self.files.iter().map(|path| self.open(path, wanted));
         let opened = opened.collect::<Result<Vec<Opened>, String>>()?;
@@ -191,6 +213,25 @@ impl ReadColumns for ColumnReader {
             }
         }
         Ok(columns)
+    }
+}
+
+/// Batches of segments, each read when it is asked for.
+struct OpenedBatches {
+    files: Vec<Opened>,
+    /// File of each batch, and where it lies there.
+    places: Vec<(usize, Place)>,
+    scratch: RefCell<Scratch>,
+}
+
+impl ReadBatches for OpenedBatches {
+    fn count(&self) -> usize {
+        self.places.len()
+    }
+
+    fn batch(&self, number: usize) -> Result<Vec<Packed>, String> {
+        let (file, place) = self.places[number];
+        self.files[file].read(place, &mut self.scratch.borrow_mut())
     }
 }
 

@@ -17,10 +17,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::Write;
 
-use polars::prelude::{AnyValue, DataFrame};
 use serde_json::{Value, json};
 use trueno_engine::attributes::{AttributeValue, Attributes};
-use trueno_engine::frame::{i64_at, text_at, u64_at};
 use trueno_engine::run::Run;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -28,7 +26,7 @@ use self::document::Document;
 use super::error::ExportError;
 use super::exporter::{Exporter, Written};
 use super::json::text;
-use super::rows::{self, Source};
+use super::rows::{Row, Source};
 
 /// OpenTelemetry traces as JSON.
 #[derive(Debug)]
@@ -85,14 +83,10 @@ impl<'a> Spans<'a> {
         );
         let mut links: BTreeMap<u64, Vec<(u64, String)>> = BTreeMap::new();
         if let Some(edges) = source.table("edges") {
-            source.each(&edges, |frame| {
-                for row in 0..frame.height() {
-                    if let (Some(from), Some(to)) =
-                        (u64_at(frame, "from", row), u64_at(frame, "to", row))
-                    {
-                        let kind = text_at(frame, "kind", row).unwrap_or("?").to_owned();
-                        links.entry(to).or_default().push((from, kind));
-                    }
+            source.each(&edges, |row| {
+                if let (Some(from), Some(to)) = (row.u64_of("from"), row.u64_of("to")) {
+                    let kind = row.text_of("kind").unwrap_or("?").to_owned();
+                    links.entry(to).or_default().push((from, kind));
                 }
                 Ok(())
             })?;
@@ -116,48 +110,41 @@ impl<'a> Spans<'a> {
         ]})
     }
 
-    fn tables(&self) -> impl Iterator<Item = rows::Stored> {
-        self.source.interval_tables().filter(|t| t.rows > 0)
-    }
-
     fn hand_to(&self, sink: &mut dyn Sink) -> Result<(), ExportError> {
         let mut line = String::new();
-        for table in self.tables() {
+        for table in self.source.span_tables() {
             sink.scope(&table.name)?;
-            self.source.each(&table, |frame| {
-                for row in 0..frame.height() {
-                    line.clear();
-                    self.span(&mut line, &table.name, frame, row);
-                    sink.span(&line)?;
-                }
-                Ok(())
+            self.source.each(&table, |row| {
+                line.clear();
+                self.span(&mut line, row);
+                sink.span(&line)
             })?;
         }
         Ok(())
     }
 
-    fn span(&self, line: &mut String, table: &str, frame: &DataFrame, row: usize) {
+    fn span(&self, line: &mut String, row: Row<'_>) {
         let trace = &self.trace;
-        let id = u64_at(frame, "id", row).unwrap_or(0);
-        let parent = u64_at(frame, "parent", row).or_else(|| u64_at(frame, "brick", row));
-        let start_ns = i64_at(frame, "start_ns", row).unwrap_or(0);
+        let id = row.id();
+        let parent = row.u64_of("parent").or_else(|| row.u64_of("brick"));
+        let start_ns = row.start_ns().unwrap_or(0);
         let start_ns = self.origin_ns.saturating_add(start_ns).max(0);
-        let end_ns = start_ns.saturating_add(i64_at(frame, "dur_ns", row).unwrap_or(0).max(0));
+        let end_ns = start_ns.saturating_add(row.dur_ns().unwrap_or(0).max(0));
         let _ = write!(line, "{{\"traceId\":\"{trace}\",\"spanId\":\"{id:016x}\"");
         if let Some(parent) = parent {
             let _ = write!(line, ",\"parentSpanId\":\"{parent:016x}\"");
         }
         line.push_str(",\"name\":");
-        text(line, &rows::span_name(table, frame, row));
+        text(line, row.span_name());
         let _ = write!(
             line,
             ",\"kind\":1,\"startTimeUnixNano\":\"{start_ns}\",\"endTimeUnixNano\":\"{end_ns}\",\"attributes\":["
         );
-        attributes(line, frame, row);
+        attributes(line, row);
         for (key, value) in self.attributes.of(id) {
             let comma = if line.ends_with('[') { "" } else { "," };
             let key = declared_name(key);
-            let value = declared_value(value);
+            let value = attribute_value(value);
             let _ = write!(line, "{comma}{}", json!({"key": key, "value": value}));
         }
         line.push(']');
@@ -182,23 +169,18 @@ fn attribute(key: &str, value: &str) -> Value {
 }
 
 /// All columns that the span itself does not tell; 64-bit integers are texts in OTLP/JSON.
-fn attributes(out: &mut String, frame: &DataFrame, row: usize) {
+fn attributes(out: &mut String, row: Row<'_>) {
     const TOLD: [&str; 4] = ["id", "name", "start_ns", "dur_ns"];
     let mut comma = "";
-    for column in frame
-        .columns()
-        .iter()
-        .filter(|c| !TOLD.contains(&c.name().as_str()))
-    {
-        let value = match column.get(row) {
-            Err(_) | Ok(AnyValue::Null) => continue,
-            Ok(value) => attribute_value(&value),
+    for (at, column) in row.table.columns.iter().enumerate() {
+        if TOLD.contains(&column.as_str()) {
+            continue;
+        }
+        let Some(value) = row.value(at) else {
+            continue;
         };
-        let _ = write!(
-            out,
-            "{comma}{{\"key\":\"{}\",\"value\":{value}}}",
-            attribute_name(column.name())
-        );
+        let (name, value) = (attribute_name(column), attribute_value(value));
+        let _ = write!(out, "{comma}{{\"key\":\"{name}\",\"value\":{value}}}");
         comma = ",";
     }
 }
@@ -225,35 +207,20 @@ fn declared_name(key: &str) -> String {
     }
 }
 
-fn declared_value(value: AttributeValue<'_>) -> Value {
-    match value {
-        AttributeValue::Integer(value) => attribute_value(&AnyValue::Int64(value)),
-        AttributeValue::Unsigned(value) => attribute_value(&AnyValue::UInt64(value)),
-        AttributeValue::Number(value) => attribute_value(&AnyValue::Float64(value)),
-        AttributeValue::Truth(value) => attribute_value(&AnyValue::Boolean(value)),
-        AttributeValue::Text(value) => attribute_value(&AnyValue::String(value)),
-    }
-}
-
 /// An `AnyValue` of OTLP: 64-bit integers with a sign are texts there, and so are doubles that are no numbers.
-fn attribute_value(value: &AnyValue<'_>) -> Value {
-    let text = |text: &str| json!({"stringValue": text});
-    if let Some(found) = value.get_str() {
-        return text(found);
-    }
+fn attribute_value(value: AttributeValue<'_>) -> Value {
     match value {
-        AnyValue::Boolean(value) => json!({"boolValue": value}),
-        _ if value.is_integer() => match value.extract::<i64>() {
-            Some(number) => json!({"intValue": number.to_string()}),
-            None => text(&value.to_string()),
+        AttributeValue::Text(text) => json!({"stringValue": text}),
+        AttributeValue::Truth(value) => json!({"boolValue": value}),
+        AttributeValue::Integer(value) => json!({"intValue": value.to_string()}),
+        AttributeValue::Unsigned(value) => match i64::try_from(value) {
+            Ok(value) => json!({"intValue": value.to_string()}),
+            Err(_) => json!({"stringValue": value.to_string()}),
         },
-        _ => match value.extract::<f64>() {
-            Some(number) if number.is_finite() => json!({"doubleValue": number}),
-            Some(number) if number.is_nan() => json!({"doubleValue": "NaN"}),
-            Some(number) if number > 0.0 => json!({"doubleValue": "Infinity"}),
-            Some(_) => json!({"doubleValue": "-Infinity"}),
-            None => text(&value.to_string()),
-        },
+        AttributeValue::Number(value) if value.is_finite() => json!({"doubleValue": value}),
+        AttributeValue::Number(value) if value.is_nan() => json!({"doubleValue": "NaN"}),
+        AttributeValue::Number(value) if value > 0.0 => json!({"doubleValue": "Infinity"}),
+        AttributeValue::Number(_) => json!({"doubleValue": "-Infinity"}),
     }
 }
 
@@ -264,29 +231,28 @@ mod tests {
     #[test]
     fn values_are_of_the_types_that_the_protocol_has() {
         for (value, expected) in [
+            (AttributeValue::Text("a"), json!({"stringValue": "a"})),
+            (AttributeValue::Truth(true), json!({"boolValue": true})),
+            (AttributeValue::Unsigned(7), json!({"intValue": "7"})),
             (
-                AnyValue::StringOwned("a".into()),
-                json!({"stringValue": "a"}),
-            ),
-            (AnyValue::String("7"), json!({"stringValue": "7"})),
-            (AnyValue::Boolean(true), json!({"boolValue": true})),
-            (AnyValue::UInt32(7), json!({"intValue": "7"})),
-            (
-                AnyValue::Int64(i64::MIN),
+                AttributeValue::Integer(i64::MIN),
                 json!({"intValue": i64::MIN.to_string()}),
             ),
             (
-                AnyValue::UInt64(u64::MAX),
+                AttributeValue::Unsigned(u64::MAX),
                 json!({"stringValue": u64::MAX.to_string()}),
             ),
-            (AnyValue::Float32(0.5), json!({"doubleValue": 0.5})),
-            (AnyValue::Float64(f64::NAN), json!({"doubleValue": "NaN"})),
+            (AttributeValue::Number(0.5), json!({"doubleValue": 0.5})),
             (
-                AnyValue::Float64(f64::NEG_INFINITY),
+                AttributeValue::Number(f64::NAN),
+                json!({"doubleValue": "NaN"}),
+            ),
+            (
+                AttributeValue::Number(f64::NEG_INFINITY),
                 json!({"doubleValue": "-Infinity"}),
             ),
         ] {
-            assert_eq!(attribute_value(&value), expected);
+            assert_eq!(attribute_value(value), expected);
         }
     }
 }

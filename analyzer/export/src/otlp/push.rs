@@ -48,7 +48,7 @@ pub fn push(run: &Run, endpoint: &Endpoint) -> Result<Pushed, ExportError> {
         scope: String::new(),
         open: None,
         pushed: Pushed {
-            spans: spans.tables().map(|table| table.rows).sum(),
+            spans: source.span_tables().iter().map(|table| table.rows).sum(),
             ..Pushed::default()
         },
     };

@@ -21,6 +21,12 @@ pub(super) enum Interned {
     Annotation = 3,
 }
 
+/// A `TrackEvent`, to be added to.
+pub(super) fn begin_event(event: &mut Message, kind: Kind, track: u64) {
+    event.clear();
+    event.number(9, kind as u64).number(11, track);
+}
+
 /// Type of a `TrackEvent`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -32,7 +38,12 @@ pub(super) enum Kind {
 
 pub(super) struct Packets<'a> {
     to: &'a mut dyn Write,
+    /// The packet that is put together, and what stands in it before its content.
+    packet: Message,
+    head: Message,
     numbers: HashMap<(Interned, String), u64>,
+    /// Numbers of names by their numbers in the run; 0: not introduced.
+    names: Vec<u64>,
     /// Texts that the next packet introduces.
     new: Message,
     is_first: bool,
@@ -42,7 +53,10 @@ impl<'a> Packets<'a> {
     pub(super) fn new(to: &'a mut dyn Write) -> Self {
         Self {
             to,
+            packet: Message::default(),
+            head: Message::default(),
             numbers: HashMap::new(),
+            names: Vec::new(),
             new: Message::default(),
             is_first: true,
         }
@@ -62,17 +76,18 @@ impl<'a> Packets<'a> {
         number
     }
 
-    /// A `TrackEvent`, to be added to.
-    pub(super) fn track_event(&mut self, kind: Kind, track: u64) -> Message {
-        let mut event = Message::default();
-        event.number(9, kind as u64).number(11, track);
-        event
-    }
-
-    pub(super) fn title(&mut self, event: &mut Message, category: &str, name: &str) {
-        let category = self.intern(Interned::Category, category);
-        let name = self.intern(Interned::Name, name);
-        event.number(3, category).number(10, name);
+    /// The number of a name that has `number` in the run.
+    pub(super) fn intern_name(&mut self, number: u64, text: &str) -> u64 {
+        let at = number as usize;
+        if let Some(known) = self.names.get(at).filter(|known| **known > 0) {
+            return *known;
+        }
+        let interned = self.intern(Interned::Name, text);
+        if self.names.len() <= at {
+            self.names.resize(at + 1, 0);
+        }
+        self.names[at] = interned;
+        interned
     }
 
     pub(super) fn put_event(&mut self, time_ns: u64, event: &Message) -> io::Result<()> {
@@ -84,20 +99,24 @@ impl<'a> Packets<'a> {
     }
 
     fn put(&mut self, time_ns: Option<u64>, field: u32, content: &Message) -> io::Result<()> {
-        let mut packet = Message::default();
+        let head = &mut self.head;
+        head.clear();
         if let Some(time_ns) = time_ns {
-            packet.number(8, time_ns);
+            head.number(8, time_ns);
         }
         let flags = if self.is_first { FIRST | LATER } else { LATER };
-        packet.number(10, SEQUENCE).number(13, flags);
+        head.number(10, SEQUENCE).number(13, flags);
         self.is_first = false;
-        let new = std::mem::take(&mut self.new);
-        if !new.bytes().is_empty() {
-            packet.message(12, &new);
+        if !self.new.bytes().is_empty() {
+            head.message(12, &self.new);
+            self.new.clear();
         }
-        packet.message(field, content);
-        let mut trace = Message::default();
-        trace.message(1, &packet);
-        self.to.write_all(trace.bytes())
+        head.message_of(field, content.bytes().len());
+        let bytes = head.bytes().len() + content.bytes().len();
+        self.packet.clear();
+        self.packet.message_of(1, bytes);
+        self.packet.fields(head).fields(content);
+        // One packet at a time: compressed files depend on where writes end.
+        self.to.write_all(self.packet.bytes())
     }
 }

@@ -1,11 +1,40 @@
 //! Tracks: of the process, its threads, devices, their streams, and counters.
 
+use std::collections::BTreeMap;
+
 use trueno_engine::Lane;
 
-use super::packets::Kind;
+use super::flows::touch;
+use super::packets::{Kind, begin_event};
 use super::wire::Message;
-use super::{Events, HOST, Touch};
+use super::{Events, HOST, Touch, shifted};
 use crate::error::ExportError;
+
+/// Tracks of slices, by lane, apart for those that are not timed.
+#[derive(Default)]
+pub(super) struct LaneTracks {
+    places: BTreeMap<(Lane, bool), usize>,
+    tracks: Vec<Vec<Track>>,
+    last: Option<((Lane, bool), usize)>,
+}
+
+impl LaneTracks {
+    /// Place of the tracks of a lane; they may be none yet.
+    fn place(&mut self, lane: Lane, is_untimed: bool) -> usize {
+        let key = (lane, is_untimed);
+        if let Some((last, place)) = self.last
+            && last == key
+        {
+            return place;
+        }
+        let place = *self.places.entry(key).or_insert_with(|| {
+            self.tracks.push(Vec::new());
+            self.tracks.len() - 1
+        });
+        self.last = Some((key, place));
+        place
+    }
+}
 
 /// A track of slices that nest.
 pub(super) struct Track {
@@ -22,19 +51,20 @@ impl Events<'_, '_, '_> {
 
     /// The track of a lane itself.
     pub(super) fn first_track(&mut self, lane: Lane) -> Result<u64, ExportError> {
-        if let Some(tracks) = self.tracks.get(&(lane, false)) {
-            return Ok(tracks[0].uuid);
+        let place = self.tracks.place(lane, false);
+        if let Some(track) = self.tracks.tracks[place].first() {
+            return Ok(track.uuid);
         }
         let uuid = self.new_track(lane, false)?;
         let open = Vec::new();
-        self.tracks
-            .insert((lane, false), vec![Track { uuid, open }]);
+        self.tracks.tracks[place].push(Track { uuid, open });
         Ok(uuid)
     }
 
     /// A track for slices of a lane, the first or one more.
     fn new_track(&mut self, lane: Lane, is_untimed: bool) -> Result<u64, ExportError> {
-        let is_first = !is_untimed && !self.tracks.contains_key(&(lane, false));
+        let own = self.tracks.place(lane, false);
+        let is_first = !is_untimed && self.tracks.tracks[own].is_empty();
         let parent = match lane {
             _ if !is_first => self.first_track(lane)?,
             Lane::Thread(_) | Lane::ThreadOfRank(_) => HOST,
@@ -92,53 +122,39 @@ impl Events<'_, '_, '_> {
         (start_ns, end_ns): (i64, i64),
         id: u64,
     ) -> Result<u64, ExportError> {
-        let key = (lane, is_untimed);
-        let count = self.tracks.get(&key).map_or(0, Vec::len);
-        for at in 0..count {
-            self.close(key, at, start_ns)?;
-            if let Some(tracks) = self.tracks.get_mut(&key)
-                && tracks[at]
-                    .open
-                    .last()
-                    .is_none_or(|(outer, _)| *outer >= end_ns)
-            {
-                tracks[at].open.push((end_ns, id));
-                return Ok(tracks[at].uuid);
+        let place = self.tracks.place(lane, is_untimed);
+        for at in 0..self.tracks.tracks[place].len() {
+            self.close(place, at, start_ns)?;
+            let track = &mut self.tracks.tracks[place][at];
+            let outer = track.open.last();
+            if outer.is_none_or(|(outer_ns, _)| *outer_ns >= end_ns) {
+                track.open.push((end_ns, id));
+                return Ok(track.uuid);
             }
         }
         let uuid = self.new_track(lane, is_untimed)?;
         let open = vec![(end_ns, id)];
-        let tracks = self.tracks.entry(key).or_default();
-        tracks.push(Track { uuid, open });
+        self.tracks.tracks[place].push(Track { uuid, open });
         Ok(uuid)
     }
 
     /// Ends what had ended by then, the innermost first.
-    fn close(&mut self, key: (Lane, bool), at: usize, until_ns: i64) -> Result<(), ExportError> {
-        loop {
-            let Some(track) = self.tracks.get_mut(&key).and_then(|all| all.get_mut(at)) else {
-                return Ok(());
-            };
-            let Some((end_ns, id)) = track.open.pop_if(|(end_ns, _)| *end_ns <= until_ns) else {
-                return Ok(());
-            };
-            let uuid = track.uuid;
-            let mut event = self.packets.track_event(Kind::End, uuid);
-            self.touch(&mut event, id, &[Touch::ToEnd]);
-            let time = self.time(end_ns);
-            self.packets.put_event(time, &event)?;
+    fn close(&mut self, place: usize, at: usize, until_ns: i64) -> Result<(), ExportError> {
+        let track = &mut self.tracks.tracks[place][at];
+        while let Some((end_ns, id)) = track.open.pop_if(|(end_ns, _)| *end_ns <= until_ns) {
+            begin_event(&mut self.end_event, Kind::End, track.uuid);
+            touch(&mut self.end_event, &self.flows, id, &[Touch::ToEnd]);
+            let time = shifted(end_ns, self.shift_ns);
+            self.packets.put_event(time, &self.end_event)?;
         }
+        Ok(())
     }
 
     pub(super) fn end(&mut self) -> Result<(), ExportError> {
-        let all: Vec<_> = self
-            .tracks
-            .iter()
-            .map(|(key, of)| (*key, of.len()))
-            .collect();
-        for (key, count) in all {
-            for at in 0..count {
-                self.close(key, at, i64::MAX)?;
+        let places: Vec<usize> = self.tracks.places.values().copied().collect();
+        for place in places {
+            for at in 0..self.tracks.tracks[place].len() {
+                self.close(place, at, i64::MAX)?;
             }
         }
         Ok(())

@@ -12,6 +12,23 @@ impl Message {
         &self.0
     }
 
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Fields that were put together before.
+    pub(super) fn fields(&mut self, fields: &Message) -> &mut Self {
+        self.0.extend_from_slice(&fields.0);
+        self
+    }
+
+    /// The beginning of a message of so many bytes, which follow.
+    pub(super) fn message_of(&mut self, field: u32, bytes: usize) -> &mut Self {
+        self.tag(field, 2);
+        self.raw(bytes as u64);
+        self
+    }
+
     fn raw(&mut self, mut value: u64) {
         while value > 0x7f {
             self.0.push(value as u8 | 0x80);
@@ -54,8 +71,7 @@ impl Message {
     }
 
     fn block(&mut self, field: u32, bytes: &[u8]) -> &mut Self {
-        self.tag(field, 2);
-        self.raw(bytes.len() as u64);
+        self.message_of(field, bytes.len());
         self.0.extend_from_slice(bytes);
         self
     }

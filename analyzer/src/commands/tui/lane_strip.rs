@@ -58,7 +58,7 @@ pub fn strip(graph: &Graph, group: &Group, columns: usize) -> Option<Strip> {
             .get_or_insert_with(|| [vec![0; slots + 1], vec![0; slots + 1]]);
         all[first] += 1;
         all[end] -= 1;
-        if node.path_self_ns > 0 {
+        if graph.on_path(at).self_ns > 0 {
             critical[first] += 1;
             critical[end] -= 1;
         }

@@ -26,15 +26,11 @@ fn graph_of(make: impl FnOnce(&std::path::Path)) -> Graph {
 /// The sample, with 360 ns of QkvProjection on the critical path and some slack.
 fn marked() -> Graph {
     let mut graph = graph_of(sample);
-    let mut at = graph.find(3).unwrap();
-    graph.nodes[at as usize].path_self_ns = 360;
-    while (at as usize) < graph.nodes.len() {
-        graph.nodes[at as usize].path_ns = 360;
-        at = graph.node(at).parent;
-    }
+    let at = graph.find(3).unwrap();
+    graph.mark_path([(at, 360)]);
     for (id, slack_ns) in [(3, 0), (5, 40), (4, 90)] {
         let at = graph.find(id).unwrap();
-        graph.nodes[at as usize].slack_ns = Some(slack_ns);
+        graph.set_slack(at, Some(slack_ns));
     }
     graph
 }
