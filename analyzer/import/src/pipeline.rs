@@ -107,22 +107,13 @@ fn read(
         ListInto { list, expected }.deserialize(&mut json)?;
         json.end()
     };
-    let (events, read) = mended::read_json(path, options, notes, progress, read)?;
-    if let Err(error) = read {
-        if events.is_empty() || !options.partial {
-            return Err(Error::Damaged {
-                path: path.to_owned(),
-                place: format!("line {}, column {}", error.line(), error.column()),
-                problem: format!("expected a list of events: {error}; write it again"),
-            });
-        }
-        let count = events.len();
-        notes.cut_short(
-            into,
-            format!("cut or damaged ({error}): its first {count} events were read"),
-        );
-    }
-    Ok(events)
+    let format = mended::Document {
+        expected: "a list of events",
+        remedy: "write it again",
+        units: "events",
+        count: |events: &Vec<Event>| events.len(),
+    };
+    format.read((path, options), into, notes, progress, read)
 }
 
 #[derive(Debug, Default, Deserialize)]
