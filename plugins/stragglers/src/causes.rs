@@ -257,7 +257,8 @@ fn cause(job: &Job, effects: &Effects, row: &Row) -> Option<Cause> {
                 "spread sequences over micro batches and data-parallel ranks by their work",
             ))
         }
-        Scope::Delays if row.gain_share >= MIN_DELAYS => Some(made(
+        // Of ranks side by side, `bottleneck` knows better what holds operations up.
+        Scope::Delays if job.stages() > 1 && row.gain_share >= MIN_DELAYS => Some(made(
             "delays",
             "delays before operations".to_owned(),
             "operations begin later than what they depend on allows, on all ranks".to_owned(),
