@@ -34,8 +34,7 @@ fn the_demo_reports_and_its_suggestions_work() {
             continue;
         }
         let line: Vec<&str> = line.iter().map(String::as_str).collect();
-        let done = dir.command_with_plugins(&line).exits(0);
-        assert!(!done.stdout.is_empty(), "{line:?}");
+        dir.command_with_plugins(&line).exits(0);
     }
     assert!(dir.join("my demo/report.html").is_file());
 }

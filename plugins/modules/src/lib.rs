@@ -70,7 +70,7 @@ fn finding(calls: &Calls, classes: &[ClassRow<'_>]) -> Option<Finding> {
     let first = classes.first().filter(|class| class.own_device_ns > 0)?;
     let share = |ns: i64| ns as f64 / calls.device_ns as f64;
     let title = format!(
-        "{} launches {} of the device time itself, the most of {} classes of modules",
+        "own kernels of {} take {} of the device time, the most of {} classes of modules",
         first.class,
         percent(share(first.own_device_ns)),
         classes.len()

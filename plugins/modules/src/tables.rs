@@ -16,18 +16,18 @@ table_row! {
         pub path: &'a str,
         pub class: &'a str,
         pub calls: u64,
+        /// Time on devices of the kernels launched in its calls.
+        pub device_ns: i64,
+        /// `device_ns` of the time of all kernels.
+        pub device_share: Option<f64>,
+        /// Of `device_ns`, launched by no module inside it.
+        pub own_device_ns: i64,
+        /// Kernels launched in its calls.
+        pub kernels: u64,
         /// Time of its calls on the host.
         pub host_ns: i64,
         /// Of that, outside of modules inside it.
         pub own_host_ns: i64,
-        /// Kernels launched in its calls.
-        pub kernels: u64,
-        /// Time of these on devices.
-        pub device_ns: i64,
-        /// Of that, launched by no module inside it.
-        pub own_device_ns: i64,
-        /// `device_ns` of the time of all kernels.
-        pub device_share: Option<f64>,
     }
 }
 
@@ -39,13 +39,13 @@ table_row! {
         /// Different modules.
         pub modules: u64,
         pub calls: u64,
-        pub host_ns: i64,
-        pub own_host_ns: i64,
-        pub kernels: u64,
-        pub device_ns: i64,
         pub own_device_ns: i64,
         /// `own_device_ns` of the time of all kernels; the shares of all classes and of what is in no module add up to 1.
         pub own_device_share: Option<f64>,
+        pub device_ns: i64,
+        pub kernels: u64,
+        pub own_host_ns: i64,
+        pub host_ns: i64,
     }
 }
 

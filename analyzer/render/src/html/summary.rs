@@ -47,6 +47,9 @@ pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
         }
         out.push_str("</ul>\n");
     }
+    if let Some(opening) = opening {
+        kernels(out, &opening);
+    }
     out.push_str("</section>\n");
 }
 
@@ -140,7 +143,7 @@ fn trust(out: &mut String, report: &Report) {
     out.push_str("</dl></details>\n");
 }
 
-/// A bar a device, and the kernels with the most time.
+/// A bar for each device.
 fn devices(out: &mut String, opening: &Opening<'_>) {
     for device in opening.devices() {
         let _ = write!(
@@ -170,8 +173,11 @@ fn devices(out: &mut String, opening: &Opening<'_>) {
         }
         out.push_str("</p>\n");
     }
+}
+
+fn kernels(out: &mut String, opening: &Opening<'_>) {
     if let Some(kernels) = opening.kernels() {
-        out.push_str("<h3>Kernels by time on devices</h3>\n");
+        out.push_str("<h2>Kernels by time on devices</h2>\n");
         table::plain(out, &kernels, KERNELS);
     }
 }

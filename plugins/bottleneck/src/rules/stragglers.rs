@@ -3,6 +3,8 @@
 //! Stages of a pipeline wait for each other by design, so the rules that compare ranks with each other, or take waiting
 //! in communication for a loss, say nothing of such a job: this one speaks for them.
 
+use trueno_analysis::evidence::Evidence;
+
 use super::draft::Draft;
 use super::{Options, Rule, imbalance};
 use crate::facts::{Facts, Without};
@@ -43,7 +45,13 @@ impl Rule for Stragglers {
                     .into(),
                 suggestion: cause.suggestion.clone(),
             }
-            .with_gain(facts, &all, (cause.gain_ns, Without::Unbounded), verdicts);
+            .with_gain(
+                facts,
+                &all,
+                Evidence::once(cause.gain_ns),
+                (cause.gain_ns, Without::Unbounded),
+                verdicts,
+            );
         }
     }
 }
