@@ -19,7 +19,6 @@ use trueno_format::schema::{TableId, interval_tables};
 use trueno_plugin::Batch;
 
 use crate::error::ExportError;
-use crate::json;
 
 pub(super) use shape::{Piece, Shape, WindowShapes};
 
@@ -277,11 +276,7 @@ impl OpenTable {
         Self {
             name: table.name.clone(),
             members: (table.columns.iter())
-                .map(|name| {
-                    let mut begin = String::new();
-                    json::member(&mut begin, name);
-                    begin
-                })
+                .map(|name| format!(",{}:", serde_json::Value::from(name.as_str())))
                 .collect(),
             columns: table.columns.clone(),
             kinds: kinds.to_vec(),

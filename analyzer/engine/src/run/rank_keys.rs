@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use polars::prelude::{DataType, Engine, Expr, LazyFrame, NULL, col, lit, when};
+use polars::prelude::{DataType, Engine, Expr, LazyFrame, NULL, col, lit, typed_lit, when};
 use trueno_format::schema::{self, Column, Scope, Table};
 use trueno_model::Problem;
 use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
@@ -39,8 +39,8 @@ fn room(column: &Column) -> Option<u32> {
 fn limit(column: &Column) -> Option<Expr> {
     let bits = room(column)?;
     Some(match column.scope() {
-        Scope::Place => lit(1_u32 << bits),
-        _ => lit(1_u64 << bits),
+        Scope::Place => typed_lit(1_u32 << bits),
+        _ => typed_lit(1_u64 << bits),
     })
 }
 
@@ -160,9 +160,9 @@ pub(super) fn left_out(table: &Table) -> Option<Expr> {
 pub(super) fn moved(column: &Column, rank: u32, offset_ns: i64, has_beyond: bool) -> Expr {
     let name = column.name;
     let value = match column.scope() {
-        Scope::Key if rank > 0 => col(name) + lit(u64::from(rank) << KEY_BITS),
-        Scope::Place if rank > 0 => col(name) + lit(rank << PLACE_BITS),
-        Scope::Time if offset_ns != 0 => col(name) + lit(offset_ns),
+        Scope::Key if rank > 0 => col(name) + typed_lit(u64::from(rank) << KEY_BITS),
+        Scope::Place if rank > 0 => col(name) + typed_lit(rank << PLACE_BITS),
+        Scope::Time if offset_ns != 0 => col(name) + typed_lit(offset_ns),
         _ => col(name),
     };
     match limit(column).filter(|_| has_beyond && column.nullable) {
