@@ -9,6 +9,7 @@ mod columns;
 pub mod cores;
 pub mod frame;
 mod lane;
+mod literal;
 pub mod panic_guard;
 pub mod query;
 pub mod run;

@@ -69,7 +69,7 @@ pub(super) fn demo(
     let steps = [
         format!("report {before} --html {html}"),
         format!("report {before} --baseline {after}"),
-        format!("compare {before} {after} --single"),
+        format!("compare {before} {after}"),
         format!("tree {before} --merge"),
         format!(
             "query {before} 'SELECT name, COUNT(*) AS calls, SUM(dur_ns) AS total_ns FROM kernels GROUP BY name ORDER BY total_ns DESC'"

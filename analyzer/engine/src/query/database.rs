@@ -562,8 +562,9 @@ pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
     Some(tables)
 }
 
-/// Operators from which on a query is planned and run on a larger stack.
-const DEEP: usize = 200;
+/// Operators from which on a query is planned and run on a larger stack. Without optimisation, a call of polars' planner
+/// takes many times the room.
+const DEEP: usize = 8;
 /// Room for the calls of the deepest query.
 const STACK_BYTES: usize = 256 << 20;
 

@@ -9,11 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use polars::prelude::{DataType, Engine, Expr, LazyFrame, NULL, col, lit, typed_lit, when};
+use polars::prelude::{DataType, Engine, Expr, LazyFrame, NULL, col, lit, when};
 use trueno_format::schema::{self, Column, Scope, Table};
 use trueno_model::Problem;
 use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
 
+use crate::literal::typed_lit;
 use crate::panic_guard::guarded;
 use crate::run::Run;
 

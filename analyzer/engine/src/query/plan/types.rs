@@ -3,11 +3,12 @@
 use polars::prelude::arity::broadcast_try_binary_elementwise;
 use polars::prelude::{
     ChunkedArray, Column, DataType, Expr, Field, Float64Type, Int64Type, IntoColumn, LiteralValue,
-    PolarsNumericType, PolarsResult, Scalar, UInt64Type, lit, map_multiple, polars_err, when,
+    PolarsNumericType, PolarsResult, UInt64Type, lit, map_multiple, polars_err, when,
 };
 use sqlparser::ast::BinaryOperator as Operator;
 
 use super::{Answer, invalid};
+pub(super) use crate::literal::typed_lit;
 
 /// Types that the planner tells apart. Columns of narrower types are widened before they are computed with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,14 +186,6 @@ impl Typed {
     pub(super) fn is_same_for_all(&self) -> bool {
         self.constant.is_some() || self.expr.clone().meta().root_names().is_empty()
     }
-}
-
-/// A literal of exactly that type.
-pub(super) fn typed_lit<T>(value: T) -> Expr
-where
-    Scalar: From<T>,
-{
-    lit(LiteralValue::Scalar(Scalar::from(value)))
 }
 
 /// A value that is the same for all rows, as a column with as many rows as another. polars 0.55.2 loses rows where it
