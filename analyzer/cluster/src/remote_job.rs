@@ -88,7 +88,11 @@ pub fn fetched(
 }
 
 /// The folder, if it is a whole mirror of this version.
-fn existing_mirror(folder: &Path, remote: &Remote, end: Instant) -> Result<Option<Mirrored>, String> {
+fn existing_mirror(
+    folder: &Path,
+    remote: &Remote,
+    end: Instant,
+) -> Result<Option<Mirrored>, String> {
     let is_it = || {
         let source = Source::read(folder).ok().flatten();
         source.is_some_and(|source| {

@@ -57,12 +57,18 @@ impl Connection {
                     .with_retry(retries)
                     .with_bucket_name(bucket)
                     .build();
-                (Arc::new(store.map_err(|error| error_text(uri, &error))?), prefix)
+                (
+                    Arc::new(store.map_err(|error| error_text(uri, &error))?),
+                    prefix,
+                )
             }
             StoreUri::File(folder) => {
                 ensure!(folder.is_dir(), "{uri}: there is no such folder");
                 let store = LocalFileSystem::new_with_prefix(folder);
-                (Arc::new(store.map_err(|error| error_text(uri, &error))?), "")
+                (
+                    Arc::new(store.map_err(|error| error_text(uri, &error))?),
+                    "",
+                )
             }
         };
         let prefix = Path::parse(prefix).with_context(|| uri.to_string())?;
