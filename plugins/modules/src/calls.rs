@@ -58,10 +58,11 @@ table_row! {
 /// One call of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
-    /// `Linear_3`.
+    /// As the profiler numbers it: `Linear_3`.
     pub name: String,
     /// Call of the module around it, by its place in the list.
     pub outer: Option<usize>,
+    pub in_window: bool,
     pub host_ns: i64,
     /// Time of the modules directly inside it.
     pub inner_host_ns: i64,
@@ -73,6 +74,8 @@ pub struct Call {
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     pub calls: Vec<Call>,
+    /// Without a kernel on a device, nothing is known of devices.
+    pub has_device_work: bool,
     /// Time of all kernels on devices.
     pub device_ns: i64,
     /// Of those launched outside of every module.
@@ -96,8 +99,8 @@ impl Calls {
             match &window {
                 Some(window) => window
                     .clip(start_ns, end_ns)
-                    .map_or(0, |(start, end)| end.saturating_sub(start)),
-                None => dur_ns.max(0),
+                    .map(|(start, end)| end.saturating_sub(start)),
+                None => Some(dur_ns.max(0)),
             }
         };
 
@@ -106,10 +109,12 @@ impl Calls {
         for row in run.table("modules")?.read::<ModuleRow>()? {
             let row = row?;
             let name = names.get(&row.name_id).copied().unwrap_or(PREFIX);
+            let host_ns = clipped_ns(row.start_ns, row.dur_ns);
             ids.push(row.id);
             calls.push(Call {
                 name: name.strip_prefix(PREFIX).unwrap_or(name).to_owned(),
-                host_ns: clipped_ns(row.start_ns, row.dur_ns),
+                in_window: host_ns.is_some(),
+                host_ns: host_ns.unwrap_or(0),
                 ..Call::default()
             });
         }
@@ -132,7 +137,10 @@ impl Calls {
         };
         for row in run.table("kernels")?.read::<KernelRow>()? {
             let row = row?;
-            let ns = clipped_ns(row.start_ns, row.dur_ns);
+            all.has_device_work = true;
+            let Some(ns) = clipped_ns(row.start_ns, row.dur_ns) else {
+                continue;
+            };
             all.device_ns = all.device_ns.saturating_add(ns);
             match row.brick.and_then(|brick| enclosing.of(brick)) {
                 Some(at) => {
@@ -143,7 +151,7 @@ impl Calls {
                 None => all.outside_ns = all.outside_ns.saturating_add(ns),
             }
         }
-        let ran = |call: &Call| call.host_ns > 0 || call.own_device_ns > 0;
+        let ran = |call: &Call| call.in_window || call.own_device_ns > 0;
         Ok(all.calls.iter().any(ran).then_some(all))
     }
 

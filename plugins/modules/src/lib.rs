@@ -46,7 +46,11 @@ impl Plugin for Modules {
         };
         let classes = classes(&calls);
         run.emit(tables::class_table(&classes))?;
-        run.emit(tables::module_table(&modules(&calls), options.module_rows))?;
+        run.emit(tables::module_table(
+            &calls,
+            &modules(&calls),
+            options.module_rows,
+        ))?;
         let time = if calls.device_ns > 0 {
             "own_device_ns"
         } else {
@@ -67,12 +71,13 @@ impl Plugin for Modules {
 
 /// The class with the most device time, and how much is in no module.
 fn finding(calls: &Calls, classes: &[ClassRow<'_>]) -> Option<Finding> {
-    let first = classes.first().filter(|class| class.own_device_ns > 0)?;
+    let first = classes.first()?;
+    let own_ns = first.own_device_ns.filter(|ns| *ns > 0)?;
     let share = |ns: i64| ns as f64 / calls.device_ns as f64;
     let title = format!(
         "own kernels of {} take {} of the device time, the most of {} classes of modules",
         first.class,
-        percent(share(first.own_device_ns)),
+        percent(share(own_ns)),
         classes.len()
     );
     let mut finding = Finding::new("largest_module_class", Severity::Info, title)

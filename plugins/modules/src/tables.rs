@@ -17,13 +17,13 @@ table_row! {
         pub class: &'a str,
         pub calls: u64,
         /// Time on devices of the kernels launched in its calls.
-        pub device_ns: i64,
+        pub device_ns: Option<i64>,
         /// `device_ns` of the time of all kernels.
         pub device_share: Option<f64>,
         /// Of `device_ns`, launched by no module inside it.
-        pub own_device_ns: i64,
+        pub own_device_ns: Option<i64>,
         /// Kernels launched in its calls.
-        pub kernels: u64,
+        pub kernels: Option<u64>,
         /// Time of its calls on the host.
         pub host_ns: i64,
         /// Of that, outside of modules inside it.
@@ -36,14 +36,14 @@ table_row! {
     #[derive(Clone, Debug)]
     pub struct ClassRow<'a> {
         pub class: &'a str,
-        /// Different modules.
+        /// Instances with a call.
         pub modules: u64,
         pub calls: u64,
-        pub own_device_ns: i64,
+        pub own_device_ns: Option<i64>,
         /// `own_device_ns` of the time of all kernels; the shares of all classes and of what is in no module add up to 1.
         pub own_device_share: Option<f64>,
-        pub device_ns: i64,
-        pub kernels: u64,
+        pub device_ns: Option<i64>,
+        pub kernels: Option<u64>,
         pub own_host_ns: i64,
         pub host_ns: i64,
     }
@@ -63,7 +63,7 @@ struct Sum {
 impl Sum {
     fn add(&mut self, calls: &Calls, call: usize, is_outermost: bool) {
         let one = &calls.calls[call];
-        self.calls += 1;
+        self.calls += u64::from(one.in_window);
         let own_host_ns = one.host_ns.saturating_sub(one.inner_host_ns).max(0);
         self.own_host_ns = self.own_host_ns.saturating_add(own_host_ns);
         self.own_device_ns = self.own_device_ns.saturating_add(one.own_device_ns);
@@ -78,7 +78,7 @@ impl Sum {
     }
 }
 
-/// `Linear` of `Linear_3`.
+/// A name without the number of the instance: `Linear` of `Linear_3`.
 pub fn class_of(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((class, number)) if !class.is_empty() && is_number(number) => class,
@@ -113,6 +113,8 @@ fn sums<K: Ord + Clone>(calls: &Calls, key: impl Fn(usize) -> K) -> BTreeMap<K, 
             }
         }
     }
+    // Modules that neither ran in the window nor launched what ran in it.
+    sums.retain(|_, sum| sum.calls > 0 || sum.kernels > 0);
     sums
 }
 
@@ -120,9 +122,11 @@ fn sums<K: Ord + Clone>(calls: &Calls, key: impl Fn(usize) -> K) -> BTreeMap<K, 
 pub fn classes(calls: &Calls) -> Vec<ClassRow<'_>> {
     let class = |call: usize| class_of(&calls.calls[call].name);
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-    for (at, call) in calls.calls.iter().enumerate() {
+    let in_window = calls.calls.iter().enumerate();
+    for (at, call) in in_window.filter(|(_, call)| call.in_window) {
         names.entry(class(at)).or_default().push(&call.name);
     }
+    let on_devices = calls.has_device_work;
     let mut rows: Vec<ClassRow<'_>> = sums(calls, class)
         .into_iter()
         .map(|(class, sum)| {
@@ -135,9 +139,9 @@ pub fn classes(calls: &Calls) -> Vec<ClassRow<'_>> {
                 calls: sum.calls,
                 host_ns: sum.host_ns,
                 own_host_ns: sum.own_host_ns,
-                kernels: sum.kernels,
-                device_ns: sum.device_ns,
-                own_device_ns: sum.own_device_ns,
+                kernels: on_devices.then_some(sum.kernels),
+                device_ns: on_devices.then_some(sum.device_ns),
+                own_device_ns: on_devices.then_some(sum.own_device_ns),
                 own_device_share: share(sum.own_device_ns, calls.device_ns),
             }
         })
@@ -149,24 +153,14 @@ pub fn classes(calls: &Calls) -> Vec<ClassRow<'_>> {
 /// A path with its sums.
 pub struct Module {
     path: String,
-    class: String,
     sum: Sum,
-    device_share: Option<f64>,
 }
 
 /// Of each path, the most device time first; without devices, the most host time.
 pub fn modules(calls: &Calls) -> Vec<Module> {
     let mut modules: Vec<Module> = sums(calls, |call| calls.path(call))
         .into_iter()
-        .map(|(path, sum)| {
-            let name = path.rsplit('/').next().unwrap_or(&path);
-            Module {
-                class: class_of(name).to_owned(),
-                device_share: share(sum.device_ns, calls.device_ns),
-                path,
-                sum,
-            }
-        })
+        .map(|(path, sum)| Module { path, sum })
         .collect();
     modules.sort_by_key(|module| Reverse((module.sum.device_ns, module.sum.host_ns)));
     modules
@@ -176,17 +170,21 @@ pub fn class_table(classes: &[ClassRow<'_>]) -> TableBuilder {
     Table::build("classes").rows(classes.iter().cloned())
 }
 
-pub fn module_table(modules: &[Module], most: usize) -> TableBuilder {
-    let rows = modules.iter().take(most).map(|module| ModuleRow {
-        path: &module.path,
-        class: &module.class,
-        calls: module.sum.calls,
-        host_ns: module.sum.host_ns,
-        own_host_ns: module.sum.own_host_ns,
-        kernels: module.sum.kernels,
-        device_ns: module.sum.device_ns,
-        own_device_ns: module.sum.own_device_ns,
-        device_share: module.device_share,
-    });
+pub fn module_table(calls: &Calls, modules: &[Module], most: usize) -> TableBuilder {
+    let on_devices = calls.has_device_work;
+    let rows = modules
+        .iter()
+        .take(most)
+        .map(|Module { path, sum }| ModuleRow {
+            path,
+            class: class_of(path.rsplit('/').next().unwrap_or(path)),
+            calls: sum.calls,
+            device_ns: on_devices.then_some(sum.device_ns),
+            device_share: share(sum.device_ns, calls.device_ns),
+            own_device_ns: on_devices.then_some(sum.own_device_ns),
+            kernels: on_devices.then_some(sum.kernels),
+            host_ns: sum.host_ns,
+            own_host_ns: sum.own_host_ns,
+        });
     Table::build("modules").rows(rows)
 }

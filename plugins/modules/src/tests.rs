@@ -127,6 +127,25 @@ fn times_are_those_in_the_window() {
     let output = analysed(&bricks, &kernels, Some((0, 500)));
     let modules = output.table("modules");
     assert_eq!(modules.i64("device_ns").unwrap().get(0), Some(450));
+    // The kernels behind the window count nowhere, and calls that ended before it neither.
+    assert_eq!(modules.u64("kernels").unwrap().get(0), Some(2));
+    let output = analysed(&bricks, &kernels, Some((45, 100)));
+    let modules = output.table("modules");
+    let paths: Vec<_> = modules.text("path").unwrap().iter().flatten().collect();
+    assert_eq!(paths, ["Net_0", "Net_0/Linear_0", "Net_0/Linear_1"]);
+    // Its kernel runs in the window, its call does not.
+    assert_eq!(modules.u64("calls").unwrap().get(1), Some(0));
+}
+
+#[test]
+fn without_devices_their_time_is_not_known() {
+    let (bricks, _) = net();
+    let output = analysed(&bricks, &[], None);
+    let modules = output.table("modules");
+    assert_eq!(modules.i64("device_ns").unwrap().get(0), None);
+    assert_eq!(modules.u64("kernels").unwrap().get(0), None);
+    assert_eq!(modules.i64("host_ns").unwrap().get(0), Some(100));
+    assert!(output.findings.is_empty());
 }
 
 #[test]
