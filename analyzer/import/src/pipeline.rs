@@ -124,9 +124,9 @@ struct Event {
     pid: u64,
     tid: u64,
     /// Microseconds.
-    ts: f64,
+    ts: Option<f64>,
     /// Microseconds.
-    dur: f64,
+    dur: Option<f64>,
     args: Arguments,
 }
 
@@ -222,7 +222,10 @@ impl<'e> Job<'e> {
         };
         for event in events.iter().filter(|event| event.ph == "X") {
             let of_thread = threads.get(&(event.pid, event.tid));
-            let times = ns(event.ts).zip(ns(event.ts + event.dur.max(0.0)));
+            let times = event
+                .ts
+                .zip(event.dur)
+                .and_then(|(start_us, dur_us)| ns(start_us).zip(ns(start_us + dur_us.max(0.0))));
             let (Some((at, stream)), Some((start_ns, end_ns))) = (of_thread, times) else {
                 out.lost += 1;
                 continue;
@@ -254,25 +257,25 @@ impl<'e> Job<'e> {
             .collect()
     }
 
-    fn stages(&self) -> u32 {
-        self.ranks
-            .iter()
-            .map(|at| at.pipeline + 1)
-            .max()
-            .unwrap_or(0)
+    fn last_stage(&self) -> u32 {
+        self.ranks.iter().map(|at| at.pipeline).max().unwrap_or(0)
     }
 
     /// What an operation does beyond its rank; `None`: nothing, or not known.
     fn communication(&self, name: &str, at: Coordinates) -> Option<Communication> {
-        let stages = self.stages();
-        let last = stages - 1;
+        let last = self.last_stage();
         let pipeline = |direction: &str, operation: Operation, is_next: bool| {
             // Some recorders list sends that have no receiver.
             let is_wrapped = at.pipeline == if is_next { last } else { 0 };
             if last == 0 || is_wrapped && !self.is_interleaved {
                 return None;
             }
-            let stage = (at.pipeline + if is_next { 1 } else { last }) % stages;
+            let stage = match (is_next, is_wrapped) {
+                (true, true) => 0,
+                (true, false) => at.pipeline + 1,
+                (false, true) => last,
+                (false, false) => at.pipeline - 1,
+            };
             let is_peer = |of: &Coordinates| {
                 *of == Coordinates {
                     pipeline: stage,
@@ -320,7 +323,7 @@ impl<'e> Job<'e> {
             let kind = format!("{name} of stage {} tensor {}", at.pipeline, at.tensor);
             (kind, self.group(is_member))
         };
-        // Alone in its group, a rank waits for nobody.
+        // A rank that is alone in its group does not wait.
         (ranks.len() > 1).then_some(Communication {
             operation,
             communicator: kind,
@@ -353,6 +356,7 @@ impl Writer<'_, '_> {
         let streams: BTreeSet<&str> = operations.iter().map(|of| of.stream).collect();
         let device = self.into.text("device");
         let mut id = iterations.len() as u64;
+        let mut communications: BTreeMap<&str, Option<Communication>> = BTreeMap::new();
         for of in operations {
             self.notes.read(&of.event.name);
             id += 1;
@@ -375,14 +379,20 @@ impl Writer<'_, '_> {
             };
             self.notes.add(self.into, &row)?;
             self.attributes(id, &of.event.args)?;
-            self.collective(id, of, at)?;
-        }
-        if job.lost > 0 {
-            self.notes
-                .leave_out("operation on a thread without a rank, or without a time");
+            let name = of.event.name.as_str();
+            let communication = communications
+                .entry(name)
+                .or_insert_with(|| job.communication(name, at));
+            if let Some(communication) = communication {
+                self.collective(id, of, communication)?;
+            }
         }
         // Once for the file, not for each of its ranks.
         if rank == 0 {
+            for _ in 0..job.lost {
+                self.notes
+                    .leave_out("operation on a thread without a rank, or without a time");
+            }
             self.notes.warn(
                 "the file does not state who takes part in a collective: groups follow Megatron's layout, by the names \
                  of operations",
@@ -463,10 +473,12 @@ impl Writer<'_, '_> {
         Ok(())
     }
 
-    fn collective(&mut self, kernel: u64, of: &Operated<'_>, at: Coordinates) -> Result<(), Error> {
-        let Some(found) = self.job.communication(&of.event.name, at) else {
-            return Ok(());
-        };
+    fn collective(
+        &mut self,
+        kernel: u64,
+        of: &Operated<'_>,
+        found: &Communication,
+    ) -> Result<(), Error> {
         let ranks: Vec<String> = found.ranks.iter().map(u32::to_string).collect();
         let row = CollectiveRow {
             kernel: Some(kernel),

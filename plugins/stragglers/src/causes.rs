@@ -83,7 +83,7 @@ pub fn causes(job: &Job, effects: &Effects, what_if: &WhatIf, options: Options) 
         let order = is_delays(a).cmp(&is_delays(b)).then(by_gain);
         order.then_with(|| a.name.cmp(&b.name))
     });
-    // What is not there says nothing about the rest: first things first.
+    // What was not recorded qualifies all other causes, so it comes first.
     let mut all: Vec<Cause> = job.incomplete.iter().map(|of| recording(job, of)).collect();
     all.extend(out);
     all
@@ -92,8 +92,11 @@ pub fn causes(job: &Job, effects: &Effects, what_if: &WhatIf, options: Options) 
 /// A rank whose recording lacks a part.
 fn recording(job: &Job, of: &Incomplete) -> Cause {
     let ends = match (of.begins_late_ns, of.ends_early_ns) {
-        (late_ns, early_ns) if late_ns > early_ns => format!("begins {} after", time(late_ns)),
-        (_, early_ns) => format!("ends {} before", time(early_ns)),
+        (0, 0) => format!("lacks {} steps of", count(of.steps as u64)),
+        (late_ns, early_ns) if late_ns > early_ns => {
+            format!("begins {} after those of", time(late_ns))
+        }
+        (_, early_ns) => format!("ends {} before those of", time(early_ns)),
     };
     let left = match (of.steps, job.steps.len()) {
         (0, _) => "the time after it is left out".to_owned(),
@@ -107,7 +110,7 @@ fn recording(job: &Job, of: &Incomplete) -> Cause {
         gain_ns: 0.0,
         gain_share: 0.0,
         detail: format!(
-            "the recording of rank {} {ends} those of the others: {left}",
+            "the recording of rank {} {ends} the others: {left}",
             of.rank
         ),
         fix: String::new(),
@@ -130,7 +133,7 @@ fn is_of_host(job: &Job, row: &Row, hosts: &[&Row]) -> bool {
 fn pattern(slow: &Slow, steps: usize) -> (&'static str, String) {
     match slow.pattern {
         Pattern::Persistent => ("persistent", String::new()),
-        Pattern::Periodic(apart) => ("periodic", format!(" in every {apart}th step")),
+        Pattern::Periodic(apart) => ("periodic", format!(", every {apart} steps")),
         Pattern::Transient => (
             "transient",
             format!(
@@ -209,14 +212,18 @@ fn cause(job: &Job, effects: &Effects, row: &Row) -> Option<Cause> {
             Some(out)
         }
         Scope::Host(host) => {
-            let factor = row.factor.unwrap_or(1.0);
+            let ranks = job.ranks.iter().zip(&effects.ranks);
+            let computes_longer = ranks
+                .filter(|(rank, _)| rank.host.as_ref() == Some(host))
+                .any(|(_, of)| of.slow.is_some());
+            let what = match row.factor.filter(|_| computes_longer) {
+                Some(factor) => format!("compute {} × as long as", figures(factor)),
+                None => "start their operations later than".to_owned(),
+            };
             Some(made(
                 "host",
                 format!("host {host}"),
-                format!(
-                    "the ranks of host {host} compute {} × as long as their peers",
-                    figures(factor)
-                ),
+                format!("the ranks of host {host} {what} their peers"),
                 "a host like the others".to_owned(),
                 "compare the host with another: power limit, temperature, other programs on it",
             ))

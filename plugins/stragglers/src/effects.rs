@@ -15,7 +15,7 @@ const MIN_EXCESS: f64 = 0.02;
 const MIN_STEP_EXCESS: f64 = 0.1;
 /// An excess is one from so many standard errors on.
 const ERRORS: f64 = 4.0;
-/// Noise of a step at least: one step tells none.
+/// Noise of a step at least: it cannot be estimated from one step.
 const MIN_NOISE: f64 = 0.02;
 /// Scale of the median of absolute deviations to a standard deviation.
 const MAD: f64 = 1.4826;
@@ -24,7 +24,7 @@ const MEDIAN_ERROR: f64 = 1.2533;
 /// Forward and backward of micro batches correlate at least so much where sequence lengths differ. Source: the OSDI
 /// paper, which takes 0.9 of whole jobs; here the means of steps are taken out before.
 const MIN_CORRELATION: f64 = 0.8;
-/// Micro batches that tell a correlation.
+/// Micro batches that a correlation needs.
 const MIN_MICRO_BATCHES: usize = 12;
 /// Least standard deviation of micro batches of a step.
 const MIN_SPREAD: f64 = 0.02;
@@ -42,7 +42,7 @@ pub enum Pattern {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slow {
     pub pattern: Pattern,
-    /// Places of steps.
+    /// Places of steps, in order.
     pub steps: Vec<usize>,
     /// Factor over its peers in these steps.
     pub factor: f64,
@@ -57,8 +57,8 @@ pub struct OfRank {
     pub delay_ns: f64,
     /// By step: its computing over that of its peers, less 1; `None`: it has no peers then.
     pub excess: Vec<Option<f64>>,
-    /// By step: delays beyond those of its peers.
-    pub late_ns: Vec<f64>,
+    /// By step: delays beyond those of its peers; `None`: it has no peers.
+    pub late_ns: Vec<Option<f64>>,
     /// It computes longer.
     pub slow: Option<Slow>,
     /// Something that is not computing keeps it.
@@ -107,7 +107,7 @@ pub fn median(values: &mut [f64]) -> f64 {
 }
 
 /// Median of all but one of sorted values.
-fn median_without(sorted: &[f64], at: usize) -> f64 {
+pub fn median_without(sorted: &[f64], at: usize) -> f64 {
     let rest = sorted.len() - 1;
     let value = |place: usize| sorted[if place < at { place } else { place + 1 }];
     match rest {
@@ -203,13 +203,14 @@ impl Effects {
     fn compare_delays(&mut self, job: &Job, graph: &Graph) {
         let mut sums = vec![vec![0.0; job.ranks.len()]; job.steps.len()];
         for (at, of) in job.operations.iter().enumerate() {
-            // Before its recording begins, nobody knows what a rank did.
+            // What a rank did before its recording began is not known.
             if !graph.begins_recording(at) {
                 sums[of.step][of.rank] += graph.recorded.delay[at];
             }
         }
+        let stages = job.recorded_stages();
         for sums in &sums {
-            for stage in 0..job.stages() {
+            for stage in stages.iter().copied() {
                 let peers = job
                     .ranks
                     .iter()
@@ -219,7 +220,8 @@ impl Effects {
                 all.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
                 let sorted: Vec<f64> = all.iter().map(|(ns, _)| *ns).collect();
                 for (place, (ns, rank)) in all.iter().enumerate() {
-                    let late_ns = ns - median_without(&sorted, place);
+                    let has_peers = sorted.len() > 1;
+                    let late_ns = has_peers.then(|| ns - median_without(&sorted, place));
                     self.ranks[*rank].late_ns.push(late_ns);
                 }
             }
@@ -227,14 +229,14 @@ impl Effects {
         for of in &mut self.ranks {
             let shares = of.late_ns.iter().zip(&graph.recorded_step_ns);
             let shares: Vec<Option<f64>> = shares
-                .map(|(late_ns, step_ns)| (*step_ns > 0.0).then(|| late_ns / step_ns))
+                .map(|(late_ns, step_ns)| late_ns.filter(|_| *step_ns > 0.0).map(|ns| ns / step_ns))
                 .collect();
             of.held = slow(&shares, MIN_EXCESS, MIN_EXCESS);
         }
     }
 }
 
-/// Tells whether values of steps are large: in all of them, or in some.
+/// Judges whether the values of steps are large: in all of them, or in some.
 fn slow(values: &[Option<f64>], min: f64, min_of_step: f64) -> Option<Slow> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     if known.is_empty() {
@@ -296,13 +298,12 @@ fn shared_names(job: &Job) -> BTreeSet<u32> {
                 .insert(job.ranks[of.rank].stage);
         }
     }
-    let all = stages
-        .into_iter()
-        .filter(|(_, of)| of.len() as u32 == job.stages());
+    let recorded = job.recorded_stages().len();
+    let all = stages.into_iter().filter(|(_, of)| of.len() == recorded);
     all.map(|(name, _)| name).collect()
 }
 
-/// Tells whether micro batches differ in all that is computed of them.
+/// Finds whether micro batches differ in all that is computed of them.
 fn lengths(job: &Job, work: &[f64], usual_ns: &BTreeMap<(u32, u32), f64>) -> Option<Lengths> {
     type Key = (u32, usize, i64);
     let mut by_name: BTreeMap<u32, (f64, BTreeMap<Key, Vec<f64>>)> = BTreeMap::new();
@@ -340,6 +341,7 @@ fn lengths(job: &Job, work: &[f64], usual_ns: &BTreeMap<(u32, u32), f64>) -> Opt
             .into_iter()
             .filter(|(_, values)| values.len() > 1)
             .map(|(key, values)| (key, values.iter().sum::<f64>() / values.len() as f64))
+            .filter(|(_, mean)| *mean > 0.0)
             .collect();
         let centred = all.iter().filter_map(|(key, value)| {
             let mean = means.get(&(key.0, key.1))?;
@@ -377,7 +379,7 @@ fn lengths(job: &Job, work: &[f64], usual_ns: &BTreeMap<(u32, u32), f64>) -> Opt
     let factors = first.iter().filter_map(|(key, a)| {
         let both = f64::midpoint(*a, second.get(key).copied().unwrap_or(*a));
         let factor = both / middles[&key.0];
-        (factor > 0.0).then_some((*key, factor))
+        (factor > 0.0 && factor.is_finite()).then_some((*key, factor))
     });
     Some(Lengths {
         correlation,

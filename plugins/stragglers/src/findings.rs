@@ -6,7 +6,7 @@ use trueno_plugin::{Finding, Severity, percent};
 use crate::causes::Cause;
 use crate::job::Job;
 use crate::tables::bubble;
-use crate::what_if::WhatIf;
+use crate::what_if::{Scope, WhatIf};
 
 /// A cause is serious from this share of a step on.
 const MUCH: f64 = 0.03;
@@ -42,10 +42,13 @@ pub fn findings(job: &Job, what_if: &WhatIf, causes: &[Cause]) -> Vec<Finding> {
         })
         .collect();
     if let (Some(first), Some(slowdown)) = (out.first_mut(), what_if.slowdown()) {
-        let stands_out = causes
+        // Ranks without peers were not compared.
+        let mut compared = what_if
+            .rows
             .iter()
-            .any(|cause| matches!(cause.kind, "rank" | "host"));
-        let ranks = if stands_out {
+            .filter(|row| matches!(row.scope, Scope::Rank(_)))
+            .peekable();
+        let ranks = if compared.peek().is_none() || compared.any(|row| row.stands_out) {
             ""
         } else {
             "; no single rank stands out from its stage"

@@ -41,7 +41,7 @@ impl Retimed {
 /// What becomes known next in an order in which it can.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The start of an operation; if it meets nobody, its end too.
+    /// The start of an operation; without a meeting, its end too.
     Start(u32),
     /// The end of all parts of a meeting.
     Meet(u32),
@@ -254,7 +254,8 @@ impl Graph {
 }
 
 /// What each operation waits for on its own rank: the one before it on its lane, and on each other lane the last that
-/// had ended when it began, if it can be meant: nothing waits for a send, and a send or receive waits for no other. Beside what ran on while it ran, an operation waited only if it began as that ended.
+/// had ended when it began. Nothing waits for a send, and a send or receive waits for no other. An operation waited for
+/// what ran beside the one before it only if it began as that ended.
 fn dependencies(job: &Job) -> Vec<Vec<u32>> {
     let all = &job.operations;
     let mut lanes: BTreeMap<(usize, u32, usize), Vec<u32>> = BTreeMap::new();

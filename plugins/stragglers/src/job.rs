@@ -65,8 +65,6 @@ pub struct Rank {
     pub column: u32,
     pub data: Option<u32>,
     pub tensor: Option<u32>,
-    /// First start and last end of its operations.
-    pub recorded_ns: (i64, i64),
 }
 
 /// The job.
@@ -96,7 +94,7 @@ pub struct Incomplete {
     pub rank: u32,
     pub begins_late_ns: i64,
     pub ends_early_ns: i64,
-    /// Steps of others that it lacks; 0 where no steps are recorded.
+    /// Steps of others that it lacks; 0 where no step is recorded on all ranks.
     pub steps: usize,
 }
 
@@ -187,7 +185,11 @@ impl Job {
             .enumerate()
             .map(|(at, rank)| (rank.number, at))
             .collect();
-        let steps: BTreeSet<Option<u64>> = rows.rows.iter().map(|row| row.step).collect();
+        let in_job = rows
+            .rows
+            .iter()
+            .filter(|row| places.contains_key(&row.rank));
+        let steps: BTreeSet<Option<u64>> = in_job.map(|row| row.step).collect();
         // Where some operations are of no step, they would be a step of their own.
         self.steps = if steps.contains(&None) {
             vec![None]
@@ -208,7 +210,7 @@ impl Job {
                 continue;
             };
             let part = parts.get(&row.id).filter(|_| row.is_communication);
-            // Who meets nobody that was recorded works for itself.
+            // Without another recorded part there is nothing to join.
             let part = part.filter(|part| members[&part.instance].len() > 1);
             let kind = match part {
                 _ if !row.is_communication => Kind::Compute,
@@ -268,12 +270,6 @@ impl Job {
             links.into_iter().map(|(link, at)| (at, link)).collect();
         ordered.sort();
         self.links = ordered.into_iter().map(|(_, link)| link).collect();
-        for (at, rank) in self.ranks.iter_mut().enumerate() {
-            let own = self.operations.iter().filter(|of| of.rank == at);
-            let times = own.map(|of| (of.start_ns, of.end_ns));
-            let all = times.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
-            rank.recorded_ns = all.unwrap_or_default();
-        }
     }
 
     /// Gives ranks their stages and pipelines: as stated, or from who sends to whom first.
@@ -363,19 +359,28 @@ impl Job {
     pub fn stages(&self) -> u32 {
         self.ranks
             .iter()
-            .map(|rank| rank.stage + 1)
+            .map(|rank| rank.stage.saturating_add(1))
             .max()
             .unwrap_or(1)
     }
 
-    /// Micro batches of a step, as stated.
+    /// Stages that have a recorded rank.
+    pub fn recorded_stages(&self) -> BTreeSet<u32> {
+        self.ranks.iter().map(|rank| rank.stage).collect()
+    }
+
+    /// Micro batches of a step of a rank, as stated; the most of any.
     pub fn micro_batches(&self) -> Option<usize> {
-        let all: BTreeSet<i64> = self
+        let all: BTreeSet<(usize, usize, i64)> = self
             .operations
             .iter()
-            .filter_map(|of| of.micro_batch)
+            .filter_map(|of| Some((of.rank, of.step, of.micro_batch?)))
             .collect();
-        (!all.is_empty()).then_some(all.len())
+        let mut counts: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+        for (rank, step, _) in all {
+            *counts.entry((rank, step)).or_default() += 1;
+        }
+        counts.into_values().max()
     }
 
     /// Stage in words.
@@ -405,12 +410,12 @@ fn cut_to_common(rows: &mut Vec<Row>, offsets: &BTreeMap<u32, i64>) -> Vec<Incom
     let first_ns = spans.values().map(|span| span.0).min().unwrap_or(0);
     let last_ns = spans.values().map(|span| span.1).max().unwrap_or(0);
     let all: BTreeSet<Option<u64>> = steps.values().flatten().copied().collect();
-    let are_known = all.len() > 1 && !all.contains(&None);
     let common: BTreeSet<Option<u64>> = all
         .iter()
         .filter(|step| steps.values().all(|own| own.contains(step)))
         .copied()
         .collect();
+    let are_known = all.len() > 1 && !all.contains(&None) && !common.is_empty();
     let most_early_ns = (MAX_EARLY * last_ns.saturating_sub(first_ns) as f64) as i64;
     let incomplete = spans.iter().map(|(rank, span)| Incomplete {
         rank: *rank,
@@ -425,7 +430,7 @@ fn cut_to_common(rows: &mut Vec<Row>, offsets: &BTreeMap<u32, i64>) -> Vec<Incom
     let incomplete: Vec<Incomplete> = incomplete
         .filter(|of| of.steps > 0 || !are_known && of.ends_early_ns > most_early_ns)
         .collect();
-    if are_known && !common.is_empty() {
+    if are_known {
         rows.retain(|row| common.contains(&row.step));
     } else if !incomplete.is_empty() {
         let until_ns = spans.values().map(|span| span.1).min().unwrap_or(last_ns);

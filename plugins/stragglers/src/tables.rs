@@ -105,7 +105,8 @@ pub fn by_rank(job: &Job, effects: &Effects) -> TableBuilder {
 /// Table `by_stage`: usual work of the stages.
 pub fn by_stage(job: &Job, effects: &Effects) -> TableBuilder {
     let work = StageWork::new(job, effects);
-    let stages = || 0..job.stages();
+    let recorded = job.recorded_stages();
+    let stages = || recorded.iter().copied();
     let ranks = |stage: u32| job.ranks.iter().filter(|rank| rank.stage == stage).count() as u64;
     Table::build("by_stage")
         .u64("stage", stages().map(u64::from))
@@ -133,6 +134,6 @@ pub fn by_step(job: &Job, effects: &Effects, what_if: &WhatIf) -> TableBuilder {
         )
         .i64(
             "late_ns",
-            rows().map(|(at, _, _, of)| of.late_ns.get(at).map(|late| ns(*late))),
+            rows().map(|(at, _, _, of)| of.late_ns.get(at).copied().flatten().map(ns)),
         )
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::Options;
-use crate::effects::{Effects, Pattern, Slow, median};
+use crate::effects::{Effects, Pattern, Slow, median, median_without};
 use crate::graph::{Graph, Timing};
 use crate::job::{Job, Kind};
 use crate::rows::COMPUTATION;
@@ -123,7 +123,7 @@ impl WhatIf {
             let stages = StageWork::new(job, effects);
             let balanced = with_work(&|at| recorded.work[at] * stages.balance(job, at));
             add(Scope::Stages, &balanced, Some(stages.factor), true);
-            for stage in 0..job.stages() {
+            for stage in job.recorded_stages() {
                 let factor = stages.factor_of(stage);
                 add(
                     Scope::Stage(stage),
@@ -156,9 +156,11 @@ impl WhatIf {
         for (host, ranks) in slow_hosts(job, effects) {
             let of_host: &dyn Fn(usize) -> bool = &|of| ranks.contains(&of);
             let factors = ranks.iter().filter_map(|rank| factor(effects, *rank));
-            let factor = factors.clone().sum::<f64>() / factors.count().max(1) as f64;
+            let factors: Vec<f64> = factors.collect();
+            let mean = factors.iter().sum::<f64>() / factors.len() as f64;
+            let factor = (!factors.is_empty()).then_some(mean);
             let timing = peers.as_peers(job, graph, effects, of_host);
-            add(Scope::Host(host), &timing, Some(factor), true);
+            add(Scope::Host(host), &timing, factor, true);
         }
         for (link, factors) in slow_links(job, &recorded.work) {
             let timing = with_work(&|at| {
@@ -268,8 +270,8 @@ fn bubble_share(job: &Job, graph: &Graph, ideal: &[f64]) -> Option<f64> {
 
 /// Work of stages for a micro batch.
 pub struct StageWork {
-    /// Usual work of a micro batch, or of a step where none are stated, by stage.
-    stages: Vec<f64>,
+    /// By stage with recorded ranks: usual work of a micro batch, or of a rank where none are stated.
+    stages: BTreeMap<u32, f64>,
     /// By name: mean over stages.
     means: BTreeMap<u32, f64>,
     usual_ns: BTreeMap<(u32, u32), f64>,
@@ -279,7 +281,8 @@ pub struct StageWork {
 
 impl StageWork {
     pub fn new(job: &Job, effects: &Effects) -> Self {
-        let mut stages = vec![0.0; job.stages() as usize];
+        let recorded = job.recorded_stages();
+        let mut stages: BTreeMap<u32, f64> = recorded.iter().map(|stage| (*stage, 0.0)).collect();
         let mut means: BTreeMap<u32, f64> = BTreeMap::new();
         if effects.shared_names.is_empty() {
             let mut ranks: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
@@ -287,13 +290,13 @@ impl StageWork {
                 ranks.entry(rank.stage).or_default().push(of.work_ns);
             }
             for (stage, mut all) in ranks {
-                stages[stage as usize] = median(&mut all);
+                stages.insert(stage, median(&mut all));
             }
         }
         for ((stage, name), ns) in &effects.usual_ns {
             if effects.shared_names.contains(name) {
-                stages[*stage as usize] += ns;
-                *means.entry(*name).or_default() += ns / f64::from(job.stages());
+                *stages.entry(*stage).or_default() += ns;
+                *means.entry(*name).or_default() += ns / recorded.len() as f64;
             }
         }
         let mut out = Self {
@@ -307,21 +310,20 @@ impl StageWork {
     }
 
     pub fn of(&self, stage: u32) -> f64 {
-        self.stages[stage as usize]
+        self.stages[&stage]
     }
 
     pub fn longest(&self) -> u32 {
-        let all = self.stages.iter().enumerate();
-        let longest = all.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(&a.0)));
-        longest.map_or(0, |(stage, _)| stage as u32)
+        let all = self.stages.iter();
+        let longest = all.max_by(|a, b| a.1.total_cmp(b.1).then(b.0.cmp(a.0)));
+        longest.map_or(0, |(stage, _)| *stage)
     }
 
     /// Work of a stage over the mean of the others.
     pub fn factor_of(&self, stage: u32) -> Option<f64> {
-        let own = self.stages[stage as usize];
-        let others =
-            (self.stages.iter().sum::<f64>() - own) / (self.stages.len() - 1).max(1) as f64;
-        (others > 0.0).then(|| own / others)
+        let others = self.stages.iter().filter(|(other, _)| **other != stage);
+        let others_ns = others.map(|(_, ns)| ns).sum::<f64>() / (self.stages.len() - 1) as f64;
+        (others_ns > 0.0).then(|| self.of(stage) / others_ns)
     }
 
     /// What an operation takes where all stages have the same work, over what it takes.
@@ -332,8 +334,8 @@ impl StageWork {
             return 1.0;
         }
         let (mean, own) = if self.means.is_empty() {
-            let mean = self.stages.iter().sum::<f64>() / self.stages.len() as f64;
-            (Some(mean), Some(self.stages[stage as usize]))
+            let mean = self.stages.values().sum::<f64>() / self.stages.len() as f64;
+            (Some(mean), Some(self.of(stage)))
         } else {
             (
                 self.means.get(&of.name).copied(),
@@ -394,7 +396,7 @@ impl PeerDelays {
                         factor,
                         ..
                     }) => *factor,
-                    Some(slow) if slow.steps.contains(&of.step) => {
+                    Some(slow) if slow.steps.binary_search(&of.step).is_ok() => {
                         1.0 + rank.excess[of.step].unwrap_or(0.0)
                     }
                     Some(_) => 1.0,
@@ -404,7 +406,7 @@ impl PeerDelays {
             let is_held = rank
                 .held
                 .as_ref()
-                .is_some_and(|held| held.steps.contains(&of.step));
+                .is_some_and(|held| held.steps.binary_search(&of.step).is_ok());
             let key = (job.ranks[of.rank].stage, of.step, of.name, of.slot);
             if let Some(delays) = self.0.get(&key).filter(|_| is_held) {
                 let lower = delays[(delays.len() - 1) / 2];
@@ -451,11 +453,11 @@ fn slow_links(job: &Job, work: &[f64]) -> Vec<(usize, BTreeMap<u32, f64>)> {
         let links = links
             .into_iter()
             .map(|(link, mut times)| (link, median(&mut times)));
-        let links: Vec<(usize, f64)> = links.collect();
-        for (link, ns) in links.iter().filter(|_| links.len() > 2) {
-            let others = links.iter().filter(|(other, _)| other != link);
-            let mut others: Vec<f64> = others.map(|(_, ns)| *ns).collect();
-            let usual_ns = median(&mut others);
+        let mut links: Vec<(usize, f64)> = links.collect();
+        links.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let sorted: Vec<f64> = links.iter().map(|(_, ns)| *ns).collect();
+        for (place, (link, ns)) in links.iter().enumerate().filter(|_| links.len() > 2) {
+            let usual_ns = median_without(&sorted, place);
             if usual_ns > 0.0 && ns / usual_ns >= MIN_LINK_FACTOR {
                 out.entry(*link).or_default().insert(name, ns / usual_ns);
             }
