@@ -55,6 +55,23 @@ fn python_with_duckdb() -> Option<std::ffi::OsString> {
     None
 }
 
+/// A test's thread has 2 MB of stack, as threads of a server have.
+#[test]
+fn queries_of_many_operators_need_no_large_stack_of_the_caller() {
+    let dir = Dir::new();
+    make_run(&dir.join("full.run"));
+    let run = Run::open(&dir.join("full.run")).unwrap();
+    let database = run.sql_context().unwrap();
+    for operators in [4, 7, 60, 199] {
+        let sum = vec!["ABS(COALESCE(dur_ns, 0))"; operators].join(" + ");
+        let cases =
+            vec!["CASE WHEN dur_ns > 1 THEN name ELSE 'x' END"; operators / 4 + 1].join(" || ");
+        let sql = format!("SELECT {sum} AS a, {cases} AS b FROM kernels ORDER BY a DESC, b");
+        let rows = answer(&database, &sql);
+        assert!(rows.get("error").is_none(), "{operators}: {rows}");
+    }
+}
+
 /// Each query is made of its own number, so one that fails can be made again.
 #[test]
 fn generated_queries_give_the_rows_of_duckdb() {

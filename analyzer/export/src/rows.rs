@@ -49,7 +49,7 @@ pub(super) struct OpenTable {
     is_of_thread_first: bool,
 }
 
-/// Places of the columns that are asked for by name.
+/// Places of the columns that are read by name.
 struct Places {
     id: Option<usize>,
     start_ns: Option<usize>,
@@ -191,9 +191,9 @@ impl<'a> Source<'a> {
         mut take: impl FnMut(&[OpenTable], &RowWindow) -> Result<(), ExportError>,
     ) -> Result<(), ExportError> {
         let name = tables.first().map_or("?", |table| table.name.as_str());
-        let Some(texts) = self.database.texts() else {
-            return Ok(());
-        };
+        let no_texts = || QueryError::Failed("the run has no dictionary".to_owned());
+        let texts = self.database.texts();
+        let texts = texts.ok_or_else(|| failed(name, no_texts()))?;
         let wanted = tables.iter().map(|table| OrderedTable {
             name: &table.name,
             columns: &table.columns,

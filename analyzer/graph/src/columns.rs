@@ -180,21 +180,10 @@ fn value<T: NativeType>(numbers: &PrimitiveArray<T>, row: usize) -> Option<T> {
 }
 
 /// Our numbers of names, by those of the engine.
+#[derive(Default)]
 pub(super) struct NumberedNames(Vec<u32>);
 
 impl NumberedNames {
-    pub(super) fn new(numbers: HashMap<i64, u32>) -> Self {
-        let mut all = Vec::new();
-        for (of_engine, number) in numbers {
-            let at = of_engine as usize;
-            if all.len() <= at {
-                all.resize(at + 1, NONE);
-            }
-            all[at] = number;
-        }
-        Self(all)
-    }
-
     #[inline]
     pub(super) fn get(&self, of_engine: u64) -> Option<u32> {
         let number = self.0.get(of_engine as usize).copied();
@@ -235,27 +224,55 @@ impl Names {
         Ok(of_groups.into_iter().enumerate().map(number).collect())
     }
 
-    /// The engine's numbers of the texts of a column, as ours.
+    /// Numbers of the texts of a column as queries have them, as ours.
     pub(super) fn number_column(
         &mut self,
         database: &Database,
         table: &'static str,
         column: &str,
     ) -> Result<HashMap<i64, u32>, GraphError> {
-        // This form is answered from the run's dictionary, without a text for every row.
-        let sql = format!("SELECT DISTINCT {column}_id AS id, {column} AS name FROM {table}");
-        let rows = Rows::ask(database, table, &sql)?;
-        let ids = rows.numbers("id")?;
-        let texts = rows.texts("name")?;
-        let mut sorted: Vec<(&str, i64)> = texts
-            .iter()
-            .enumerate()
-            .filter_map(|(row, text)| Some((text.as_deref()?, ids.i64(row)?)))
-            .collect();
-        sorted.sort_unstable();
-        Ok(sorted
-            .into_iter()
-            .map(|(text, id)| (id, self.number(text)))
-            .collect())
+        let texts = texts(database, table, column)?.into_iter();
+        Ok(texts.map(|(text, id)| (id, self.number(&text))).collect())
     }
+
+    /// Numbers of the texts of a column as the table's columns hold them, as ours. A file may have a column of its own in
+    /// the place of those that queries have.
+    pub(super) fn numbered(
+        &mut self,
+        database: &Database,
+        columns: &TableColumns,
+        table: &'static str,
+        column: &str,
+    ) -> Result<NumberedNames, GraphError> {
+        let mut all = Vec::new();
+        for (text, _) in texts(database, table, column)? {
+            let number = self.number(&text);
+            if let Some(of_engine) = columns.texts.number(&text) {
+                let at = of_engine as usize;
+                if all.len() <= at {
+                    all.resize(at + 1, NONE);
+                }
+                all[at] = number;
+            }
+        }
+        Ok(NumberedNames(all))
+    }
+}
+
+/// The texts of a column in order, each with its number in queries.
+fn texts(
+    database: &Database,
+    table: &'static str,
+    column: &str,
+) -> Result<Vec<(String, i64)>, GraphError> {
+    // This form is answered from the run's dictionary, without a text for every row.
+    let sql = format!("SELECT DISTINCT {column}_id AS id, {column} AS name FROM {table}");
+    let rows = Rows::ask(database, table, &sql)?;
+    let ids = rows.numbers("id")?;
+    let texts = rows.texts("name")?.into_iter().enumerate();
+    let mut sorted: Vec<(String, i64)> = texts
+        .filter_map(|(row, text)| Some((text?, ids.i64(row)?)))
+        .collect();
+    sorted.sort_unstable();
+    Ok(sorted)
 }

@@ -28,7 +28,7 @@ pub struct Path {
     section: Section,
 }
 
-/// Finds the critical path, and the slack of rows if asked for.
+/// Finds the critical path, and with `slack` that of rows.
 ///
 /// # Errors
 /// The reason for not finding it, for people.
@@ -72,7 +72,7 @@ pub fn path(run: &Run, registry: &Registry, slack: bool) -> Result<Path, String>
     Ok(Path { section })
 }
 
-/// Marks the rows on the critical path, and their slack where it was asked for.
+/// Marks the rows on the critical path, and their slack where it was computed.
 ///
 /// # Errors
 /// The reason for not marking them, for people.
@@ -89,9 +89,9 @@ pub fn mark(graph: &mut Graph, path: &Path) -> Result<Critical, String> {
     let kinds = path.text("kind").map_err(wrong)?;
     for (row, dur_ns) in durations.iter().enumerate() {
         let dur_ns = dur_ns.unwrap_or(0);
-        critical.path_ns += dur_ns;
+        critical.path_ns = critical.path_ns.saturating_add(dur_ns);
         if kinds.get(row) == Some("gap") {
-            critical.gap_ns += dur_ns;
+            critical.gap_ns = critical.gap_ns.saturating_add(dur_ns);
         }
     }
     let by_id = table("path_by_id")?;
@@ -102,7 +102,7 @@ pub fn mark(graph: &mut Graph, path: &Path) -> Result<Critical, String> {
         if let (Some(at), Some(dur_ns)) = (id.and_then(|id| graph.find(id)), dur_ns) {
             let at = graph.shown(at);
             pieces.push((at, dur_ns));
-            critical.marked_ns += dur_ns;
+            critical.marked_ns = critical.marked_ns.saturating_add(dur_ns);
         }
     }
     graph.mark_path(pieces);

@@ -51,8 +51,8 @@ impl Details {
                 ],
                 ptx: column("ptx_hash"),
                 reason: column("reason"),
-                hashes: NumberedNames::new(names.number_column(database, "kernels", "ptx_hash")?),
-                reasons: NumberedNames::new(names.number_column(database, "kernels", "reason")?),
+                hashes: names.numbered(database, columns, "kernels", "ptx_hash")?,
+                reasons: names.numbered(database, columns, "kernels", "reason")?,
                 sources: source_names(database, names)?,
             })
         } else {

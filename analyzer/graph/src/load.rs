@@ -227,18 +227,22 @@ impl Loader {
     fn table(&mut self, database: &Database, source: &Source) -> Result<(), GraphError> {
         let (columns, windows) = columns::open(database, source.table, source.columns)?;
         let [first, second] = source.names;
-        let names = self.names.number_column(database, source.table, first)?;
+        let names = self
+            .names
+            .numbered(database, &columns, source.table, first)?;
         let others = if second == first {
-            HashMap::new()
+            NumberedNames::default()
         } else {
-            self.names.number_column(database, source.table, second)?
+            self.names
+                .numbered(database, &columns, source.table, second)?
         };
         let unnamed = self.names.number("?");
         let kinds = match source.class {
-            Class::Brick => self.names.number_column(database, source.table, "kind")?,
-            _ => HashMap::new(),
+            Class::Brick => self
+                .names
+                .numbered(database, &columns, source.table, "kind")?,
+            _ => NumberedNames::default(),
         };
-        let [names, others, kinds] = [names, others, kinds].map(NumberedNames::new);
         let column = |name: &str| columns.place(name);
         let (name, other) = (column(first), column(second));
         let (id, link, kind) = (column("id"), column(source.link), column("kind"));

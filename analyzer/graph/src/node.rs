@@ -144,7 +144,7 @@ pub struct Graph {
     pub(super) elements: Vec<Option<u64>>,
     /// Time on the critical path by node; empty: it is not marked.
     pub(super) on_path: Vec<OnPath>,
-    /// By how much each node may begin later without moving the end of the run; empty: it was not asked for.
+    /// By how much each node may begin later without moving the end of the run; empty: it was not computed.
     pub(super) slack_ns: Vec<Option<i64>>,
     /// Lanes that [`Node::lane`] refers to.
     pub lanes: Vec<LaneInfo>,
@@ -198,7 +198,8 @@ impl Graph {
     pub fn mark_path(&mut self, pieces: impl IntoIterator<Item = (u32, i64)>) {
         self.on_path = vec![OnPath::default(); self.nodes.len()];
         for (at, self_ns) in pieces {
-            self.on_path[at as usize].self_ns += self_ns;
+            let of_node = &mut self.on_path[at as usize].self_ns;
+            *of_node = of_node.saturating_add(self_ns);
         }
         sums::add_up_path(self);
     }

@@ -150,17 +150,17 @@ fn by_name(
         columns: &columns,
         order: RowOrder::AsStored,
     }])?;
-    let text = |text: &str| database.texts().and_then(|texts| texts.number(text));
-    let bound = text("bound");
+    let texts = database.texts();
+    let number_of = |text: &str| texts.as_ref()?.number(text);
+    let bound = number_of("bound");
     let of_kind = match chosen {
-        Chosen::Kind(kind) => match text(kind) {
+        Chosen::Kind(kind) => match number_of(kind) {
             // No row has it.
             None => return Ok(()),
             of_kind => of_kind,
         },
         _ => None,
     };
-    let mut names = None;
     let mut numbers: HashMap<Option<u64>, usize> = HashMap::new();
     let mut last = None;
     for window in windows {
@@ -185,18 +185,12 @@ fn by_name(
             let name = row.bits(0);
             let number = match last {
                 Some((same, number)) if same == name => number,
-                _ => {
-                    if names.is_none() {
-                        names = Some(grouped(self::names(database, table, column)?, groups));
-                    }
-                    *numbers.entry(name).or_insert_with(|| {
-                        let text = names
-                            .as_ref()
-                            .zip(name)
-                            .and_then(|(names, name)| names.get(&i64::try_from(name).ok()?));
-                        samples.number(text.map_or("", String::as_str))
-                    })
-                }
+                _ => *numbers.entry(name).or_insert_with(|| {
+                    let text = texts.as_ref().zip(name);
+                    let text = text.and_then(|(texts, name)| texts.get(name)).unwrap_or("");
+                    let group = groups.group(text);
+                    samples.number(group.as_deref().unwrap_or(text))
+                }),
             };
             last = Some((name, number));
             samples.add(number, start_ns, dur_ns);

@@ -2,7 +2,7 @@
 //!
 //! The times are read twice, batch by batch. A sample of them says where windows of about as many rows each begin, then
 //! it is noted which batches have rows in which window. A window's batches are read in its turn, and its rows sorted
-//! alone: memory does not grow with the tables.
+//! alone. Memory grows with the rows that have the same time, or none, and not with the tables.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, VecDeque};

@@ -32,9 +32,9 @@ pub(super) struct ColumnReader {
 struct Opened {
     file: File,
     footer: Footer,
-    /// For each column that is asked for, its field; `None`: the file has none of that name.
+    /// For each column to be read, its field; `None`: the file has none of that name.
     fields: Vec<Option<FieldPlace>>,
-    /// For each column that is asked for, the numbers of its texts by key.
+    /// For each column to be read, the numbers of its texts by key.
     texts: Vec<Vec<u64>>,
 }
 
@@ -216,7 +216,7 @@ impl ReadColumns for ColumnReader {
     }
 }
 
-/// Batches of segments, each read when it is asked for.
+/// Batches of segments, each read on demand.
 struct OpenedBatches {
     files: Vec<Opened>,
     /// File of each batch, and where it lies there.

@@ -168,12 +168,12 @@ fn attribute(key: &str, value: &str) -> Value {
     json!({"key": key, "value": {"stringValue": value}})
 }
 
-/// All columns that the span itself does not tell; 64-bit integers are texts in OTLP/JSON.
+/// All columns that the span itself does not state; 64-bit integers are texts in OTLP/JSON.
 fn attributes(out: &mut String, row: Row<'_>) {
-    const TOLD: [&str; 4] = ["id", "name", "start_ns", "dur_ns"];
+    const STATED: [&str; 4] = ["id", "name", "start_ns", "dur_ns"];
     let mut comma = "";
     for (at, column) in row.table.columns.iter().enumerate() {
-        if TOLD.contains(&column.as_str()) {
+        if STATED.contains(&column.as_str()) {
             continue;
         }
         let Some(value) = row.value(at) else {
