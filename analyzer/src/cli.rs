@@ -556,7 +556,7 @@ pub enum QueryFormat {
     Arrow,
 }
 
-/// `demo`.
+/// Arguments of `demo`.
 #[derive(Debug, Args)]
 pub struct DemoArgs {
     /// Write the runs to this new folder

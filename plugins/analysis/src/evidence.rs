@@ -17,23 +17,44 @@ pub const MIN_TIME_NS: i64 = 500_000;
 pub struct Evidence {
     pub instances: u64,
     pub time_ns: i64,
+    pub pattern: Pattern,
+}
+
+/// How instances lie in a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pattern {
+    Recurs,
+    /// One of several iterations has nearly all of them: they count as one.
+    InOneIteration,
+    /// It happens once by its nature, such as set-up: it has to be long, not to recur.
+    Once,
 }
 
 impl Evidence {
     pub fn new(instances: u64, time_ns: i64) -> Self {
-        Self { instances, time_ns }
+        Self {
+            instances,
+            time_ns,
+            pattern: Pattern::Recurs,
+        }
     }
 
-    /// Something that is known to happen once, such as set-up: it has to be long, not to recur.
     pub fn once(time_ns: i64) -> Self {
-        Self::new(MIN_FEW, time_ns)
+        Self {
+            pattern: Pattern::Once,
+            ..Self::new(1, time_ns)
+        }
     }
 
     /// True if it is enough to predict from, in a window of this length.
     pub fn is_enough(&self, window_ns: i64) -> bool {
+        let (are_many, are_few) = match self.pattern {
+            Pattern::Recurs => (self.instances >= MIN_INSTANCES, self.instances >= MIN_FEW),
+            Pattern::InOneIteration => (false, false),
+            Pattern::Once => (false, true),
+        };
         let is_the_run = self.instances > 0 && self.time_ns >= window_ns / 2;
-        self.instances >= MIN_INSTANCES
-            || (self.time_ns >= MIN_TIME_NS && (self.instances >= MIN_FEW || is_the_run))
+        are_many || (self.time_ns >= MIN_TIME_NS && (are_few || is_the_run))
     }
 }
 
@@ -50,5 +71,13 @@ mod tests {
         assert!(is_enough(1, 5 * MIN_TIME_NS) && !is_enough(2, 4 * MIN_TIME_NS));
         // All of a run that lasts 2 µs.
         assert!(!Evidence::new(1, 2_000).is_enough(2_000));
+        let once = |time_ns| Evidence::once(time_ns).is_enough(10 * MIN_TIME_NS);
+        assert!(once(MIN_TIME_NS) && !once(MIN_TIME_NS - 1));
+        let of_one_iteration = |time_ns| Evidence {
+            pattern: Pattern::InOneIteration,
+            ..Evidence::new(40, time_ns)
+        };
+        assert!(!of_one_iteration(4 * MIN_TIME_NS).is_enough(10 * MIN_TIME_NS));
+        assert!(of_one_iteration(5 * MIN_TIME_NS).is_enough(10 * MIN_TIME_NS));
     }
 }

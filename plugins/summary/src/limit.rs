@@ -85,7 +85,7 @@ impl Shares {
 }
 
 impl Limit {
-    /// Finds the limit; `None` where nothing was recorded that takes time. Where nobody looked for bottlenecks it is what
+    /// Finds the limit; `None` where nothing was recorded that takes time. Without findings of `bottleneck` it is what
     /// takes most of the time, which need not be what bounds it ([`Facts::is_judged`]).
     pub fn find(facts: &Facts, shares: Option<&Shares>) -> Option<Self> {
         // What could hide behind the computing bounds nothing while there is more of that.
@@ -180,7 +180,17 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     if computation == most {
         let kinds = facts.device_categories.iter();
         let computing = kinds.filter(|(name, _)| !["communication", "waiting"].contains(&&**name));
-        let parts = parts(&computing.cloned().collect::<Vec<_>>());
+        let has_none = facts.device_categories.iter().all(|row| is_none(&row.0));
+        let parts = if has_none && !facts.kernels.is_empty() {
+            let kernels = facts.kernels.iter();
+            parts(
+                &kernels
+                    .map(|of| (of.name.clone(), of.dur_ns))
+                    .collect::<Vec<_>>(),
+            )
+        } else {
+            parts(&computing.cloned().collect::<Vec<_>>())
+        };
         limit("computation", most, format!("computation: {parts}"))
     } else if communication == most {
         let text = format!("exposed communication: {} of {}", percent(most), whole(of));
@@ -290,7 +300,7 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// Gaps as the limit, where they are half of the path, or more than anything else of it: nobody knows what bounds the run.
+/// Gaps as the limit, where they are half of the path, or more than anything else of it: what bounds the run is not known.
 fn of_gaps(facts: &Facts) -> Option<Limit> {
     let is_most = |gap: f64| {
         let path = facts.path.as_ref();
@@ -340,9 +350,8 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     let all_ns = each.fold(0, i64::saturating_add);
     let (first, ns) = host.categories.first()?;
     let computes = |name: &str| !["communication", "data loading", "waiting"].contains(&name);
-    // Names say more than a category that is none.
     let (by, parts) = match first.as_str() {
-        "uncategorised" | "outside bricks" => ("host", parts(&host.bricks)),
+        name if is_none(name) => ("host", parts(&host.bricks)),
         other if !computes(other) => (other, parts(&host.categories)),
         _ => {
             let of_work = host.categories.iter().filter(|row| computes(&row.0));
@@ -384,6 +393,11 @@ fn words(class: &str, code: &str) -> String {
             .unwrap_or(class)
             .replace('_', " "),
     }
+}
+
+/// True of categories of rows that have none: their names say more.
+fn is_none(category: &str) -> bool {
+    matches!(category, "uncategorised" | "outside bricks")
 }
 
 fn whole(of: &str) -> &str {

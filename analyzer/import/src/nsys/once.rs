@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::source::{Scan, Source, Value, Visit};
 use crate::Error;
 
-/// The tables of an export, of some of which every second of equal rows is left out.
+/// The tables of an export; of doubled ones, each row comes once.
 pub struct Once<'s> {
     inner: &'s mut dyn Source,
     doubled: BTreeSet<String>,
@@ -65,7 +65,7 @@ fn hash(values: &[Value<'_>]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
-/// Whether every row of a table is there twice: hashes of rows, each of which vanishes with itself once more.
+/// Whether every row of a table is there twice: then the exclusive-or of their hashes is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Doubles {
     sum: u64,

@@ -183,7 +183,7 @@ impl Source for Database {
     ) -> Result<Vec<String>, Error> {
         let columns = [Some(start.to_owned()), end.map(str::to_owned)];
         let sql = self.select(table, &columns);
-        // What cannot be read is found, and told, when rows are.
+        // Damage is reported when rows are read.
         let mut read = |connection: &rusqlite::Connection| -> rusqlite::Result<()> {
             let mut statement = connection.prepare(&sql)?;
             let mut rows = statement.query([])?;

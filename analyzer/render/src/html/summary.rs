@@ -203,7 +203,7 @@ fn top(out: &mut String, report: &Report, extra: &Extra<'_>) {
             let word = known("severity").unwrap_or_else(|| "info".to_owned());
             let level = match word.as_str() {
                 "critical" | "error" => "error",
-                "high" | "warning" => "warning",
+                "high" | "medium" | "warning" => "warning",
                 _ => "info",
             };
             let sentence = known("sentence")

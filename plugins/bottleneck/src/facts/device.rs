@@ -308,7 +308,7 @@ impl Device {
     }
 }
 
-/// Launches of graphs are no measure.
+/// Without launches of graphs, whose calls launch many kernels.
 fn usual_call_ns(mut calls: Vec<(i64, i64)>) -> Option<i64> {
     calls.sort_unstable();
     let single = calls.chunk_by(|a, b| a == b).filter(|of| of.len() == 1);

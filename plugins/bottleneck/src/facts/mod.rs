@@ -27,7 +27,7 @@ pub use window::Window;
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::evidence::Evidence;
+use trueno_analysis::evidence::{Evidence, Pattern};
 use trueno_analysis::intervals::IntervalSet;
 use trueno_analysis::name_groups::NameGroups;
 use trueno_plugin::{Result, Run, Table, rank};
@@ -137,10 +137,18 @@ impl Facts {
         !["uncategorised", "outside bricks", "waiting", ""].contains(&category)
     }
 
-    /// Evidence of so many rows at these times. What one of several iterations has alone happened once, in however many rows.
+    /// Evidence of so many rows at these times.
     pub fn evidence(&self, rows: u64, times: &IntervalSet<i64>) -> Evidence {
-        let is_once = rows > 0 && self.steps.is_in_one(times);
-        Evidence::new(if is_once { 1 } else { rows }, times.total_ns())
+        let evidence = Evidence::new(rows, times.total_ns());
+        if self.steps.is_in_one(times) {
+            let pattern = Pattern::InOneIteration;
+            Evidence {
+                pattern,
+                ..evidence
+            }
+        } else {
+            evidence
+        }
     }
 
     pub fn is_enough(&self, evidence: Evidence) -> bool {

@@ -1,6 +1,6 @@
 //! A finding as a rule writes it; the rest follows from its gain.
 
-use trueno_analysis::evidence::Evidence;
+use trueno_analysis::evidence::{Evidence, Pattern};
 
 use super::Options;
 use crate::class::Class;
@@ -95,15 +95,16 @@ impl Draft {
     }
 
     fn of_too_little(mut self, evidence: Evidence) -> Bottleneck {
-        let Evidence { instances, time_ns } = evidence;
-        self.confidence = (
-            Confidence::Low,
-            format!(
-                "only {} of {} in all",
-                wording::many(instances, "instance"),
-                wording::time(time_ns)
-            ),
-        );
+        let time = wording::time(evidence.time_ns);
+        let why = match evidence.pattern {
+            Pattern::Recurs => {
+                let instances = wording::many(evidence.instances, "instance");
+                format!("only {instances} of {time} in all")
+            }
+            Pattern::InOneIteration => format!("nearly all of it ({time}) is in one iteration"),
+            Pattern::Once => format!("it lasts only {time}"),
+        };
+        self.confidence = (Confidence::Low, why);
         self.fix = "too little was recorded to predict a gain".to_owned();
         self.finish(Severity::Low, None)
     }

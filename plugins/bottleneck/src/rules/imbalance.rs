@@ -183,7 +183,7 @@ fn of_one_work(facts: &Facts, who: impl Fn(&Work) -> Option<i64>) -> BTreeMap<i6
     sums
 }
 
-/// All kernels, of which the longest member of a group has so much time.
+/// All kernels; `longest_ns` is the time of the member of a group that has most.
 fn kernels(facts: &Facts, longest_ns: i64) -> Evidence {
     let work = facts.device.work.iter().filter(|work| work.is_kernel());
     Evidence::new(work.count() as u64, longest_ns)

@@ -1,7 +1,7 @@
 //! Set-up: calls that happen once and take much of the window.
 //!
-//! Evidence: names of API calls of which one call is most of the time or that load code, and names of the host that were over before the first
-//! iteration began, each at least 2 % of the window, on the critical path, waits, copies and the profiler's own work not counted; or the work of the host that
+//! Evidence: names of API calls that load code, or whose longest call has most of their time, and names of the host that were
+//! over before the first iteration began, each at least 2 % of the window, on the critical path, waits, copies and the profiler's own work not counted; or the work of the host that
 //! the path has before a device first works or the first iteration begins: what is not on record there is not promised. The longer of the
 //! two is at least `set_up_share`. Gain: that time.
 

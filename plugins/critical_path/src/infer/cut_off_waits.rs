@@ -13,7 +13,7 @@ use crate::load::inferred::Rule;
 use crate::load::streams::Streams;
 use crate::load::wait_functions::only_waits;
 
-/// Ones of fewer calls are not told from threads that were just begun.
+/// A thread that begins earlier, in usual calls, may have just been started.
 const MIN_CALLS: i64 = 20;
 /// The thread goes on within so many calls after its streams have drained: it has to be woken.
 const WAKE_UP_CALLS: i64 = 10;

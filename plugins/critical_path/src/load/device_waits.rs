@@ -17,7 +17,7 @@ const WAKE_UP_CALLS: i64 = 10;
 /// Ends of work on several streams that are no further apart are not told apart: clocks and time stamps step by as much.
 const AGREEMENT_NS: i64 = 1_000;
 
-/// Nothing is inferred for a stretch of no more calls that may have an explanation of its own: it may be chance that work
+/// Nothing is inferred for a stretch of no more usual calls that may have an explanation of its own: it may be chance that work
 /// ended meanwhile.
 pub const MIN_HELD_CALLS: i64 = 2;
 

@@ -26,7 +26,7 @@ impl Default for Scale {
 }
 
 impl Scale {
-    /// The lower quartile: a longer call may have waited, or loaded code. Launches of graphs are no measure.
+    /// The lower quartile: a longer call may have waited, or loaded code. Launches of graphs are left out: they launch many kernels.
     pub fn new(run: &Lanes, launches: &FastMap<SpanAt, SpanAt>) -> Self {
         let mut kernels: FastMap<SpanAt, u32> = FastMap::default();
         for (work, call) in launches {
