@@ -6,12 +6,14 @@
 //! | event with `hlo_op` there, in which no other such lies | kernels that the host ran; what else lies in it: annotations |
 //! | event of a device's stream or operation line, in which no other lies | kernels; of `memcpy_details` and `memset_details` copies |
 //! | event of a device in which others lie; events of lines that repeat others (steps, modules, name scopes) | annotations, kind device |
-//! | event of the driver's calls (`/host:CUPTI`, `/host:ROCTRACER`) | calls |
+//! | event of the driver's calls (`/host:CUPTI`, `/host:ROCTRACER`; on the host, a call's name and `correlation_id`) | calls |
 //! | event without a length on the host | annotations, kind instant |
 //! | event of a line `_counters_` | counters |
 //! | producer and consumer (`_pt` and `_p`, `_ct` and `_c`) on two threads, of marks the row around and the next one | edges: `depends_on` from what had ended, else `spawns` |
 //! | stats of events | attributes; of kernels also those of the event's kind |
 //! | stats of planes | `values` in run.json |
+//!
+//! The starting and stopping of the profiler, and what its thread does within it, is left out.
 //!
 //! Times are measured by the profiler; picoseconds are cut to nanoseconds. What XLA says of an operation's work (`flops`,
 //! `bytes_accessed`) is its cost model's word: declared. The programs themselves (`Hlo Proto`) are left out.
@@ -22,6 +24,7 @@ mod details;
 mod device;
 mod flows;
 mod host;
+mod merged_calls;
 mod messages;
 mod plane;
 mod rows;

@@ -77,8 +77,15 @@ fn describe(device: u32, plane: &XPlane, rows: &mut Rows<'_>) -> Result<(), Erro
         let stat = stats.find(|stat| name_of(plane, stat) == name.as_bytes())?;
         Value::new(plane, stat)
     };
-    let model = stat("device_type_string").and_then(Value::text);
-    let name = String::from_utf8_lossy(model.unwrap_or(&plane.name)).into_owned();
+    let text = |name| {
+        let text = stat(name).and_then(Value::text);
+        text.map(|text| String::from_utf8_lossy(text).into_owned())
+    };
+    let plane_name = String::from_utf8_lossy(&plane.name).into_owned();
+    let name = text("device_type_string").unwrap_or_else(|| match text("device_vendor") {
+        Some(vendor) => format!("{vendor} GPU ({plane_name})"),
+        None => plane_name,
+    });
     let row = DeviceRow {
         device: rows.into.text(&format!("gpu:{device}")),
         name: Some(rows.into.text(&name)),
@@ -136,9 +143,11 @@ fn kernel(
     let (grid, block) = (dimensions(&details, "grid"), dimensions(&details, "block"));
     let (flops, bytes) = work(event);
     let declared = (flops.is_some() || bytes.is_some()).then(|| rows.into.text("declared"));
+    let name = event.name();
     let row = KernelRow {
         id,
-        name: rows.into.text(&event.name()),
+        // ROCm names the descriptor.
+        name: rows.into.text(name.strip_suffix(".kd").unwrap_or(&name)),
         device: Some(device),
         stream: Some(stream),
         correlation: event.stat("correlation_id").and_then(Value::unsigned),

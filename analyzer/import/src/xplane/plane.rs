@@ -1,5 +1,7 @@
 //! Events of planes with their times, names and stats.
 
+use trueno_analysis::vendors::call;
+
 use super::messages::{XEvent, XEventMetadata, XLine, XPlane};
 use super::stats::{Value, name_of};
 use crate::Notes;
@@ -18,6 +20,8 @@ pub enum Kind {
 pub fn kind_of(plane: &XPlane) -> Kind {
     match plane.name.as_slice() {
         b"/host:CUPTI" | b"/host:ROCTRACER" => Kind::Calls,
+        // What programs add of their own, such as transfers between slices.
+        name if name.starts_with(b"/device:CUSTOM:") => Kind::Host,
         name if name.starts_with(b"/device:") || name.starts_with(b"#Chip") => Kind::Device,
         _ => Kind::Host,
     }
@@ -60,6 +64,28 @@ impl<'p> Event<'p> {
         self.kind == Kind::Host && name.is_some_and(|name| name.starts_with(b"$"))
     }
 
+    /// True of a call of a GPU's driver that stands among the threads of the host, as XProf merges them.
+    fn is_call(&self) -> bool {
+        self.kind == Kind::Host
+            && self.stat("correlation_id").is_some()
+            && call(&self.name()).is_some()
+    }
+
+    /// True of a function that starts or stops the profiler: JAX's, and TensorFlow's.
+    pub fn is_profiler(&self) -> bool {
+        let name = self.name();
+        let function = name.strip_prefix('$').and_then(|name| name.split_once(' '));
+        self.is_python()
+            && function.is_some_and(|(place, function)| {
+                let file = place.split(':').next().unwrap_or_default();
+                match file.rsplit('/').next() {
+                    Some("profiler.py") => matches!(function, "start_trace" | "stop_trace"),
+                    Some("profiler_v2.py") => matches!(function, "start" | "stop"),
+                    _ => false,
+                }
+            })
+    }
+
     /// Its own stats, by name.
     pub fn stats(&self) -> impl Iterator<Item = (&'p [u8], Value<'p>)> {
         let plane = self.plane;
@@ -97,14 +123,20 @@ pub fn events<'p>(plane: &'p XPlane, line: &'p XLine, notes: &mut Notes) -> Vec<
             continue;
         }
         match times(line, event) {
-            Some((start_ns, end_ns)) => found.push(Event {
-                plane,
-                line,
-                event,
-                kind,
-                start_ns,
-                end_ns,
-            }),
+            Some((start_ns, end_ns)) => {
+                let mut event = Event {
+                    plane,
+                    line,
+                    event,
+                    kind,
+                    start_ns,
+                    end_ns,
+                };
+                if event.is_call() {
+                    event.kind = Kind::Calls;
+                }
+                found.push(event);
+            }
             None => notes.leave_out("event with a negative length, or a time out of range"),
         }
     }

@@ -1,12 +1,14 @@
 //! Rows of a whole profile.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use trueno_analysis::vendors::device_of_process;
 use trueno_format::run_writer::RunWriter;
 use trueno_format::schema::{AttributeRow, ThreadRow};
 
 use super::flows::Flows;
+use super::merged_calls;
 use super::messages::XSpace;
 use super::plane::{Event, Kind, events, kind_of};
 use super::stats::{Value, attribute, name_of};
@@ -17,6 +19,9 @@ const EPOCH_NS: i64 = 1_000_000_000_000_000_000;
 /// Values kept of one file, and the length of each.
 const MAX_VALUES: usize = 512;
 const MAX_VALUE_BYTES: usize = 1 << 10;
+
+/// Events of the host by the number of their line, those of Python's tracer apart.
+pub type Threads<'p> = BTreeMap<(i64, bool), Vec<Event<'p>>>;
 
 /// The run that all parts write to.
 pub struct Rows<'a> {
@@ -95,7 +100,7 @@ pub fn write(
 ) -> Result<Option<i64>, Error> {
     // Lines of one number are one thread, also those of other planes. Functions of Python stand on a lane beside: an
     // annotation begins in one function, `__enter__`, and ends in another.
-    let mut threads: BTreeMap<(i64, bool), Vec<Event<'_>>> = BTreeMap::new();
+    let mut threads = Threads::new();
     let mut devices = Vec::new();
     for plane in &space.planes {
         let mut lines = Vec::new();
@@ -115,6 +120,8 @@ pub fn write(
             devices.push((plane, lines));
         }
     }
+    leave_out_profiler(&mut threads, notes);
+    merged_calls::place(&mut threads, notes);
     let on_devices = devices
         .iter()
         .flat_map(|(_, lines)| lines.iter().map(|(_, events)| events));
@@ -132,14 +139,42 @@ pub fn write(
     for events in threads.into_values() {
         super::host::write(events, &mut rows)?;
     }
-    for (number, (plane, lines)) in devices.into_iter().enumerate() {
-        super::device::write(number as u32, plane, lines, &mut rows)?;
+    let mut taken = BTreeSet::new();
+    for (plane, lines) in devices {
+        let stated = device_of_process(&String::from_utf8_lossy(&plane.name));
+        let stated = stated.and_then(|device| device.number);
+        let is_free = |number: &u32| !taken.contains(number);
+        let number = stated.filter(is_free).or((0..).find(is_free)).unwrap_or(0);
+        taken.insert(number);
+        super::device::write(number, plane, lines, &mut rows)?;
     }
     let Rows {
         flows, into, notes, ..
     } = rows;
     flows.write(into, notes)?;
     Ok(last_ns.map(|last_ns| last_ns - origin_ns))
+}
+
+/// Leaves out the starting and stopping of the profiler, and what the thread does within it: that is no time of the program.
+fn leave_out_profiler(threads: &mut Threads<'_>, notes: &mut Notes) {
+    let mut own: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    for ((line, _), events) in &*threads {
+        let profiler = events.iter().filter(|event| event.is_profiler());
+        let times = profiler.map(|event| (event.start_ns, event.end_ns));
+        own.entry(*line).or_default().extend(times);
+    }
+    for ((line, _), events) in threads {
+        let own = &own[line];
+        events.retain(|event| {
+            let mut around = own.iter();
+            let is_own =
+                around.any(|(from, until)| event.start_ns >= *from && event.end_ns <= *until);
+            if is_own {
+                notes.skip("work of the profiler, which starts or stops");
+            }
+            !is_own
+        });
+    }
 }
 
 /// Fills in `run.json`.

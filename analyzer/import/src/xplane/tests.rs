@@ -18,10 +18,13 @@ use crate::{Error, Importer, Options};
 /// a `TraceAnnotation`.
 const JAX: &str = "src/xplane/samples/jax_step.xplane.pb.gz";
 
+/// Events of `python` in which the profiler starts or stops, and their time: by that reader too.
+const PROFILER: (usize, i64) = (3, 1_778_297);
+
 /// Figures of `jax.profiler.ProfileData`, another reader: events, those without a length, those with `hlo_op`, and
 /// the sum of all lengths, by name of the line; of two names there are two lines.
 const LINES: [(&str, usize, usize, usize, i64); 4] = [
-    ("python", 3130, 6, 0, 611_183_443),
+    ("python", 3130 - PROFILER.0, 6, 0, 611_183_443 - PROFILER.1),
     ("tf_PjRtCompilerThreadPool", 169, 4, 0, 88_159_820),
     (
         "tf_XLAPjRtCpuClient",
@@ -302,6 +305,70 @@ fn a_gpu_has_kernels_copies_and_the_calls_that_launched_them() {
         run.rows("devices", &["device", "name", "multiprocessors"]),
         ["gpu:0 A GPU 8"]
     );
+}
+
+/// A thread of the host with an event from 0 to 100 ns, another in it from 10 to 60, and a line of calls from 20 to 30 and
+/// from 70 to 80; gives names of calls with their threads and bricks.
+fn calls_beside(others: Vec<(i64, &str, i64, i64)>) -> Vec<String> {
+    let mut host = Plane::new("/host:CPU");
+    let number = |number| [("correlation_id", StatValue::Unsigned(number))];
+    let calls = vec![
+        host.event("hipModuleLaunchKernel", 20_000, 10_000, &number(1)),
+        host.event("hipMemcpyDtoDAsync", 70_000, 10_000, &number(2)),
+    ];
+    let mut host = host.line(7, "Host Threads/7", calls);
+    for (line, name, from_ns, until_ns) in others {
+        let event = host.event(name, from_ns * 1_000, (until_ns - from_ns) * 1_000, &[]);
+        let lines = &mut host.0.lines;
+        match lines.iter_mut().find(|of| of.id == line) {
+            Some(of) => of.events.push(event),
+            None => host = host.line(line, "pool", vec![event]),
+        }
+    }
+    let run = import(vec![host.0]);
+    run.rows("calls", &["name", "correlation", "thread", "brick"])
+}
+
+#[test]
+fn calls_of_the_driver_are_on_the_one_thread_that_they_nest_in() {
+    let own = [(1, "Execute", 0, 100), (1, "Thunks", 10, 60)];
+    let alone = |rest: &[(i64, &'static str, i64, i64)]| calls_beside([&own[..], rest].concat());
+    let found = alone(&[]);
+    assert_eq!(found.len(), 2);
+    let is_on_thread = |row: &String| row.split(' ').nth(2) == Some("0") && !row.ends_with('-');
+    assert!(found.iter().all(is_on_thread), "{found:?}");
+    // A thread whose events cross theirs made none of them.
+    assert_eq!(alone(&[(2, "Other", 0, 25)]), alone(&[]));
+    assert_eq!(
+        alone(&[(2, "Other", 0, 100), (2, "Late", 75, 90)]),
+        alone(&[])
+    );
+    // Of two that fit it is not known which did.
+    let found = alone(&[(2, "Other", 0, 100)]);
+    assert!(found.iter().all(|row| row.ends_with('-')), "{found:?}");
+    // No thread fits.
+    let found = calls_beside(vec![(1, "Execute", 0, 75)]);
+    assert!(found.iter().all(|row| row.ends_with('-')), "{found:?}");
+}
+
+#[test]
+fn starting_and_stopping_the_profiler_is_no_time_of_the_program() {
+    let mut host = Plane::new("/host:CPU");
+    let events = vec![
+        host.event("$profiler.py:101 start_trace", 0, 9_000_000, &[]),
+        host.event("CollectGarbage", 2_000_000, 1_000, &[]),
+        host.event("$train.py:3 step", 9_000_000, 500_000, &[]),
+        host.event("$train.py:8 start_trace", 9_100_000, 100_000, &[]),
+        host.event("$profiler.py:213 stop_trace", 9_500_000, 3_000_000, &[]),
+    ];
+    let run = import(vec![host.line(1, "python", events).0]);
+    assert_eq!(
+        run.rows("bricks", &["name", "start_ns", "dur_ns"]),
+        ["train.py:3 step 0 500", "train.py:8 start_trace 100 100"]
+    );
+    assert_eq!(run.wall_ns, Some(500));
+    let left_out = &run.notes.left_out["work of the profiler, which starts or stops"];
+    assert_eq!(*left_out, 3);
 }
 
 #[test]
