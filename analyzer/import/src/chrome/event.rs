@@ -7,6 +7,7 @@ use super::event_arguments::EventArguments;
 use super::scanner::{Scanned, Scanner, Value};
 use super::shapes::Shapes;
 use super::unused_arguments::UnusedArguments;
+use crate::cuda::cupti_enums::Direction;
 use crate::signatures::MAX_SHAPE_BYTES;
 
 /// Ids of a file are below this power of two, with room for that many files below the highest bit.
@@ -62,6 +63,9 @@ pub(super) struct Arguments {
     pub device: Option<i64>,
     pub stream: Option<i64>,
     pub bytes: Option<i64>,
+    /// Direction and bytes of a copy, as MTIA states them.
+    pub direction: Option<Direction>,
+    pub size: Option<i64>,
     pub address: Option<u64>,
     pub device_type: Option<i64>,
     /// Bytes that an allocator had given out and taken from the device, after this event.
@@ -303,6 +307,8 @@ impl Arguments {
             b"device_id" | b"dev-id" => self.device = signed(),
             b"Stream Id" | b"stream_id" | b"stream-id" => self.stream = signed(),
             b"queue-id" | b"queue_id" if self.stream.is_none() => self.stream = signed(),
+            b"direction" => self.direction = Direction::from_words(&String::from_utf8_lossy(value)),
+            b"size" => self.size = signed(),
             b"grid_x" | b"grid_y" | b"grid_z" => set_axis(&mut self.grid, key, value),
             b"block_x" | b"block_y" | b"block_z" => set_axis(&mut self.block, key, value),
             _ => {}

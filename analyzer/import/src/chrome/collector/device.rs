@@ -31,8 +31,19 @@ impl Collector<'_> {
         let is_described = event.category == b"gpu_op";
         let described = is_described.then(|| unitrace::described(&text)).flatten();
         let class = described.map_or(class, |described| described.class);
+        let class = match class {
+            Class::Kernel if arguments.direction.is_some() => Class::Copy,
+            class => class,
+        };
         let (device, stream) = device_and_stream(event, place);
         self.devices.insert(device);
+        if class == Class::Kernel && vendors::is_mark_row(&text) {
+            self.notes.repeat(NO_WORK);
+            return Ok(());
+        }
+        if class == Class::Kernel && vendors::is_wait_row(&text) && dur_ns >= 0 {
+            return self.stream_wait(event, (device, stream), (start_ns, dur_ns));
+        }
         let mut link = Link {
             correlation: arguments
                 .correlation
@@ -65,7 +76,9 @@ impl Collector<'_> {
                     Some(Direction::Fill)
                 } else {
                     let described = described.and_then(|described| described.direction);
-                    described.or_else(|| Direction::from_words(&text))
+                    described
+                        .or(arguments.direction)
+                        .or_else(|| Direction::from_words(&text))
                 };
                 let direction = direction.unwrap_or_else(|| {
                     self.notes
@@ -73,6 +86,7 @@ impl Collector<'_> {
                     Direction::Unknown
                 });
                 let bytes = arguments.bytes.or_else(|| described?.bytes);
+                let bytes = bytes.or_else(|| arguments.direction.and(arguments.size));
                 let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
                 if dur_ns < 0 {
                     self.notes.leave_out("negative duration");
@@ -146,7 +160,8 @@ impl Collector<'_> {
             return Ok(());
         }
         if vendors::is_wait_row(&name) && dur_ns >= 0 {
-            return self.stream_wait(event, place, (start_ns, dur_ns));
+            let at = device_and_stream(event, Some(place));
+            return self.stream_wait(event, at, (start_ns, dur_ns));
         }
         if place.may_nest && dur_ns >= 0 {
             let lane = self.lanes.number(&event.process, &event.thread);
@@ -206,10 +221,10 @@ impl Collector<'_> {
     fn stream_wait(
         &mut self,
         event: &Event,
-        place: Place,
+        (device, stream): (u32, u32),
         (start_ns, dur_ns): (i64, i64),
     ) -> Result<(), Error> {
-        let (device, stream) = device_and_stream(event, Some(place));
+        let record_stream = event.arguments.wait_stream;
         let name = self.name(&event.name);
         self.push_link(Link {
             correlation: NO_ID,
@@ -217,7 +232,7 @@ impl Collector<'_> {
                 kind: SyncKind::StreamWait,
                 event: None,
                 record: None,
-                record_stream: None,
+                record_stream: record_stream.and_then(|id| u32::try_from(id).ok()),
             },
             start_ns,
             dur_ns,
