@@ -18,6 +18,13 @@ pub struct Split {
     pub idle_ns: i64,
 }
 
+impl Split {
+    pub fn busy_ns(&self) -> i64 {
+        let communicates_ns = self.computation_ns.saturating_add(self.communication_ns);
+        communicates_ns.saturating_add(self.copy_ns)
+    }
+}
+
 /// Reasons for idle time, as `device.idle` has them; `None`: no call tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Causes {
@@ -85,7 +92,7 @@ pub fn read(run: &mut Run) -> Result<(Vec<Device>, Option<f64>)> {
         }
     }
     let any = splits.get("all").and_then(|all| {
-        let busy_ns = all.computation_ns + all.communication_ns + all.copy_ns;
+        let busy_ns = all.busy_ns();
         trueno_analysis::share(busy_ns, busy_ns + all.idle_ns)
     });
     Ok((devices, any))

@@ -322,7 +322,10 @@ fn not_recorded(facts: &Facts) -> Option<f64> {
         .filter(|row| facts.is_iteration(&row.0));
     let outside: f64 = of_iterations.map(|row| row.1).sum();
     let gap = facts.path_gap?;
-    Some((gap + outside).min(1.0))
+    // A path that knows no order between streams has gaps where a device worked.
+    let busiest_ns = facts.devices.iter().map(|device| device.split.busy_ns());
+    let busiest = facts.share(busiest_ns.max().unwrap_or(0)).unwrap_or(0.0);
+    Some((gap + outside).min(1.0 - busiest.min(1.0)))
 }
 
 /// Waits of threads, where the path has more of them than of anything else.
@@ -381,7 +384,8 @@ fn words(class: &str, code: &str) -> String {
         "file_access" => "files".to_owned(),
         "data_load_bound" => "data loading".to_owned(),
         "cpu_preprocessing" => "preprocessing".to_owned(),
-        "serialisation" => "the host, which prepares".to_owned(),
+        "device_allocation" => "allocation of device memory".to_owned(),
+        "serialisation" => "host work between launches".to_owned(),
         "launch_bound" => "launches".to_owned(),
         "sync_bound" => "waits".to_owned(),
         "busy_machine" => "a busy machine".to_owned(),

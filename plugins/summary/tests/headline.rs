@@ -518,7 +518,7 @@ fn a_host_that_prepares_and_launches_is_one_limit() {
         );
     assert_eq!(
         sentence(&summary([wall(100 * MS, 9), idle, exposure, both])),
-        "wall 100 ms · GPU 24 % busy · bound by the host, which prepares: gpu0 idles 50 %, and gpu0 waits for \
+        "wall 100 ms · GPU 24 % busy · bound by host work between launches: gpu0 idles 50 %, and gpu0 waits for \
          launches 24 % · best fix found: capturing the launches in a graph saves at most 24.0 ms (24 %)"
     );
 }

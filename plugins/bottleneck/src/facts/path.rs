@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use trueno_analysis::intervals::SaturatingSum;
+use trueno_analysis::intervals::{IntervalSet, SaturatingSum};
 use trueno_plugin::rank::of_key;
 use trueno_plugin::{Result, Run, Table};
 
@@ -160,6 +160,40 @@ impl Path {
         let pieces = self.pieces.iter().filter(|piece| piece.kind == "work");
         let before = |piece: &Piece| until_ns.saturating_sub(piece.start_ns).min(piece.dur_ns);
         pieces.map(before).filter(|ns| *ns > 0).saturating_sum()
+    }
+
+    /// Work of a name on the path, in pieces that begin within a time.
+    pub fn work_between_ns(&self, name: &str, from_ns: i64, until_ns: i64) -> i64 {
+        let own = self.pieces.iter().filter(|piece| {
+            let is_own = piece.kind == "work" && piece.name.as_deref() == Some(name);
+            is_own && (from_ns..until_ns).contains(&piece.start_ns)
+        });
+        own.map(|piece| piece.dur_ns).saturating_sum()
+    }
+
+    /// The name with most work on the path within times, among those that `counts`, and how long it is.
+    pub fn most_within(
+        &self,
+        times: &IntervalSet<i64>,
+        counts: impl Fn(&str) -> bool,
+    ) -> Option<(&str, i64)> {
+        let mut names: BTreeMap<&str, i64> = BTreeMap::new();
+        for piece in self.pieces.iter().filter(|piece| piece.kind == "work") {
+            let end_ns = piece.start_ns.saturating_add(piece.dur_ns);
+            let (Some(name), ns) = (
+                piece.name.as_deref(),
+                times.within_ns(piece.start_ns, end_ns),
+            ) else {
+                continue;
+            };
+            if ns > 0 && counts(name) {
+                let sum = names.entry(name).or_default();
+                *sum = sum.saturating_add(ns);
+            }
+        }
+        names
+            .into_iter()
+            .max_by_key(|(name, ns)| (*ns, std::cmp::Reverse(*name)))
     }
 
     /// Time on the path of a name and what belongs to it.

@@ -92,14 +92,7 @@ impl Rule for FileAccess {
             return;
         }
         // What is before the first work of devices is set-up.
-        let path_ns = |name: &str| {
-            let pieces = facts.path.pieces.iter();
-            let own = pieces.filter(|piece| {
-                let is_own = piece.kind == "work" && piece.name.as_deref() == Some(name);
-                is_own && piece.start_ns >= first_ns && piece.start_ns < last_ns
-            });
-            own.map(|piece| piece.dur_ns).saturating_sum()
-        };
+        let path_ns = |name: &str| facts.path.work_between_ns(name, first_ns, last_ns);
         let mut names: Vec<(i64, &str)> = calls
             .map(|call| (path_ns(&call.0), call.0.as_str()))
             .filter(|row| row.0 > 0)

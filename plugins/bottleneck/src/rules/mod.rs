@@ -9,6 +9,7 @@ mod by_category;
 mod category;
 mod communication;
 mod compute;
+mod device_memory;
 mod draft;
 mod file_access;
 mod fragments;
@@ -109,6 +110,7 @@ registry![
     launch::LaunchBound,
     idle_stretch::IdleStretch,
     file_access::FileAccess,
+    device_memory::DeviceMemory,
     loader::DataLoad,
     late_ranks::LateRanks,
     stragglers::Stragglers,

@@ -4,6 +4,7 @@ mod busy_machine;
 mod categories;
 mod communication;
 mod copies;
+mod device_memory;
 mod findings;
 mod fixed_cost;
 mod growth;
