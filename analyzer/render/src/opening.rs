@@ -94,7 +94,7 @@ impl Device {
     /// Share of a kind of time.
     pub fn share(&self, of: Kind) -> f64 {
         let parts = self.parts.iter().filter(|(kind, _)| *kind == of);
-        parts.map(|(_, share)| share).sum()
+        parts.fold(0.0, |sum, (_, share)| sum + share)
     }
 
     /// Its parts in one line.

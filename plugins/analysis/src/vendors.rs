@@ -381,6 +381,29 @@ pub fn call(name: &str) -> Option<Call> {
     }
 }
 
+/// True of a call that takes memory of a device, or pinned memory of the host, from the driver or gives it back; not of one
+/// that goes to a pool of the driver.
+pub fn takes_or_returns_memory(name: &str) -> bool {
+    const CALLS: [&str; 12] = [
+        "Malloc",
+        "MallocManaged",
+        "MallocPitch",
+        "MallocHost",
+        "HostAlloc",
+        "HostMalloc",
+        "MemAlloc",
+        "MemAllocPitch",
+        "MemAllocHost",
+        "MemHostAlloc",
+        "MemAllocDevice",
+        "ExtMallocWithFlags",
+    ];
+    in_api(name).is_some_and(|(_, function)| {
+        let returns = ["Free", "FreeHost", "HostFree", "MemFree", "MemFreeHost"];
+        CALLS.contains(&function) || returns.contains(&function)
+    })
+}
+
 /// What the events of a category are, in Kineto and the programs that follow it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
@@ -604,6 +627,7 @@ pub fn is_wait_row(name: &str) -> bool {
     matches!(
         name,
         "EVENT_WAIT"
+            | "event_wait"
             | "Event Wait"
             | "Notify_Wait"
             | "Notify Wait"
@@ -611,6 +635,11 @@ pub fn is_wait_row(name: &str) -> bool {
             | "NOTIFY_WAIT_SQE"
             | "CAPTURE_WAIT"
     )
+}
+
+/// True for the name of a row of a device that marks where a stream has come to.
+pub fn is_mark_row(name: &str) -> bool {
+    matches!(name.trim(), "EVENT_RECORD" | "event_record")
 }
 
 /// Parts of names of communication kernels, in lower case: the libraries, and collectives that programs bring along.
@@ -716,6 +745,30 @@ mod tests {
             ("synchronise", None),
         ] {
             assert_eq!(call(name), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn calls_that_go_to_the_driver_for_memory_are_told_from_those_of_a_pool() {
+        for name in [
+            "cudaMalloc",
+            "hipFree",
+            "cuMemAlloc_v2",
+            "cuMemFreeHost",
+            "zeMemAllocDevice",
+            "aclrtFree",
+        ] {
+            assert!(takes_or_returns_memory(name), "{name}");
+        }
+        for name in [
+            "cudaMallocAsync",
+            "cudaFreeAsync",
+            "cuMemFreeAsync",
+            "cudaMemcpy",
+            "Free",
+            "malloc",
+        ] {
+            assert!(!takes_or_returns_memory(name), "{name}");
         }
     }
 

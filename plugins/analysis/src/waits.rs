@@ -1,13 +1,14 @@
 //! Functions that do nothing but wait, by their names.
 //!
 //! A name counts as a whole, without leading underscores: `recv` is one, `recv_and_sort` is none. It is the name
-//! after the place in `FILE(LINE): NAME` and before it in `NAME (FILE:LINE)`, that of `<built-in method NAME of TYPE object at …>`, of
+//! after the place in `FILE(LINE): NAME` and `FILE:LINE NAME`, and before it in `NAME (FILE:LINE)`, that of `<built-in method NAME of TYPE object at …>`, of
 //! `<built-in function NAME>` and of `<method 'NAME' of 'TYPE' objects>`, or all there is; of `time.sleep` it is `sleep`.
 
-/// Of Python, of libc, of POSIX threads; `man 2`, `man 3`, and the modules `threading`, `time`, `select`, `socket`.
-const WAITS: [&str; 29] = [
+/// Of Python, of libc, of POSIX threads, of JAX; `man 2`, `man 3`, and the modules `threading`, `time`, `select`, `socket`.
+const WAITS: [&str; 31] = [
     "accept",
     "acquire",
+    "block_until_ready",
     "clock_nanosleep",
     "epoll",
     "epoll_pwait",
@@ -29,6 +30,7 @@ const WAITS: [&str; 29] = [
     "sem_wait",
     "sigwait",
     "sleep",
+    "try_to_block",
     "usleep",
     "wait",
     "wait4",
@@ -76,11 +78,12 @@ const WAITS_IN: [(&str, &[&str]); 4] = [
 const WAITING_CALLS: [&str; 2] = ["pselect", "select"];
 
 /// Events of runtimes in which a host waits for a device or another thread.
-const RUNTIMES: [&str; 5] = [
+const RUNTIMES: [&str; 6] = [
     "BufferSequencingEvent",
     "BlockUntilReady",
     "BlockHostUntilDone",
-    "AsyncValue::Await",
+    "BlockHostUntilReady",
+    "::Await",
     "WaitForBufferDefinitionEvents",
 ];
 
@@ -116,7 +119,13 @@ fn own_name(text: &str) -> (Option<&str>, &str) {
             .and_then(|rest| rest.rsplit_once(" ("))
         {
             Some((name, place)) => (place.rsplit_once(':').map(|(file, _)| file), name),
-            None => (None, text),
+            None => match text.split_once(".py:").zip(text.rsplit_once(' ')) {
+                // `FILE:LINE NAME`
+                Some(((file, _), (place, name))) => {
+                    (Some(&place[..file.len() + ".py".len()]), name)
+                }
+                None => (None, text),
+            },
         },
     };
     let file = file.and_then(|file| file.rsplit('/').next());
@@ -158,6 +167,11 @@ mod tests {
             "queue.py(154): get",
             "concurrent/futures/_base.py(428): result",
             "BufferSequencingEvent::WaitForEventOnStream",
+            "api.py:3105 block_until_ready",
+            "/opt/jax/_src/api.py:3165 try_to_block",
+            "threading.py:355 wait",
+            "queue.py:154 get",
+            "PjRtFuture::Await",
         ] {
             assert!(names_a_wait(waits, false), "{waits}");
         }
@@ -179,6 +193,8 @@ mod tests {
             "work (a.py:1)",
             "model.result",
             "tqdm/_monitor.py(60): run",
+            "model.py:12 select",
+            "train.py:40 wait_and_sort",
         ] {
             assert!(!names_a_wait(works, false), "{works}");
         }
