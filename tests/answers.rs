@@ -841,7 +841,8 @@ fn keeps_its_promises(dir: &Dir, file: &str) {
             "unexplained_wait" | "join_cost" | "no_processor_free" => free("kind:sync_wait"),
             "memory_bound" | "compute_bound" | "unoptimised" | "latency_bound" | "tight_loop"
             | "recomputation" | "fixed_cost" => free(text("scope")),
-            "small_grids" | "device_memory" => of_rows(),
+            "small_grids" => of_rows(),
+            "device_memory" => of_rows().min(most("host")),
             "category" => None,
             // A part has no more than the whole.
             "category_part" => {

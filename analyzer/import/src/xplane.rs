@@ -6,7 +6,7 @@
 //! | event with `hlo_op` there, in which no other such lies | kernels that the host ran; what else lies in it: annotations |
 //! | event of a device's stream or operation line, in which no other lies | kernels; of `memcpy_details` and `memset_details` copies |
 //! | event of a device in which others lie; events of lines that repeat others (steps, modules, name scopes) | annotations, kind device |
-//! | event of the driver's calls (`/host:CUPTI`, `/host:ROCTRACER`; on the host, a call's name and `correlation_id`) | calls |
+//! | event of the driver's calls (`/host:CUPTI`, `/host:ROCTRACER`; on the host, of `correlation_id`) | calls |
 //! | event without a length on the host | annotations, kind instant |
 //! | event of a line `_counters_` | counters |
 //! | producer and consumer (`_pt` and `_p`, `_ct` and `_c`) on two threads, of marks the row around and the next one | edges: `depends_on` from what had ended, else `spawns` |

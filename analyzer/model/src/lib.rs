@@ -32,8 +32,8 @@ pub use facts::{
 pub use format_ranks::{rank_numbers, ranks};
 pub use losses::Losses;
 pub use problem::{
-    IMPORT, IMPORT_CUT, IMPORT_LEFT_OUT, LIVE_ROWS, Level, NOT_VERIFIED, Problem, RECORDER,
-    RUN_JSON_CHANGED,
+    CHANGED_WHILE_READ, IMPORT, IMPORT_CUT, IMPORT_LEFT_OUT, LIVE_ROWS, Level, NOT_VERIFIED,
+    Problem, RECORDER, RUN_JSON_CHANGED,
 };
 pub use report::{Finding, Header, HeaderWindow, NOT_COMPARABLE, Report, Section, SectionStatus};
 pub use severity::{Rated, Severity};

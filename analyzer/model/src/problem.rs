@@ -19,6 +19,9 @@ pub const RECORDER: &str = "recorder";
 /// The code of a problem: nothing that `run.json` says is certain.
 pub const RUN_JSON_CHANGED: &str = "run_json_changed";
 
+/// The code of a problem: files of the run changed while it was read.
+pub const CHANGED_WHILE_READ: &str = "changed_while_read";
+
 /// Severity of a finding or a problem, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -77,7 +80,7 @@ impl Problem {
     /// Tells whether rows or facts that are shown may be others than those that were recorded, or are a part of them.
     pub fn is_doubt(&self) -> bool {
         match &*self.code {
-            NOT_VERIFIED | RUN_JSON_CHANGED | IMPORT_CUT => true,
+            NOT_VERIFIED | RUN_JSON_CHANGED | IMPORT_CUT | CHANGED_WHILE_READ => true,
             IMPORT_LEFT_OUT => self.severity == Level::Error,
             _ => false,
         }

@@ -27,6 +27,10 @@ impl ReportForm for Digest {
         "digest"
     }
 
+    fn is_json(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> &'static str {
         "Compact JSON: --top rows of each table, and of the evidence of findings"
     }

@@ -26,6 +26,11 @@ pub trait ReportForm: Debug + Sync {
         &[]
     }
 
+    /// Tells whether all of it is JSON.
+    fn is_json(&self) -> bool {
+        false
+    }
+
     /// Tells whether it shows when things ran, which takes time to read.
     fn shows_timeline(&self) -> bool {
         false

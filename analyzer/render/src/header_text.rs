@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use trueno_format::run_json::Joined;
 use trueno_model::units::{self, Unit};
 use trueno_model::{
-    Cell, Header, HeaderWindow, IMPORT_LEFT_OUT, LIVE_ROWS, Problem, RankFacts, Report, RunState,
-    WallSource, rank_numbers, width,
+    CHANGED_WHILE_READ, Cell, Header, HeaderWindow, IMPORT_LEFT_OUT, LIVE_ROWS, Problem, RankFacts,
+    Report, RunState, WallSource, rank_numbers, width,
 };
 use trueno_plugin::agreeing;
 
@@ -287,6 +287,11 @@ const MAX_REASONS: usize = 3;
 /// The first line of a report of a run that does not hold all that happened; `None`: nothing is known to be missing.
 pub fn warning(report: &Report) -> Option<String> {
     let facts = &report.header.facts;
+    let mut problems = report.problems.iter();
+    if let Some(changed) = problems.find(|problem| problem.code == CHANGED_WHILE_READ) {
+        let text = format!("CHANGED WHILE READ: {}", changed.text);
+        return Some(width::printable(&text).into_owned());
+    }
     if !report.header.holds_events() && facts.import_lost() > 0 {
         let problems = report.problems.iter();
         let why = problems.filter(|problem| problem.code == IMPORT_LEFT_OUT);

@@ -32,6 +32,10 @@ impl ReportForm for Json {
         "json"
     }
 
+    fn is_json(&self) -> bool {
+        true
+    }
+
     fn about(&self) -> &'static str {
         "For programs"
     }

@@ -100,7 +100,7 @@ pub fn check(
             CheckFormat::Json => render::json(&checked),
             CheckFormat::Junit => render::junit(&checked),
         };
-        to.text(&text, stderr)?;
+        to.result(&text, matches!(format, CheckFormat::Json), stderr)?;
     }
     Ok(code)
 }

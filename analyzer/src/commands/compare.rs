@@ -135,7 +135,7 @@ pub fn compare(
         to.replace(stderr, |to| to.write_all(page.as_bytes()))?;
     }
     if let Some(to) = result_to {
-        to.text(&text, stderr)?;
+        to.result(&text, matches!(args.format, CompareFormat::Json), stderr)?;
     }
     Ok(code(&comparison, args, stderr))
 }

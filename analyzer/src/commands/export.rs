@@ -13,7 +13,7 @@ use trueno_export::{DEEPEST, ExportError, Exporter, OTLP, Written};
 use trueno_model::exit;
 use trueno_plugin::{agreeing, counted};
 
-use super::output::Files;
+use super::output::{Files, Raw};
 use super::runs::Runs;
 use super::stderr::Stderr;
 use super::{dot, otlp, parquet};
@@ -39,7 +39,7 @@ pub fn export(command: &ExportCommand, runs: &Runs<'_>, stderr: &Stderr) -> anyh
     let compressed = output.extension().is_some_and(|ending| ending == "gz");
     let (mut failed, mut deep) = (None, 0);
     let output = Files::read([]).write("-o", output)?;
-    output.replace(stderr, |to| {
+    output.replace_raw(stderr, Raw::Data, |to| {
         let result = if compressed {
             gzip(&run, exporter, to)
         } else {

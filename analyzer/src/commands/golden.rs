@@ -54,7 +54,7 @@ fn save(args: &GoldenSaveArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
     let text = golden.text();
     let mut files = Files::read([("--categories", args.categories.as_deref())]);
     let output = files.write("-o", &to)?;
-    output.text(&text, stderr)?;
+    output.result(&text, true, stderr)?;
     stderr.step(&format!(
         "it holds {} names and {} tensors",
         golden.names.len(),
@@ -92,7 +92,7 @@ fn list(args: &GoldenListArgs, stderr: &Stderr) -> anyhow::Result<u8> {
     } else {
         listed(&files)
     };
-    to.text(&text, stderr)?;
+    to.result(&text, args.result.is_json(), stderr)?;
     if files.is_empty() {
         stderr.warn(&format!(
             "{}: there is no *{SUFFIX} (hint: trueno-analyze golden save RUN makes one)",

@@ -37,7 +37,7 @@ pub fn tables(args: &TablesArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Re
             known.join(", ")
         );
     };
-    to.text(&text, stderr)?;
+    to.result(&text, args.result.is_json(), stderr)?;
     Ok(exit::FINE)
 }
 
@@ -50,6 +50,6 @@ pub fn info(args: &InfoArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result
     } else {
         inspect::info(run.facts(), run.problems(), page_width(None))
     };
-    to.text(&text, stderr)?;
+    to.result(&text, args.result.is_json(), stderr)?;
     Ok(exit::FINE)
 }

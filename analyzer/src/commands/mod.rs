@@ -11,6 +11,7 @@ mod cluster;
 mod compare;
 mod demo;
 mod dot;
+mod escaped;
 mod export;
 mod golden;
 mod graph_input;

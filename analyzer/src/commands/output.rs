@@ -11,9 +11,11 @@ use trueno_engine::run::is_run;
 use trueno_host::plugin::OwnOutput;
 use trueno_render::style::Palette;
 
+use super::escaped::Escaped;
 use super::interrupt::RemovedOnInterrupt;
 use super::leftovers;
 use super::stderr::Stderr;
+use super::stdout::on_terminal;
 
 /// Bytes that are written to a file at once.
 const WRITE_BYTES: usize = 1 << 17;
@@ -61,6 +63,16 @@ impl Files {
         self.named.push((flag.to_owned(), place.clone()));
         Beside::open(path, place, kind.is_ok()).with_context(cannot)
     }
+}
+
+/// Where an output may hold characters that a terminal obeys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Raw {
+    Never,
+    /// In texts of JSON, where an escape means the same.
+    Json,
+    /// Anywhere: another program reads it, and a terminal gets escapes.
+    Data,
 }
 
 /// A file or standard output, ready to be written.
@@ -154,6 +166,34 @@ impl Output {
     /// Replaces the content by this text.
     pub fn text(self, text: &str, stderr: &Stderr) -> anyhow::Result<()> {
         self.replace(stderr, |to| to.write_all(text.as_bytes()))
+    }
+
+    /// Replaces the content by a result: JSON without a hidden character, or text that is safe as it is.
+    pub fn result(self, text: &str, is_json: bool, stderr: &Stderr) -> anyhow::Result<()> {
+        let is_raw = if is_json { Raw::Json } else { Raw::Never };
+        self.replace_raw(stderr, is_raw, |to| to.write_all(text.as_bytes()))
+    }
+
+    /// As [`Self::replace`], of what may hold any character.
+    pub fn replace_raw(
+        self,
+        stderr: &Stderr,
+        raw: Raw,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> anyhow::Result<()> {
+        let is_escaped = match raw {
+            Raw::Never => false,
+            Raw::Json => true,
+            Raw::Data => self.is_stdout() && on_terminal(),
+        };
+        if !is_escaped {
+            return self.replace(stderr, write);
+        }
+        self.replace(stderr, |to| {
+            let mut to = Escaped::new(to);
+            write(&mut to)?;
+            to.flush()
+        })
     }
 
     /// Tells whether it is standard output.

@@ -70,7 +70,7 @@ pub fn list(args: &ListArgs, verbose: u8, palette: Palette, stderr: &Stderr) -> 
             text
         }
     };
-    to.text(&text, stderr)?;
+    to.result(&text, args.result.is_json(), stderr)?;
     if registry.plugins.is_empty() {
         anyhow::bail!(registry.nothing_found());
     }

@@ -31,7 +31,7 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
         } else {
             sources.list()
         };
-        to.text(&text, stderr)?;
+        to.result(&text, args.result.is_json(), stderr)?;
         return Ok(exit::FINE);
     };
     let hash = match sources.find(which, &launches) {
@@ -49,7 +49,7 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
                 } else {
                     of_name.table("")
                 };
-                to.text(&text, stderr)?;
+                to.result(&text, args.result.is_json(), stderr)?;
                 return Ok(exit::FINE);
             }
             stderr.warn(&format!(
@@ -87,7 +87,7 @@ pub fn ptx(args: &PtxArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
             "launches": used.json(),
             "source": source,
         });
-        to.text(&format!("{value:#}\n"), stderr)?;
+        to.result(&format!("{value:#}\n"), true, stderr)?;
         return Ok(exit::FINE);
     }
     let lead = if args.launches { "" } else { "// " };

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use trueno_host::{PartCache, build};
 use trueno_model::csv::CsvTexts;
-use trueno_model::{Rated, Report, Severity, exit};
+use trueno_model::{CHANGED_WHILE_READ, Problem, Rated, Report, RunState, Severity, exit};
 use trueno_render::style::Palette;
 use trueno_render::{Detail, FORMS, Layout, ReportForm, csv, form};
 
 use super::annotations;
 use super::charts::{Beside, Charts};
 use super::cluster;
-use super::output::{self, Files, Output};
+use super::output::{self, Files, Output, Raw};
 use super::report_setup::ReportSetup;
 use super::rerun;
 use super::running::Running;
@@ -32,7 +32,14 @@ pub fn report(
     let setup = ReportSetup::open(args, runs, stderr)?;
     let mut report = analysed(args, &setup, stderr)?;
     let fail_on = args.fail_on.map(Severity::from);
-    let code = report.exit_code(fail_on);
+    let code = match changed_meanwhile(&setup) {
+        None => report.exit_code(fail_on),
+        Some(changed) => {
+            stderr.warn(&changed.text);
+            report.problems.insert(0, changed);
+            exit::CANNOT_ANALYSE
+        }
+    };
     if let Some(fail_on) = fail_on {
         say_why(&report, fail_on, code, stderr);
     }
@@ -62,7 +69,12 @@ pub fn report(
         }
         let palette = to.palette(palette);
         let layout = Layout { palette, ..layout };
-        to.replace(stderr, |to| form.write(&report, &layout, to))
+        let raw = if form.is_json() {
+            Raw::Json
+        } else {
+            Raw::Never
+        };
+        to.replace_raw(stderr, raw, |to| form.write(&report, &layout, to))
     };
     outputs.files.into_iter().try_for_each(write)?;
     if let (Some(dir), Some(charts)) = (&args.charts, &charts) {
@@ -181,6 +193,35 @@ fn analysed(args: &ReportArgs, setup: &ReportSetup, stderr: &Stderr) -> anyhow::
         stderr.warn(&format!("{plugin}: {why}"));
     }
     Ok(report)
+}
+
+/// What a run that was finished when the report began has of files that changed since: tables may have been read in part from
+/// those before, and in part from those after.
+fn changed_meanwhile(setup: &ReportSetup) -> Option<Problem> {
+    const SHOWN: usize = 3;
+    if setup.run.facts().state == RunState::Recording {
+        return None;
+    }
+    let changed = setup.files.changed();
+    let names: Vec<String> = changed
+        .iter()
+        .take(SHOWN)
+        .map(|path| path.display().to_string())
+        .collect();
+    let more = match changed.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!changed.is_empty()).then(|| {
+        Problem::error(
+            CHANGED_WHILE_READ,
+            format!(
+                "{}{more} changed while the run was read, so figures may be of neither state (hint: report again when nothing \
+                 writes to the run)",
+                names.join(", ")
+            ),
+        )
+    })
 }
 
 /// Says on standard error why a gate does not pass.

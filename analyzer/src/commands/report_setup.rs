@@ -8,7 +8,7 @@ use anyhow::Context;
 use serde_json::{Map, Value};
 use trueno_compare::golden::Opened;
 use trueno_compare::tolerances::Tolerances;
-use trueno_engine::run::Run;
+use trueno_engine::run::{FilesAtOnce, Run};
 use trueno_host::plan::PluginSelection;
 use trueno_host::plugin::{Registry, Status};
 use trueno_host::window::WindowSpec;
@@ -31,6 +31,8 @@ const CRITICAL_PATH: &str = "critical_path";
 
 pub(super) struct ReportSetup {
     pub(super) run: Run,
+    /// Its files when it was opened.
+    pub(super) files: FilesAtOnce,
     baseline: Option<Opened>,
     reference: Option<Opened>,
     /// The plugins there are.
@@ -76,6 +78,7 @@ impl ReportSetup {
             anyhow::bail!(registry.nothing_found());
         }
         Ok(Self {
+            files: run.files_now(),
             run,
             baseline,
             reference,

@@ -4,6 +4,7 @@
 //! work; else the largest part of the time of devices that are busy, or of the critical path where they are not; without devices
 //! what was not recorded, if that is most of the path, or the largest part of the threads' time.
 
+use trueno_analysis::vendors::is_communication;
 use trueno_analysis::wording::percent;
 
 use crate::devices::Split;
@@ -180,11 +181,14 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     if computation == most {
         let kinds = facts.device_categories.iter();
         let computing = kinds.filter(|(name, _)| !["communication", "waiting"].contains(&&**name));
-        let has_none = facts.device_categories.iter().all(|row| is_none(&row.0));
+        // The names of kernels say more than that most have no category.
+        let first = computing.clone().next();
+        let has_none = first.is_none_or(|row| is_none(&row.0));
         let parts = if has_none && !facts.kernels.is_empty() {
             let kernels = facts.kernels.iter();
+            let computing = kernels.filter(|of| !is_communication(&of.name));
             parts(
-                &kernels
+                &computing
                     .map(|of| (of.name.clone(), of.dur_ns))
                     .collect::<Vec<_>>(),
             )

@@ -57,7 +57,7 @@ fn add_folder(folder: &Path, hash: &mut Xxh3) -> io::Result<()> {
 }
 
 /// Regular files in a folder and those below it, by name.
-fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
+pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_path_buf()];
     while let Some(folder) = open.pop() {

@@ -9,6 +9,7 @@
 //! `ranks` opens a folder of runs as one.
 
 mod append;
+mod changed_files;
 mod column_reader;
 mod columns;
 mod completeness;
@@ -45,6 +46,7 @@ mod tables;
 mod verify;
 
 pub use append::{AddError, Adding};
+pub use changed_files::FilesAtOnce;
 pub use error::RunError;
 pub use hash_of_files::add_content;
 pub use open::Run;

@@ -13,6 +13,7 @@ use super::plane::Event;
 use super::rows::Rows;
 use super::stats::{Value, name_of};
 use crate::Error;
+use crate::cuda::cupti_enums::Direction;
 
 const COUNTERS: &str = "_counters_";
 
@@ -189,10 +190,11 @@ fn transfer(
 ) -> Result<(), Error> {
     let name = event.name();
     let kinds = [word(details, "kind_src"), word(details, "kind_dst")];
-    let Some(direction) = direction(&name, kinds[0], kinds[1]) else {
-        rows.notes.leave_out("copy without a direction");
-        return Ok(());
-    };
+    let direction = direction(&name, kinds[0], kinds[1]).unwrap_or_else(|| {
+        rows.notes
+            .warn("copies of an unknown kind have the direction unknown");
+        Direction::Unknown.name()
+    });
     let known = ["pageable", "pinned", "device", "managed", "array"];
     let [source, target] = kinds.map(|kind| {
         let kind = kind.filter(|kind| known.contains(kind));

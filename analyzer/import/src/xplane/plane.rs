@@ -1,7 +1,5 @@
 //! Events of planes with their times, names and stats.
 
-use trueno_analysis::vendors::call;
-
 use super::messages::{XEvent, XEventMetadata, XLine, XPlane};
 use super::stats::{Value, name_of};
 use crate::Notes;
@@ -64,26 +62,27 @@ impl<'p> Event<'p> {
         self.kind == Kind::Host && name.is_some_and(|name| name.starts_with(b"$"))
     }
 
-    /// True of a call of a GPU's driver that stands among the threads of the host, as XProf merges them.
+    /// True of a call of a GPU's driver that stands among the threads of the host, as XProf merges them. Older profiles
+    /// give it the name of the kernel that it launches.
     fn is_call(&self) -> bool {
-        self.kind == Kind::Host
-            && self.stat("correlation_id").is_some()
-            && call(&self.name()).is_some()
+        self.kind == Kind::Host && self.stat("correlation_id").is_some()
     }
 
     /// True of a function that starts or stops the profiler: JAX's, and TensorFlow's.
     pub fn is_profiler(&self) -> bool {
+        if !self.is_python() {
+            return false;
+        }
         let name = self.name();
         let function = name.strip_prefix('$').and_then(|name| name.split_once(' '));
-        self.is_python()
-            && function.is_some_and(|(place, function)| {
-                let file = place.split(':').next().unwrap_or_default();
-                match file.rsplit('/').next() {
-                    Some("profiler.py") => matches!(function, "start_trace" | "stop_trace"),
-                    Some("profiler_v2.py") => matches!(function, "start" | "stop"),
-                    _ => false,
-                }
-            })
+        function.is_some_and(|(place, function)| {
+            let file = place.split(':').next().unwrap_or_default();
+            match file.rsplit('/').next() {
+                Some("profiler.py") => matches!(function, "start_trace" | "stop_trace"),
+                Some("profiler_v2.py") => matches!(function, "start" | "stop"),
+                _ => false,
+            }
+        })
     }
 
     /// Its own stats, by name.

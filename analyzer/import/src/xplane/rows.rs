@@ -16,6 +16,8 @@ use crate::{Error, Notes};
 
 /// Times beyond this are of the Unix epoch: 2001. Others are of the profile's beginning.
 const EPOCH_NS: i64 = 1_000_000_000_000_000_000;
+/// A function that spends this share of its time in starting or stopping the profiler does nothing else.
+const PROFILER_SHARE: f64 = 0.95;
 /// Values kept of one file, and the length of each.
 const MAX_VALUES: usize = 512;
 const MAX_VALUE_BYTES: usize = 1 << 10;
@@ -155,13 +157,29 @@ pub fn write(
     Ok(last_ns.map(|last_ns| last_ns - origin_ns))
 }
 
-/// Leaves out the starting and stopping of the profiler, and what the thread does within it: that is no time of the program.
+/// Leaves out the starting and stopping of the profiler, what the thread does within it, and functions that do hardly more
+/// (`trace`, `__exit__`): that is no time of the program.
 fn leave_out_profiler(threads: &mut Threads<'_>, notes: &mut Notes) {
     let mut own: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
+    let python = |events: &[Event<'_>], of: &dyn Fn(&Event<'_>) -> bool| -> Vec<(i64, i64)> {
+        let events = events.iter().filter(|event| event.is_python());
+        let events = events.filter(|event| of(event));
+        events.map(|event| (event.start_ns, event.end_ns)).collect()
+    };
     for ((line, _), events) in &*threads {
-        let profiler = events.iter().filter(|event| event.is_profiler());
-        let times = profiler.map(|event| (event.start_ns, event.end_ns));
-        own.entry(*line).or_default().extend(times);
+        let profiler = python(events, &Event::is_profiler);
+        let is_around = |event: &Event<'_>| {
+            profiler.iter().any(|(from, until)| {
+                let is_in = event.start_ns <= *from && *until <= event.end_ns;
+                is_in
+                    && (until - from) as f64
+                        >= PROFILER_SHARE * (event.end_ns - event.start_ns) as f64
+            })
+        };
+        let own = own.entry(*line).or_default();
+        if !profiler.is_empty() {
+            own.extend(python(events, &is_around));
+        }
     }
     for ((line, _), events) in threads {
         let own = &own[line];

@@ -385,6 +385,21 @@ fn what_an_import_left_out_comes_first() {
 }
 
 #[test]
+fn that_files_changed_meanwhile_comes_before_all_else() {
+    let mut report = testing::report(vec![]);
+    report.header.facts.complete = Some(false);
+    report.problems.push(Problem::error(
+        trueno_model::CHANGED_WHILE_READ,
+        "a.run/bricks/000001.arrow changed while the run was read",
+    ));
+    let text = render(&report, page(80));
+    assert!(
+        text.starts_with("CHANGED WHILE READ: a.run/bricks/000001.arrow"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_run_without_a_label_is_called_by_its_directory() {
     let mut report = testing::report(vec![]);
     report.header.facts.label = None;

@@ -71,7 +71,7 @@ pub fn check(
     } else {
         render::text(&plugin.descriptor, &all, to.palette(palette))
     };
-    to.text(&text, stderr)?;
+    to.result(&text, args.result.is_json(), stderr)?;
     Ok(if render::broken(&all) > 0 {
         exit::CHECK_FAILED
     } else {

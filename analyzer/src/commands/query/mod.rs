@@ -29,7 +29,7 @@ use polars::prelude::DataFrame;
 use self::cluster::Cluster;
 use self::session::session;
 use super::options;
-use super::output::Output;
+use super::output::{Output, Raw};
 use super::runs::Runs;
 use super::search::gather;
 use super::stderr::Stderr;
@@ -61,7 +61,12 @@ pub fn query(args: &QueryArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Resu
         QueryFormat::Csv if args.csv_exact => Format::Csv(CsvTexts::Exact),
         QueryFormat::Csv => Format::Csv(CsvTexts::Guarded),
     };
-    to.replace(stderr, |to| output::write(&frame, format, to))?;
+    let raw = match format {
+        Format::Table { .. } | Format::Arrow => Raw::Never,
+        Format::Json => Raw::Json,
+        Format::Csv(_) => Raw::Data,
+    };
+    to.replace_raw(stderr, raw, |to| output::write(&frame, format, to))?;
     Ok(exit::FINE)
 }
 

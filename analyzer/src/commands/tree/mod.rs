@@ -66,7 +66,7 @@ pub fn tree(
     } else {
         page::page(&look, &tree, args.merge, page_width(args.width), palette)
     };
-    to.text(&text, stderr)?;
+    to.result(&text, args.result.is_json(), stderr)?;
     if look.graph.rows() == 0 {
         stderr.warn("the run holds no row with a time");
         return Ok(exit::NOT_MEASURABLE);
