@@ -161,24 +161,22 @@ pub fn write(
 /// (`trace`, `__exit__`): that is no time of the program.
 fn leave_out_profiler(threads: &mut Threads<'_>, notes: &mut Notes) {
     let mut own: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
-    let python = |events: &[Event<'_>], of: &dyn Fn(&Event<'_>) -> bool| -> Vec<(i64, i64)> {
-        let events = events.iter().filter(|event| event.is_python());
-        let events = events.filter(|event| of(event));
-        events.map(|event| (event.start_ns, event.end_ns)).collect()
-    };
+    let times = |event: &Event<'_>| (event.start_ns, event.end_ns);
     for ((line, _), events) in &*threads {
-        let profiler = python(events, &Event::is_profiler);
-        let is_around = |event: &Event<'_>| {
-            profiler.iter().any(|(from, until)| {
-                let is_in = event.start_ns <= *from && *until <= event.end_ns;
-                is_in
-                    && (until - from) as f64
-                        >= PROFILER_SHARE * (event.end_ns - event.start_ns) as f64
+        let profiler = events.iter().filter(|event| event.is_profiler());
+        let profiler: Vec<(i64, i64)> = profiler.map(times).collect();
+        let is_around = |event: &&Event<'_>| {
+            let (start_ns, end_ns) = times(event);
+            let mut profiler = profiler.iter();
+            profiler.any(|(from, until)| {
+                let share = (until - from) as f64 / (end_ns - start_ns).max(1) as f64;
+                start_ns <= *from && *until <= end_ns && share >= PROFILER_SHARE
             })
         };
         let own = own.entry(*line).or_default();
         if !profiler.is_empty() {
-            own.extend(python(events, &is_around));
+            let python = events.iter().filter(|event| event.is_python());
+            own.extend(python.filter(is_around).map(times));
         }
     }
     for ((line, _), events) in threads {
