@@ -218,7 +218,7 @@ fn a_merged_picture_is_small_and_says_what_is_not_in_it() {
     let dot = parse(&text);
     assert!(dot.nodes.len() < 40, "{}", dot.nodes.len());
     assert!(
-        text.contains("nodes stand in sums (hint: --top)")
+        text.contains("nodes summed up (hint: --top)")
             && text.contains("there is more below level 4")
     );
     let critical =

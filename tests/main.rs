@@ -60,6 +60,7 @@ mod rank_parts;
 mod ranks;
 mod readme;
 mod recover;
+mod released;
 mod replay;
 mod report;
 mod report_schema;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::harness::{Dir, Done, built_library, section};
 
 /// The interpreter that plugins get; the tests say that they are left out where there is none.
-fn has_python() -> bool {
+pub fn has_python() -> bool {
     let name = std::env::var_os("TRUENO_PYTHON").unwrap_or_else(|| "python3".into());
     let version = "import sys; sys.exit(sys.version_info < (3, 9))";
     let found = Command::new(name).args(["-c", version]).status();

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Dir, section};
+use crate::harness::{Dir, copy, datasets, section};
 
 /// Tells the test binary to be that program.
 const ROLE: &str = "TRUENO_TEST_FIRST_PROGRAM";
@@ -78,4 +78,45 @@ fn the_first_program_has_a_roofline_and_no_warning() {
     let sql = "SELECT DISTINCT b.kind FROM checksums c JOIN bricks b ON c.span = b.id";
     let kinds = dir.command(&["query", "my.run", sql, "--format", "json"]);
     assert_eq!(kinds.exits(0).json(), json!([{"kind": "layer"}]));
+}
+
+/// Words of a command as the page shows it; a text in quotes is one.
+fn words(command: &str) -> Vec<&str> {
+    let parts = command.split('"').enumerate();
+    let words = parts.flat_map(|(at, part)| match at % 2 {
+        0 => part.split_whitespace().collect(),
+        _ => vec![part],
+    });
+    words.skip(1).collect()
+}
+
+#[test]
+fn the_tutorial_shows_what_its_commands_print() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let page = std::fs::read_to_string(root.join("docs/first-steps.md")).unwrap();
+    let dir = Dir::new();
+    copy(&datasets().join("decode"), &dir.join("datasets/decode"));
+    let (_, toml) = page.split_once("```toml\n").expect("a project file");
+    let (toml, _) = toml.split_once("```").expect("its end");
+    std::fs::write(dir.join("trueno.toml"), toml).unwrap();
+    let (mut printed, mut commands) = (String::new(), 0);
+    for (at, part) in page.split("```").enumerate() {
+        if at % 2 == 0 {
+            let lines = part.lines();
+            for command in lines.filter_map(|line| line.strip_prefix("    trueno-analyze ")) {
+                let all = format!("trueno-analyze {command}");
+                let code = i32::from(command.starts_with("check"));
+                printed += &dir.command(&words(&all)).exits(code).stdout;
+                commands += 1;
+            }
+        } else if !part.starts_with("toml") {
+            for line in part.lines() {
+                assert!(
+                    printed.contains(line),
+                    "no command prints: {line}\n{printed}"
+                );
+            }
+        }
+    }
+    assert_eq!(commands, 7);
 }

@@ -112,7 +112,10 @@ pub(crate) fn inline_ticks() -> u64 {
 fn tsc_is_invariant() -> bool {
     use core::arch::x86_64::__cpuid;
     const ADVANCED_POWER: u32 = 0x8000_0007;
-    __cpuid(0x8000_0000).eax >= ADVANCED_POWER && __cpuid(ADVANCED_POWER).edx & 1 << 8 != 0
+    // SAFETY: every x86-64 processor has the instruction. A safe function since Rust 1.94.
+    #[allow(unused_unsafe)]
+    let leaf = |number| unsafe { __cpuid(number) };
+    leaf(0x8000_0000).eax >= ADVANCED_POWER && leaf(ADVANCED_POWER).edx & 1 << 8 != 0
 }
 
 /// The kernel checks the counters of all cores against each other and gives the clock

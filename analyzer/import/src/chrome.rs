@@ -377,7 +377,7 @@ fn describe(mut collector: Collector<'_>, hash: u64, origin_ns: i64) {
         .filter(|device| *device != NONE);
     if let Some((stated, used)) = collector.facts.rename_only_device(devices) {
         collector.notes.warn(format!(
-            "the file describes one device, number {stated}, and all work is of number {used}: that is taken for the same"
+            "the file describes one device, number {stated}, and all work has number {used}: taken to be the same device"
         ));
     }
     let maker = match collector.maker {

@@ -65,7 +65,7 @@ impl Importer for RocprofJson {
                 return Err(Error::Damaged {
                     path: path.to_owned(),
                     place,
-                    problem: format!("{error}; --partial keeps what stands before"),
+                    problem: format!("{error}; --partial keeps what comes before"),
                 });
             }
             let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -60,7 +60,7 @@ impl Importer for TorchMemory {
                 let hint = if snapshot.events.is_empty() {
                     ""
                 } else {
-                    "; --partial keeps what stands before"
+                    "; --partial keeps what comes before"
                 };
                 return Err(Error::Damaged {
                     path: path.to_owned(),

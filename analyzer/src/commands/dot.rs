@@ -133,8 +133,8 @@ fn head(look: &GraphInput, tree: &Tree, unseen: u64) -> String {
     let left_out: usize = tree.items.iter().map(|item| item.left_out).sum();
     if left_out > 0 {
         lines.push(format!(
-            "{} in sums (hint: --top)",
-            counted(left_out, "node stands", "nodes stand")
+            "{} summed up (hint: --top)",
+            counted(left_out, "node", "nodes")
         ));
     }
     if tree.is_cut {

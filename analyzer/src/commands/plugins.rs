@@ -247,7 +247,7 @@ fn text(registry: &Registry, rows: Vec<Row<'_>>, verbose: u8, palette: Palette) 
         }
         if entry.status == Status::Ok {
             let options = match row.options.as_deref() {
-                None => "not told".to_owned(),
+                None => "not stated".to_owned(),
                 Some([]) => "none".to_owned(),
                 Some(names) => names.join(", "),
             };

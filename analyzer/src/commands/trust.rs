@@ -87,7 +87,7 @@ fn show(trusted: &TrustedFiles) -> anyhow::Result<u8> {
         let standing = match file.map(|file| trusted.standing(&file)) {
             Ok(Standing::Trusted) => "trusted",
             Ok(_) => "changed",
-            Err(_) => "not obeyed",
+            Err(_) => "ignored",
         };
         let path = path.display().to_string();
         let shown = printable(&path);

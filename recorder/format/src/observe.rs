@@ -222,7 +222,10 @@ impl Observer {
                 if at >= self.names.len() {
                     self.names.resize(at + 1, None);
                 }
-                let end = text.floor_char_boundary(MAX_NAME_BYTES);
+                let mut end = text.len().min(MAX_NAME_BYTES);
+                while !text.is_char_boundary(end) {
+                    end -= 1;
+                }
                 self.names[at] = Some(Arc::from(&text[..end]));
             }
             Entry::Site { number, name, .. } => {

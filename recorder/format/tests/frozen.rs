@@ -223,7 +223,7 @@ fn reference() -> String {
         } else {
             ""
         };
-        let facts = format!("{}{lane}{nests}.", table.doc);
+        let facts = format!("{}{lane}{nests}.", escaped(table.doc));
         writeln!(page, "### `{}`\n\n{}\n", table.name, wrapped(&facts)).unwrap();
         page.push_str("| column | type | null | unit | origin | refers to | since | content |\n");
         page.push_str("| --- | --- | --- | --- | --- | --- | --- | --- |\n");
@@ -239,13 +239,18 @@ fn reference() -> String {
                 provenance(column),
                 refers_to(column),
                 version(since),
-                column.doc.replace('|', "\\|"),
+                escaped(column.doc),
             )
             .unwrap();
         }
         page.push('\n');
     }
     page
+}
+
+/// Text that Markdown would take for the border of a cell or a tag of HTML.
+fn escaped(text: &str) -> String {
+    text.replace('|', "\\|").replace('<', "\\<")
 }
 
 /// Prose in lines of at most 100 characters.

@@ -1,12 +1,12 @@
 //! Crates of others: their licences, where they come from, and which are there twice.
 //!
-//! The checks of `cargo deny check bans licenses sources`, from the lock files and `cargo metadata` of what is already
-//! here: it takes no time, and no tool or network can be missing. Advisories need a database that changes daily: those
-//! known at the last look are in `docs/limits.md`.
+//! Most of `cargo deny check bans licenses sources` by `deny.toml`, from the lock files and `cargo metadata` of what is
+//! already here: it takes no time, and no tool or network can be missing. `packaging/deny` checks the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
+use serde::Deserialize;
 use serde_json::Value;
 use trueno_structure::{root, text};
 
@@ -23,46 +23,37 @@ const LOCKS: [&str; 8] = [
 ];
 /// The one registry, as lock files write it.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// Licences under which a program may be given away, with its sources or without: notices are all they ask for.
-const ALLOWED: [&str; 13] = [
-    "0BSD",
-    "Apache-2.0",
-    "Apache-2.0 WITH LLVM-exception",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "BSL-1.0",
-    "CC0-1.0",
-    "ISC",
-    "MIT",
-    "MIT-0",
-    "Unicode-3.0",
-    "Unlicense",
-    "Zlib",
-];
-/// Crates of which several versions are built, and why.
-const TWICE: [(&str, &str); 12] = [
-    (
-        "base64",
-        "hyper-util, of a feature that is not built, is ahead of polars",
-    ),
-    ("foldhash", "hashbrown, see there"),
-    (
-        "getrandom",
-        "const-random of ahash, ahash itself, and rand and tempfile",
-    ),
-    ("gimli", "framehop is behind blazesym"),
-    (
-        "hashbrown",
-        "petgraph and planus are behind arrow and polars",
-    ),
-    ("r-efi", "getrandom, see there; on no system of ours"),
-    ("serde_spanned", "toml, see there"),
-    ("syn", "procedural macros move from 2 to 3"),
-    ("toml", "aprender-compute, of an example, is behind"),
-    ("toml_datetime", "toml, see there"),
-    ("windows-sys", "on no system of ours"),
-    ("winnow", "toml, see there"),
-];
+/// Crates of which lock files have several versions, though no system of ours builds them.
+const NOT_BUILT: [&str; 2] = ["r-efi", "windows-sys"];
+
+/// What dependencies may be.
+#[derive(Deserialize)]
+struct Deny {
+    licenses: Licenses,
+    bans: Bans,
+}
+
+#[derive(Deserialize)]
+struct Licenses {
+    allow: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct Bans {
+    /// Versions beside a later one.
+    skip: Vec<Skip>,
+}
+
+#[derive(Deserialize)]
+struct Skip {
+    /// `NAME@VERSION`.
+    #[serde(rename = "crate")]
+    name: String,
+}
+
+fn deny() -> Deny {
+    toml::from_str(&text(&root().join("deny.toml"))).expect("deny.toml has these lists")
+}
 
 /// Name, version, source and checksum of each package of a lock file.
 fn locked(lock: &str) -> Vec<[Option<String>; 4]> {
@@ -108,18 +99,23 @@ fn a_crate_is_there_twice_for_a_reason() {
         versions.entry(name).or_default().insert(version);
     }
     versions.retain(|_, versions| versions.len() > 1);
-    let found: Vec<&str> = versions.keys().map(String::as_str).collect();
-    assert_eq!(found, TWICE.map(|(name, _)| name), "{versions:?}");
+    let found: BTreeSet<&str> = versions.keys().map(String::as_str).collect();
+    let skipped = deny().bans.skip;
+    let allowed = skipped
+        .iter()
+        .filter_map(|skip| skip.name.split('@').next());
+    let allowed: BTreeSet<&str> = allowed.chain(NOT_BUILT).collect();
+    assert_eq!(found, allowed, "{versions:?}");
 }
 
 /// True if one may choose licences that are allowed: an expression of SPDX, or two with a `/` between them.
-fn is_allowed(expression: &str) -> bool {
+fn is_allowed(allowed: &[String], expression: &str) -> bool {
     let expression = expression.trim();
     // The weakest binding first, outside parentheses.
     for (operator, any) in [(" OR ", true), ("/", true), (" AND ", false)] {
         let parts = split(expression, operator);
         if parts.len() > 1 {
-            let mut parts = parts.into_iter().map(is_allowed);
+            let mut parts = parts.into_iter().map(|part| is_allowed(allowed, part));
             return if any {
                 parts.any(|part| part)
             } else {
@@ -131,8 +127,8 @@ fn is_allowed(expression: &str) -> bool {
         .strip_prefix('(')
         .and_then(|inner| inner.strip_suffix(')'))
     {
-        Some(inner) => is_allowed(inner),
-        None => ALLOWED.contains(&expression),
+        Some(inner) => is_allowed(allowed, inner),
+        None => allowed.iter().any(|licence| licence == expression),
     }
 }
 
@@ -156,6 +152,7 @@ fn split<'a>(text: &'a str, operator: &str) -> Vec<&'a str> {
 
 #[test]
 fn licences_are_read_as_they_are_meant() {
+    let allowed = deny().licenses.allow;
     for good in [
         "MIT",
         "MIT/Apache-2.0",
@@ -164,7 +161,7 @@ fn licences_are_read_as_they_are_meant() {
         "Apache-2.0 WITH LLVM-exception OR GPL-2.0",
         "MIT AND (GPL-2.0 OR (ISC AND Zlib))",
     ] {
-        assert!(is_allowed(good), "{good}");
+        assert!(is_allowed(&allowed, good), "{good}");
     }
     for bad in [
         "",
@@ -173,7 +170,7 @@ fn licences_are_read_as_they_are_meant() {
         "(MIT OR GPL-3.0) AND GPL-2.0",
         "GPL-2.0 OR (MIT AND AGPL-3.0)",
     ] {
-        assert!(!is_allowed(bad), "{bad}");
+        assert!(!is_allowed(&allowed, bad), "{bad}");
     }
 }
 
@@ -201,9 +198,10 @@ fn every_crate_may_be_given_away() {
     let metadata: Value = serde_json::from_slice(&output.stdout).expect("cargo metadata is JSON");
     let packages = metadata["packages"].as_array().expect("a list");
     assert!(packages.len() > 200, "{} crates", packages.len());
+    let allowed = deny().licenses.allow;
     let refused: Vec<String> = packages
         .iter()
-        .filter(|package| !is_allowed(package["license"].as_str().unwrap_or_default()))
+        .filter(|package| !is_allowed(&allowed, package["license"].as_str().unwrap_or_default()))
         .map(|package| {
             format!(
                 "{} {}: {}",

@@ -7,7 +7,13 @@ use trueno_structure::{files, relative, root, rust_files, text};
 /// All pages of the repository.
 fn pages() -> Vec<PathBuf> {
     let mut pages = files();
-    for folder in ["", "docs", "docs/analyses", "datasets"] {
+    for folder in [
+        "",
+        "docs",
+        "docs/analyses",
+        "datasets",
+        ".github/ISSUE_TEMPLATE",
+    ] {
         let entries = std::fs::read_dir(root().join(folder)).expect("a folder of pages");
         pages.extend(entries.map(|entry| entry.expect("an entry").path()));
     }
@@ -29,14 +35,41 @@ fn code(page: &str) -> Vec<&str> {
         .collect()
 }
 
+/// Whether the file of a link exists, and has the heading that its anchor names.
+fn leads(page: &Path, link: &str) -> bool {
+    let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let folder = page.parent().expect("a page lies in a folder");
+    let target = if file.is_empty() {
+        page.to_path_buf()
+    } else {
+        folder.join(file)
+    };
+    target.exists() && (anchor.is_empty() || anchors(&text(&target)).contains(&anchor.to_owned()))
+}
+
+/// Anchors of a page's headings, as GitHub and mdBook make them.
+fn anchors(page: &str) -> Vec<String> {
+    let prose = page.split("```").step_by(2);
+    let lines = prose.flat_map(str::lines);
+    let headings = lines.filter(|line| line.starts_with('#'));
+    let kept = |c: &char| c.is_alphanumeric() || "-_ ".contains(*c);
+    headings
+        .map(|line| {
+            let words = line.trim_start_matches('#').trim();
+            let plain: String = words.to_lowercase().chars().filter(kept).collect();
+            plain.replace(' ', "-")
+        })
+        .collect()
+}
+
 #[test]
 fn links_and_paths_lead_somewhere() {
     let mut broken = Vec::new();
     for page in pages() {
         let text = text(&page);
-        let folder = page.parent().expect("a page lies in a folder");
-        let links = between(&text, "](", ')').filter(|link| !link.contains([':', '#', ' ']));
-        let links = links.filter(|link| !page.ends_with("guide.md") && !folder.join(link).exists());
+        // Links of a guide are those of rustdoc.
+        let links = between(&text, "](", ')').filter(|link| !link.contains([':', ' ']));
+        let links = links.filter(|link| !page.ends_with("guide.md") && !leads(&page, link));
         broken.extend(links.map(|link| format!("{}: {link}", relative(&page))));
         let is_path = |name: &&str| {
             let folders = ["analyzer/", "recorder/", "plugins/", "tests/", "docs/"];
@@ -83,6 +116,21 @@ fn each_invariant_names_a_test() {
             .any(|name| is_test(name) || is_file(name))
     });
     assert!(list.is_empty(), "no test:\n{}", list.join("\n"));
+}
+
+#[test]
+fn each_page_of_the_documentation_is_in_the_book() {
+    let summary = text(&root().join("docs/SUMMARY.md"));
+    let listed: Vec<&str> = between(&summary, "](", ')').collect();
+    let docs = root().join("docs");
+    let mut missing: Vec<String> = pages()
+        .iter()
+        .filter_map(|page| page.strip_prefix(&docs).ok())
+        .map(|page| page.display().to_string())
+        .filter(|page| page != "SUMMARY.md" && !listed.contains(&page.as_str()))
+        .collect();
+    missing.sort();
+    assert!(missing.is_empty(), "not in docs/SUMMARY.md: {missing:?}");
 }
 
 #[test]

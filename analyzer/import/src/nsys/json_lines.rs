@@ -107,7 +107,7 @@ fn convert(
                     path: path.to_owned(),
                     place: format!("line {}", error.line()),
                     problem: format!(
-                        "expected an object of `nsys export --type jsonlines`: {error}; --partial keeps what stands before"
+                        "expected an object of `nsys export --type jsonlines`: {error}; --partial keeps what comes before"
                     ),
                 });
             }

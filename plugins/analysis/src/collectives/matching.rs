@@ -139,12 +139,10 @@ pub fn match_parts(parts: &[Part], groups: &[Vec<u32>], recorded: &Recorded) -> 
     order.sort_by_key(|at| (parts[*at].rank, parts[*at].start_ns, *at));
     for at in order {
         let part = &parts[at];
-        let of_ranks = match part.communicator {
-            Some(communicator) if let Some(pair) = part.pair() => {
-                pairs.entry((communicator, pair)).or_default()
-            }
-            Some(communicator) => stated.entry((communicator, part.group)).or_default(),
-            None => inferred.entry((part.operation, part.name)).or_default(),
+        let of_ranks = match (part.communicator, part.pair()) {
+            (Some(communicator), Some(pair)) => pairs.entry((communicator, pair)).or_default(),
+            (Some(communicator), None) => stated.entry((communicator, part.group)).or_default(),
+            (None, _) => inferred.entry((part.operation, part.name)).or_default(),
         };
         of_ranks.entry(part.rank).or_default().push(at);
     }
