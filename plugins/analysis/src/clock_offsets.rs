@@ -419,7 +419,8 @@ impl<'a> PairClocks<'a> {
                 std::cmp::Ordering::Greater => drop(of_b.next()),
                 std::cmp::Ordering::Equal => {
                     shared.push(**x);
-                    (of_a.next(), of_b.next());
+                    of_a.next();
+                    of_b.next();
                 }
             }
         }
