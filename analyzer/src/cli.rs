@@ -319,6 +319,12 @@ pub struct ReportArgs {
     /// such as 0.8roof.
     #[arg(long, value_name = "TARGET=VALUE")]
     pub what_if: Vec<String>,
+    /// How the ranks of a job are parallel, such as dp=4,tp=8,pp=2
+    ///
+    /// Of dp, cp, tp and pp those that are more than 1; their product is the number of ranks. Ranks are numbered as
+    /// Megatron does: tensor, then context, data and pipeline parallel. Without it, groups and sends tell.
+    #[arg(long, value_name = "KIND=N,...", hide_long_help = true)]
+    pub parallel: Option<String>,
     /// Exit with 1 if a finding is this severe or worse
     ///
     /// Also if a section failed. What caused it is named on standard error.

@@ -28,6 +28,8 @@ const ROOFLINE: &str = "roofline";
 const OPERATORS: &str = "operators";
 /// The plugin that predicts.
 const CRITICAL_PATH: &str = "critical_path";
+/// The plugin that `--parallel` is for.
+const STRAGGLERS: &str = "stragglers";
 
 pub(super) struct ReportSetup {
     pub(super) run: Run,
@@ -170,6 +172,12 @@ fn options_of(
             .entry(OPERATORS.to_owned())
             .or_default()
             .insert("rules".to_owned(), Value::from(rules));
+    }
+    if let Some(parallel) = &args.parallel {
+        options
+            .entry(STRAGGLERS.to_owned())
+            .or_default()
+            .insert("parallel".to_owned(), Value::from(parallel.clone()));
     }
     if !args.what_if.is_empty() {
         select_critical_path(selection)?;

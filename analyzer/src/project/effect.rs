@@ -57,6 +57,7 @@ const SETTINGS: &[&str] = &[
     "partial",
     "plugin-id",
     "port",
+    "parallel",
     "process",
     "query-rows",
     "quiet",

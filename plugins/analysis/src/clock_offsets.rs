@@ -52,6 +52,13 @@ impl Offset {
         uncertainty_ns: 0,
     };
 
+    fn between(low: f64, high: f64) -> Self {
+        Self {
+            ns: (low + (high - low) / 2.0).round() as i64,
+            uncertainty_ns: ((high - low) / 2.0).ceil() as i64,
+        }
+    }
+
     /// False where the clocks may agree.
     pub fn is_certain(self) -> bool {
         self.ns.unsigned_abs() > self.uncertainty_ns.unsigned_abs()
@@ -238,8 +245,7 @@ impl ClockOffsets {
             let Some(first) = stays.iter().min_by_key(|stay| stay.rank) else {
                 continue;
             };
-            let length = |stay: &Stay| stay.leave_ns.saturating_sub(stay.arrive_ns);
-            let shortest_ns = stays.iter().map(length).min().unwrap_or(0).max(0);
+            let shortest_ns = shortest_ns(stays);
             for stay in stays.iter().filter(|stay| stay.rank != first.rank) {
                 let of_pair = pairs.entry((stay.rank, first.rank)).or_default();
                 of_pair.push((*stay, *first, shortest_ns));
@@ -333,10 +339,7 @@ impl ClockOffsets {
             let (from, to) = if *reversed { (-to, -from) } else { (from, to) };
             (low, high) = (low + from, high + to);
         }
-        Some(Offset {
-            ns: (low + (high - low) / 2.0).round() as i64,
-            uncertainty_ns: ((high - low) / 2.0).ceil() as i64,
-        })
+        Some(Offset::between(low, high))
     }
 
     /// Drift of a rank's clock against the reference's, in parts in a million: from the first collective to the last.
@@ -354,6 +357,86 @@ impl ClockOffsets {
         let offset = self.at(rank, local_ns.saturating_sub(first.ns))?;
         Some((local_ns.saturating_sub(offset.ns), offset.uncertainty_ns))
     }
+}
+
+/// Clocks of two ranks each, from all collectives that both took part in, whoever else did: the tightest bound that the two
+/// have. Ranks of one host often share a clock, and against a rank of another host neither is as certain.
+pub struct PairClocks<'a> {
+    collectives: &'a [Vec<Stay>],
+    /// Places of the collectives of each rank.
+    of_ranks: BTreeMap<u32, Vec<usize>>,
+    /// Of pairs that were compared, the lower rank first.
+    known: BTreeMap<(u32, u32), Option<Lines>>,
+}
+
+/// Most pairs that are compared: those of 256 ranks.
+const MAX_PAIRS: usize = 32_768;
+
+impl<'a> PairClocks<'a> {
+    /// `collectives`: those that synchronise, each as the stays of its ranks.
+    pub fn new(collectives: &'a [Vec<Stay>]) -> Self {
+        let mut of_ranks: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+        for (at, stays) in collectives.iter().enumerate() {
+            for stay in stays {
+                of_ranks.entry(stay.rank).or_default().push(at);
+            }
+        }
+        Self {
+            collectives,
+            of_ranks,
+            known: BTreeMap::new(),
+        }
+    }
+
+    /// Lead of the clock of a rank over that of another, at a time of the other's; `None`: they never met, or their
+    /// meetings contradict each other.
+    pub fn lead(&mut self, rank: u32, over: u32, at_ns: i64) -> Option<Offset> {
+        let pair = (rank.min(over), rank.max(over));
+        if !self.known.contains_key(&pair) {
+            if self.known.len() >= MAX_PAIRS {
+                return None;
+            }
+            let lines = self.compare(pair);
+            self.known.insert(pair, lines);
+        }
+        // Lines are of the higher rank's clock over the lower's.
+        let (low, high) = self.known.get(&pair)?.as_ref()?.bounds(at_ns);
+        let (low, high) = if rank == pair.1 {
+            (low, high)
+        } else {
+            (-high, -low)
+        };
+        Some(Offset::between(low, high))
+    }
+
+    fn compare(&self, (low, high): (u32, u32)) -> Option<Lines> {
+        let (a, b) = (self.of_ranks.get(&low)?, self.of_ranks.get(&high)?);
+        let mut shared = Vec::new();
+        let (mut of_a, mut of_b) = (a.iter().peekable(), b.iter().peekable());
+        while let (Some(x), Some(y)) = (of_a.peek(), of_b.peek()) {
+            match x.cmp(y) {
+                std::cmp::Ordering::Less => drop(of_a.next()),
+                std::cmp::Ordering::Greater => drop(of_b.next()),
+                std::cmp::Ordering::Equal => {
+                    shared.push(**x);
+                    of_a.next();
+                    of_b.next();
+                }
+            }
+        }
+        let stays = shared.iter().filter_map(|at| {
+            let all = &self.collectives[*at];
+            let of = |rank: u32| all.iter().find(|stay| stay.rank == rank).copied();
+            Some((of(high)?, of(low)?, shortest_ns(all)))
+        });
+        Lines::new(&stays.collect::<Vec<SharedStay>>())
+    }
+}
+
+/// The shortest stay of any rank in a collective.
+fn shortest_ns(stays: &[Stay]) -> i64 {
+    let length = |stay: &Stay| stay.leave_ns.saturating_sub(stay.arrive_ns);
+    stays.iter().map(length).min().unwrap_or(0).max(0)
 }
 
 #[cfg(test)]

@@ -30,6 +30,33 @@ fn two_clocks_that_agree_within_a_transfer() {
     assert_eq!(clocks.stays(1), Some(1.0));
 }
 
+/// Ranks 1 and 2 meet often and shortly, and rank 0 seldom and long: the clocks of the two are told better by themselves.
+#[test]
+fn two_ranks_bound_their_clocks_more_tightly_than_a_third_does() {
+    let mut collectives = vec![vec![
+        stay(0, 0, 5_000),
+        stay(1, 0, 5_000),
+        stay(2, 300, 5_300),
+    ]];
+    for n in 1..10 {
+        let at = n * 10_000;
+        collectives.push(vec![stay(1, at, at + 20), stay(2, at + 310, at + 320)]);
+    }
+    let clocks = ClockOffsets::estimate(collectives.iter().map(Vec::as_slice));
+    let by_reference = clocks.at(1, 50_000).unwrap().uncertainty_ns;
+    assert!(by_reference > 4_000, "{by_reference}");
+    let mut pairs = PairClocks::new(&collectives);
+    let lead = pairs.lead(2, 1, 50_000).unwrap();
+    assert!((lead.ns - 300).abs() <= 20, "{lead:?}");
+    assert!(lead.uncertainty_ns <= 40, "{lead:?}");
+    let back = pairs.lead(1, 2, 50_000).unwrap();
+    assert_eq!(
+        (back.ns, back.uncertainty_ns),
+        (-lead.ns, lead.uncertainty_ns)
+    );
+    assert_eq!(pairs.lead(1, 3, 50_000), None);
+}
+
 #[test]
 fn a_late_rank_is_no_offset() {
     // Rank 1 is late by 5,000 each time: nobody else leaves before it has come, and all leave together.

@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 39] = [
+pub const INPUTS: [Input; 40] = [
     may(
         "run",
         "SELECT wall_ns, dropped, cost_ns_per_span, logical_cpus, clock_source FROM run",
@@ -103,8 +103,13 @@ pub const INPUTS: [Input; 39] = [
         "SELECT name, gain_ns, detail, fix, suggestion FROM stragglers.causes WHERE gain_ns > 0",
     ),
     may(
-        "pipeline",
-        "SELECT stages FROM stragglers.job WHERE stages > 1",
+        "retimed_job",
+        "SELECT stages, step_ns, retimed_ns FROM stragglers.job",
+    ),
+    may(
+        "retimed_without",
+        "SELECT scope, gain_ns FROM stragglers.what_if WHERE (scope = 'transfers' AND name = 'none') \
+         OR (scope = 'ranks' AND name = 'alike')",
     ),
     // Only there where the run has a baseline.
     may(

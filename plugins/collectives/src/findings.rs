@@ -20,7 +20,8 @@ const MIN_TIMES: u64 = 5;
 
 pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Vec<Finding> {
     let mut out = Vec::new();
-    out.extend(late_rank(loaded, totals, steps));
+    out.extend(late_rank(loaded, job, totals, steps));
+    out.extend(clock_steps(loaded, job));
     out.extend(contradicted(job));
     out.extend(not_told(job, totals));
     if loaded.recorded.ranks.len() > 1 {
@@ -42,12 +43,16 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) ->
 }
 
 /// The rank that others wait for.
-fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Finding> {
+fn late_rank(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Option<Finding> {
     let ranks = totals.ranks.len() as i64;
     let all_ns = totals.caused_ns();
     // Each of the others waits so long on average.
     let waiting = share(all_ns / (ranks - 1).max(1), loaded.around.wall_ns)?;
     if waiting < MIN_WAITING {
+        return None;
+    }
+    // Stages of a pipeline wait for each other by design: plugin `stragglers` tells what is lost.
+    if job.is_pipeline() {
         return None;
     }
     let (worst, of) = totals.worst()?;
@@ -68,9 +73,10 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
         Finding::new("late_rank", severity, title)
     } else {
         let title = format!(
-            "ranks wait {} in total for each other in collectives, {} of the wall on average; no single rank is always last",
+            "ranks wait {} in total for each other in collectives, {} of the wall on average; {} of it for rank {worst}, the most of any",
             time(all_ns),
-            percent(waiting)
+            percent(waiting),
+            percent(of_all)
         );
         Finding::new("late_ranks", severity, title)
     };
@@ -90,6 +96,35 @@ fn late_rank(loaded: &Loaded, totals: &Totals, steps: &OfSteps) -> Option<Findin
     let evidence = "SELECT * FROM collectives.by_rank ORDER BY caused_ns DESC, rank";
     finding = finding.detail(detail).evidence(evidence);
     Some(finding.suggestion("see the section `lateness` for why it arrives late"))
+}
+
+/// Clocks that were set; ranks of a host share one.
+fn clock_steps(loaded: &Loaded, job: &Job) -> Option<Finding> {
+    let steps = job.clock_steps.all();
+    let first = steps.first()?;
+    let ranks: Vec<String> = steps
+        .iter()
+        .take(8)
+        .map(|step| step.rank.to_string())
+        .collect();
+    let more = if steps.len() > 8 { ", …" } else { "" };
+    let whose = match steps {
+        [_] => format!("the clock of rank {}", first.rank),
+        _ => format!("the clocks of ranks {}{more}", ranks.join(", ")),
+    };
+    let by = if first.by_ns > 0 { "forward" } else { "back" };
+    let at_ns = first.at_ns.saturating_add(loaded.around.origin_ns);
+    let title = format!(
+        "{whose} {} set {by} by {} during the recording, {} after its start",
+        agreeing(steps.len(), "was", "were"),
+        time(first.by_ns.saturating_abs()),
+        time(at_ns)
+    );
+    Some(
+        Finding::new("clock_step", Severity::Warning, title)
+            .detail("from there on its times against other ranks jump; here they are compared as if the clock had not been set")
+            .suggestion("let clocks be slewed, not set, while a job runs (`chronyd` with `makestep` off)"),
+    )
 }
 
 fn contradicted(job: &Job) -> Option<Finding> {

@@ -1,5 +1,7 @@
 //! Queries over the run.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::collectives::Recorded;
 use trueno_analysis::{lanes, steps};
 use trueno_plugin::{Input, Result, Run};
@@ -16,13 +18,20 @@ pub const MISSING: Input = Input::sql(
 )
 .optional();
 pub const JOB: Input = Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional();
+/// When the recording of each rank began.
+pub const BEGINS: Input = Input::sql(
+    "begins",
+    "SELECT rank, offset_ns FROM ranks WHERE offset_ns IS NOT NULL ORDER BY rank",
+)
+.optional();
 
 /// Statements of programs about collectives, the device work that was begun in their calls, directly or one brick deeper,
 /// and that in ranges that PyTorch names after a collective, also around a call of NCCL.
-const OWN: [Input; 9] = [
+const OWN: [Input; 10] = [
     STATED,
     MISSING,
     JOB,
+    BEGINS,
     Input::sql(
         "collectives",
         "SELECT span, kernel, time_ns, dur_ns, communicator, sequence, operation, element_type, elements_in, \
@@ -87,6 +96,17 @@ pub fn stated(run: &mut Run) -> Result<StatedCount> {
     let rows = table.i64("n")?.iter().flatten().next();
     let count = rows.and_then(|rows| u64::try_from(rows).ok());
     Ok(StatedCount(count.unwrap_or(0)))
+}
+
+/// When recordings began, on the timeline of the run, by rank.
+///
+/// # Errors
+/// The input lacks a column or has it in another type.
+pub fn begins(run: &mut Run) -> Result<BTreeMap<u32, i64>> {
+    let table = run.table(BEGINS.name())?;
+    let (rank, offset) = (table.u64("rank")?, table.i64("offset_ns")?);
+    let begin = |row: usize| Some((u32::try_from(rank.get(row)?).ok()?, offset.get(row)?));
+    Ok((0..table.rows()).filter_map(begin).collect())
 }
 
 /// The ranks of the job that were recorded.

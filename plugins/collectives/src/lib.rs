@@ -6,6 +6,7 @@
 //! uncertainty of that comparison: what is smaller than it cannot be told.
 
 pub mod arrivals;
+pub mod clock_steps;
 pub mod findings;
 pub mod inputs;
 pub mod over_ranks;
@@ -54,13 +55,14 @@ impl Plugin for Collectives {
 
     fn run(run: &mut Run, options: Options) -> Result<()> {
         let (job, stated) = (inputs::recorded(run)?, inputs::stated(run)?);
+        let begins = inputs::begins(run)?;
         // One rank that states no collectives has nothing to show.
         if job.ranks.len() < 2 && stated.0 == 0 {
             return Ok(());
         }
         let rows = Rows::read(run, stated)?;
         run.check_cancelled()?;
-        emit(run, &Loaded::new(rows, job), &options)
+        emit(run, &Loaded::new(rows, job, begins), &options)
     }
 }
 
@@ -78,11 +80,11 @@ impl Parts for Collectives {
         if !run.is_final() {
             return over_ranks::emit(run, &rows);
         }
-        let job = inputs::recorded(run)?;
+        let (job, begins) = (inputs::recorded(run)?, inputs::begins(run)?);
         if job.ranks.len() < 2 && rows.around.stated == 0 {
             return Ok(());
         }
-        emit(run, &Loaded::new(rows, job), &options)
+        emit(run, &Loaded::new(rows, job, begins), &options)
     }
 }
 

@@ -5,15 +5,16 @@ use trueno_analysis::hash::FastMap;
 use trueno_analysis::steps::Step;
 use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 
-use crate::inputs::{JOB, MISSING};
+use crate::inputs::{BEGINS, JOB, MISSING};
 use crate::rows::{Around, PartFacts, Rows};
 
-pub const MERGE_INPUTS: [Input; 6] = [
+pub const MERGE_INPUTS: [Input; 7] = [
     Input::sql("texts", "SELECT * FROM collectives.texts"),
     Input::sql("rank_parts", "SELECT * FROM collectives.rank_parts"),
     Input::sql("steps", "SELECT * FROM collectives.steps"),
     Input::sql("around", "SELECT * FROM collectives.around"),
     JOB,
+    BEGINS,
     MISSING,
 ];
 

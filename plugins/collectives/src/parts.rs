@@ -1,5 +1,7 @@
 //! Parts of all ranks, numbered alike whether they were read at once or rank by rank.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::collectives::{Part, Recorded};
 use trueno_analysis::interner::Texts;
 use trueno_analysis::steps::Step;
@@ -20,13 +22,15 @@ pub struct Loaded {
     pub steps: Vec<Step>,
     /// The ranks of the job that were recorded.
     pub recorded: Recorded,
+    /// When the recording of a rank began, by its clock.
+    pub begins_ns: BTreeMap<u32, i64>,
     /// The run around them.
     pub around: Around,
 }
 
 impl Loaded {
-    /// The rows of a job of these ranks; none: of one rank.
-    pub fn new(rows: Rows, mut recorded: Recorded) -> Self {
+    /// The rows of a job of these ranks; none: of one rank. `begins`: on the timeline of the run.
+    pub fn new(rows: Rows, mut recorded: Recorded, mut begins: BTreeMap<u32, i64>) -> Self {
         let Rows {
             mut parts,
             texts: given,
@@ -34,6 +38,9 @@ impl Loaded {
             steps,
             around,
         } = rows;
+        for begin_ns in begins.values_mut() {
+            *begin_ns = begin_ns.saturating_sub(around.origin_ns);
+        }
         parts.sort_by_key(|(part, _)| part.rank);
         if recorded.ranks.is_empty() {
             recorded
@@ -66,6 +73,7 @@ impl Loaded {
             texts,
             steps,
             recorded,
+            begins_ns: begins,
             around,
         }
     }

@@ -15,13 +15,14 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 pub struct Lateness;
 
 /// Inputs: those of lanes, and the stretches to look into.
-const INPUTS: [Input; lanes::INPUTS.len() + 1] = {
-    let mut all = [usage::STRETCHES; lanes::INPUTS.len() + 1];
+const INPUTS: [Input; lanes::INPUTS.len() + 2] = {
+    let mut all = [usage::STRETCHES; lanes::INPUTS.len() + 2];
     let mut at = 0;
     while at < lanes::INPUTS.len() {
         all[at] = lanes::INPUTS[at];
         at += 1;
     }
+    all[at] = over_ranks::PIPELINE;
     all
 };
 
@@ -65,7 +66,9 @@ fn emit(run: &mut Run, usages: usage::Usages) -> Result<()> {
     let causes = tables::Causes::new(&explained);
     run.emit(causes.table())?;
     run.emit(tables::explained(&explained))?;
-    if let Some(finding) = causes.finding() {
+    // Stages of a pipeline wait for each other by design: plugin `stragglers` tells what is lost.
+    let is_pipeline = run.table(over_ranks::PIPELINE.name())?.rows() > 0;
+    if let Some(finding) = causes.finding().filter(|_| !is_pipeline) {
         run.finding(finding)?;
     }
     Ok(())

@@ -7,7 +7,15 @@ use trueno_plugin::{Error, Input, Result, Run, Table};
 
 use crate::usage::{Label, Stretch, Usage, Usages};
 
-pub const MERGE_INPUTS: [Input; 2] = [
+/// Stages of the job, where there are several.
+pub const PIPELINE: Input = Input::sql(
+    "pipeline",
+    "SELECT stages FROM stragglers.job WHERE stages > 1",
+)
+.optional();
+
+pub const MERGE_INPUTS: [Input; 3] = [
+    PIPELINE,
     Input::sql(
         "uses",
         "SELECT instance, rank, is_other, start_ns, end_ns, caused_ns, has_devices, compute_ns, copy_ns, communication_ns, \

@@ -63,7 +63,7 @@ pub fn causes(job: &Job, effects: &Effects, what_if: &WhatIf, options: Options) 
         .filter(|row| row.stands_out && row.gain_share >= options.min_gain_share);
     let hosts: Vec<&Row> = worth
         .clone()
-        .filter(|row| matches!(row.scope, Scope::Host(_)))
+        .filter(|row| matches!(row.scope, Scope::Host(_) | Scope::HostLinks(_)))
         .collect();
     let mut out: Vec<Cause> = worth
         .filter(|row| !is_of_host(job, row, &hosts))
@@ -99,6 +99,9 @@ fn recording(job: &Job, of: &Incomplete) -> Cause {
         (_, early_ns) => format!("ends {} before those of", time(early_ns)),
     };
     let left = match (of.steps, job.steps.len()) {
+        (0, _) if of.begins_late_ns > of.ends_early_ns => {
+            "the time before it is left out".to_owned()
+        }
         (0, _) => "the time after it is left out".to_owned(),
         (_, kept) => format!("only the {kept} steps that all ranks recorded are compared"),
     };
@@ -118,14 +121,16 @@ fn recording(job: &Job, of: &Incomplete) -> Cause {
     }
 }
 
-/// True of a rank whose host is slow as a whole.
+/// True of a rank or link whose host is slow as a whole.
 fn is_of_host(job: &Job, row: &Row, hosts: &[&Row]) -> bool {
-    let Scope::Rank(rank) = row.scope else {
-        return false;
-    };
     hosts.iter().any(|host| {
-        let is_its =
-            matches!(&host.scope, Scope::Host(name) if job.ranks[rank].host.as_ref() == Some(name));
+        let is_its = match (&row.scope, &host.scope) {
+            (Scope::Rank(rank), Scope::Host(name)) => job.ranks[*rank].host.as_ref() == Some(name),
+            (Scope::Link(link), Scope::HostLinks(name)) => {
+                job.host_of(&job.links[*link]) == Some(name)
+            }
+            _ => false,
+        };
         is_its && host.gain_ns > row.gain_ns * SAME_GAIN
     })
 }
@@ -230,23 +235,35 @@ fn cause(job: &Job, effects: &Effects, row: &Row) -> Option<Cause> {
         }
         Scope::Link(link) => {
             let link = &job.links[*link];
-            let ranks = trueno_plugin::counted(link.ranks.len(), "rank", "ranks");
-            let numbers: Vec<String> = link.ranks.iter().take(8).map(u32::to_string).collect();
-            let more = if link.ranks.len() > 8 { ", …" } else { "" };
-            let name = format!(
-                "{} ({ranks}: {}{more})",
-                link.communicator,
-                numbers.join(", ")
-            );
+            let name = job.link_name(link);
+            let within = job.host_of(link).filter(|_| job.hosts() > 1);
+            let within = within.map_or(String::new(), |host| format!(", within host {host},"));
             let factor = figures(row.factor.unwrap_or(1.0));
-            let detail =
-                format!("transfers of {name} take {factor} × as long as those of its peers");
+            let detail = format!(
+                "transfers of {name}{within} take {factor} × as long as those of its peers"
+            );
             Some(made(
                 "link",
                 name,
                 detail,
                 "a link like its peers".to_owned(),
-                "check the network or NVLink between these ranks",
+                if within.is_empty() {
+                    "check the network between these ranks"
+                } else {
+                    "check NVLink between the GPUs of that host"
+                },
+            ))
+        }
+        Scope::HostLinks(host) => {
+            let factor = figures(row.factor.unwrap_or(1.0));
+            Some(made(
+                "link",
+                format!("links within host {host}"),
+                format!(
+                    "transfers within host {host} take {factor} × as long as within the others"
+                ),
+                "a host with links like the others".to_owned(),
+                "check NVLink between the GPUs of that host",
             ))
         }
         Scope::Lengths => {
@@ -272,6 +289,11 @@ fn cause(job: &Job, effects: &Effects, row: &Row) -> Option<Cause> {
             "beginning at once".to_owned(),
             "see what the hosts do between operations: launches, input, synchronisation",
         )),
-        Scope::Delays | Scope::Stage(_) | Scope::Data(_) | Scope::Kind(_) => None,
+        Scope::Delays
+        | Scope::Stage(_)
+        | Scope::Data(_)
+        | Scope::Kind(_)
+        | Scope::Transfers
+        | Scope::Alike => None,
     }
 }

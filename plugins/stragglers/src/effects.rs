@@ -171,13 +171,18 @@ impl Effects {
     }
 
     fn compare(&mut self, job: &Job, work: &[f64]) {
-        let mut keys: BTreeMap<SlotKey, Vec<(f64, usize)>> = BTreeMap::new();
+        let mut own: BTreeMap<(SlotKey, usize), f64> = BTreeMap::new();
         for (at, of) in job.operations.iter().enumerate() {
             if of.kind == Kind::Compute {
-                let key = (job.ranks[of.rank].stage, of.step, of.name, of.slot);
-                let ns = work[at] / self.length_factor(job, at);
-                keys.entry(key).or_default().push((ns, of.rank));
+                // Joined kernels need not be joined alike on all ranks.
+                let slot = if job.is_joined(of) { 0 } else { of.slot };
+                let key = (job.ranks[of.rank].stage, of.step, of.name, slot);
+                *own.entry((key, of.rank)).or_default() += work[at] / self.length_factor(job, at);
             }
+        }
+        let mut keys: BTreeMap<SlotKey, Vec<(f64, usize)>> = BTreeMap::new();
+        for ((key, rank), ns) in own {
+            keys.entry(key).or_default().push((ns, rank));
         }
         let mut sums = vec![vec![(0.0, 0.0); job.steps.len()]; job.ranks.len()];
         for ((_, step, ..), mut all) in keys {

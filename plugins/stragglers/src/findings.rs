@@ -5,7 +5,6 @@ use trueno_plugin::{Finding, Severity, percent};
 
 use crate::causes::Cause;
 use crate::job::Job;
-use crate::tables::bubble;
 use crate::what_if::{Scope, WhatIf};
 
 /// A cause is serious from this share of a step on.
@@ -86,14 +85,23 @@ fn pipeline(job: &Job, what_if: &WhatIf) -> Option<Finding> {
         percent(share),
         job.stages()
     );
-    if let Some(micro_batches) = job.micro_batches() {
+    let schedule = &job.schedule;
+    if let Some(micro_batches) = schedule.micro_batches {
         title += &format!(", {micro_batches} micro batches");
     }
+    if let Some(name) = schedule.name {
+        title += &format!(", {name}");
+    }
     let mut finding = Finding::new("bubble", Severity::Info, title);
-    if let Some((formula, doubled)) = bubble(job, 1).zip(bubble(job, 2)) {
+    let bubble = |times| schedule.bubble(job.stages(), times);
+    if let Some((formula, doubled)) = bubble(1).zip(bubble(2)) {
+        let chunks = match schedule.chunks {
+            Some(chunks) if chunks > 1 => format!("{chunks} chunks × "),
+            _ => String::new(),
+        };
         finding = finding
             .detail(format!(
-                "with equal stages: (stages − 1) / (micro batches + stages − 1) = {}",
+                "with equal stages: (stages − 1) / ({chunks}micro batches + stages − 1) = {}",
                 percent(formula)
             ))
             .suggestion(format!(

@@ -6,7 +6,9 @@ use trueno_analysis::interner::Texts;
 use trueno_analysis::quantiles::lower_median;
 use trueno_plugin::{Result, Run};
 
-use crate::rows::{Row, Rows};
+use crate::parallel::Parallel;
+use crate::rows::{COMPUTATION, Row, Rows};
+use crate::schedule::{Places, Schedule, Transfer};
 
 /// What an operation does to other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,6 +78,9 @@ pub struct Job {
     pub meetings: Vec<Meeting>,
     pub links: Vec<Link>,
     pub names: Texts,
+    pub schedule: Schedule,
+    /// Name of joined kernels.
+    computation: Option<u32>,
     /// Numbers of the steps; one without a number if none are recorded.
     pub steps: Vec<Option<u64>>,
     /// Steps do not overlap: each is re-timed for itself.
@@ -98,8 +103,12 @@ pub struct Incomplete {
     pub steps: usize,
 }
 
-/// Share of the whole that a recording without steps may end before the others.
-const MAX_EARLY: f64 = 0.1;
+/// Ranks of a link that are named one by one.
+const SHOWN_RANKS: usize = 8;
+/// Share of the whole by which a recording without steps may begin later or end earlier than the others.
+const MAX_APART: f64 = 0.1;
+/// Share of the operations of a rank that may be of no step, in a job of steps.
+const MAX_OUTSIDE: f64 = 0.5;
 
 /// Rank and stream; sends and receives of one name are in order among themselves.
 type LaneKey = (usize, u64, Option<(Kind, u32)>);
@@ -121,19 +130,37 @@ impl Job {
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
-    pub fn read(run: &mut Run, rows: Rows) -> Result<Option<Self>> {
+    pub fn read(run: &mut Run, rows: Rows, parallel: Option<Parallel>) -> Result<Option<Self>> {
         let parts = parts(run)?;
         let mut out = Self {
             is_missing_ranks: run.table("missing")?.rows() > 0,
             ..Self::default()
         };
-        let stated = out.read_ranks(run, &rows)?;
+        let mut stated = out.read_ranks(run, &rows)?;
         if out.ranks.len() < 2 || parts.is_empty() {
             return Ok(None);
         }
+        if let Some(parallel) = parallel {
+            parallel.check(
+                out.ranks.iter().map(|rank| rank.number),
+                out.is_missing_ranks,
+            )?;
+            for rank in &mut out.ranks {
+                let place = parallel.place(rank.number);
+                stated.insert(rank.number, place.stage);
+                (rank.data, rank.tensor) = (Some(place.data), Some(place.tensor));
+            }
+        }
         let offsets = offsets(&rows.rows, &parts);
         let mut rows = rows;
-        out.incomplete = cut_to_common(&mut rows.rows, &offsets);
+        leave_outside_steps(&mut rows.rows);
+        let mut begun = begins(run)?;
+        for (rank, begun_ns) in &mut begun {
+            let offset_ns = offsets.get(rank).copied().unwrap_or(0);
+            *begun_ns = begun_ns.saturating_add(offset_ns);
+        }
+        out.incomplete = cut_to_common(&mut rows.rows, &offsets, &begun);
+        out.computation = Some(out.names.number(COMPUTATION));
         out.add_operations(&rows, &parts, &offsets);
         if out.meetings.is_empty() {
             return Ok(None);
@@ -272,68 +299,152 @@ impl Job {
         self.links = ordered.into_iter().map(|(_, link)| link).collect();
     }
 
-    /// Gives ranks their stages and pipelines: as stated, or from who sends to whom first.
+    /// Gives ranks their places.
     fn place(&mut self, stated: &BTreeMap<u32, u32>) {
-        let mut first: BTreeMap<(usize, usize), i64> = BTreeMap::new();
-        for meeting in &self.meetings {
+        let transfers = self.transfers();
+        let places = Places::of(&transfers, self.ranks.len());
+        self.are_stages_stated = stated.len() == self.ranks.len();
+        for (at, rank) in self.ranks.iter_mut().enumerate() {
+            rank.stage = stated
+                .get(&rank.number)
+                .filter(|_| self.are_stages_stated)
+                .map_or(places.stages[at], |stage| *stage);
+            rank.column = places.columns[at];
+        }
+        self.schedule = Schedule::new(self, &transfers);
+        if self
+            .ranks
+            .iter()
+            .all(|rank| rank.data.is_none() && rank.tensor.is_none())
+        {
+            self.infer_groups();
+        }
+    }
+
+    /// Sends with their receives, by the time at which they were over.
+    fn transfers(&self) -> Vec<Transfer> {
+        let transfer = |meeting: &Meeting| {
             let of = |kind: Kind| {
                 let mut all = meeting.operations.iter().map(|at| &self.operations[*at]);
                 all.find(|of| of.kind == kind)
             };
-            if let (Some(from), Some(to)) = (of(Kind::Send), of(Kind::Receive)) {
-                let ns = first.entry((from.rank, to.rank)).or_insert(i64::MAX);
-                *ns = (*ns).min(from.end_ns.min(to.end_ns));
+            let (from, to) = (of(Kind::Send)?, of(Kind::Receive)?);
+            Some(Transfer {
+                over_ns: from.end_ns.min(to.end_ns),
+                step: from.step,
+                from: from.rank,
+                to: to.rank,
+            })
+        };
+        let mut all: Vec<Transfer> = self.meetings.iter().filter_map(transfer).collect();
+        all.sort_unstable();
+        all
+    }
+
+    /// Gives ranks their places in tensor- and data-parallel groups, where each is in two kinds of groups of its stage:
+    /// those of tensors meet more often.
+    fn infer_groups(&mut self) {
+        let mut meetings: BTreeMap<&Link, usize> = BTreeMap::new();
+        for meeting in &self.meetings {
+            let first = meeting.operations.first().map(|at| &self.operations[*at]);
+            if first.is_some_and(|of| of.kind == Kind::Collective) {
+                *meetings.entry(&self.links[meeting.link]).or_default() += 1;
             }
         }
-        let mut column: Vec<usize> = (0..self.ranks.len()).collect();
-        for (from, to) in first.keys() {
-            let (a, b) = (
-                column[*from].min(column[*to]),
-                column[*from].max(column[*to]),
-            );
-            column
-                .iter_mut()
-                .filter(|of| **of == b)
-                .for_each(|of| *of = a);
-        }
-        self.are_stages_stated = stated.len() == self.ranks.len();
-        let mut stages = vec![0_u32; self.ranks.len()];
-        if self.are_stages_stated {
-            for (stage, rank) in stages.iter_mut().zip(&self.ranks) {
-                *stage = stated[&rank.number];
+        let stages: BTreeMap<u32, u32> =
+            self.ranks.iter().map(|of| (of.number, of.stage)).collect();
+        let mut groups: BTreeMap<u32, BTreeMap<&[u32], usize>> = BTreeMap::new();
+        for (link, count) in meetings {
+            let mut of_stages = link.ranks.iter().map(|rank| stages.get(rank));
+            let first = of_stages.next();
+            if of_stages.all(|stage| Some(stage) == first) {
+                for rank in &link.ranks {
+                    *groups
+                        .entry(*rank)
+                        .or_default()
+                        .entry(&link.ranks)
+                        .or_default() += count;
+                }
             }
-        } else {
-            // Activations go forward before gradients come back.
-            let is_forward = |(from, to): &(usize, usize), ns: i64| {
-                first
-                    .get(&(*to, *from))
-                    .is_none_or(|back_ns| (ns, from) < (*back_ns, to))
+        }
+        let mut places: BTreeMap<u32, (u32, u32)> = BTreeMap::new();
+        for (rank, all) in &groups {
+            let mut all: Vec<(usize, &[u32])> =
+                all.iter().map(|(of, count)| (*count, *of)).collect();
+            all.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
+            let [(_, tensor), (_, data)] = all.as_slice() else {
+                return;
             };
-            let forward: Vec<(usize, usize)> = first
-                .iter()
-                .filter(|(pair, ns)| is_forward(pair, **ns))
-                .map(|(pair, _)| *pair)
-                .collect();
-            for _ in 0..self.ranks.len() {
-                let before = stages.clone();
-                for (from, to) in &forward {
-                    stages[*to] = stages[*to].max(stages[*from] + 1);
-                }
-                if stages == before {
-                    break;
-                }
-            }
-            // A circle of sends is no pipeline.
-            if stages
-                .iter()
-                .any(|stage| *stage as usize >= self.ranks.len())
-            {
-                stages.fill(0);
+            let in_both = tensor.iter().filter(|rank| data.contains(rank)).count();
+            let place = |of: &[u32]| of.iter().position(|other| other == rank);
+            let (Some(tensor), Some(data), 1) = (place(tensor), place(data), in_both) else {
+                return;
+            };
+            places.insert(*rank, (data as u32, tensor as u32));
+        }
+        if places.len() == self.ranks.len() {
+            for rank in &mut self.ranks {
+                let (data, tensor) = places[&rank.number];
+                (rank.data, rank.tensor) = (Some(data), Some(tensor));
             }
         }
-        for (at, rank) in self.ranks.iter_mut().enumerate() {
-            rank.stage = stages[at];
-            rank.column = column[at] as u32;
+    }
+
+    pub fn hosts(&self) -> usize {
+        let all: BTreeSet<&str> = self
+            .ranks
+            .iter()
+            .filter_map(|of| of.host.as_deref())
+            .collect();
+        all.len()
+    }
+
+    /// The host that all ranks of a link are on.
+    pub fn host_of(&self, link: &Link) -> Option<&str> {
+        let mut hosts = link.ranks.iter().map(|number| {
+            let mut all = self.ranks.iter();
+            all.find(|rank| rank.number == *number)?.host.as_deref()
+        });
+        let first = hosts.next()??;
+        hosts.all(|host| host == Some(first)).then_some(first)
+    }
+
+    /// What a link is, in words: `the data-parallel group of stage 0, ranks 5, 13, 21, 29`.
+    pub fn link_name(&self, link: &Link) -> String {
+        let ranks: Vec<&Rank> = link
+            .ranks
+            .iter()
+            .filter_map(|number| self.ranks.iter().find(|rank| rank.number == *number))
+            .collect();
+        let are_alike = |of: &dyn Fn(&Rank) -> Option<u32>| {
+            let mut all = ranks.iter().map(|rank| of(rank));
+            let first = all.next().flatten();
+            first.is_some() && all.all(|value| value == first)
+        };
+        let stage = are_alike(&|rank| Some(rank.stage));
+        let (data, tensor) = (are_alike(&|rank| rank.data), are_alike(&|rank| rank.tensor));
+        let numbers: Vec<String> = link
+            .ranks
+            .iter()
+            .take(SHOWN_RANKS)
+            .map(u32::to_string)
+            .collect();
+        let more = if link.ranks.len() > SHOWN_RANKS {
+            ", …"
+        } else {
+            ""
+        };
+        let numbers = format!("ranks {}{more}", numbers.join(", "));
+        let of_stage = match ranks.first() {
+            Some(rank) if self.stages() > 1 => format!(" of {}", self.stage_name(rank.stage)),
+            _ => String::new(),
+        };
+        match (stage, data, tensor) {
+            (true, false, true) => format!("the data-parallel group{of_stage} ({numbers})"),
+            (true, true, false) => format!("the tensor-parallel group{of_stage} ({numbers})"),
+            (false, true, true) => format!("the pipeline of {numbers}"),
+            _ if link.communicator.is_empty() => numbers,
+            _ => format!("communicator {} ({numbers})", link.communicator),
         }
     }
 
@@ -364,13 +475,18 @@ impl Job {
             .unwrap_or(1)
     }
 
+    /// True of computing kernels that stand together.
+    pub fn is_joined(&self, of: &Operation) -> bool {
+        of.kind == Kind::Compute && Some(of.name) == self.computation
+    }
+
     /// Stages that have a recorded rank.
     pub fn recorded_stages(&self) -> BTreeSet<u32> {
         self.ranks.iter().map(|rank| rank.stage).collect()
     }
 
     /// Micro batches of a step of a rank, as stated; the most of any.
-    pub fn micro_batches(&self) -> Option<usize> {
+    pub fn stated_micro_batches(&self) -> Option<usize> {
         let all: BTreeSet<(usize, usize, i64)> = self
             .operations
             .iter()
@@ -393,15 +509,34 @@ impl Job {
     }
 }
 
-/// Leaves what all ranks recorded, and says which of them lack the rest.
-fn cut_to_common(rows: &mut Vec<Row>, offsets: &BTreeMap<u32, i64>) -> Vec<Incomplete> {
+/// Leaves out the few operations of a rank that are of no step: a recording may begin or end within one.
+fn leave_outside_steps(rows: &mut Vec<Row>) {
+    let mut counts: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
+    for row in rows.iter() {
+        let (outside, all) = counts.entry(row.rank).or_default();
+        *outside += usize::from(row.step.is_none());
+        *all += 1;
+    }
+    rows.retain(|row| {
+        let (outside, all) = counts[&row.rank];
+        row.step.is_some() || outside as f64 > MAX_OUTSIDE * all as f64
+    });
+}
+
+/// Leaves what all ranks recorded, and says which of them lack the rest. `begun`: when recordings began, on the clock of
+/// the reference.
+fn cut_to_common(
+    rows: &mut Vec<Row>,
+    offsets: &BTreeMap<u32, i64>,
+    begun: &BTreeMap<u32, i64>,
+) -> Vec<Incomplete> {
+    let offset_ns = |rank: u32| offsets.get(&rank).copied().unwrap_or(0);
     let mut spans: BTreeMap<u32, (i64, i64)> = BTreeMap::new();
     let mut steps: BTreeMap<u32, BTreeSet<Option<u64>>> = BTreeMap::new();
     for row in rows.iter() {
-        let offset_ns = offsets.get(&row.rank).copied().unwrap_or(0);
         let times = (
-            row.start_ns.saturating_add(offset_ns),
-            row.end_ns.saturating_add(offset_ns),
+            row.start_ns.saturating_add(offset_ns(row.rank)),
+            row.end_ns.saturating_add(offset_ns(row.rank)),
         );
         let span = spans.entry(row.rank).or_insert(times);
         *span = (span.0.min(times.0), span.1.max(times.1));
@@ -416,30 +551,53 @@ fn cut_to_common(rows: &mut Vec<Row>, offsets: &BTreeMap<u32, i64>) -> Vec<Incom
         .copied()
         .collect();
     let are_known = all.len() > 1 && !all.contains(&None) && !common.is_empty();
-    let most_early_ns = (MAX_EARLY * last_ns.saturating_sub(first_ns) as f64) as i64;
-    let incomplete = spans.iter().map(|(rank, span)| Incomplete {
-        rank: *rank,
-        begins_late_ns: span.0.saturating_sub(first_ns),
-        ends_early_ns: last_ns.saturating_sub(span.1),
-        steps: if are_known {
-            all.len() - steps[rank].len()
-        } else {
-            0
-        },
+    let most_ns = (MAX_APART * last_ns.saturating_sub(first_ns) as f64) as i64;
+    let first_begun_ns = begun.values().copied().min().unwrap_or(first_ns);
+    let incomplete = spans.iter().map(|(rank, span)| {
+        let begins_late_ns = match begun.get(rank) {
+            Some(ns) => ns.saturating_sub(first_begun_ns),
+            None if are_known => span.0.saturating_sub(first_ns),
+            // It may have been late itself.
+            None => 0,
+        };
+        Incomplete {
+            rank: *rank,
+            begins_late_ns,
+            ends_early_ns: last_ns.saturating_sub(span.1),
+            steps: if are_known {
+                all.len() - steps[rank].len()
+            } else {
+                0
+            },
+        }
     });
-    let incomplete: Vec<Incomplete> = incomplete
-        .filter(|of| of.steps > 0 || !are_known && of.ends_early_ns > most_early_ns)
-        .collect();
+    let is_incomplete = |of: &Incomplete| {
+        let is_shorter = of.ends_early_ns > most_ns || of.begins_late_ns > most_ns;
+        of.steps > 0 || !are_known && is_shorter
+    };
+    let incomplete: Vec<Incomplete> = incomplete.filter(is_incomplete).collect();
     if are_known {
         rows.retain(|row| common.contains(&row.step));
     } else if !incomplete.is_empty() {
+        let late = incomplete.iter().filter(|of| of.begins_late_ns > most_ns);
+        let late = late.filter_map(|of| begun.get(&of.rank));
+        let from_ns = late.copied().max().unwrap_or(i64::MIN);
         let until_ns = spans.values().map(|span| span.1).min().unwrap_or(last_ns);
         rows.retain(|row| {
-            let offset_ns = offsets.get(&row.rank).copied().unwrap_or(0);
-            row.end_ns.saturating_add(offset_ns) <= until_ns
+            let offset_ns = offset_ns(row.rank);
+            row.start_ns.saturating_add(offset_ns) >= from_ns
+                && row.end_ns.saturating_add(offset_ns) <= until_ns
         });
     }
     incomplete
+}
+
+/// When the recording of each rank began, by its clock.
+fn begins(run: &mut Run) -> Result<BTreeMap<u32, i64>> {
+    let table = run.table("begins")?;
+    let (rank, offset) = (table.u64("rank")?, table.i64("offset_ns")?);
+    let begin = |row: usize| Some((u32::try_from(rank.get(row)?).ok()?, offset.get(row)?));
+    Ok((0..table.rows()).filter_map(begin).collect())
 }
 
 /// Parts of ranks in matched collectives, by the row of their kernel.

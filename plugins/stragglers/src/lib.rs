@@ -13,7 +13,9 @@ pub mod effects;
 pub mod findings;
 pub mod graph;
 pub mod job;
+pub mod parallel;
 pub mod rows;
+pub mod schedule;
 pub mod tables;
 pub mod what_if;
 
@@ -23,6 +25,7 @@ use trueno_plugin::{Chart, Input, Parts, Plugin, Result, Run, export};
 use crate::effects::Effects;
 use crate::graph::Graph;
 use crate::job::Job;
+use crate::parallel::Parallel;
 use crate::rows::Rows;
 use crate::what_if::WhatIf;
 
@@ -36,6 +39,8 @@ pub struct Options {
     pub min_gain_share: f64,
     /// Ranks that are re-timed one by one, those with the most excess first.
     pub retimed_ranks: usize,
+    /// How the ranks are parallel, as in `dp=4,tp=8,pp=2`; `None`: groups and sends tell.
+    pub parallel: Option<Parallel>,
 }
 
 impl Default for Options {
@@ -43,6 +48,7 @@ impl Default for Options {
         Self {
             min_gain_share: 0.01,
             retimed_ranks: 32,
+            parallel: None,
         }
     }
 }
@@ -78,7 +84,7 @@ impl Parts for Stragglers {
 
 /// Re-times the job, and emits tables, findings and charts.
 fn emit(run: &mut Run, rows: Rows, options: Options) -> Result<()> {
-    let Some(job) = Job::read(run, rows)? else {
+    let Some(job) = Job::read(run, rows, options.parallel)? else {
         return Ok(());
     };
     run.check_cancelled()?;

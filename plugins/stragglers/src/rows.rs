@@ -22,6 +22,12 @@ const RANKS: Input = Input::sql(
     "SELECT rank, host_name, pipeline, data, tensor FROM ranks ORDER BY rank",
 )
 .optional();
+/// When the recording of each rank began.
+const BEGINS: Input = Input::sql(
+    "begins",
+    "SELECT rank, offset_ns FROM ranks WHERE offset_ns IS NOT NULL ORDER BY rank",
+)
+.optional();
 const MISSING: Input = Input::sql(
     "missing",
     "SELECT text FROM problems WHERE code = 'rank_missing'",
@@ -29,16 +35,18 @@ const MISSING: Input = Input::sql(
 .optional();
 
 /// Inputs of the plugin.
-pub const INPUTS: [Input; 7] = [
+pub const INPUTS: [Input; 8] = [
     Window::INPUT,
     MEETINGS,
     RANKS,
+    BEGINS,
     MISSING,
     Input::sql(
         "kernels",
         "SELECT k.id AS id, k.name AS name, k.device AS device, k.stream AS stream, k.start_ns AS start_ns, \
-         k.dur_ns AS dur_ns, b.iteration AS step FROM kernels AS k LEFT JOIN bricks AS b ON k.brick = b.id \
-         WHERE k.device IS NOT NULL AND k.valid AND k.timing <> 'bound' ORDER BY start_ns, id",
+         k.dur_ns AS dur_ns, b.iteration AS step, c.start_ns AS called_ns \
+         FROM kernels AS k LEFT JOIN bricks AS b ON k.brick = b.id LEFT JOIN calls AS c ON k.correlation = c.correlation \
+         WHERE k.device IS NOT NULL AND k.valid AND k.timing <> 'bound' ORDER BY start_ns, id, called_ns",
     )
     .optional(),
     Input::sql(
@@ -54,7 +62,7 @@ pub const INPUTS: [Input; 7] = [
 ];
 
 /// Inputs of a merge.
-pub const MERGE_INPUTS: [Input; 5] = [
+pub const MERGE_INPUTS: [Input; 6] = [
     Input::sql(
         "operations",
         "SELECT rank, lane, name, is_communication, step, micro_batch, start_ns, end_ns, busy_ns, id \
@@ -63,6 +71,7 @@ pub const MERGE_INPUTS: [Input; 5] = [
     Window::INPUT,
     MEETINGS,
     RANKS,
+    BEGINS,
     MISSING,
 ];
 
@@ -129,8 +138,9 @@ impl Rows {
         let (id, name) = (table.u64("id")?, table.text("name")?);
         let (device, stream) = (table.i64("device")?, table.i64("stream")?);
         let (start, dur) = (table.i64("start_ns")?, table.i64("dur_ns")?);
-        let step = table.u64("step")?;
+        let (step, called) = (table.u64("step")?, table.i64("called_ns")?);
         let mut out = Self::default();
+        let mut launches: BTreeMap<u64, i64> = BTreeMap::new();
         let mut communicates: Vec<bool> = Vec::new();
         let row = |row: usize| {
             let (start_ns, dur_ns) = (start.get(row)?, dur.get(row)?.max(0));
@@ -142,6 +152,11 @@ impl Rows {
             if window.is_some_and(|window| !window.has(start_ns)) {
                 continue;
             }
+            // A kernel has a row for each call of its number.
+            if out.rows.last().is_some_and(|last| last.id == id) {
+                continue;
+            }
+            launches.extend(called.get(row).map(|called_ns| (id, called_ns)));
             let number = out.names.number(name);
             if number as usize == communicates.len() {
                 communicates.push(Operation::parse(name).is_some());
@@ -163,13 +178,15 @@ impl Rows {
             });
         }
         out.rows.sort_by_key(|row| (row.rank, row.start_ns, row.id));
-        out.join();
+        out.join(&launches);
         Ok(out)
     }
 
     /// Joins computing kernels of a lane that no communication of their rank comes between: a job of millions of kernels
-    /// has some thousand of these. Where a rank states micro batches, its operations stay as they are.
-    fn join(&mut self) {
+    /// has some thousand of these. What comes between is told by the order of launches, which is the same on all ranks of
+    /// a stage; where launches are not recorded, by the times of the device. Where a rank states micro batches, its
+    /// operations stay as they are.
+    fn join(&mut self, launches: &BTreeMap<u64, i64>) {
         let computation = self.names.number(COMPUTATION);
         let mut joined = Vec::new();
         for of_rank in self.rows.chunk_by(|a, b| a.rank == b.rank) {
@@ -188,9 +205,9 @@ impl Rows {
                 let at = all.partition_point(|ns| *ns <= from_ns);
                 all.get(at).is_some_and(|ns| *ns <= to_ns)
             };
+            let launched = launches_of_communication(of_rank, launches);
             let mut open: BTreeMap<u64, usize> = BTreeMap::new();
-            // Start and end of the last kernel of each.
-            let mut last: BTreeMap<u64, (i64, i64)> = BTreeMap::new();
+            let mut last: BTreeMap<u64, &Row> = BTreeMap::new();
             for row in of_rank {
                 if row.is_communication {
                     open.remove(&row.lane);
@@ -201,17 +218,22 @@ impl Rows {
                     .get(&row.lane)
                     .copied()
                     .zip(last.get(&row.lane).copied());
-                let is_apart = |at: usize, (start_ns, end_ns): (i64, i64)| {
-                    let earlier: &Row = &joined[at];
-                    earlier.step != row.step
-                        || between(
+                let is_apart = |last: &Row| match &launched {
+                    Some(all) => {
+                        let launches_before =
+                            |row: &Row| all.partition_point(|ns| *ns < launches[&row.id]);
+                        launches_before(last) != launches_before(row)
+                            || between(&ends, last.end_ns, row.start_ns.saturating_add(SAME_NS))
+                    }
+                    None => {
+                        between(
                             &starts,
-                            end_ns.saturating_sub(SAME_NS),
+                            last.end_ns.saturating_sub(SAME_NS),
                             row.end_ns.saturating_sub(SAME_NS),
-                        )
-                        || between(&ends, start_ns, row.start_ns.saturating_add(SAME_NS))
+                        ) || between(&ends, last.start_ns, row.start_ns.saturating_add(SAME_NS))
+                    }
                 };
-                match before.filter(|(at, times)| !is_apart(*at, *times)) {
+                match before.filter(|(_, last)| last.step == row.step && !is_apart(last)) {
                     Some((at, _)) => {
                         let earlier: &mut Row = &mut joined[at];
                         earlier.end_ns = earlier.end_ns.max(row.end_ns);
@@ -225,7 +247,7 @@ impl Rows {
                         });
                     }
                 }
-                last.insert(row.lane, (row.start_ns, row.end_ns));
+                last.insert(row.lane, row);
             }
         }
         self.rows = joined;
@@ -276,4 +298,19 @@ impl Rows {
         out.rows.sort_by_key(|row| (row.rank, row.start_ns, row.id));
         Ok(out)
     }
+}
+
+/// When communication of a rank was launched, in order; `None`: that is not known of all its kernels, or one call launched
+/// communication and computing.
+fn launches_of_communication(of_rank: &[Row], launches: &BTreeMap<u64, i64>) -> Option<Vec<i64>> {
+    let mut out = BTreeSet::new();
+    for row in of_rank.iter().filter(|row| row.is_communication) {
+        out.insert(*launches.get(&row.id)?);
+    }
+    let mut computing = of_rank.iter().filter(|row| !row.is_communication);
+    let is_apart = computing.all(|row| {
+        let called_ns = launches.get(&row.id);
+        called_ns.is_some_and(|called_ns| !out.contains(called_ns))
+    });
+    is_apart.then(|| out.into_iter().collect())
 }

@@ -34,7 +34,10 @@ fn scope(job: &Job, scope: &Scope) -> (&'static str, String) {
         Scope::Data(data) => ("data", data.to_string()),
         Scope::Rank(rank) => ("rank", job.ranks[*rank].number.to_string()),
         Scope::Host(host) => ("host", host.clone()),
-        Scope::Link(link) => ("link", job.links[*link].communicator.clone()),
+        Scope::Link(link) => ("link", job.link_name(&job.links[*link])),
+        Scope::HostLinks(host) => ("links of host", host.clone()),
+        Scope::Transfers => ("transfers", "none".to_owned()),
+        Scope::Alike => ("ranks", "alike".to_owned()),
         Scope::Lengths => ("micro batches", "equal work".to_owned()),
         Scope::Kind(name) => ("kind", job.names.text(*name).to_owned()),
         Scope::Delays => ("delays", "none".to_owned()),
@@ -58,12 +61,16 @@ pub fn what_if(job: &Job, what_if: &WhatIf) -> TableBuilder {
 /// Table `job`: one row.
 pub fn job(job: &Job, what_if: &WhatIf) -> TableBuilder {
     let steps = job.steps.len() as f64;
-    let micro_batches = job.micro_batches().map(|count| count as u64);
+    let schedule = &job.schedule;
+    let count = |of: Option<usize>| [of.map(|count| count as u64)];
     Table::build("job")
         .u64("ranks", [job.ranks.len() as u64])
         .u64("stages", [u64::from(job.stages())])
         .bool("stages_inferred", [!job.are_stages_stated])
-        .u64("micro_batches", [micro_batches])
+        .u64("micro_batches", count(schedule.micro_batches))
+        .bool("micro_batches_inferred", [!schedule.is_stated])
+        .u64("chunks", count(schedule.chunks))
+        .text("schedule", [schedule.name])
         .u64("steps", [job.steps.len() as u64])
         .i64("step_ns", [ns(what_if.recorded_ns / steps)])
         .i64("retimed_ns", [ns(what_if.retimed_ns / steps)])
@@ -71,16 +78,8 @@ pub fn job(job: &Job, what_if: &WhatIf) -> TableBuilder {
         .i64("ideal_ns", [ns(what_if.ideal_ns / steps)])
         .f64("slowdown", [what_if.slowdown()])
         .f64("bubble_share", [what_if.bubble_share])
-        .f64("bubble_formula_share", [bubble(job, 1)])
-        .f64("bubble_doubled_share", [bubble(job, 2)])
-}
-
-/// Waiting in a pipeline of p equal stages and m micro batches: (p − 1) / (m + p − 1). Source: Narayanan et al.,
-/// "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM" (SC 2021), of GPipe and 1F1B alike,
-/// there over the ideal time, here over the whole.
-pub fn bubble(job: &Job, times: usize) -> Option<f64> {
-    let (stages, micro_batches) = (f64::from(job.stages()), job.micro_batches()? * times);
-    (job.stages() > 1).then(|| (stages - 1.0) / (micro_batches as f64 + stages - 1.0))
+        .f64("bubble_formula_share", [schedule.bubble(job.stages(), 1)])
+        .f64("bubble_doubled_share", [schedule.bubble(job.stages(), 2)])
 }
 
 /// Table `by_rank`: each rank against those of its stage.

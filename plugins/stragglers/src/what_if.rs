@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::Options;
 use crate::effects::{Effects, Pattern, Slow, median, median_without};
 use crate::graph::{Graph, Timing};
-use crate::job::{Job, Kind};
-use crate::rows::COMPUTATION;
+use crate::job::{Job, Kind, Operation};
 
 /// A link takes longer than its peers from this factor on.
 const MIN_LINK_FACTOR: f64 = 1.3;
@@ -28,6 +27,12 @@ pub enum Scope {
     Host(String),
     /// Transfers of a link as its peers, by place.
     Link(usize),
+    /// Transfers within a host as within the others.
+    HostLinks(String),
+    /// No transfer takes time.
+    Transfers,
+    /// All ranks of a stage take equally long in each step; their sum stays.
+    Alike,
     /// Micro batches of a step alike.
     Lengths,
     /// Operations of one kind at their mean, communication at its median.
@@ -134,7 +139,8 @@ impl WhatIf {
             }
         }
         let data: BTreeSet<u32> = job.ranks.iter().filter_map(|rank| rank.data).collect();
-        for data in data.iter().filter(|_| data.len() > 1) {
+        let are_few = (2..=options.retimed_ranks).contains(&data.len());
+        for data in data.iter().filter(|_| are_few) {
             add(
                 Scope::Data(*data),
                 &at_mean(&|at| rank(at).data == Some(*data)),
@@ -162,17 +168,35 @@ impl WhatIf {
             let timing = peers.as_peers(job, graph, effects, of_host);
             add(Scope::Host(host), &timing, factor, true);
         }
-        for (link, factors) in slow_links(job, &recorded.work) {
-            let timing = with_work(&|at| {
-                let is_of_link = of(at)
-                    .meeting
-                    .is_some_and(|of| job.meetings[of].link == link);
-                let factor = factors.get(&of(at).name).filter(|_| is_of_link);
+        let links = SlowLinks::new(job, &recorded.work);
+        let as_peers = |is_in: &dyn Fn(usize) -> bool| {
+            with_work(&|at| {
+                let link = of(at).meeting.map(|meeting| job.meetings[meeting].link);
+                let link = link.filter(|link| is_in(*link));
+                let factor = link.and_then(|link| links.factors.get(&link)?.get(&of(at).name));
                 recorded.work[at] / factor.copied().unwrap_or(1.0)
-            });
-            let most = factors.values().copied().fold(1.0, f64::max);
-            add(Scope::Link(link), &timing, Some(most), true);
+            })
+        };
+        for link in links.factors.keys() {
+            let timing = as_peers(&|of| of == *link);
+            add(Scope::Link(*link), &timing, links.factor(*link), true);
         }
+        for (host, of_host) in links.hosts(job) {
+            let timing = as_peers(&|of| of_host.contains(&of));
+            let factors = of_host.iter().filter_map(|link| links.factor(*link));
+            let most = factors.fold(1.0, f64::max);
+            add(Scope::HostLinks(host), &timing, Some(most), true);
+        }
+        add(
+            Scope::Transfers,
+            &with_work(&|at| match of(at).kind {
+                Kind::Compute => recorded.work[at],
+                _ => 0.0,
+            }),
+            None,
+            false,
+        );
+        add(Scope::Alike, &alike(job, recorded), None, false);
         if effects.lengths.is_some() {
             let even = even_lengths(job, &recorded.work);
             add(Scope::Lengths, &with_work(&|at| even[at]), None, true);
@@ -231,18 +255,13 @@ fn factor(effects: &Effects, rank: usize) -> Option<f64> {
     slow.or_else(|| Some(1.0 + of.median_excess()?))
 }
 
-/// Mean work of each kind: computing by name, communication by name as the median. Joined kernels are of one kind where
-/// they stand at the same place of ranks of a stage.
+/// Mean work of each kind: computing by name, communication by name as the median. Joined kernels of a rank and step have
+/// together what those of its stage have on average.
 fn ideal(job: &Job, work: &[f64]) -> Vec<f64> {
-    let joined = |name: u32| job.names.text(name) == COMPUTATION;
-    let key = |at: usize| {
-        let of = &job.operations[at];
-        let place = joined(of.name).then(|| (job.ranks[of.rank].stage, of.slot));
-        (of.kind == Kind::Compute, of.name, place)
-    };
+    let key = |of: &Operation| (of.kind == Kind::Compute, of.name);
     let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
-    for (at, ns) in work.iter().enumerate() {
-        all.entry(key(at)).or_default().push(*ns);
+    for (of, ns) in job.operations.iter().zip(work) {
+        all.entry(key(of)).or_default().push(*ns);
     }
     let middle: BTreeMap<_, f64> = all
         .into_iter()
@@ -251,7 +270,38 @@ fn ideal(job: &Job, work: &[f64]) -> Vec<f64> {
             false => (key, median(&mut values)),
         })
         .collect();
-    (0..work.len()).map(|at| middle[&key(at)]).collect()
+    let sums = sums_of_steps(job, work, |of| job.is_joined(of));
+    let mut stages: BTreeMap<u32, (f64, f64)> = BTreeMap::new();
+    for ((rank, _), ns) in &sums {
+        let of = stages.entry(job.ranks[*rank].stage).or_default();
+        *of = (of.0 + ns, of.1 + 1.0);
+    }
+    let of = |(of, ns): (&Operation, &f64)| match sums.get(&(of.rank, of.step)) {
+        Some(sum) if job.is_joined(of) && *sum > 0.0 => {
+            let (all, count) = stages[&job.ranks[of.rank].stage];
+            ns * all / count / sum
+        }
+        _ => middle[&key(of)],
+    };
+    job.operations.iter().zip(work).map(of).collect()
+}
+
+/// Values of the operations of a rank and step, together.
+fn sums_of_steps(
+    job: &Job,
+    values: &[f64],
+    is_in: impl Fn(&Operation) -> bool,
+) -> BTreeMap<(usize, usize), f64> {
+    let mut out = BTreeMap::new();
+    for (of, value) in job
+        .operations
+        .iter()
+        .zip(values)
+        .filter(|(of, _)| is_in(of))
+    {
+        *out.entry((of.rank, of.step)).or_default() += value;
+    }
+    out
 }
 
 /// Waiting in a pipeline of equal ranks whose transfers take no time.
@@ -437,33 +487,96 @@ fn slow_hosts(job: &Job, effects: &Effects) -> Vec<(String, BTreeSet<usize>)> {
     all.map(|(host, ranks)| (host.to_owned(), ranks)).collect()
 }
 
-/// Links whose transfers take longer than those of the other links with the same operations; by name, the factor.
-fn slow_links(job: &Job, work: &[f64]) -> Vec<(usize, BTreeMap<u32, f64>)> {
-    let mut all: BTreeMap<(u32, usize), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
-    for meeting in &job.meetings {
-        let Some(first) = meeting.operations.first() else {
-            continue;
+/// Links whose transfers take longer than those of the other links with the same operations.
+struct SlowLinks {
+    /// By link and name.
+    factors: BTreeMap<usize, BTreeMap<u32, f64>>,
+    /// Links that were compared with others.
+    compared: BTreeSet<usize>,
+}
+
+impl SlowLinks {
+    fn new(job: &Job, work: &[f64]) -> Self {
+        let mut all: BTreeMap<(u32, usize), BTreeMap<usize, Vec<f64>>> = BTreeMap::new();
+        for meeting in &job.meetings {
+            let Some(first) = meeting.operations.first() else {
+                continue;
+            };
+            let key = (job.operations[*first].name, meeting.operations.len());
+            let links = all.entry(key).or_default();
+            links.entry(meeting.link).or_default().push(work[*first]);
+        }
+        let mut out = Self {
+            factors: BTreeMap::new(),
+            compared: BTreeSet::new(),
         };
-        let key = (job.operations[*first].name, meeting.operations.len());
-        let links = all.entry(key).or_default();
-        links.entry(meeting.link).or_default().push(work[*first]);
-    }
-    let mut out: BTreeMap<usize, BTreeMap<u32, f64>> = BTreeMap::new();
-    for ((name, _), links) in all {
-        let links = links
-            .into_iter()
-            .map(|(link, mut times)| (link, median(&mut times)));
-        let mut links: Vec<(usize, f64)> = links.collect();
-        links.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let sorted: Vec<f64> = links.iter().map(|(_, ns)| *ns).collect();
-        for (place, (link, ns)) in links.iter().enumerate().filter(|_| links.len() > 2) {
-            let usual_ns = median_without(&sorted, place);
-            if usual_ns > 0.0 && ns / usual_ns >= MIN_LINK_FACTOR {
-                out.entry(*link).or_default().insert(name, ns / usual_ns);
+        for ((name, _), links) in all {
+            let links = links
+                .into_iter()
+                .map(|(link, mut times)| (link, median(&mut times)));
+            let mut links: Vec<(usize, f64)> = links.collect();
+            links.sort_by(|a, b| a.1.total_cmp(&b.1));
+            let sorted: Vec<f64> = links.iter().map(|(_, ns)| *ns).collect();
+            for (place, (link, ns)) in links.iter().enumerate().filter(|_| links.len() > 2) {
+                out.compared.insert(*link);
+                let usual_ns = median_without(&sorted, place);
+                if usual_ns > 0.0 && ns / usual_ns >= MIN_LINK_FACTOR {
+                    let of_link = out.factors.entry(*link).or_default();
+                    of_link.insert(name, ns / usual_ns);
+                }
             }
         }
+        out
     }
-    out.into_iter().collect()
+
+    fn factor(&self, link: usize) -> Option<f64> {
+        let all = self.factors.get(&link)?.values().copied();
+        Some(all.fold(1.0, f64::max))
+    }
+
+    /// Hosts within which nearly all links are slow, where the job has others.
+    fn hosts(&self, job: &Job) -> Vec<(String, BTreeSet<usize>)> {
+        let mut hosts: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+        for link in &self.compared {
+            if let Some(host) = job.host_of(&job.links[*link]) {
+                hosts.entry(host).or_default().insert(*link);
+            }
+        }
+        let is_slow = |link: &&usize| self.factors.contains_key(link);
+        let all = hosts.iter().filter(|(_, links)| {
+            let slow = links.iter().filter(is_slow).count();
+            hosts.len() > 1 && slow > 1 && slow as f64 >= MIN_OF_HOST * links.len() as f64
+        });
+        all.map(|(host, links)| ((*host).to_owned(), links.clone()))
+            .collect()
+    }
+}
+
+/// Computing and delays of each rank and step as the mean of the ranks of its stage.
+fn alike(job: &Job, recorded: &Timing) -> Timing {
+    let even = |values: &[f64], is_in: &dyn Fn(&Operation) -> bool| {
+        let sums = sums_of_steps(job, values, is_in);
+        let mut stages: BTreeMap<(u32, usize), (f64, f64)> = BTreeMap::new();
+        for ((rank, step), ns) in &sums {
+            let of = stages.entry((job.ranks[*rank].stage, *step)).or_default();
+            *of = (of.0 + ns, of.1 + 1.0);
+        }
+        let of = |(of, ns): (&Operation, &f64)| {
+            let (all, count) = stages
+                .get(&(job.ranks[of.rank].stage, of.step))
+                .copied()
+                .unwrap_or((0.0, 1.0));
+            match sums.get(&(of.rank, of.step)) {
+                Some(own) if is_in(of) && *own > 0.0 => ns * all / count / own,
+                _ => *ns,
+            }
+        };
+        job.operations.iter().zip(values).map(of).collect()
+    };
+    Timing {
+        work: even(&recorded.work, &|of| of.kind == Kind::Compute),
+        delay: even(&recorded.delay, &|_| true),
+    }
 }
 
 /// Operations of micro batches at the mean of those of their stage and step: the same work, spread evenly.

@@ -40,7 +40,7 @@ fn first(output: &Output) -> Option<(String, String, i64)> {
     Some((kinds.first()?.clone(), names.first()?.clone(), gain_ns))
 }
 
-/// What a page must name first; `None`: nothing.
+/// What a page must name first, and words of its name; `None`: nothing.
 fn expected(job: &Pipeline) -> Option<(&'static str, String)> {
     match job.planted {
         Planted::Nothing => None,
@@ -49,9 +49,14 @@ fn expected(job: &Pipeline) -> Option<(&'static str, String)> {
         Planted::Stage(0, _) => Some(("stage", "the first stage".to_owned())),
         Planted::Stage(stage, _) => Some(("stage", format!("stage {stage}"))),
         Planted::Host(host, _) => Some(("host", format!("host node{host}"))),
+        Planted::HostLinks(host, _) => Some(("link", format!("links within host node{host}"))),
         Planted::Link(group, _) => {
-            let (stage, tensor) = (group / job.tensor, group % job.tensor);
-            Some(("link", format!("data of stage {stage} tensor {tensor}")))
+            let ranks = (0..job.ranks()).filter(|rank| {
+                let (stage, _, tensor) = job.place(*rank);
+                stage * job.tensor + tensor == group
+            });
+            let ranks: Vec<String> = ranks.map(|rank| rank.to_string()).collect();
+            Some(("link", format!("(ranks {})", ranks.join(", "))))
         }
         Planted::Lengths(_) => Some(("sequence lengths", "sequence lengths".to_owned())),
     }
@@ -65,6 +70,7 @@ fn kind(planted: Planted) -> &'static str {
         Planted::Stage(..) => "stage",
         Planted::Host(..) => "host",
         Planted::Link(..) => "link",
+        Planted::HostLinks(..) => "links of a host",
         Planted::Lengths(_) => "lengths",
         Planted::Cut(_) => "cut",
     }
@@ -104,7 +110,11 @@ fn the_planted_cause_is_named_first() {
                 .iter()
                 .any(|kind| ["rank", "host", "stage"].contains(&kind.as_str())),
             (Some((kind, name)), Some((found, found_name, _))) => {
-                found == kind && found_name.starts_with(&name)
+                let is_name = match kind {
+                    "rank" => *found_name == name,
+                    _ => found_name.contains(&name),
+                };
+                found == kind && is_name
             }
             (Some(_), None) => false,
         };
@@ -186,6 +196,90 @@ fn the_bubble_is_that_of_the_formula() {
         assert!((0.25..0.28).contains(&share), "{schedule:?}: {share}");
         assert_eq!(texts(&output, "causes", "kind"), Vec::<String>::new());
     }
+}
+
+/// A pipeline whose stages hold several chunks sends from the last stage to the first; its stages, micro batches and
+/// bubble are found all the same.
+#[test]
+fn the_schedule_is_told_from_the_order_of_sends() {
+    for (schedule, name, chunks) in [
+        (Schedule::GPipe, "GPipe", 1),
+        (Schedule::OneForwardOneBackward, "1F1B", 1),
+        (Schedule::Interleaved(2), "interleaved 1F1B", 2),
+    ] {
+        let job = Pipeline {
+            data: 2,
+            tensor: 1,
+            stages: 4,
+            micro_batches: 8,
+            steps: 3,
+            schedule,
+            ranks_of_host: 4,
+            planted: Planted::Nothing,
+            is_stated: false,
+            noise: 0.01,
+            seed: 3,
+        };
+        let output = run(&job);
+        let table = output.table("job");
+        let number = |column: &str| table.u64(column).unwrap().get(0);
+        assert_eq!(number("stages"), Some(4), "{name}");
+        assert_eq!(number("micro_batches"), Some(8), "{name}");
+        assert_eq!(number("chunks"), Some(chunks), "{name}");
+        assert_eq!(table.text("schedule").unwrap().get(0), Some(name));
+        let formula = table.f64("bubble_formula_share").unwrap().get(0).unwrap();
+        assert!((formula - 3.0 / (8.0 * chunks as f64 + 3.0)).abs() < 1e-9);
+        let stages = output.table("by_rank").u64("stage").unwrap();
+        let stages: Vec<u64> = stages.iter().flatten().collect();
+        assert_eq!(stages, [0, 0, 1, 1, 2, 2, 3, 3], "{name}");
+    }
+}
+
+/// With two stages nothing tells how many chunks there are.
+#[test]
+fn two_stages_of_chunks_state_no_micro_batches() {
+    let job = Pipeline {
+        data: 2,
+        tensor: 1,
+        stages: 2,
+        micro_batches: 4,
+        steps: 3,
+        schedule: Schedule::Interleaved(2),
+        ranks_of_host: 4,
+        planted: Planted::Nothing,
+        is_stated: false,
+        noise: 0.01,
+        seed: 3,
+    };
+    let output = run(&job);
+    let table = output.table("job");
+    assert_eq!(
+        table.text("schedule").unwrap().get(0),
+        Some("interleaved 1F1B")
+    );
+    assert_eq!(table.u64("micro_batches").unwrap().get(0), None);
+}
+
+/// Ranks that are numbered as Megatron does need no sends to tell their stages.
+#[test]
+fn roles_can_be_stated() {
+    let job = Pipeline {
+        is_stated: false,
+        ..Pipeline::random(10)
+    };
+    let (data, tensor, stages) = (job.data, job.tensor, job.stages);
+    let parallel = format!(r#"{{"parallel": "dp={data},tp={tensor},pp={stages}"}}"#);
+    let output = testing::run::<Stragglers>(job.inputs(None), &parallel).unwrap();
+    let table = output.table("by_rank");
+    let columns = ["stage", "data", "tensor"].map(|column| table.u64(column).unwrap());
+    for rank in 0..job.ranks() {
+        let found = [0, 1, 2].map(|at: usize| columns[at].get(rank as usize).unwrap());
+        let (stage, data, tensor) = job.place(rank);
+        assert_eq!(found, [stage, data, tensor].map(u64::from));
+    }
+    let wrong = testing::run::<Stragglers>(job.inputs(None), r#"{"parallel": "dp=7"}"#);
+    let message = wrong.err().unwrap().to_string();
+    assert!(message.contains("the product is 7"), "{message}");
 }
 
 /// Read rank by rank or at once, stated or as kernels alone, the section is the same.

@@ -25,6 +25,30 @@ pub struct Bottleneck {
     pub sentence: String,
 }
 
+/// A job of ranks as `stragglers` re-timed it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Job {
+    pub stages: u64,
+    pub micro_batches: Option<u64>,
+    /// Share of a step that ranks wait in the pipeline even where all are alike.
+    pub bubble_share: Option<f64>,
+}
+
+impl Job {
+    fn read(table: &Table) -> Result<Option<Self>> {
+        let (stages, micro_batches) = (table.u64("stages")?, table.u64("micro_batches")?);
+        let bubble = table.f64("bubble_share")?;
+        let job = |row: usize| {
+            Some(Self {
+                stages: stages.get(row)?,
+                micro_batches: micro_batches.get(row),
+                bubble_share: bubble.get(row),
+            })
+        };
+        Ok((0..table.rows()).find_map(job))
+    }
+}
+
 /// A prediction of `critical_path`: name and gain.
 pub type Prediction = (String, i64);
 
@@ -38,6 +62,8 @@ pub struct Facts {
     pub ranks: usize,
     /// Ranks whose recordings lack a part of the others', a sentence each.
     pub incomplete_ranks: Vec<String>,
+    /// The job that `stragglers` re-timed.
+    pub job: Option<Job>,
     /// Share of the time of several devices of one rank in which any of them worked.
     pub any_busy: Option<f64>,
     /// Devices that worked.
@@ -137,6 +163,7 @@ impl Facts {
             rows: table.u64("rows")?.iter().flatten().next().unwrap_or(0),
             ranks,
             incomplete_ranks,
+            job: Job::read(&run.table("retimed_job")?)?,
             steps: steps.map(|steps| steps.beside(&devices)),
             is_sampled_alone: sampled.is_some() && devices.is_empty() && host.only_ran(),
             devices,

@@ -30,7 +30,8 @@ pub enum Gain {
 
 impl Gain {
     /// The most of what a finding of `bottleneck` saves and what a name saves at its roof; without either, half of the
-    /// kernel, operator or brick with the most to save.
+    /// kernel, operator or brick with the most to save. Half of a name on one rank tells nothing of a job of ranks that was
+    /// re-timed.
     pub fn find(facts: &Facts) -> Self {
         if facts.empty_graphs.is_some() {
             return Self::NotKnown("launched work is not recorded");
@@ -59,8 +60,12 @@ impl Gain {
         let found = top.chain(at_roof).filter(is_worth);
         // Of equal ones the first.
         let found = found.reduce(|best, gain| if gain.0 > best.0 { gain } else { best });
-        let found = found.or_else(|| halved(facts).filter(|_| !is_gap).filter(is_worth));
+        let has_halved = !is_gap && facts.job.is_none();
+        let found = found.or_else(|| halved(facts).filter(|_| has_halved).filter(is_worth));
         match found {
+            None if facts.job.is_some() => {
+                Self::NotKnown("re-timing the job finds nothing that slows it down")
+            }
             None if is_gap => Self::NotKnown("nothing was recorded for most of the critical path"),
             Some((ns, fix, source)) => Self::Known {
                 is_fix: source != HALVED,

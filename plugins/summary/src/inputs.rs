@@ -10,7 +10,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
 }
 
 /// Inputs of the plugin. Only the last two are made of rows of events.
-pub const INPUTS: [Input; 29] = all(
+pub const INPUTS: [Input; 30] = all(
     may(
         "iteration_names",
         "SELECT DISTINCT name FROM bricks WHERE kind = 'iteration'",
@@ -26,9 +26,9 @@ pub const INPUTS: [Input; 29] = all(
 );
 
 /// Inputs of the merging of parts: those two are then tables of the parts.
-pub const MERGE_INPUTS: [Input; 29] = all(parts::ITERATION_NAMES, parts::OWNERS);
+pub const MERGE_INPUTS: [Input; 30] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
-const fn all(iteration_names: Input, owners: Input) -> [Input; 29] {
+const fn all(iteration_names: Input, owners: Input) -> [Input; 30] {
     [
         may("run", "SELECT wall_ns, rows FROM run"),
         Window::INPUT,
@@ -36,6 +36,10 @@ const fn all(iteration_names: Input, owners: Input) -> [Input; 29] {
         may(
             "incomplete_ranks",
             "SELECT detail FROM stragglers.causes WHERE kind = 'recording'",
+        ),
+        may(
+            "retimed_job",
+            "SELECT stages, bubble_share, micro_batches FROM stragglers.job",
         ),
         may("devices", "SELECT * FROM devices"),
         may(

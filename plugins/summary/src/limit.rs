@@ -162,6 +162,8 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     // Where the path goes through the work of devices, that they idle beside it bounds nothing.
     let is_of_devices = match &facts.path {
         _ if shares.busy() >= MIN_BUSY => true,
+        // Ranks that wait for each other idle by the job's design.
+        _ if facts.job.is_some_and(|job| job.stages > 1) => true,
         Some(path) => {
             let others = path.host.max(path.not_recorded).max(path.waits);
             path.devices() * NEARLY_AS_MUCH >= others

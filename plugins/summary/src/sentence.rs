@@ -103,6 +103,7 @@ pub fn sentence(
             limit.detail
         )
     });
+    parts.extend(pipeline(facts));
     if let Gain::Known {
         is_fix, fix, ns, ..
     } = gain
@@ -132,6 +133,23 @@ fn path_of_samples(facts: &Facts) -> String {
         }
         None => String::new(),
     }
+}
+
+/// What ranks wait for each other by design.
+fn pipeline(facts: &Facts) -> Option<String> {
+    let job = facts.job?;
+    let share = job.bubble_share.filter(|share| *share >= MIN_EXPOSED)?;
+    let batches = job.micro_batches.map_or(String::new(), |count| {
+        format!(
+            ", {}",
+            trueno_plugin::counted(count, "micro batch", "micro batches")
+        )
+    });
+    Some(format!(
+        "ranks wait {} of a step by the pipeline's design ({} stages{batches})",
+        percent(share),
+        job.stages
+    ))
 }
 
 /// A gain of the window is not one of a step.

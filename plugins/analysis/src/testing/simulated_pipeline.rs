@@ -19,6 +19,8 @@ pub enum Planted {
     Host(u32, f64),
     /// Gradients of one data-parallel group take so much longer.
     Link(u32, f64),
+    /// What ranks of a host send each other takes so much longer.
+    HostLinks(u32, f64),
     /// Micro batches have so different lengths, as shares of the usual.
     Lengths(f64),
     /// The recording of a rank ends half-way.
@@ -32,6 +34,8 @@ pub enum Schedule {
     GPipe,
     /// One forward, one backward.
     OneForwardOneBackward,
+    /// The same with so many chunks of the model in each stage. Micro batches are a multiple of the stages.
+    Interleaved(u32),
 }
 
 /// A job to be simulated.
@@ -98,6 +102,7 @@ type Met = (usize, Vec<(usize, f64)>);
 enum Act {
     Compute(&'static str, Option<u32>),
     Tensor(u32, u64),
+    /// Direction, and micro batch of the sender with its chunk.
     Send(&'static str, u32),
     Receive(&'static str, u32),
     Gradients,
@@ -118,7 +123,7 @@ impl Pipeline {
         let per_stage = data * tensor;
         let ranks = per_stage * stages;
         let factor = 1.1 + 0.4 * draw(seed, [9, 9, 9, 9]);
-        let planted = match seed % 8 {
+        let planted = match seed % 9 {
             0 => Planted::Nothing,
             1 => Planted::Rank(number(4, ranks), factor),
             2 => Planted::Pause(number(4, ranks), 3 + number(5, 4), 40_000_000),
@@ -127,6 +132,7 @@ impl Pipeline {
             5 if stages * tensor > 2 => Planted::Link(number(4, stages * tensor), 4.0),
             6 if stages > 1 => Planted::Lengths(0.15 + 0.2 * draw(seed, [8, 8, 8, 8])),
             7 => Planted::Cut(number(4, ranks)),
+            8 if tensor > 1 && ranks >= 12 => Planted::HostLinks(number(4, ranks / 4), 4.0),
             _ => Planted::Nothing,
         };
         let planted = match planted {
@@ -142,22 +148,36 @@ impl Pipeline {
             }
             other => other,
         };
+        // Without micro batches nothing tells that they differ.
+        let is_stated = (seed / 9).is_multiple_of(2) || matches!(planted, Planted::Lengths(_));
+        let micro_batches = 4 + number(6, 5);
+        let are_whole_groups = stages > 1 && micro_batches.is_multiple_of(stages);
         Self {
             data,
             tensor,
             stages,
-            micro_batches: 4 + number(6, 5),
+            micro_batches,
             steps: 12 + number(7, 12),
-            schedule: match number(10, 2) {
+            schedule: match number(10, 3) {
                 0 => Schedule::GPipe,
+                1 if are_whole_groups && !is_stated => Schedule::Interleaved(2),
                 _ => Schedule::OneForwardOneBackward,
             },
-            ranks_of_host: 2,
+            ranks_of_host: match planted {
+                Planted::HostLinks(..) => 4,
+                _ => 2,
+            },
             planted,
-            // Without micro batches nothing tells that they differ.
-            is_stated: (seed / 8).is_multiple_of(2) || matches!(planted, Planted::Lengths(_)),
+            is_stated,
             noise: 0.005 + 0.045 * draw(seed, [11, 11, 11, 11]),
             seed,
+        }
+    }
+
+    fn chunks(&self) -> u32 {
+        match self.schedule {
+            Schedule::Interleaved(chunks) => chunks,
+            _ => 1,
         }
     }
 
@@ -250,40 +270,72 @@ impl Pipeline {
         let (stage, ..) = self.place(rank);
         let (last, all) = (self.stages - 1, self.micro_batches);
         let mut out = Vec::new();
-        let forward = |out: &mut Vec<Act>, of: u32| {
+        let chunks = self.chunks();
+        // Work of a chunk of a micro batch; `number`: of both together.
+        let forward = |out: &mut Vec<Act>, of: u32, chunk: u32| {
+            let number = chunk * all + of;
             if stage > 0 {
-                out.push(Act::Receive("forward", of));
+                out.push(Act::Receive("forward", number));
+            } else if chunk > 0 {
+                out.push(Act::Receive("forward", number - all));
             }
-            out.push(Act::Compute("forward-compute", Some(of)));
+            out.push(Act::Compute("forward-compute", Some(number)));
             if self.tensor > 1 {
-                out.push(Act::Tensor(of, 0));
+                out.push(Act::Tensor(number, 0));
             }
-            if stage < last {
-                out.push(Act::Send("forward", of));
+            if stage < last || chunk + 1 < chunks {
+                out.push(Act::Send("forward", number));
             }
         };
-        let backward = |out: &mut Vec<Act>, of: u32| {
+        let backward = |out: &mut Vec<Act>, of: u32, chunk: u32| {
+            let number = chunk * all + of;
             if stage < last {
-                out.push(Act::Receive("backward", of));
+                out.push(Act::Receive("backward", number));
+            } else if chunk + 1 < chunks {
+                out.push(Act::Receive("backward", number + all));
             }
-            out.push(Act::Compute("backward-compute", Some(of)));
+            out.push(Act::Compute("backward-compute", Some(number)));
             if self.tensor > 1 {
-                out.push(Act::Tensor(of, 1));
+                out.push(Act::Tensor(number, 1));
             }
-            if stage > 0 {
-                out.push(Act::Send("backward", of));
+            if stage > 0 || chunk > 0 {
+                out.push(Act::Send("backward", number));
             }
         };
+        let works = all * chunks;
         let warm_up = match self.schedule {
-            Schedule::GPipe => all,
+            Schedule::GPipe => works,
             Schedule::OneForwardOneBackward => (last - stage).min(all),
+            Schedule::Interleaved(_) => {
+                ((last - stage) * 2 + (chunks - 1) * self.stages).min(works)
+            }
         };
-        (0..warm_up).for_each(|of| forward(&mut out, of));
-        for of in warm_up..all {
-            forward(&mut out, of);
-            backward(&mut out, of - warm_up);
+        // Groups of as many micro batches as stages go through one chunk, then through the next.
+        let place = |work: u32, is_forward: bool| {
+            if chunks == 1 {
+                return (work, 0);
+            }
+            let chunk = work / self.stages % chunks;
+            let of = work / (self.stages * chunks) * self.stages + work % self.stages;
+            (
+                of,
+                if is_forward {
+                    chunk
+                } else {
+                    chunks - 1 - chunk
+                },
+            )
+        };
+        for work in 0..works + warm_up {
+            if work < works {
+                let (of, chunk) = place(work, true);
+                forward(&mut out, of, chunk);
+            }
+            if let Some(work) = work.checked_sub(warm_up) {
+                let (of, chunk) = place(work, false);
+                backward(&mut out, of, chunk);
+            }
         }
-        (all - warm_up..all).for_each(|of| backward(&mut out, of));
         out.extend([Act::Gradients, Act::Norm, Act::Compute("optimizer", None)]);
         out
     }
@@ -297,18 +349,22 @@ impl Pipeline {
             Act::Tensor(of, direction) => {
                 let key = [0, step, stage * 1_000 + data, of, direction as u32];
                 let numbers = key.map(u64::from);
+                let factor = match self.planted {
+                    Planted::HostLinks(host, factor) if rank / self.ranks_of_host == host => factor,
+                    _ => 1.0,
+                };
                 Some((
                     key,
                     self.tensor as usize,
-                    TENSOR_NS * jitter([numbers[1], numbers[2], numbers[3], numbers[4]]),
+                    TENSOR_NS * factor * jitter([numbers[1], numbers[2], numbers[3], numbers[4]]),
                 ))
             }
             Act::Send(direction, of) | Act::Receive(direction, of) => {
                 let is_send = matches!(act, Act::Send(..));
                 let from = match (direction, is_send) {
                     (_, true) => stage,
-                    ("forward", false) => stage - 1,
-                    _ => stage + 1,
+                    ("forward", false) => (stage + self.stages - 1) % self.stages,
+                    _ => (stage + 1) % self.stages,
                 };
                 let key = [
                     1 + u32::from(direction == "backward"),
@@ -451,7 +507,14 @@ impl Pipeline {
             .i64("stream", rows().map(|(_, of)| stream(of)))
             .i64("start_ns", rows().map(|(_, of)| of.start_ns))
             .i64("dur_ns", rows().map(|(_, of)| of.end_ns - of.start_ns))
-            .u64("step", rows().map(|(_, of)| u64::from(of.step)));
+            .u64("step", rows().map(|(_, of)| u64::from(of.step)))
+            // Launched in the order of the program, where launches are recorded.
+            .i64(
+                "called_ns",
+                (0_i64..)
+                    .zip(rows())
+                    .map(|(place, _)| self.seed.is_multiple_of(3).then_some(place)),
+            );
         let stated = rows().filter(|(_, of)| of.meeting.is_some());
         let stated = Table::build("stated").u64("kernel", stated.map(|(id, _)| id));
         let batches: Vec<(u64, i64)> = rows()

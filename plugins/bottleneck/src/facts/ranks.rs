@@ -2,6 +2,9 @@
 
 use trueno_plugin::{Result, Run};
 
+/// The re-timing of recorded durations may miss the recorded steps by so much.
+const MAX_ERROR: f64 = 0.05;
+
 /// One rank in one collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
@@ -28,6 +31,12 @@ pub struct Ranks {
     pub causes: Vec<(u64, String, Option<String>)>,
     /// The job is a pipeline of stages.
     pub is_pipeline: bool,
+    /// Re-timing the job gives its steps: it tells what ranks cost.
+    pub is_retimed: bool,
+    /// What the job would save, by re-timing, if no transfer took time.
+    pub without_transfers_ns: Option<i64>,
+    /// The same, if all ranks of a stage took equally long.
+    pub alike_ns: Option<i64>,
     /// What slows it down, by re-timing.
     pub job_causes: Vec<JobCause>,
 }
@@ -77,10 +86,27 @@ impl Ranks {
             let name = name.get(row).map(str::to_owned);
             Some((rank.get(row)?, cause.get(row)?.to_owned(), name))
         };
+        let causes = (0..table.rows()).filter_map(cause).collect();
+        let table = run.table("retimed_job")?;
+        let (stages, step) = (table.u64("stages")?, table.i64("step_ns")?);
+        let retimed = table.i64("retimed_ns")?;
+        let is_near = |row: usize| {
+            let (step_ns, retimed_ns) = (step.get(row)? as f64, retimed.get(row)? as f64);
+            Some((retimed_ns - step_ns).abs() <= MAX_ERROR * step_ns)
+        };
+        let without = run.table("retimed_without")?;
+        let (scope, gain) = (without.text("scope")?, without.i64("gain_ns")?);
+        let gain_ns = |name: &str| {
+            let row = (0..without.rows()).find(|row| scope.get(*row) == Some(name));
+            gain.get(row?)
+        };
         Ok(Self {
+            is_retimed: table.rows() > 0 && is_near(0) == Some(true),
+            without_transfers_ns: gain_ns("transfers"),
+            alike_ns: gain_ns("ranks"),
             arrivals,
-            causes: (0..table.rows()).filter_map(cause).collect(),
-            is_pipeline: run.table("pipeline")?.rows() > 0,
+            causes,
+            is_pipeline: (0..table.rows()).any(|row| stages.get(row) > Some(1)),
             job_causes: job_causes(run)?,
         })
     }

@@ -77,7 +77,10 @@ impl Rule for ExposedCommunication {
                 .busy(device, computing)
                 .difference(&all)
                 .total_ns();
+            let retimed_ns = facts.ranks.without_transfers_ns;
+            let retimed_ns = retimed_ns.filter(|_| facts.ranks.is_retimed);
             let most_ns = facts.most_ns(&Without::Communication);
+            let most_ns = most_ns.min(retimed_ns.unwrap_or(i64::MAX));
             let gain_ns = exposed_ns.min(free_ns).min(path_ns(facts)).min(most_ns);
             let evidence = facts.evidence(rows, &exposed);
             let mut draft = draft(facts, device, &exposed, (all_ns, late_ns), free_ns);

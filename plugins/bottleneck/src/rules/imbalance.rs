@@ -277,7 +277,7 @@ fn devices(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
 }
 
 fn ranks(facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-    if facts.window.ranks < 2 || facts.ranks.is_pipeline {
+    if facts.window.ranks < 2 || facts.ranks.is_pipeline || facts.ranks.is_retimed {
         return;
     }
     let mut sums: BTreeMap<i64, i64> = facts.bricks.rank_busy_ns.clone();

@@ -2,7 +2,7 @@
 //!
 //! Evidence: `collectives.arrivals`, where parts are matched by communicator and number and put on one clock, and
 //! where the last rank is told only if it came later than clocks can be compared. Gain: Σ (last − mean arrival): as if all came when
-//! they came on average.
+//! they came on average; of a job that `stragglers` re-timed, no more than it saves with ranks alike.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -50,7 +50,8 @@ thresholds! {
 
 impl Rule for LateRanks {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        if facts.window.ranks < 2 || facts.ranks.is_pipeline {
+        let is_explained = facts.ranks.is_retimed && !facts.ranks.job_causes.is_empty();
+        if facts.window.ranks < 2 || facts.ranks.is_pipeline || is_explained {
             return;
         }
         let all: Vec<Collective<'_>> = facts
@@ -104,7 +105,8 @@ impl Rule for LateRanks {
         let saved = told
             .iter()
             .map(|collective| (collective.late(), mean(collective)));
-        let gain_ns = one_after_another(saved.collect());
+        let most_ns = facts.ranks.alike_ns.filter(|_| facts.ranks.is_retimed);
+        let gain_ns = one_after_another(saved.collect()).min(most_ns.unwrap_or(i64::MAX));
         let rows = || told.iter().flat_map(|collective| collective.0);
         let ids: Vec<String> = rows().take(SHOWN).map(|of| of.id.to_string()).collect();
         let during = rows().map(|of| (of.arrive_ns, of.leave_ns)).collect();

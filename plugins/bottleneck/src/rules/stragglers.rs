@@ -1,7 +1,7 @@
-//! What slows a pipeline of ranks down, as plugin `stragglers` re-timed it.
+//! What slows a job of ranks down, as plugin `stragglers` re-timed it.
 //!
-//! Stages of a pipeline wait for each other by design, so the rules that compare ranks with each other, or take waiting
-//! in communication for a loss, say nothing of such a job: this one speaks for them.
+//! Of a job that was re-timed, this rule speaks for those that compare ranks with each other. Stages of a pipeline wait
+//! for each other by design, so there waiting in communication is no loss either.
 
 use trueno_analysis::evidence::Evidence;
 
@@ -19,7 +19,7 @@ thresholds! {
 
 impl Rule for Stragglers {
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
-        if !facts.ranks.is_pipeline {
+        if !facts.ranks.is_pipeline && !facts.ranks.is_retimed {
             return;
         }
         // What is worth a word, `stragglers` decided by the length of a step.
