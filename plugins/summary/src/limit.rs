@@ -197,7 +197,13 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
         } else {
             parts(&computing.cloned().collect::<Vec<_>>())
         };
-        limit("computation", most, format!("computation: {parts}"))
+        // What most of it is has no name.
+        let is_nameless = parts.starts_with("outside bricks") || parts.starts_with("uncategorised");
+        let text = match facts.job {
+            Some(_) if is_nameless => "computation".to_owned(),
+            _ => format!("computation: {parts}"),
+        };
+        limit("computation", most, text)
     } else if communication == most {
         let text = format!("exposed communication: {} of {}", percent(most), whole(of));
         limit("communication", most, text)

@@ -10,6 +10,7 @@ use super::{Options, Rule, imbalance};
 use crate::facts::{Facts, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
+use crate::wording::short;
 
 thresholds! {
     /// The rule; its thresholds are those of `stragglers`.
@@ -26,6 +27,24 @@ impl Rule for Stragglers {
         let mut all = options.clone();
         all.general.least_share = 0.0;
         for cause in &facts.ranks.job_causes {
+            // Why operations begin later, threads tell.
+            let number = cause
+                .name
+                .strip_prefix("rank ")
+                .and_then(|of| of.parse::<u64>().ok());
+            let late = facts
+                .ranks
+                .causes
+                .iter()
+                .find(|(rank, ..)| Some(*rank) == number);
+            let why = match late {
+                Some((_, kind, Some(name)))
+                    if ["input", "launch", "host"].contains(&kind.as_str()) =>
+                {
+                    format!(" (longer on {kind}: {})", short(name))
+                }
+                _ => String::new(),
+            };
             Draft {
                 class: imbalance::CLASS,
                 code: "stragglers",
@@ -36,7 +55,7 @@ impl Rule for Stragglers {
                     Confidence::High,
                     "re-timed: operations are joined by the order of their lanes and by matched collectives".into(),
                 ),
-                lead: cause.detail.clone(),
+                lead: format!("{}{why}", cause.detail),
                 fix: cause.fix.clone(),
                 evidence: "SELECT * FROM stragglers.what_if ORDER BY gain_ns DESC".into(),
                 assumption: "the order of operations stays as recorded".into(),
