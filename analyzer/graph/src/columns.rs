@@ -6,8 +6,8 @@ use polars::prelude::{DataFrame, DataType};
 use polars_arrow::array::{Array, PrimitiveArray};
 use polars_arrow::types::NativeType;
 use trueno_engine::query::{
-    BatchValues, ColumnKind, Database, OrderedRow, OrderedRows, OrderedTable, Planned, RowBatch,
-    RowOrder, Texts,
+    BatchValues, ColumnKind, Database, OrderedRows, OrderedTable, Planned, RowBatch, RowOrder,
+    Texts,
 };
 use trueno_host::name_tables::{GROUPS, learn};
 
@@ -126,33 +126,94 @@ impl TableColumns {
 impl Place {
     /// The bits of a value, of a text its number.
     #[inline]
-    pub(super) fn bits(self, row: &OrderedRow<'_>) -> Option<u64> {
-        row.bits(self.0?.0)
+    pub(super) fn bits(self, batch: &RowBatch, row: usize) -> Option<u64> {
+        batch.bits(self.0?.0, row)
     }
 
     #[inline]
-    pub(super) fn i64(self, row: &OrderedRow<'_>) -> Option<i64> {
-        let (at, kind) = self.0?;
-        let bits = row.bits(at)?;
-        match kind {
-            ColumnKind::I64 => Some(bits.cast_signed()),
-            _ => i64::try_from(bits).ok(),
-        }
+    pub(super) fn u64(self, batch: &RowBatch, row: usize) -> Option<u64> {
+        as_u64(self.0?.1, self.bits(batch, row)?)
     }
 
-    #[inline]
-    pub(super) fn u64(self, row: &OrderedRow<'_>) -> Option<u64> {
-        let (at, kind) = self.0?;
-        let bits = row.bits(at)?;
-        match kind {
-            ColumnKind::I64 => u64::try_from(bits.cast_signed()).ok(),
-            _ => Some(bits),
+    /// The value of all rows of a batch, where they have the same or none has any.
+    pub(super) fn same(self, batch: &RowBatch) -> Option<Option<u64>> {
+        let Some((at, kind)) = self.0 else {
+            return Some(None);
+        };
+        match batch.values(at) {
+            BatchValues::Missing => Some(None),
+            BatchValues::Same(bits) => Some(as_u64(kind, bits)),
+            BatchValues::Several => None,
         }
     }
 
     /// True if all rows of a batch have the same value, or none has any.
     pub(super) fn is_same(self, batch: &RowBatch) -> bool {
         (self.0).is_none_or(|(at, _)| batch.values(at) != BatchValues::Several)
+    }
+
+    /// Puts what is made of each bits of a batch's rows behind a list; `spare` is memory to use again.
+    pub(super) fn bits_into<T: Clone>(
+        self,
+        batch: &RowBatch,
+        spare: &mut Vec<u64>,
+        to: &mut Vec<T>,
+        of: impl Fn(Option<u64>) -> T,
+    ) {
+        let rows = batch.rows();
+        let Some((at, _)) = self.0 else {
+            return to.resize(to.len() + rows, of(None));
+        };
+        match batch.values(at) {
+            BatchValues::Missing => to.resize(to.len() + rows, of(None)),
+            BatchValues::Same(bits) => to.resize(to.len() + rows, of(Some(bits))),
+            BatchValues::Several if batch.has_missing(at) => {
+                to.extend((0..rows).map(|row| of(batch.bits(at, row))));
+            }
+            BatchValues::Several => {
+                batch.unpack(at, spare);
+                to.extend(spare.iter().map(|bits| of(Some(*bits))));
+            }
+        }
+    }
+
+    pub(super) fn u64_into<T: Clone>(
+        self,
+        batch: &RowBatch,
+        spare: &mut Vec<u64>,
+        to: &mut Vec<T>,
+        of: impl Fn(Option<u64>) -> T,
+    ) {
+        let kind = self.0.map_or(ColumnKind::U64, |(_, kind)| kind);
+        self.bits_into(batch, spare, to, |bits| {
+            of(bits.and_then(|bits| as_u64(kind, bits)))
+        });
+    }
+
+    pub(super) fn i64_into(
+        self,
+        batch: &RowBatch,
+        spare: &mut Vec<u64>,
+        to: &mut Vec<Option<i64>>,
+    ) {
+        let kind = self.0.map_or(ColumnKind::I64, |(_, kind)| kind);
+        self.bits_into(batch, spare, to, |bits| as_i64(kind, bits?));
+    }
+}
+
+#[inline]
+fn as_i64(kind: ColumnKind, bits: u64) -> Option<i64> {
+    match kind {
+        ColumnKind::I64 => Some(bits.cast_signed()),
+        _ => i64::try_from(bits).ok(),
+    }
+}
+
+#[inline]
+fn as_u64(kind: ColumnKind, bits: u64) -> Option<u64> {
+    match kind {
+        ColumnKind::I64 => u64::try_from(bits.cast_signed()).ok(),
+        _ => Some(bits),
     }
 }
 
@@ -184,6 +245,15 @@ fn value<T: NativeType>(numbers: &PrimitiveArray<T>, row: usize) -> Option<T> {
 pub(super) struct NumberedNames(Vec<u32>);
 
 impl NumberedNames {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// By the engine's numbers, from 0 on.
+    pub(super) fn all(&self) -> impl Iterator<Item = Option<u32>> {
+        (self.0.iter()).map(|number| (*number != NONE).then_some(*number))
+    }
+
     #[inline]
     pub(super) fn get(&self, of_engine: u64) -> Option<u32> {
         let number = self.0.get(of_engine as usize).copied();

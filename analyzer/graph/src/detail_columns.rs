@@ -2,10 +2,30 @@
 
 use std::collections::HashMap;
 
-use trueno_engine::query::{Database, OrderedRow, RowBatch};
+use trueno_analysis::hash::FastMap;
+use trueno_engine::query::{Database, RowBatch};
 
 use super::columns::{Names, NumberedNames, Place, Rows, TableColumns};
-use super::{Class, Detail, GraphError, Launch};
+use super::{Class, Detail, GraphError, Launch, NONE};
+
+/// Details, each once.
+#[derive(Default)]
+pub(super) struct NumberedDetails {
+    pub(super) details: Vec<Detail>,
+    numbers: HashMap<Detail, u32>,
+}
+
+impl NumberedDetails {
+    fn number(&mut self, detail: Detail) -> u32 {
+        if let Some(&number) = self.numbers.get(&detail) {
+            return number;
+        }
+        let number = self.details.len() as u32;
+        self.details.push(detail.clone());
+        self.numbers.insert(detail, number);
+        number
+    }
+}
 
 /// The columns that only some classes have.
 pub(super) struct Details {
@@ -16,12 +36,17 @@ pub(super) struct Details {
     layer: Place,
     signature: Place,
     shapes: HashMap<u64, String>,
+    /// Numbers of details that were met, by the signature or number of their rows.
+    by_signature: FastMap<u64, u32>,
+    by_number: FastMap<u64, u32>,
 }
 
 struct LaunchColumns {
     numbers: [Place; 9],
     ptx: Place,
     reason: Place,
+    /// Numbers of launches that were met, by all of these columns.
+    met: FastMap<[Option<u64>; 11], u32>,
     hashes: NumberedNames,
     reasons: NumberedNames,
     /// Names of sources by hash.
@@ -51,6 +76,7 @@ impl Details {
                 ],
                 ptx: column("ptx_hash"),
                 reason: column("reason"),
+                met: FastMap::default(),
                 hashes: names.numbered(database, columns, "kernels", "ptx_hash")?,
                 reasons: names.numbered(database, columns, "kernels", "reason")?,
                 sources: source_names(database, names)?,
@@ -69,58 +95,130 @@ impl Details {
                 Class::Brick => shapes(database),
                 _ => HashMap::new(),
             },
+            by_signature: FastMap::default(),
+            by_number: FastMap::default(),
         })
     }
 
-    /// True if all rows of a batch have the same detail. Those of bricks depend on more than these columns.
-    pub(super) fn is_same(&self, batch: &RowBatch) -> bool {
-        self.launch.as_ref().is_some_and(|launch| {
-            let columns = launch.numbers.iter();
-            let mut columns = columns.chain([&launch.ptx, &launch.reason]);
-            columns.all(|column| column.is_same(batch))
-        })
-    }
-
-    pub(super) fn detail(
-        &self,
-        class: Class,
-        row: &OrderedRow<'_>,
+    /// The details of a batch's rows, behind those of others.
+    pub(super) fn numbers_into(
+        &mut self,
+        batch: &RowBatch,
+        classes: &[Class],
         names: &Names,
-    ) -> Option<Detail> {
+        details: &mut NumberedDetails,
+        to: &mut Vec<u32>,
+    ) {
+        let is_same = match classes.first() {
+            Some(Class::Kernel) => self.launch.as_ref().is_some_and(|launch| {
+                let mut columns = launch.columns();
+                columns.all(|column| column.is_same(batch))
+            }),
+            Some(Class::Call | Class::Sync) => true,
+            _ => false,
+        };
+        if is_same {
+            let number = self.number(classes[0], batch, 0, names, details);
+            return to.resize(to.len() + classes.len(), number);
+        }
+        for (row, class) in classes.iter().enumerate() {
+            to.push(self.number(*class, batch, row, names, details));
+        }
+    }
+
+    fn number(
+        &mut self,
+        class: Class,
+        batch: &RowBatch,
+        row: usize,
+        names: &Names,
+        details: &mut NumberedDetails,
+    ) -> u32 {
+        let known = |found: &mut FastMap<u64, u32>,
+                     key,
+                     detail: &dyn Fn() -> Option<Detail>,
+                     details: &mut NumberedDetails| {
+            *found
+                .entry(key)
+                .or_insert_with(|| detail().map_or(NONE, |detail| details.number(detail)))
+        };
         match class {
             Class::Kernel => self
                 .launch
-                .as_ref()
-                .map(|columns| columns.launch(row, names))
-                .filter(|launch| !launch.is_empty())
-                .map(Detail::Launch),
+                .as_mut()
+                .map_or(NONE, |columns| columns.number(batch, row, names, details)),
             Class::Tile => {
-                let [tile_row, col, depth] = self.numbers.each_ref().map(|n| n.u64(row));
-                Some(Detail::Tile {
+                let [tile_row, col, depth] = self.numbers.each_ref().map(|n| n.u64(batch, row));
+                details.number(Detail::Tile {
                     row: tile_row,
                     col,
                     depth,
                 })
             }
-            Class::Transfer => Some(Detail::Transfer {
-                bytes: self.bytes.u64(row),
+            Class::Transfer => details.number(Detail::Transfer {
+                bytes: self.bytes.u64(batch, row),
             }),
-            Class::Iteration => self.iteration.u64(row).map(Detail::Number),
-            Class::Layer => self.layer.u64(row).map(Detail::Number),
+            Class::Iteration | Class::Layer => {
+                let column = if class == Class::Layer {
+                    self.layer
+                } else {
+                    self.iteration
+                };
+                let Some(number) = column.u64(batch, row) else {
+                    return NONE;
+                };
+                known(
+                    &mut self.by_number,
+                    number,
+                    &|| Some(Detail::Number(number)),
+                    details,
+                )
+            }
             _ => {
-                let shapes = self.shapes.get(&self.signature.u64(row)?)?;
-                Some(Detail::Shapes(shapes.clone()))
+                let Some(signature) = self.signature.u64(batch, row) else {
+                    return NONE;
+                };
+                let shapes = || self.shapes.get(&signature).cloned().map(Detail::Shapes);
+                known(&mut self.by_signature, signature, &shapes, details)
             }
         }
     }
 }
 
 impl LaunchColumns {
-    fn launch(&self, row: &OrderedRow<'_>, names: &Names) -> Launch {
+    fn columns(&self) -> impl Iterator<Item = &Place> {
+        self.numbers.iter().chain([&self.ptx, &self.reason])
+    }
+
+    fn number(
+        &mut self,
+        batch: &RowBatch,
+        row: usize,
+        names: &Names,
+        details: &mut NumberedDetails,
+    ) -> u32 {
+        let mut columns = self.columns();
+        let bits =
+            std::array::from_fn(|_| columns.next().and_then(|column| column.bits(batch, row)));
+        drop(columns);
+        if let Some(number) = self.met.get(&bits) {
+            return *number;
+        }
+        let launch = self.launch(batch, row, names);
+        let number = if launch.is_empty() {
+            NONE
+        } else {
+            details.number(Detail::Launch(launch))
+        };
+        self.met.insert(bits, number);
+        number
+    }
+
+    fn launch(&self, batch: &RowBatch, row: usize, names: &Names) -> Launch {
         let [gx, gy, gz, bx, by, bz, fixed, asked, registers] =
-            self.numbers.each_ref().map(|numbers| numbers.u64(row));
+            (self.numbers.each_ref()).map(|numbers| numbers.u64(batch, row));
         let text = |column: Place, texts: &NumberedNames| {
-            column.bits(row).and_then(|number| texts.get(number))
+            column.bits(batch, row).and_then(|number| texts.get(number))
         };
         let (ptx, reason) = (
             text(self.ptx, &self.hashes),

@@ -27,26 +27,26 @@ impl Filter {
             .map(|name| name.to_lowercase().contains(&text))
             .collect();
         let rows = graph.lanes.len();
+        let nodes = &graph.nodes;
         let fits = |at: usize| {
-            let node = &graph.nodes[at];
-            if graph.hides(node.class) {
+            if graph.hides(nodes.classes[at]) {
                 return false;
             }
-            lanes[node.lane as usize] || (at >= rows && names[node.name as usize])
+            lanes[nodes.lanes[at] as usize] || (at >= rows && names[nodes.names[at] as usize])
         };
-        let mut kept = vec![false; graph.nodes.len()];
+        let mut kept = vec![false; nodes.len()];
         let mut count = 0;
         let mut open = Vec::new();
-        for at in (0..graph.nodes.len()).filter(|at| fits(*at)) {
+        for at in (0..nodes.len()).filter(|at| fits(*at)) {
             count += usize::from(at >= rows);
-            let mut up = graph.nodes[at].parent;
+            let mut up = nodes.parents[at];
             while up != NONE && !kept[up as usize] {
                 kept[up as usize] = true;
-                up = graph.nodes[up as usize].parent;
+                up = nodes.parents[up as usize];
             }
             open.push(at as u32);
         }
-        let mut below = vec![false; graph.nodes.len()];
+        let mut below = vec![false; nodes.len()];
         while let Some(at) = open.pop() {
             if std::mem::replace(&mut below[at as usize], true) {
                 continue;

@@ -2,42 +2,17 @@
 //!
 //! Calls are no parents of device work: a kernel hangs beside the call that launched it, below the brick of both.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
 use trueno_engine::query::Database;
 
 use super::columns::{Names, Rows};
 use super::{Class, Graph, GraphError, NONE};
 
-/// A row's own word on what it belongs to.
-#[derive(Clone, Copy)]
-pub(super) struct Link {
-    to: u64,
-    correlation: u64,
-}
-
 /// No row, no correlation: recorders and importers count ids up.
-const NO_ID: u64 = u64::MAX;
-
-impl Link {
-    pub(super) fn new(to: Option<u64>, correlation: Option<u64>) -> Self {
-        Self {
-            to: to.unwrap_or(NO_ID),
-            correlation: correlation.unwrap_or(NO_ID),
-        }
-    }
-
-    /// The row it lies in.
-    fn to(self) -> Option<u64> {
-        (self.to != NO_ID).then_some(self.to)
-    }
-
-    /// Shared by a call and the work it launched.
-    fn correlation(self) -> Option<u64> {
-        (self.correlation != NO_ID).then_some(self.correlation)
-    }
-}
+pub(super) const NO_ID: u64 = u64::MAX;
 
 /// A row of `edges`.
 pub(super) struct Edge {
@@ -78,66 +53,77 @@ pub(super) fn thread_names(database: &Database) -> Result<BTreeMap<u64, String>,
     Ok((0..rows.len()).filter_map(named).collect())
 }
 
-/// Gives every row its parent. Host rows come first: device work without a link of its own
-/// hangs below that of the call that launched it.
-pub(super) fn hang(graph: &mut Graph, links: &[Link], around: &[u32], edges: &[Edge]) {
+/// Gives the rows that name a row the one they name as parent. `links` are those of the rows before they were put in
+/// order.
+pub(super) fn hang_by_name(graph: &mut Graph, links: &[u64], order: &[u32]) {
     let first = graph.lanes.len();
+    let nodes = &mut graph.nodes;
     // Of one id the last of the list counts: from the back, so the first node.
+    let ids = &nodes.ids;
     graph.ids = IdIndex::new(|| {
-        let nodes = graph.nodes.iter().enumerate().skip(first).rev();
-        nodes.map(|(at, node)| (node.id, at as u32))
+        let rows = (first..ids.len()).rev();
+        rows.map(|at| (ids[at], at as u32))
     });
-    let mut launched = Vec::new();
-    for at in first..graph.nodes.len() {
-        let node = &graph.nodes[at];
-        let linked = links[at - first].to().and_then(|id| graph.find(id));
-        let parent = match linked {
-            Some(parent) if parent as usize != at => parent,
-            _ if graph.lanes[node.lane as usize].is_device => {
-                launched.push(at);
-                node.lane
-            }
-            _ if around[at] != NONE => around[at],
-            _ => node.lane,
-        };
-        graph.nodes[at].parent = parent;
+    let mut last = (NO_ID, None);
+    for (at, from) in (first..).zip(order) {
+        let link = links[*from as usize];
+        if link != last.0 {
+            last = (link, graph.ids.get(link).filter(|_| link != NO_ID));
+        }
+        let linked = last.1.filter(|parent| *parent as usize != at);
+        nodes.parents[at] = linked.unwrap_or(NONE);
     }
-    below_launchers(graph, links, edges, &launched);
+}
+
+/// Gives the other rows a parent, those of host threads after [`sweep`](super::sweep): device work without a link of its
+/// own hangs below that of the call that launched it, the rest below the lane.
+pub(super) fn hang_others(graph: &mut Graph, correlations: &[u64], edges: &[Edge]) {
+    let mut launched = Vec::new();
+    for at in graph.lanes.len()..graph.nodes.len() {
+        if graph.nodes.parents[at] == NONE {
+            let lane = graph.nodes.lanes[at];
+            if graph.lanes[lane as usize].is_device {
+                launched.push(at);
+            }
+            graph.nodes.parents[at] = lane;
+        }
+    }
+    below_launchers(graph, correlations, edges, &launched);
     cut_circles(graph);
 }
 
-fn below_launchers(graph: &mut Graph, links: &[Link], edges: &[Edge], launched: &[usize]) {
+/// `correlations` are those of the rows in order; none: no row has any.
+fn below_launchers(graph: &mut Graph, correlations: &[u64], edges: &[Edge], launched: &[usize]) {
     if launched.is_empty() {
         return;
     }
     let first = graph.lanes.len();
-    let by_edge: HashMap<u64, u64> = edges
+    let by_edge: FastMap<u64, u64> = edges
         .iter()
         .rev()
         .filter(|edge| edge.is_launch)
         .map(|edge| (edge.to, edge.from))
         .collect();
-    let mut by_correlation: HashMap<u64, u32> = HashMap::new();
+    let correlation = |at: usize| {
+        let correlation = correlations.get(at - first).copied();
+        correlation.filter(|correlation| *correlation != NO_ID)
+    };
+    let mut by_correlation: FastMap<u64, u32> = FastMap::default();
     for at in (first..graph.nodes.len()).rev() {
-        if let (Class::Call, Some(correlation)) =
-            (graph.nodes[at].class, links[at - first].correlation())
-        {
+        if let (Class::Call, Some(correlation)) = (graph.nodes.classes[at], correlation(at)) {
             by_correlation.insert(correlation, at as u32);
         }
     }
     for &at in launched {
-        let id = graph.nodes[at].id;
+        let id = graph.nodes.ids[at];
         let by_edge = by_edge.get(&id).and_then(|from| graph.find(*from));
-        let by_correlation = || {
-            let correlation = links[at - first].correlation()?;
-            by_correlation.get(&correlation).copied()
-        };
+        let by_correlation = || by_correlation.get(&correlation(at)?).copied();
         let Some(launcher) = by_edge.or_else(by_correlation) else {
             continue;
         };
-        let launcher = &graph.nodes[launcher as usize];
+        let launcher = graph.node(launcher);
         // A call is how it was launched; what it belongs to is the call's own parent.
-        graph.nodes[at].parent = match launcher.class {
+        graph.nodes.parents[at] = match launcher.class {
             Class::Call => launcher.parent,
             _ => graph.find(launcher.id).unwrap_or(launcher.lane),
         };
@@ -149,19 +135,23 @@ fn cut_circles(graph: &mut Graph) {
     const NEW: u8 = 0;
     const OPEN: u8 = 1;
     const DONE: u8 = 2;
-    let mut state = vec![NEW; graph.nodes.len()];
+    let nodes = &mut graph.nodes;
+    if nodes.precede_children() {
+        return;
+    }
+    let mut state = vec![NEW; nodes.len()];
     let mut way = Vec::new();
-    for from in 0..graph.nodes.len() {
+    for from in 0..nodes.len() {
         let mut at = from;
         while state[at] == NEW {
             state[at] = OPEN;
             way.push(at);
-            let parent = graph.nodes[at].parent;
+            let parent = nodes.parents[at];
             if parent == NONE {
                 break;
             }
             if state[parent as usize] == OPEN {
-                graph.nodes[at].parent = graph.nodes[at].lane;
+                nodes.parents[at] = nodes.lanes[at];
                 graph.circles += 1;
                 break;
             }

@@ -1,17 +1,19 @@
 //! From the tables of a run to the graph.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
-use trueno_analysis::start_order::{Interval, sort_by_start, start_key};
 use trueno_engine::Lane;
 use trueno_engine::attributes::Attributes;
-use trueno_engine::query::Database;
+use trueno_engine::query::{Database, RowBatch, TableWindow};
 use trueno_engine::run::{Run, RunError};
 
-use super::columns::{self, Names, NumberedNames, Place};
-use super::detail_columns::Details;
-use super::links::{self, Link};
-use super::{Class, Detail, Graph, LaneInfo, NONE, Node, Timing, pools, sums, sweep};
+use super::columns::{self, Names, NumberedNames, Place, TableColumns};
+use super::detail_columns::{Details, NumberedDetails};
+use super::durations::Durations;
+use super::links::{self, NO_ID};
+use super::node::Nodes;
+use super::order::{Order, put_in_order};
+use super::{Class, Graph, LaneInfo, Timing, pools, sums, sweep};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Content {
@@ -183,39 +185,105 @@ pub fn load(run: &Run, content: Content) -> Result<Graph, GraphError> {
 #[derive(Default)]
 struct Loader {
     names: Names,
-    nodes: Vec<Node>,
-    /// Links of the nodes, in the order of `nodes`.
-    links: Vec<Link>,
-    /// Declared elements of the nodes that have some.
-    elements: Vec<(u32, u64)>,
+    nodes: Nodes,
+    /// The row that each lies in, by its own word.
+    links: Vec<u64>,
+    /// Shared by a call and the work it launched; empty: no row has one.
+    correlations: Vec<u64>,
+    /// Declared elements; empty: no row has any.
+    elements: Durations,
     /// Threads before streams, with the order in which they were met.
     lanes: BTreeMap<Lane, u32>,
-    details: Vec<Detail>,
-    numbers: HashMap<Detail, u32>,
+    details: NumberedDetails,
+    order: Order,
+    spare: Spare,
 }
 
-/// Lanes that rows and lanes need no second list for.
-const MANY_LANES: usize = 1 << 12;
+/// Memory to use again for each batch.
+#[derive(Default)]
+struct Spare {
+    bits: Vec<u64>,
+    starts: Vec<Option<i64>>,
+    durs: Vec<Option<i64>>,
+}
+
+/// Columns that each table is read for.
+struct Places {
+    class: Class,
+    id: Place,
+    link: Place,
+    kind: Place,
+    names: [(Place, NumberedNames); 2],
+    unnamed: u32,
+    kinds: Vec<Class>,
+    lane: [Place; 3],
+    start: Place,
+    dur: Place,
+    elements: Place,
+    correlation: Place,
+    timing: Place,
+    valid: Place,
+    /// Number of the text in the column of timings.
+    bound: Option<u64>,
+}
+
+impl Places {
+    fn new(
+        database: &Database,
+        source: &Source,
+        columns: &TableColumns,
+        names: &mut Names,
+    ) -> Result<Self, GraphError> {
+        let [first, second] = source.names;
+        let column = |name: &str| columns.place(name);
+        let of_first = names.numbered(database, columns, source.table, first)?;
+        let of_second = if second == first {
+            NumberedNames::default()
+        } else {
+            names.numbered(database, columns, source.table, second)?
+        };
+        let unnamed = names.number("?");
+        let kinds = match source.class {
+            Class::Brick => names.numbered(database, columns, source.table, "kind")?,
+            _ => NumberedNames::default(),
+        };
+        let class = |number| Class::of_kind(&names.names[number as usize]);
+        let kinds = (kinds.all()).map(|kind| kind.map_or(Class::Brick, class));
+        Ok(Self {
+            class: source.class,
+            id: column("id"),
+            link: column(source.link),
+            kind: column("kind"),
+            names: [(column(first), of_first), (column(second), of_second)],
+            unnamed,
+            kinds: kinds.collect(),
+            lane: ["thread", "device", "stream"].map(column),
+            start: column("start_ns"),
+            dur: column("dur_ns"),
+            elements: column("elements"),
+            correlation: column("correlation"),
+            timing: column("timing"),
+            valid: column("valid"),
+            bound: columns.texts.number("bound"),
+        })
+    }
+}
 
 impl Loader {
     /// Lists that grow would be copied, and have room for nearly twice as many. The number of rows is only what the run
     /// says of itself, so none is fine too.
     fn reserve(&mut self, run: &Run) {
         let rows = usize::try_from(run.facts().intervals()).unwrap_or(0);
-        let _ = self
-            .nodes
-            .try_reserve_exact(rows.saturating_add(MANY_LANES));
+        let nodes = &mut self.nodes;
+        let _ = nodes.ids.try_reserve_exact(rows);
+        let _ = nodes.starts_ns.try_reserve_exact(rows);
+        let _ = nodes.names.try_reserve_exact(rows);
+        let _ = nodes.lanes.try_reserve_exact(rows);
+        let _ = nodes.details.try_reserve_exact(rows);
+        let _ = nodes.classes.try_reserve_exact(rows);
+        let _ = nodes.timings.try_reserve_exact(rows);
+        nodes.durs_ns.reserve(rows);
         let _ = self.links.try_reserve_exact(rows);
-    }
-
-    fn detail(&mut self, detail: Detail) -> u32 {
-        if let Some(&number) = self.numbers.get(&detail) {
-            return number;
-        }
-        let number = self.details.len() as u32;
-        self.details.push(detail.clone());
-        self.numbers.insert(detail, number);
-        number
     }
 
     /// Lanes get their final numbers at the end, so far in the order in which they are met.
@@ -226,131 +294,153 @@ impl Loader {
 
     fn table(&mut self, database: &Database, source: &Source) -> Result<(), GraphError> {
         let (columns, windows) = columns::open(database, source.table, source.columns)?;
-        let [first, second] = source.names;
-        let names = self
-            .names
-            .numbered(database, &columns, source.table, first)?;
-        let others = if second == first {
-            NumberedNames::default()
-        } else {
-            self.names
-                .numbered(database, &columns, source.table, second)?
-        };
-        let unnamed = self.names.number("?");
-        let kinds = match source.class {
-            Class::Brick => self
-                .names
-                .numbered(database, &columns, source.table, "kind")?,
-            _ => NumberedNames::default(),
-        };
-        let column = |name: &str| columns.place(name);
-        let (name, other) = (column(first), column(second));
-        let (id, link, kind) = (column("id"), column(source.link), column("kind"));
-        let (thread, device, stream) = (column("thread"), column("device"), column("stream"));
-        let (start, dur) = (column("start_ns"), column("dur_ns"));
-        let (elements, correlation) = (column("elements"), column("correlation"));
-        let (timing, valid) = (column("timing"), column("valid"));
-        let bound = columns.texts.number("bound");
-        let details = Details::load(database, source.class, &columns, &mut self.names)?;
-        let mut last = None;
+        let places = Places::new(database, source, &columns, &mut self.names)?;
+        let mut details = Details::load(database, source.class, &columns, &mut self.names)?;
         for window in windows {
             let window = window.map_err(|error| GraphError::Table {
                 table: source.table,
                 why: error.to_string(),
             })?;
-            let rows = &window.tables[0];
-            if u32::try_from(self.nodes.len() + rows.len()).is_err() {
-                return Err(GraphError::TooMany);
-            }
-            let mut same_detail = None;
-            let is_same_detail = rows.batches().all(|batch| details.is_same(batch));
-            for row in rows.rows() {
-                let row = &row;
-                let lane = match device.u64(row) {
-                    Some(device) if source.class != Class::Sync || thread.u64(row).is_none() => {
-                        Lane::Stream(device, stream.u64(row))
-                    }
-                    _ => Lane::Thread(thread.u64(row)),
-                };
-                let lane = match last {
-                    Some((seen, number)) if seen == lane => number,
-                    _ => {
-                        let number = self.lane(lane);
-                        last = Some((lane, number));
-                        number
-                    }
-                };
-                let class = match kind.bits(row) {
-                    Some(kind) if source.class == Class::Brick => {
-                        kinds.get(kind).map_or(Class::Brick, |kind| {
-                            Class::of_kind(&self.names.names[kind as usize])
-                        })
-                    }
-                    _ => source.class,
-                };
-                let name_of = |column: Place, names: &NumberedNames| {
-                    column.bits(row).and_then(|number| names.get(number))
-                };
-                let detail = match same_detail.filter(|_| is_same_detail) {
-                    Some(detail) => detail,
-                    None => {
-                        let detail = details.detail(class, row, &self.names);
-                        detail.map_or(NONE, |detail| self.detail(detail))
-                    }
-                };
-                same_detail = Some(detail);
-                let (start_ns, dur_ns) = (start.i64(row), dur.i64(row));
-                let timing = if bound.is_some() && timing.bits(row) == bound {
-                    Timing::Bound
-                } else if valid.bits(row) == Some(0) {
-                    Timing::Invalid
-                } else if start_ns
-                    .zip(dur_ns)
-                    .is_none_or(|(start, dur)| dur < 0 || start.checked_add(dur).is_none())
-                {
-                    Timing::Impossible
-                } else {
-                    Timing::Measured
-                };
-                if let Some(elements) = elements.u64(row) {
-                    self.elements.push((self.nodes.len() as u32, elements));
+            for batch in window.tables.iter().flat_map(TableWindow::batches) {
+                if u32::try_from(self.nodes.len() + batch.rows()).is_err() {
+                    return Err(GraphError::TooMany);
                 }
-                self.nodes.push(Node {
-                    id: id.u64(row).unwrap_or_default(),
-                    start_ns: start_ns.unwrap_or_default(),
-                    dur_ns: dur_ns.unwrap_or_default(),
-                    self_ns: 0,
-                    device_ns: 0,
-                    name: name_of(name, &names)
-                        .or_else(|| name_of(other, &others))
-                        .unwrap_or(unnamed),
-                    parent: NONE,
-                    lane,
-                    detail,
-                    class,
-                    timing,
-                    has_device: false,
-                    has_untimed_device: false,
-                });
-                self.links
-                    .push(Link::new(link.u64(row), correlation.u64(row)));
+                self.batch(&places, &mut details, batch);
             }
         }
+        self.order.table(&self.nodes);
         Ok(())
     }
 
-    /// The declared elements by node, where any row has some.
-    fn elements_in_order(&mut self, order: &[u32], lanes: usize) -> Vec<Option<u64>> {
-        if self.elements.is_empty() {
-            return Vec::new();
+    fn batch(&mut self, places: &Places, details: &mut Details, batch: &RowBatch) {
+        let first = self.nodes.len();
+        self.lanes_of(places, batch);
+        self.times_of(places, batch);
+        let (nodes, bits) = (&mut self.nodes, &mut self.spare.bits);
+        let or_zero = |value: Option<u64>| value.unwrap_or_default();
+        places.id.u64_into(batch, bits, &mut nodes.ids, or_zero);
+        let or_none = |value: Option<u64>| value.unwrap_or(NO_ID);
+        places.link.u64_into(batch, bits, &mut self.links, or_none);
+        let has_correlations = places.correlation.same(batch) != Some(None);
+        if has_correlations || !self.correlations.is_empty() {
+            self.correlations.resize(first, NO_ID);
+            let correlations = &mut self.correlations;
+            (places.correlation).u64_into(batch, bits, correlations, or_none);
         }
-        let mut by_row = vec![None; order.len()];
-        for (row, elements) in std::mem::take(&mut self.elements) {
-            by_row[row as usize] = Some(elements);
+        self.elements_of(places, batch, first);
+        let (nodes, bits) = (&mut self.nodes, &mut self.spare.bits);
+        let [(name, names), (other, others)] = &places.names;
+        if others.is_empty() {
+            let number = |bits: Option<u64>| {
+                let number = bits.and_then(|bits| names.get(bits));
+                number.unwrap_or(places.unnamed)
+            };
+            name.bits_into(batch, bits, &mut nodes.names, number);
+        } else {
+            nodes.names.extend((0..batch.rows()).map(|row| {
+                let number =
+                    |column: Place, names: &NumberedNames| names.get(column.bits(batch, row)?);
+                let number = number(*name, names).or_else(|| number(*other, others));
+                number.unwrap_or(places.unnamed)
+            }));
         }
-        let of_lanes = std::iter::repeat_n(None, lanes);
-        let of_rows = order.iter().map(|row| by_row[*row as usize]);
-        of_lanes.chain(of_rows).collect()
+        if places.class == Class::Brick {
+            let class = |kind: Option<u64>| {
+                let class = kind.and_then(|kind| places.kinds.get(kind as usize).copied());
+                class.unwrap_or(Class::Brick)
+            };
+            places
+                .kind
+                .bits_into(batch, bits, &mut nodes.classes, class);
+        } else {
+            nodes.classes.resize(first + batch.rows(), places.class);
+        }
+        let classes = &nodes.classes[first..];
+        details.numbers_into(
+            batch,
+            classes,
+            &self.names,
+            &mut self.details,
+            &mut nodes.details,
+        );
+    }
+
+    fn lanes_of(&mut self, places: &Places, batch: &RowBatch) {
+        let of = |thread: Option<u64>, device: Option<u64>, stream: Option<u64>| match device {
+            Some(device) if places.class != Class::Sync || thread.is_none() => {
+                Lane::Stream(device, stream)
+            }
+            _ => Lane::Thread(thread),
+        };
+        let [thread, device, stream] = places.lane;
+        if let [Some(thread), Some(device), Some(stream)] =
+            places.lane.map(|column| column.same(batch))
+        {
+            let lane = self.lane(of(thread, device, stream));
+            let length = self.nodes.lanes.len() + batch.rows();
+            return self.nodes.lanes.resize(length, lane);
+        }
+        let mut last = None;
+        for row in 0..batch.rows() {
+            let lane = of(
+                thread.u64(batch, row),
+                device.u64(batch, row),
+                stream.u64(batch, row),
+            );
+            let lane = match last {
+                Some((seen, number)) if seen == lane => number,
+                _ => {
+                    let number = self.lane(lane);
+                    last = Some((lane, number));
+                    number
+                }
+            };
+            self.nodes.lanes.push(lane);
+        }
+    }
+
+    fn times_of(&mut self, places: &Places, batch: &RowBatch) {
+        let Spare { bits, starts, durs } = &mut self.spare;
+        starts.clear();
+        durs.clear();
+        places.start.i64_into(batch, bits, starts);
+        places.dur.i64_into(batch, bits, durs);
+        let is_bound =
+            |row| places.bound.is_some() && places.timing.bits(batch, row) == places.bound;
+        let is_invalid = |row| places.valid.bits(batch, row) == Some(0);
+        let are_same = places.timing.is_same(batch) && places.valid.is_same(batch);
+        let of_first = (!starts.is_empty()).then(|| (is_bound(0), is_invalid(0)));
+        for (row, (start_ns, dur_ns)) in starts.iter().zip(durs.iter()).enumerate() {
+            let (is_bound, is_invalid) = match of_first {
+                Some(first) if are_same => first,
+                _ => (is_bound(row), is_invalid(row)),
+            };
+            let times = start_ns.zip(*dur_ns);
+            let timing = if is_bound {
+                Timing::Bound
+            } else if is_invalid {
+                Timing::Invalid
+            } else if times.is_none_or(|(start, dur)| dur < 0 || start.checked_add(dur).is_none()) {
+                Timing::Impossible
+            } else {
+                Timing::Measured
+            };
+            self.nodes.starts_ns.push(start_ns.unwrap_or_default());
+            self.nodes.durs_ns.push(dur_ns.unwrap_or_default());
+            self.nodes.timings.push(timing);
+        }
+    }
+
+    fn elements_of(&mut self, places: &Places, batch: &RowBatch, first: usize) {
+        if places.elements.same(batch) == Some(None) {
+            return;
+        }
+        self.elements.extend_missing(first + batch.rows());
+        for row in 0..batch.rows() {
+            if let Some(elements) = places.elements.u64(batch, row) {
+                self.elements.set(first + row, elements.cast_signed());
+            }
+        }
     }
 
     fn finish(
@@ -360,16 +450,17 @@ impl Loader {
         edges: &[links::Edge],
         content: Content,
     ) -> Result<Graph, GraphError> {
+        self.spare = Spare::default();
         let threads = links::thread_names(database)?;
         let of_ranks = !run.ranks().is_empty();
         let count = self.lanes.len();
         let mut lanes = Vec::with_capacity(count);
+        let mut lane_names = Vec::with_capacity(count);
         let mut final_number = vec![0_u32; count];
-        let mut lane_nodes = Vec::with_capacity(count);
         for (at, (lane, met)) in self.lanes.iter().enumerate() {
             final_number[*met as usize] = at as u32;
             let name = lane.name(&threads, of_ranks);
-            lane_nodes.push(lane_node(at as u32, self.names.number(&name)));
+            lane_names.push(self.names.number(&name));
             lanes.push(LaneInfo {
                 name,
                 is_device: matches!(lane, Lane::Stream(..)),
@@ -377,105 +468,54 @@ impl Loader {
         }
         let merged_names = self.names.merged(database)?;
         // The outer first, so that children follow what they lie in.
-        let order = in_order(&self.nodes);
-        let elements = self.elements_in_order(&order, lanes.len());
-        let links: Vec<Link> = order.iter().map(|at| self.links[*at as usize]).collect();
-        put_in_order(&mut self.nodes, order);
-        for node in &mut self.nodes {
-            node.lane = final_number[node.lane as usize];
-        }
-        self.nodes.splice(0..0, lane_nodes);
+        let order = self.order.into_places();
+        let elements = match self.elements.is_empty() {
+            true => Durations::default(),
+            false => {
+                self.elements.extend_missing(order.len());
+                let mut elements = self.elements.gathered(count, &order);
+                (0..count).for_each(|lane| elements.unset(lane));
+                elements
+            }
+        };
         let attributes = Attributes::read(database).map_err(|error| GraphError::Table {
             table: "attributes",
             why: error.to_string(),
         })?;
+        let nodes = put_in_order(self.nodes, &order, &lane_names, &final_number);
         let mut graph = Graph {
             attributes,
-            nodes: self.nodes,
+            nodes,
             elements,
             lanes,
             names: self.names.names,
             merged_names,
-            details: self.details,
+            details: self.details.details,
             wall_ns: run.facts().wall_ns,
             without_tiles: !content.tiles,
             ..Graph::default()
         };
         pools::find(&mut graph);
-        let around = sweep::sweep(&mut graph);
-        links::hang(&mut graph, &links, &around, edges);
+        links::hang_by_name(&mut graph, &self.links, &order);
+        self.links = Vec::new();
+        let correlations = match self.correlations.is_empty() {
+            true => Vec::new(),
+            false => {
+                self.correlations.resize(order.len(), NO_ID);
+                order
+                    .iter()
+                    .map(|at| self.correlations[*at as usize])
+                    .collect()
+            }
+        };
+        drop((order, self.correlations));
+        sweep::sweep(&mut graph);
+        links::hang_others(&mut graph, &correlations, edges);
         if content.edges {
             links::keep_edges(&mut graph, edges);
         }
         sums::index(&mut graph);
         sums::add_up(&mut graph);
         Ok(graph)
-    }
-}
-
-/// Times of a node, and its place.
-#[derive(Clone, Copy)]
-struct Times {
-    start_ns: i64,
-    end_ns: i64,
-    id: u64,
-    at: u32,
-}
-
-impl Interval for Times {
-    #[inline]
-    fn times(&self) -> (i64, i64, u64) {
-        (self.start_ns, self.end_ns, self.id)
-    }
-}
-
-/// Places of the nodes in the order of their starts, the outer first; those that nothing tells apart stay in theirs.
-fn in_order(nodes: &[Node]) -> Vec<u32> {
-    let times = (0..).zip(nodes).map(|(at, node)| Times {
-        start_ns: node.start_ns,
-        end_ns: node.end_ns(),
-        id: node.id,
-        at,
-    });
-    let mut order: Vec<Times> = times.collect();
-    sort_by_start(&mut order);
-    for same in order.chunk_by_mut(|a, b| start_key(a) == start_key(b)) {
-        if same.len() > 1 {
-            same.sort_unstable_by_key(|times| times.at);
-        }
-    }
-    order.into_iter().map(|times| times.at).collect()
-}
-
-/// Moves each node to where the order has its place: there may be too many for a second list of them.
-fn put_in_order(nodes: &mut [Node], mut order: Vec<u32>) {
-    for first in 0..order.len() {
-        let mut to = first;
-        loop {
-            let from = std::mem::replace(&mut order[to], to as u32) as usize;
-            if from == first {
-                break;
-            }
-            nodes.swap(to, from);
-            to = from;
-        }
-    }
-}
-
-fn lane_node(lane: u32, name: u32) -> Node {
-    Node {
-        id: 0,
-        start_ns: 0,
-        dur_ns: 0,
-        self_ns: 0,
-        device_ns: 0,
-        name,
-        parent: NONE,
-        lane,
-        detail: NONE,
-        class: Class::Lane,
-        timing: Timing::Measured,
-        has_device: false,
-        has_untimed_device: false,
     }
 }

@@ -1,8 +1,9 @@
-//! The nodes and how they are kept: one array, in the order of time.
+//! The nodes and how they are kept: column by column, in the order of time.
 
 use trueno_analysis::id_index::IdIndex;
 use trueno_engine::attributes::Attributes;
 
+use super::durations::Durations;
 use super::{Detail, sums};
 
 /// No node, no detail.
@@ -79,7 +80,7 @@ pub enum Timing {
 }
 
 /// One row of the run, or a lane.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Node {
     /// Id of the row; 0 for lanes.
     pub id: u64,
@@ -135,17 +136,81 @@ pub struct LaneInfo {
     pub is_device: bool,
 }
 
+/// Columns of the nodes, see [`Node`]. There are as many as rows of the run, so each is as narrow as it may be.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Nodes {
+    pub(super) ids: Vec<u64>,
+    pub(super) starts_ns: Vec<i64>,
+    pub(super) durs_ns: Durations,
+    pub(super) selfs_ns: Durations,
+    /// Empty: no lane is a device's.
+    pub(super) devices_ns: Durations,
+    /// As [`HAS_DEVICE`] and [`HAS_UNTIMED_DEVICE`]; empty: no lane is a device's.
+    pub(super) has_devices: Vec<u8>,
+    pub(super) names: Vec<u32>,
+    pub(super) parents: Vec<u32>,
+    pub(super) lanes: Vec<u32>,
+    pub(super) details: Vec<u32>,
+    pub(super) classes: Vec<Class>,
+    pub(super) timings: Vec<Timing>,
+}
+
+pub(super) const HAS_DEVICE: u8 = 1;
+pub(super) const HAS_UNTIMED_DEVICE: u8 = 2;
+
+impl Nodes {
+    pub(super) fn len(&self) -> usize {
+        self.ids.len()
+    }
+
+    #[inline]
+    pub(super) fn end_ns(&self, at: usize) -> i64 {
+        self.starts_ns[at].saturating_add(self.durs_ns.ns(at))
+    }
+
+    #[inline]
+    pub(super) fn is_timed(&self, at: usize) -> bool {
+        self.timings[at] == Timing::Measured
+    }
+
+    /// Tells whether every node stands before those that hang below it.
+    pub(super) fn precede_children(&self) -> bool {
+        let mut parents = self.parents.iter().enumerate();
+        parents.all(|(at, parent)| *parent == NONE || (*parent as usize) < at)
+    }
+
+    fn node(&self, at: usize) -> Node {
+        let has_device = self.has_devices.get(at).copied().unwrap_or_default();
+        Node {
+            id: self.ids[at],
+            start_ns: self.starts_ns[at],
+            dur_ns: self.durs_ns.ns(at),
+            self_ns: self.selfs_ns.ns(at),
+            device_ns: self.devices_ns.ns(at),
+            name: self.names[at],
+            parent: self.parents[at],
+            lane: self.lanes[at],
+            detail: self.details[at],
+            class: self.classes[at],
+            timing: self.timings[at],
+            has_device: has_device & HAS_DEVICE != 0,
+            has_untimed_device: has_device & HAS_UNTIMED_DEVICE != 0,
+        }
+    }
+}
+
 /// The execution graph. Nodes stand in the order of their starts, the outer
 /// first; the first ones are the lanes, and node `i` of them is lane `i`.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    pub nodes: Vec<Node>,
+    pub(super) nodes: Nodes,
     /// Declared elements by node; empty: no row has any.
-    pub(super) elements: Vec<Option<u64>>,
-    /// Time on the critical path by node; empty: it is not marked.
-    pub(super) on_path: Vec<OnPath>,
+    pub(super) elements: Durations,
+    /// Pieces of the critical path by node, as in [`OnPath`]; empty: it is not marked.
+    pub(super) path_self_ns: Durations,
+    pub(super) path_all_ns: Durations,
     /// By how much each node may begin later without moving the end of the run; empty: it was not computed.
-    pub(super) slack_ns: Vec<Option<i64>>,
+    pub(super) slack_ns: Durations,
     /// Lanes that [`Node::lane`] refers to.
     pub lanes: Vec<LaneInfo>,
     /// Names that [`Node::name`] refers to.
@@ -175,54 +240,84 @@ pub struct Graph {
 }
 
 impl Graph {
-    pub fn node(&self, at: u32) -> &Node {
-        &self.nodes[at as usize]
+    /// Nodes, lanes among them.
+    pub fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub fn node(&self, at: u32) -> Node {
+        self.nodes.node(at as usize)
+    }
+
+    /// The timings of all nodes, lanes first.
+    pub fn timings(&self) -> &[Timing] {
+        &self.nodes.timings
     }
 
     /// Declared elements of a node.
     pub fn elements(&self, at: u32) -> Option<u64> {
-        self.elements.get(at as usize).copied().flatten()
+        self.elements.get(at as usize).map(i64::cast_unsigned)
     }
 
     /// Its pieces of the critical path; none where that is not marked.
     pub fn on_path(&self, at: u32) -> OnPath {
-        self.on_path.get(at as usize).copied().unwrap_or_default()
+        OnPath {
+            self_ns: self.path_self_ns.ns(at as usize),
+            all_ns: self.path_all_ns.ns(at as usize),
+        }
     }
 
     /// By how much it may begin later without moving the end of the run.
     pub fn slack_ns(&self, at: u32) -> Option<i64> {
-        self.slack_ns.get(at as usize).copied().flatten()
+        self.slack_ns.get(at as usize)
     }
 
-    /// Marks pieces of the critical path, by their nodes.
-    pub fn mark_path(&mut self, pieces: impl IntoIterator<Item = (u32, i64)>) {
-        self.on_path = vec![OnPath::default(); self.nodes.len()];
-        for (at, self_ns) in pieces {
-            let of_node = &mut self.on_path[at as usize].self_ns;
-            *of_node = of_node.saturating_add(self_ns);
+    /// Marks the time of rows on the critical path, by their ids. Returns that of the rows that are here.
+    pub fn mark_path(&mut self, path_ns: impl Fn(u64) -> i64) -> i64 {
+        let mut path_self_ns = Durations::zeros(self.len());
+        let mut marked_ns = 0_i64;
+        for at in self.lanes.len()..self.len() {
+            let id = self.nodes.ids[at];
+            let self_ns = path_ns(id);
+            // Of several rows with one id, which a damaged run may hold, the first.
+            if self_ns != 0 && self.find(id) == Some(at as u32) {
+                path_self_ns.add(self.shown(at as u32) as usize, self_ns);
+                marked_ns = marked_ns.saturating_add(self_ns);
+            }
         }
+        self.path_self_ns = path_self_ns;
         sums::add_up_path(self);
+        marked_ns
     }
 
     pub fn set_slack(&mut self, at: u32, slack_ns: Option<i64>) {
-        self.slack_ns.resize(self.nodes.len(), None);
-        self.slack_ns[at as usize] = slack_ns;
+        if self.slack_ns.is_empty() {
+            self.slack_ns = Durations::missing(self.len());
+        }
+        match slack_ns {
+            Some(slack_ns) => self.slack_ns.set(at as usize, slack_ns),
+            None => self.slack_ns.unset(at as usize),
+        }
     }
 
     /// Its name, as recorded.
     pub fn name(&self, at: u32) -> &str {
-        &self.names[self.node(at).name as usize]
+        &self.names[self.nodes.names[at as usize] as usize]
     }
 
     /// The number of its name among merged rows: all names that differ in ids only have one.
     pub(super) fn merged_name(&self, at: u32) -> u32 {
-        let name = self.node(at).name;
+        let name = self.nodes.names[at as usize];
         let merged = self.merged_names.get(name as usize);
         merged.copied().unwrap_or(name)
     }
 
     pub fn lane(&self, at: u32) -> &LaneInfo {
-        &self.lanes[self.node(at).lane as usize]
+        &self.lanes[self.nodes.lanes[at as usize] as usize]
     }
 
     /// Text behind a name: the detail of the one node, or the shapes that all of several have.
@@ -230,10 +325,11 @@ impl Graph {
         let detail = match nodes {
             [one] => self.detail(*one),
             [first, others @ ..] => {
-                let detail = self.node(*first).detail;
+                let details = &self.nodes.details;
+                let detail = details[*first as usize];
                 let is_same = others
                     .iter()
-                    .all(|other| self.node(*other).detail == detail);
+                    .all(|other| details[*other as usize] == detail);
                 let shapes = |detail: &&Detail| is_same && matches!(detail, Detail::Shapes(_));
                 self.detail(*first).filter(shapes)
             }
@@ -244,7 +340,7 @@ impl Graph {
 
     /// Its detail, if it has one.
     pub fn detail(&self, at: u32) -> Option<&Detail> {
-        self.details.get(self.node(at).detail as usize)
+        self.details.get(self.nodes.details[at as usize] as usize)
     }
 
     /// The nodes right below one, in the order of their starts.
@@ -277,8 +373,8 @@ impl Graph {
 
     /// The node, or the first one above it that is shown.
     pub(super) fn shown(&self, mut at: u32) -> u32 {
-        while self.hides(self.node(at).class) {
-            at = self.node(at).parent;
+        while self.hides(self.nodes.classes[at as usize]) {
+            at = self.nodes.parents[at as usize];
         }
         at
     }

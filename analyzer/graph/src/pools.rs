@@ -7,14 +7,16 @@ use super::Graph;
 /// Finds the pools of the lanes. Their names come to the others.
 pub(super) fn find(graph: &mut Graph) {
     let mut lives: Vec<Option<(i64, i64, u32)>> = vec![None; graph.lanes.len()];
-    for node in graph.nodes[graph.lanes.len()..]
-        .iter()
-        .filter(|node| node.is_timed())
-    {
-        let life = &mut lives[node.lane as usize];
-        let (first_ns, last_ns, name) = life.unwrap_or((node.start_ns, node.end_ns(), node.name));
+    let nodes = &graph.nodes;
+    for at in graph.lanes.len()..nodes.len() {
+        if !nodes.is_timed(at) {
+            continue;
+        }
+        let life = &mut lives[nodes.lanes[at] as usize];
+        let (start_ns, end_ns) = (nodes.starts_ns[at], nodes.end_ns(at));
+        let (first_ns, last_ns, name) = life.unwrap_or((start_ns, end_ns, nodes.names[at]));
         // Nodes are in the order of their starts.
-        *life = Some((first_ns, last_ns.max(node.end_ns()), name));
+        *life = Some((first_ns, last_ns.max(end_ns), name));
     }
     let lives = graph.lanes.iter().zip(&lives).map(|(lane, life)| {
         let (first_ns, last_ns, name) = life.filter(|_| !lane.is_device)?;

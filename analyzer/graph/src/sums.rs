@@ -1,75 +1,89 @@
 //! Children, and sums over all that hangs below a node.
 
-use super::{Graph, NONE, Node};
+use super::node::{HAS_DEVICE, HAS_UNTIMED_DEVICE};
+use super::{Class, Graph, NONE};
+use crate::durations::Durations;
 
 /// Lists the children of every node, in the order of their starts; hidden ones are on no list.
 pub(super) fn index(graph: &mut Graph) {
-    let mut offsets = vec![0_u32; graph.nodes.len() + 1];
-    let shown = |node: &&Node| node.parent != NONE && !graph.hides(node.class);
-    for node in graph.nodes.iter().filter(shown) {
-        offsets[node.parent as usize + 1] += 1;
+    let nodes = &graph.nodes;
+    let shown = |at: usize| nodes.parents[at] != NONE && !graph.hides(nodes.classes[at]);
+    // One further than it will be: filling in the children moves each one back.
+    let mut offsets = vec![0_u32; nodes.len() + 2];
+    for at in (0..nodes.len()).filter(|at| shown(*at)) {
+        offsets[nodes.parents[at] as usize + 2] += 1;
     }
     for at in 1..offsets.len() {
         offsets[at] += offsets[at - 1];
     }
-    let mut next = offsets.clone();
     let mut children = vec![0_u32; *offsets.last().unwrap_or(&0) as usize];
-    for (at, node) in graph.nodes.iter().enumerate() {
-        if shown(&node) {
-            let place = &mut next[node.parent as usize];
-            children[*place as usize] = at as u32;
-            *place += 1;
-        }
+    for at in (0..nodes.len()).filter(|at| shown(*at)) {
+        let place = &mut offsets[nodes.parents[at] as usize + 1];
+        children[*place as usize] = at as u32;
+        *place += 1;
     }
+    offsets.pop();
     (graph.offsets, graph.children) = (offsets, children);
 }
 
-/// Parents before children: in time a child may begin before the row that it names.
-fn downwards(graph: &Graph) -> Vec<u32> {
+/// Tells whether every row stands behind what it hangs below, and is shown: then nodes are in the order of parents
+/// before children.
+fn is_downwards(graph: &Graph) -> bool {
+    let nodes = &graph.nodes;
+    let hides_some = graph.hides(Class::Tile) && nodes.classes.contains(&Class::Tile);
+    !hides_some && nodes.precede_children()
+}
+
+/// Calls for each node that is shown, children before their parents. In time a child may begin before the row that it
+/// names.
+fn upwards(graph: &Graph, mut each: impl FnMut(usize)) {
+    if is_downwards(graph) {
+        return (0..graph.nodes.len()).rev().for_each(each);
+    }
     let mut order: Vec<u32> = (0..graph.lanes.len() as u32).collect();
     let mut at = 0;
     while let Some(&node) = order.get(at) {
         order.extend_from_slice(graph.children(node));
         at += 1;
     }
-    order
+    order.into_iter().rev().for_each(|at| each(at as usize));
 }
 
 pub(super) fn add_up(graph: &mut Graph) {
-    for at in 0..graph.nodes.len() {
-        let is_device = graph.lanes[graph.nodes[at].lane as usize].is_device;
-        let is_row = at >= graph.lanes.len();
-        let node = &mut graph.nodes[at];
-        if is_device && is_row {
-            node.device_ns = node.self_ns;
-            node.has_device = node.is_timed();
-            node.has_untimed_device = !node.is_timed();
+    if !graph.lanes.iter().any(|lane| lane.is_device) {
+        return;
+    }
+    let nodes = &graph.nodes;
+    let mut devices_ns = Durations::zeros(nodes.len());
+    let mut has_devices = vec![0_u8; nodes.len()];
+    for at in graph.lanes.len()..nodes.len() {
+        if graph.lanes[nodes.lanes[at] as usize].is_device {
+            devices_ns.set(at, nodes.selfs_ns.ns(at));
+            has_devices[at] = if nodes.is_timed(at) {
+                HAS_DEVICE
+            } else {
+                HAS_UNTIMED_DEVICE
+            };
         }
     }
-    for at in downwards(graph).into_iter().rev() {
-        let node = &graph.nodes[at as usize];
-        let (device_ns, parent) = (node.device_ns, node.parent);
-        let (timed, untimed) = (node.has_device, node.has_untimed_device);
-        if parent != NONE {
-            let parent = &mut graph.nodes[parent as usize];
-            parent.device_ns = parent.device_ns.saturating_add(device_ns);
-            parent.has_device |= timed;
-            parent.has_untimed_device |= untimed;
+    upwards(graph, |at| {
+        let parent = nodes.parents[at];
+        if parent != NONE && has_devices[at] != 0 {
+            devices_ns.add(parent as usize, devices_ns.ns(at));
+            has_devices[parent as usize] |= has_devices[at];
         }
-    }
+    });
+    (graph.nodes.devices_ns, graph.nodes.has_devices) = (devices_ns, has_devices);
 }
 
 /// Time on the critical path, upwards.
 pub(super) fn add_up_path(graph: &mut Graph) {
-    for on_path in &mut graph.on_path {
-        on_path.all_ns = on_path.self_ns;
-    }
-    for at in downwards(graph).into_iter().rev() {
-        let all_ns = graph.on_path[at as usize].all_ns;
-        let parent = graph.nodes[at as usize].parent;
-        if parent != NONE {
-            let parent = &mut graph.on_path[parent as usize];
-            parent.all_ns = parent.all_ns.saturating_add(all_ns);
+    let mut all_ns = graph.path_self_ns.clone();
+    upwards(graph, |at| {
+        let (parent, ns) = (graph.nodes.parents[at], all_ns.ns(at));
+        if parent != NONE && ns != 0 {
+            all_ns.add(parent as usize, ns);
         }
-    }
+    });
+    graph.path_all_ns = all_ns;
 }

@@ -93,7 +93,7 @@ fn hidden_tiles_leave_their_time_to_what_they_lie_in() {
 #[test]
 fn a_merged_row_has_the_union_and_leaves_out_what_has_no_times() {
     let graph = loaded(sample, Content::default());
-    let all: Vec<u32> = (graph.lanes.len() as u32..graph.nodes.len() as u32)
+    let all: Vec<u32> = (graph.lanes.len() as u32..graph.len() as u32)
         .filter(|at| graph.node(*at).class == Class::Kernel && graph.lane(*at).is_device)
         .collect();
     let totals = graph.totals(&all);
@@ -201,7 +201,7 @@ fn a_filter_keeps_what_fits_with_all_around_and_below() {
     let graph = loaded(sample, Content::default());
     let kept = |text: &str| -> Vec<u64> {
         let filter = Filter::new(&graph, text);
-        let rows = graph.lanes.len() as u32..graph.nodes.len() as u32;
+        let rows = graph.lanes.len() as u32..graph.len() as u32;
         rows.filter(|at| filter.keeps(*at) && !graph.hides(graph.node(*at).class))
             .map(|at| graph.node(at).id)
             .collect::<BTreeSet<u64>>()

@@ -33,6 +33,7 @@ pub fn dot(args: &DotArgs, runs: &Runs<'_>, stderr: &Stderr) -> anyhow::Result<u
         Want {
             edges: true,
             slack: false,
+            path_later: false,
         },
         runs,
         stderr,
@@ -154,7 +155,7 @@ fn head(look: &GraphInput, tree: &Tree, unseen: u64) -> String {
 
 /// The edges between rows that are shown, and how many others there are.
 fn edges(graph: &Graph, tree: &Tree) -> (Edges, u64) {
-    let mut places = vec![usize::MAX; graph.nodes.len()];
+    let mut places = vec![usize::MAX; graph.len()];
     for (at, item) in tree.items.iter().enumerate() {
         for member in item.group.iter().flat_map(|group| &group.members) {
             places[*member as usize] = at;

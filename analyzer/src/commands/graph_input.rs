@@ -2,6 +2,7 @@
 
 use trueno_engine::run::Run;
 use trueno_graph::{self, Content, Critical, Filter, Graph};
+use trueno_host::plugin::Registry;
 use trueno_model::RunFacts;
 use trueno_plugin::{agreeing, counted};
 
@@ -19,6 +20,8 @@ pub struct GraphInput {
     pub graph: Graph,
     /// `None`: not asked for, or not found.
     pub critical: Option<Critical>,
+    /// Finds the path that was put off.
+    later: Option<Registry>,
 }
 
 /// Parts that not all of them need.
@@ -27,6 +30,8 @@ pub struct Want {
     pub edges: bool,
     /// Slack of rows.
     pub slack: bool,
+    /// True: the path of a large run, and slack, can wait until [`GraphInput::find_path`].
+    pub path_later: bool,
 }
 
 impl GraphInput {
@@ -42,14 +47,16 @@ impl GraphInput {
         let tiles = args.tiles;
         let edges = want.edges;
         stderr.step("reading the rows");
-        if !args.no_path {
-            stderr.step("running critical_path");
-        }
         let load = || trueno_graph::load(&run, Content { tiles, edges });
         let find = || trueno_graph::path(&run, &registry, want.slack);
-        let (graph, path) = if args.no_path {
+        let is_large = run.facts().intervals() > SIDE_BY_SIDE_ROWS;
+        let is_later = want.path_later && is_large && !args.no_path;
+        if !args.no_path && !is_later {
+            stderr.step("running critical_path");
+        }
+        let (graph, path) = if args.no_path || is_later {
             (load(), None)
-        } else if run.facts().intervals() > SIDE_BY_SIDE_ROWS {
+        } else if is_large {
             // The path first: what finding it takes is free again when the graph is made.
             let path = find();
             (load(), Some(path))
@@ -76,7 +83,7 @@ impl GraphInput {
         }
         let mut critical = None;
         if let Some(path) = path.filter(|_| graph.rows() > 0) {
-            match path.and_then(|path| trueno_graph::mark(&mut graph, &path)) {
+            match path.and_then(|path| trueno_graph::mark(&mut graph, path)) {
                 Ok(found) => critical = Some(found),
                 Err(why) => stderr.warn(&format!("the critical path is not marked: {why}")),
             }
@@ -85,7 +92,33 @@ impl GraphInput {
             run,
             graph,
             critical,
+            later: is_later.then_some(registry),
         })
+    }
+
+    /// A graph without a path, that cannot be found later either.
+    #[cfg(test)]
+    pub fn of_graph(run: Run, graph: Graph) -> GraphInput {
+        GraphInput {
+            run,
+            graph,
+            critical: None,
+            later: None,
+        }
+    }
+
+    /// True if the critical path was put off.
+    pub fn can_find_path(&self) -> bool {
+        self.later.is_some()
+    }
+
+    /// Marks the critical path that was put off, with slack.
+    pub fn find_path(&mut self) -> Result<(), String> {
+        if let Some(registry) = self.later.take() {
+            let path = trueno_graph::path(&self.run, &registry, true)?;
+            self.critical = Some(trueno_graph::mark(&mut self.graph, path)?);
+        }
+        Ok(())
     }
 
     /// Filter that keeps only some of the rows; it must fit one.
@@ -125,8 +158,8 @@ impl GraphInput {
     /// Rows without times of their own, in words; `None`: there are none.
     pub fn untimed(&self) -> Option<String> {
         let mut counts = [0_u64; 4];
-        for node in &self.graph.nodes {
-            counts[node.timing as usize] += 1;
+        for timing in self.graph.timings() {
+            counts[*timing as usize] += 1;
         }
         let words = ["bound to a wait", "not valid", "with impossible times"];
         let parts: Vec<String> = counts[1..]

@@ -63,6 +63,9 @@ pub struct Options {
     pub path_by_id: bool,
     /// Gives the slack of every row as well, in a table of ids.
     pub slack_by_id: bool,
+    /// Finds the path alone, with its sums: no gains, slack or findings. Table `path_by_id` then has one row for each
+    /// row on the path, in no order.
+    pub path_only: bool,
     /// Assumptions, each as `TARGET=VALUE`; see [`predict::what_if_rule`].
     pub what_if: Vec<String>,
 }
@@ -75,6 +78,7 @@ impl Default for Options {
             opportunity_names: 20,
             path_by_id: false,
             slack_by_id: false,
+            path_only: false,
             what_if: Vec::new(),
         }
     }
@@ -137,6 +141,9 @@ impl Plugin for CriticalPath {
         let cut_into_segments = segments(lanes, &loaded.dependencies.good);
         let mut graph = Graph::new(lanes, cut_into_segments, &loaded.dependencies.good);
         graph.mark_inferred(&loaded.dependencies.good, &loaded.device.inferred);
+        if options.path_only {
+            return emit_path_only(run, &graph, &options);
+        }
         loaded.dependencies.contradict(lanes, graph.let_go());
         run.check_cancelled()?;
 
@@ -306,6 +313,25 @@ impl<'g> WalkedPath<'g> {
             None => Ok(()),
         }
     }
+}
+
+fn emit_path_only(run: &mut Run, graph: &Graph<'_>, options: &Options) -> Result<()> {
+    let wall_ns = graph.run.wall_ns;
+    let mut sums = PathSums::new(graph);
+    let mut rows = Condenser::new(options.path_rows);
+    let mut by_row = options.path_by_id.then(|| tables::PathByRow::new(graph));
+    walk::walk(graph, wall_ns).each(|piece| {
+        sums.add(&piece);
+        rows.add(&piece);
+        if let Some(by_row) = &mut by_row {
+            by_row.add(&piece);
+        }
+    });
+    run.emit(tables::by_kind("by_kind", &sums, wall_ns))?;
+    run.emit(tables::by_name("by_name", graph, &sums, wall_ns))?;
+    run.emit(tables::by_category(graph, &sums, wall_ns))?;
+    run.emit(tables::path(graph, &rows.into_rows()))?;
+    by_row.map_or(Ok(()), |by_row| run.emit(by_row.table()))
 }
 
 /// Names that get a prediction.

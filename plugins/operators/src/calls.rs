@@ -1,6 +1,6 @@
 //! Calls of operators, and what nests in them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use trueno_analysis::hash::FastMap;
 use trueno_analysis::id_index::IdIndex;
@@ -108,9 +108,9 @@ impl Calls {
         run: &mut Run,
         side: Side,
         ranks: Ranks,
-    ) -> Result<BTreeMap<u64, u32>> {
+    ) -> Result<FastMap<u64, u32>> {
         let table = run.table(&side.input("signatures"))?;
-        let mut numbers = BTreeMap::new();
+        let mut numbers = FastMap::default();
         if table.is_missing() || table.is_empty() {
             return Ok(numbers);
         }
@@ -138,7 +138,7 @@ impl Calls {
         run: &mut Run,
         side: Side,
         ranks: Ranks,
-        numbers: &BTreeMap<u64, u32>,
+        numbers: &FastMap<u64, u32>,
         names: &FastMap<i64, u32>,
         window: Option<Window>,
     ) -> Result<()> {

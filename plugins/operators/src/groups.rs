@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastMap;
+
 use crate::calls::{Call, Calls, NONE};
 use crate::device_time::DeviceTime;
 use crate::recomputed::Recomputed;
@@ -122,7 +124,7 @@ pub fn by_shape(
     } else {
         counted_on_host(calls, works)
     };
-    let mut out: BTreeMap<Shape, Sums> = BTreeMap::new();
+    let mut out: FastMap<Shape, Sums> = FastMap::default();
     for (place, call) in calls.rows.iter().enumerate() {
         let Some(shape) = shape(call).filter(|_| call.is_in_window) else {
             continue;
@@ -152,7 +154,7 @@ pub fn by_shape(
             sums.inferred_ns = *inferred_ns;
         }
     }
-    out
+    out.into_iter().collect()
 }
 
 /// Host time of each row with a model that no operator with a model within it accounts for; of a row that only calls

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use trueno_analysis::hash::FastMap;
 use trueno_operator_model::{
     ElementType, Models, Precision, RecordedTexts, Signature, SignatureError, Unit,
 };
@@ -33,7 +34,7 @@ pub struct Work {
 
 /// Work of all shapes of a run.
 pub struct Works {
-    of_shapes: BTreeMap<Shape, std::result::Result<Work, String>>,
+    of_shapes: FastMap<Shape, std::result::Result<Work, String>>,
 }
 
 impl Works {
@@ -43,7 +44,7 @@ impl Works {
     /// # Errors
     /// The rules are wrong.
     pub fn new(calls: &Calls, operations: &Operations, rules: &str) -> Result<Self> {
-        let mut of_shapes = BTreeMap::new();
+        let mut of_shapes = FastMap::default();
         if calls.signatures.is_empty() {
             return Ok(Self { of_shapes });
         }

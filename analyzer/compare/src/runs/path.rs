@@ -7,7 +7,7 @@ use trueno_engine::run::Run;
 use trueno_host::plugin::Registry;
 use trueno_model::name_groups::NameGroups;
 
-use super::plugin_section::{section, table};
+use super::plugin_section::{section_without, table};
 
 /// Durations of the pieces by kind and name, nanoseconds; groups stand in the place of the names in them.
 ///
@@ -19,12 +19,15 @@ pub fn path(
     registry: &Registry,
 ) -> Result<BTreeMap<(String, String), i64>, String> {
     // Only the sums are shown.
-    let none = ["path_rows", "slack_rows", "opportunity_names"];
-    let options: Map<String, Value> = none
-        .into_iter()
-        .map(|key| (key.to_owned(), Value::from(0)))
-        .collect();
-    let section = section(run, registry, "critical_path", options)?;
+    let options: Map<String, Value> = [
+        ("path_rows".to_owned(), Value::from(0)),
+        ("path_only".to_owned(), Value::from(true)),
+    ]
+    .into_iter()
+    .collect();
+    // They are read for gains only.
+    let unneeded = ["roofline", "operators"];
+    let section = section_without(run, registry, "critical_path", options, &unneeded)?;
     let table = table(&section, "by_name").ok_or("it gave no table by_name")?;
     let wrong = |error: trueno_plugin::Error| error.to_string();
     let (kinds, names) = (

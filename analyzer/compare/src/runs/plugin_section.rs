@@ -20,6 +20,25 @@ pub fn section(
     plugin: &str,
     options: Map<String, Value>,
 ) -> Result<Section, String> {
+    section_without(run, registry, plugin, options, &[])
+}
+
+/// The same without some of the plugins that it reads from.
+///
+/// # Errors
+/// See [`section`].
+pub fn section_without(
+    run: &Run,
+    registry: &Registry,
+    plugin: &str,
+    options: Map<String, Value>,
+    unneeded: &[&str],
+) -> Result<Section, String> {
+    let skip = unneeded.iter().filter(|id| registry.get(id).is_some());
+    let selection = PluginSelection {
+        skip: skip.map(|id| (*id).to_owned()).collect(),
+        ..PluginSelection::only([plugin])
+    };
     if registry.get(plugin).is_none() {
         return Err(format!(
             "there is no plugin {plugin} (hint: `trueno-analyze plugins list` says where it was looked for)"
@@ -27,7 +46,7 @@ pub fn section(
     }
     let report = build(&Request {
         options: &BTreeMap::from([(plugin.to_owned(), options)]),
-        ..Request::new(run, registry, &PluginSelection::only([plugin]))
+        ..Request::new(run, registry, &selection)
     })
     .map_err(|error| error.to_string())?;
     let mut sections = report.sections.into_iter();

@@ -2,23 +2,40 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use trueno_analysis::hash::FastMap;
 use trueno_engine::frame::Rows;
-use trueno_engine::query::{Database, OrderedTable, QueryError, RowOrder, collect};
+use trueno_engine::query::{Database, OrderedTable, QueryError, RowOrder, Texts, collect};
 use trueno_model::name_groups::NameGroups;
 use trueno_model::shapes;
 use trueno_statistics::{Kind, Name, Random, Sampled};
 
-/// Tables of each kind: the kind, its table, the column of its names, and which rows it has.
-const SOURCES: [(Kind, &str, &str, Chosen); 9] = [
-    (Kind::Iteration, "bricks", "name", Chosen::Kind("iteration")),
-    (Kind::Layer, "bricks", "name", Chosen::Kind("layer")),
-    (Kind::Brick, "bricks", "name", Chosen::Kind("brick")),
-    (Kind::Function, "bricks", "name", Chosen::Kind("function")),
-    (Kind::Task, "bricks", "name", Chosen::Kind("task")),
-    (Kind::Kernel, "kernels", "name", Chosen::OnHost),
-    (Kind::DeviceKernel, "kernels", "name", Chosen::OnDevice),
-    (Kind::Transfer, "transfers", "direction", Chosen::Started),
-    (Kind::Call, "calls", "name", Chosen::Started),
+/// Tables with the column of their names, and the kinds that their rows are of: no row is of two.
+const SOURCES: [(&str, &str, &[(Kind, Chosen)]); 4] = [
+    (
+        "bricks",
+        "name",
+        &[
+            (Kind::Iteration, Chosen::Kind("iteration")),
+            (Kind::Layer, Chosen::Kind("layer")),
+            (Kind::Brick, Chosen::Kind("brick")),
+            (Kind::Function, Chosen::Kind("function")),
+            (Kind::Task, Chosen::Kind("task")),
+        ],
+    ),
+    (
+        "kernels",
+        "name",
+        &[
+            (Kind::Kernel, Chosen::OnHost),
+            (Kind::DeviceKernel, Chosen::OnDevice),
+        ],
+    ),
+    (
+        "transfers",
+        "direction",
+        &[(Kind::Transfer, Chosen::Started)],
+    ),
+    ("calls", "name", &[(Kind::Call, Chosen::Started)]),
 ];
 
 /// Rows of a table.
@@ -64,25 +81,25 @@ pub fn sampled(
     seed: u64,
 ) -> Result<BTreeMap<Name, Sampled>, QueryError> {
     let mut all = BTreeMap::new();
-    for (kind, table, column, chosen) in SOURCES {
-        let mut samples = Samples {
-            kind,
+    for (table, column, kinds) in SOURCES {
+        let of_operators = |kind| kind == Kind::DeviceKernel && naming.by_operator;
+        let kinds = kinds.iter().map(|(kind, chosen)| Samples {
+            kind: *kind,
+            chosen: *chosen,
             cap,
             seed,
             numbers: HashMap::new(),
             all: Vec::new(),
-        };
-        if kind == Kind::DeviceKernel && naming.by_operator {
-            by_operator(database, naming.groups, &mut samples)?;
-        } else {
-            by_name(
-                database,
-                (table, column, chosen),
-                naming.groups,
-                &mut samples,
-            )?;
+        });
+        let (mut by_operators, mut by_names): (Vec<_>, Vec<_>) =
+            kinds.partition(|samples| of_operators(samples.kind));
+        by_name(database, table, column, naming.groups, &mut by_names)?;
+        for samples in &mut by_operators {
+            by_operator(database, naming.groups, samples)?;
         }
-        samples.end(&mut all);
+        for samples in by_names.into_iter().chain(by_operators) {
+            samples.end(&mut all);
+        }
     }
     Ok(all)
 }
@@ -90,6 +107,7 @@ pub fn sampled(
 /// Samples of one kind, by name.
 struct Samples {
     kind: Kind,
+    chosen: Chosen,
     cap: usize,
     seed: u64,
     numbers: HashMap<String, usize>,
@@ -130,9 +148,10 @@ impl Samples {
 
 fn by_name(
     database: &Database,
-    (table, column, chosen): (&str, &str, Chosen),
+    table: &str,
+    column: &str,
     groups: &NameGroups,
-    samples: &mut Samples,
+    kinds: &mut [Samples],
 ) -> Result<(), QueryError> {
     let mut columns = vec![column, "start_ns", "dur_ns"];
     columns.extend(match table {
@@ -145,58 +164,76 @@ fn by_name(
     let (timing, valid) = (place("timing"), place("valid"));
     let (kind, device, brick) = (place("kind"), place("device"), place("brick"));
     let columns: Vec<String> = columns.iter().map(|name| (*name).to_owned()).collect();
+    let texts = database.texts();
+    let number_of = |text: &str| texts.as_ref()?.number(text);
+    let bound = number_of("bound");
+    let mut kinds: Vec<Names<'_>> = kinds
+        .iter_mut()
+        .map(|samples| Names {
+            of_kind: match samples.chosen {
+                Chosen::Kind(kind) => number_of(kind),
+                _ => None,
+            },
+            numbers: FastMap::default(),
+            last: None,
+            samples,
+        })
+        .collect();
     let windows = database.ordered_rows(&[OrderedTable {
         name: table,
         columns: &columns,
         order: RowOrder::AsStored,
     }])?;
-    let texts = database.texts();
-    let number_of = |text: &str| texts.as_ref()?.number(text);
-    let bound = number_of("bound");
-    let of_kind = match chosen {
-        Chosen::Kind(kind) => match number_of(kind) {
-            // No row has it.
-            None => return Ok(()),
-            of_kind => of_kind,
-        },
-        _ => None,
-    };
-    let mut numbers: HashMap<Option<u64>, usize> = HashMap::new();
-    let mut last = None;
     for window in windows {
         for row in window?.tables[0].rows() {
             let value = |place: Option<usize>| place.and_then(|place| row.bits(place));
             let start_ns = row.bits(1).map(u64::cast_signed);
-            let is_chosen = match chosen {
-                Chosen::Kind(_) => value(kind) == of_kind,
+            let is_of = |names: &&mut Names<'_>| match names.samples.chosen {
+                // Of a kind without a number there is no row.
+                Chosen::Kind(_) => names.of_kind.is_some() && value(kind) == names.of_kind,
                 Chosen::OnHost => value(device).is_none(),
                 Chosen::OnDevice => value(device).is_some(),
                 Chosen::OnDeviceAlone => value(device).is_some() && value(brick).is_none(),
                 Chosen::Started => start_ns.is_some(),
             };
-            if !is_chosen {
+            let Some(names) = kinds.iter_mut().find(is_of) else {
                 continue;
-            }
+            };
             let is_bound = |timing: u64| Some(timing) == bound;
             let is_timed = (timing.is_none() || value(timing).is_some_and(|t| !is_bound(t)))
                 && (valid.is_none() || value(valid) == Some(1));
             let dur_ns = row.bits(2).map(u64::cast_signed);
             let dur_ns = dur_ns.filter(|dur_ns| is_timed && *dur_ns >= 0);
-            let name = row.bits(0);
-            let number = match last {
-                Some((same, number)) if same == name => number,
-                _ => *numbers.entry(name).or_insert_with(|| {
-                    let text = texts.as_ref().zip(name);
-                    let text = text.and_then(|(texts, name)| texts.get(name)).unwrap_or("");
-                    let group = groups.group(text);
-                    samples.number(group.as_deref().unwrap_or(text))
-                }),
-            };
-            last = Some((name, number));
-            samples.add(number, start_ns, dur_ns);
+            let number = names.number(row.bits(0), texts.as_ref(), groups);
+            names.samples.add(number, start_ns, dur_ns);
         }
     }
     Ok(())
+}
+
+/// Samples of a kind by the numbers of names in a table.
+struct Names<'s> {
+    samples: &'s mut Samples,
+    /// Number of the kind's own text.
+    of_kind: Option<u64>,
+    numbers: FastMap<Option<u64>, usize>,
+    last: Option<(Option<u64>, usize)>,
+}
+
+impl Names<'_> {
+    fn number(&mut self, name: Option<u64>, texts: Option<&Texts>, groups: &NameGroups) -> usize {
+        if let Some((_, number)) = self.last.filter(|(same, _)| *same == name) {
+            return number;
+        }
+        let number = *self.numbers.entry(name).or_insert_with(|| {
+            let text = texts.zip(name);
+            let text = text.and_then(|(texts, name)| texts.get(name)).unwrap_or("");
+            let group = groups.group(text);
+            self.samples.number(group.as_deref().unwrap_or(text))
+        });
+        self.last = Some((name, number));
+        number
+    }
 }
 
 /// Kernels with a duration that can be compared.
@@ -240,8 +277,14 @@ fn by_operator(
             samples.add(number, start.get(row), dur_ns);
         }
     }
-    let alone = ("kernels", "name", Chosen::OnDeviceAlone);
-    by_name(database, alone, groups, samples)
+    samples.chosen = Chosen::OnDeviceAlone;
+    by_name(
+        database,
+        "kernels",
+        "name",
+        groups,
+        std::slice::from_mut(samples),
+    )
 }
 
 /// Puts groups in the place of the names in them.

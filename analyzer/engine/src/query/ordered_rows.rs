@@ -45,7 +45,19 @@ pub struct RowWindow {
 #[derive(Default)]
 pub struct TableWindow {
     batches: Vec<Arc<RowBatch>>,
-    keys: Vec<Key>,
+    rows: WindowRows,
+}
+
+enum WindowRows {
+    /// Those of the one batch, as stored.
+    OfBatch,
+    InOrder(Vec<Key>),
+}
+
+impl Default for WindowRows {
+    fn default() -> Self {
+        Self::InOrder(Vec::new())
+    }
 }
 
 /// Columns of neighbouring rows, by their places in [`OrderedTable::columns`].
@@ -345,8 +357,16 @@ impl Iterator for OrderedRows {
 
 impl Table {
     fn window(&mut self, window: &Window, batches: &[usize]) -> Result<TableWindow, String> {
+        if let ([number], RowOrder::AsStored, None) = (batches, self.order, self.keys[0]) {
+            let columns = self.batches.batch(*number)?;
+            return Ok(TableWindow {
+                batches: vec![Arc::new(RowBatch { columns })],
+                rows: WindowRows::OfBatch,
+            });
+        }
         let mut kept = std::mem::take(&mut self.kept);
-        let mut made = TableWindow::default();
+        let mut read = Vec::new();
+        let mut keys = Vec::new();
         for &number in batches {
             let batch = match kept.remove(&number) {
                 Some(batch) => batch,
@@ -354,25 +374,27 @@ impl Table {
                     columns: self.batches.batch(number)?,
                 }),
             };
-            self.keys_of(&batch, window, made.batches.len() as u32, &mut made.keys);
+            self.keys_of(&batch, window, read.len() as u32, &mut keys);
             if self.keys[0].is_some() {
                 self.kept.insert(number, Arc::clone(&batch));
             }
-            made.batches.push(batch);
+            read.push(batch);
         }
         if self.order != RowOrder::AsStored {
             // Rows of one thread and of one kind lie in order: a merge of what is sorted finds that.
-            made.keys.sort_by(Key::cmp);
+            keys.sort_by(Key::cmp);
         }
         if self.order == RowOrder::Time {
-            let batches = &made.batches;
-            for same in made.keys.chunk_by_mut(|a, b| a.time_ns == b.time_ns) {
+            for same in keys.chunk_by_mut(|a, b| a.time_ns == b.time_ns) {
                 if same.len() > 1 {
-                    same.sort_by(|a, b| self.compare(batches, a, b));
+                    same.sort_by(|a, b| self.compare(&read, a, b));
                 }
             }
         }
-        Ok(made)
+        Ok(TableWindow {
+            batches: read,
+            rows: WindowRows::InOrder(keys),
+        })
     }
 
     /// Compares rows column by column.
@@ -408,7 +430,7 @@ impl Table {
 
     /// The rows of a batch that lie in a window.
     fn keys_of(&self, batch: &RowBatch, window: &Window, number: u32, keys: &mut Vec<Key>) {
-        let rows = batch.columns.first().map_or(0, Packed::rows);
+        let rows = batch.rows();
         let [time, dur, id] = self.keys.map(|at| at.map(|at| &batch.columns[at]));
         for row in 0..rows {
             let value = |column: Option<&Packed>| column.and_then(|column| column.get(row));
@@ -442,11 +464,14 @@ impl Key {
 
 impl TableWindow {
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.len() == 0
     }
 
     pub fn len(&self) -> usize {
-        self.keys.len()
+        match &self.rows {
+            WindowRows::OfBatch => self.batches.iter().map(|batch| batch.rows()).sum(),
+            WindowRows::InOrder(keys) => keys.len(),
+        }
     }
 
     /// The batches that its rows lie in, by their numbers.
@@ -456,15 +481,41 @@ impl TableWindow {
 
     /// Its rows, in order.
     pub fn rows(&self) -> impl Iterator<Item = OrderedRow<'_>> {
-        self.keys.iter().map(|key| OrderedRow {
-            batch: &self.batches[key.batch as usize],
-            batch_number: key.batch as usize,
-            row: key.row as usize,
+        (0..self.len()).map(|at| {
+            let (batch, row) = match &self.rows {
+                WindowRows::OfBatch => (0, at),
+                WindowRows::InOrder(keys) => (keys[at].batch as usize, keys[at].row as usize),
+            };
+            OrderedRow {
+                batch: &self.batches[batch],
+                batch_number: batch,
+                row,
+            }
         })
     }
 }
 
 impl RowBatch {
+    pub fn rows(&self) -> usize {
+        self.columns.first().map_or(0, Packed::rows)
+    }
+
+    /// The bits of a value; of a text its number. `None`: the row has none.
+    #[inline]
+    pub fn bits(&self, column: usize, row: usize) -> Option<u64> {
+        self.columns[column].get(row)
+    }
+
+    pub fn has_missing(&self, column: usize) -> bool {
+        self.columns[column].has_missing()
+    }
+
+    /// Puts the bits of all values of a column into a list; where a row has none stands anything.
+    pub fn unpack(&self, column: usize, values: &mut Vec<u64>) {
+        values.clear();
+        self.columns[column].unpack(values);
+    }
+
     pub fn values(&self, column: usize) -> BatchValues {
         let packed = &self.columns[column];
         match packed.one_value() {

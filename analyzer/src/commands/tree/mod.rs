@@ -36,6 +36,7 @@ pub fn tree(
         Want {
             edges: false,
             slack: args.result.is_json(),
+            path_later: false,
         },
         runs,
         stderr,

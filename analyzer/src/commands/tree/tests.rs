@@ -17,11 +17,7 @@ fn look(make: impl FnOnce(&std::path::Path)) -> GraphInput {
     make(&path);
     let run = Run::open(&path).unwrap();
     let graph = load(&run, Content::default()).unwrap();
-    GraphInput {
-        run,
-        graph,
-        critical: None,
-    }
+    GraphInput::of_graph(run, graph)
 }
 
 fn text(look: &GraphInput, top: usize, merge: bool, room: usize) -> String {

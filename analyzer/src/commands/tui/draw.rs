@@ -37,6 +37,7 @@ pub const HELP: &[(&str, &str)] = &[
         "show only matches: a lane (thread 1, gpu0), or part of a name",
     ),
     ("p", "the source of a kernel"),
+    ("c", "find the critical path and slack, if the run is large"),
     ("?", "this help"),
     ("Esc", "one step back; from the tree: quit"),
     ("q  Ctrl-C", "quit"),
@@ -170,11 +171,9 @@ fn foot(state: &State) -> String {
 
 fn tree(frame: &mut Frame<'_>, area: Rect, state: &State, model: &Model<'_>, looks: Looks) {
     let room = usize::from(area.width);
-    let has_device = model
-        .graph
-        .nodes
-        .iter()
-        .take(model.graph.lanes.len())
+    let lanes = 0..model.graph.lanes.len() as u32;
+    let has_device = lanes
+        .map(|lane| model.graph.node(lane))
         .any(|lane| lane.has_device || lane.has_untimed_device);
     let mut headings = vec!["host", "self"];
     if has_device {

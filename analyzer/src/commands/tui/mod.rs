@@ -20,7 +20,8 @@ use anyhow::bail;
 use draw::Looks;
 use state::Model;
 use trueno_display_names::DisplayNames;
-use trueno_model::units::{Unit, duration, show};
+use trueno_engine::run::Run;
+use trueno_model::units::{Unit, duration, show as show_number};
 use trueno_model::{Cell, exit};
 use trueno_plugin::agreeing;
 
@@ -43,11 +44,12 @@ pub fn tui(args: &TuiArgs, cli: &Cli, runs: &Runs<'_>, stderr: &Stderr) -> anyho
     if args.follow && watch::until_end(&args.graph.run, palette, stderr)? == watch::Outcome::Left {
         return Ok(exit::FINE);
     }
-    let look = GraphInput::open(
+    let mut look = GraphInput::open(
         &args.graph,
         Want {
             edges: false,
             slack: true,
+            path_later: true,
         },
         runs,
         stderr,
@@ -56,44 +58,74 @@ pub fn tui(args: &TuiArgs, cli: &Cli, runs: &Runs<'_>, stderr: &Stderr) -> anyho
         stderr.warn("the run holds no row with a time");
         return Ok(exit::NOT_MEASURABLE);
     }
-    let source = |hash: &str| match look.run.kernel_source(hash) {
-        Ok((text, true)) => Ok(text),
-        Ok((_, false)) => Err("the source is no longer what was recorded".to_owned()),
-        Err(error) => Err(error.to_string()),
-    };
+    show(&mut look, is_coloured(cli.color, true))
+}
+
+/// What the screen shows parts of.
+fn model<'a>(
+    look: &'a GraphInput,
+    source: &'a dyn Fn(&str) -> Result<String, String>,
+) -> Model<'a> {
     let wall = look
         .graph
         .wall_ns
         .map_or_else(|| "–".to_owned(), |ns| duration(ns as f64));
-    let model = Model {
+    Model {
         graph: &look.graph,
         names: DisplayNames::new(look.graph.names.iter().map(String::as_str)),
         critical: look.critical,
+        can_find_path: look.can_find_path(),
         title: format!(
-            "wall {wall}, {} {}",
-            show(Cell::U64(look.graph.rows() as u64), Unit::None),
-            agreeing(look.graph.rows(), "row", "rows")
+            "wall {wall}, {} {}{}",
+            show_number(Cell::U64(look.graph.rows() as u64), Unit::None),
+            agreeing(look.graph.rows(), "row", "rows"),
+            if look.can_find_path() {
+                ", c finds the critical path"
+            } else {
+                ""
+            }
         ),
-        source: &source,
-    };
-    let looks = Looks {
-        coloured: is_coloured(cli.color, true),
-    };
-    run(&model, looks)
+        source,
+    }
+}
+
+fn source(run: &Run, hash: &str) -> Result<String, String> {
+    match run.kernel_source(hash) {
+        Ok((text, true)) => Ok(text),
+        Ok((_, false)) => Err("the source is no longer what was recorded".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
 }
 
 #[cfg(unix)]
-fn run(model: &Model<'_>, looks: Looks) -> anyhow::Result<u8> {
+fn show(look: &mut GraphInput, coloured: bool) -> anyhow::Result<u8> {
     // Who draws it asks the descriptor of standard output.
     #[cfg(target_os = "linux")]
-    let _screen = trueno_host::plugin::OwnScreen::take();
-    if terminal::show(model, looks)? {
-        bail!("stopped by a signal");
+    let _own = trueno_host::plugin::OwnScreen::take();
+    let mut screen = terminal::Shown::open(Looks { coloured })?;
+    let mut state = None;
+    loop {
+        let source = |hash: &str| source(&look.run, hash);
+        let model = model(look, &source);
+        let (mut left, outcome) = screen.show(&model, state)?;
+        match outcome {
+            terminal::Outcome::Quit => return Ok(exit::FINE),
+            terminal::Outcome::Signal => {
+                drop(screen);
+                bail!("stopped by a signal")
+            }
+            terminal::Outcome::WantsPath => {
+                drop(model);
+                if let Err(why) = look.find_path() {
+                    left.message = Some(format!("the critical path is not marked: {why}"));
+                }
+                state = Some(left);
+            }
+        }
     }
-    Ok(exit::FINE)
 }
 
 #[cfg(not(unix))]
-fn run(_: &Model<'_>, _: Looks) -> anyhow::Result<u8> {
+fn show(_: &mut GraphInput, _: bool) -> anyhow::Result<u8> {
     bail!("tui is there for Unix terminals only (hint: `trueno-analyze tree RUN` prints the same)")
 }

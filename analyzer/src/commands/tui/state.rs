@@ -16,6 +16,8 @@ pub struct Model<'a> {
     /// Names of the tree; what is known of the selected row has them in full.
     pub names: DisplayNames,
     pub critical: Option<Critical>,
+    /// True: the critical path was put off, and can be found.
+    pub can_find_path: bool,
     /// Of the head line: the length of the run, and whether it is whole.
     pub title: String,
     /// The source with a hash, or why there is none.
@@ -98,6 +100,8 @@ pub struct State {
     /// Something to say until the next key.
     pub message: Option<String>,
     pub quit: bool,
+    /// True: whoever shows this is to find the critical path.
+    pub wants_path: bool,
     /// Columns and lines.
     pub size: (u16, u16),
     open: BTreeSet<u32>,
@@ -118,6 +122,7 @@ impl State {
             scroll: 0,
             message: None,
             quit: false,
+            wants_path: false,
             size,
             open: BTreeSet::new(),
         };
@@ -289,7 +294,32 @@ impl State {
 
     pub(super) fn change_sort(&mut self, model: &Model<'_>) {
         self.sort = self.sort.next();
+        if self.sort == Sort::Slack {
+            self.find_path(model);
+        }
         self.rebuild(model);
+    }
+
+    /// Wants the critical path and slack, unless they are there.
+    pub(super) fn find_path(&mut self, model: &Model<'_>) {
+        if model.can_find_path {
+            self.wants_path = true;
+            self.message = Some("finding the critical path and slack …".to_owned());
+        }
+    }
+
+    /// The same rows of a graph in which the path is now marked.
+    pub(super) fn with_path(mut self, model: &Model<'_>) -> State {
+        self.wants_path = false;
+        if self
+            .message
+            .as_deref()
+            .is_some_and(|message| message.starts_with("finding "))
+        {
+            self.message = None;
+        }
+        self.rebuild(model);
+        self
     }
 
     pub(super) fn change_merge(&mut self, model: &Model<'_>) {

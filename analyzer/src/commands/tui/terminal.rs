@@ -19,33 +19,71 @@ use crate::commands::terminal_modes;
 /// Time to wait for a key before looking at the size again.
 const WAIT_MS: i32 = 200;
 
-/// Shows the state until a key or a signal ends it. `true`: a signal.
-pub fn show(model: &Model<'_>, looks: Looks) -> io::Result<bool> {
-    let screen = Screen::take()?;
-    let mut terminal = Terminal::new(TermionBackend::new(io::stdout()))?;
-    let size = terminal.size()?;
-    let mut state = State::new(model, (size.width, size.height));
-    // Of a large run a picture takes some work: it is made when there is something new.
-    let mut is_new = true;
-    while !state.quit && screen::signal().is_none() {
-        if is_new {
-            terminal.draw(|frame| draw(frame, &state, model, looks))?;
-        }
-        let mut keys = next()?;
-        let size = terminal.size()?;
-        if (size.width, size.height) != state.size {
-            keys.push(Key::Resize(size.width, size.height));
-        }
-        is_new = !keys.is_empty();
-        for key in keys {
-            state = update(state, key, model);
-            if state.quit {
-                break;
+/// The terminal while it is ours.
+pub struct Shown {
+    _screen: Screen,
+    terminal: Terminal<TermionBackend<io::Stdout>>,
+    looks: Looks,
+}
+
+/// Why it is not shown any longer.
+pub enum Outcome {
+    Quit,
+    Signal,
+    /// The critical path is to be found, and the state shown again.
+    WantsPath,
+}
+
+impl Shown {
+    pub fn open(looks: Looks) -> io::Result<Shown> {
+        Ok(Shown {
+            _screen: Screen::take()?,
+            terminal: Terminal::new(TermionBackend::new(io::stdout()))?,
+            looks,
+        })
+    }
+
+    /// Shows the state, at first that of the model, until a key or a signal ends it.
+    pub fn show(
+        &mut self,
+        model: &Model<'_>,
+        state: Option<State>,
+    ) -> io::Result<(State, Outcome)> {
+        let size = self.terminal.size()?;
+        let mut state = match state {
+            Some(state) => state.with_path(model),
+            None => State::new(model, (size.width, size.height)),
+        };
+        // Of a large run a picture takes some work: it is made when there is something new.
+        let mut is_new = true;
+        while !state.quit && screen::signal().is_none() {
+            if is_new {
+                let looks = self.looks;
+                self.terminal
+                    .draw(|frame| draw(frame, &state, model, looks))?;
+            }
+            if state.wants_path {
+                return Ok((state, Outcome::WantsPath));
+            }
+            let mut keys = next()?;
+            let size = self.terminal.size()?;
+            if (size.width, size.height) != state.size {
+                keys.push(Key::Resize(size.width, size.height));
+            }
+            is_new = !keys.is_empty();
+            for key in keys {
+                state = update(state, key, model);
+                if state.quit {
+                    break;
+                }
             }
         }
+        let outcome = match screen::signal() {
+            Some(_) => Outcome::Signal,
+            None => Outcome::Quit,
+        };
+        Ok((state, outcome))
     }
-    drop(screen);
-    Ok(screen::signal().is_some())
 }
 
 /// Reads the keys typed within [`WAIT_MS`].

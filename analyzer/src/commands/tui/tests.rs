@@ -26,8 +26,7 @@ fn graph_of(make: impl FnOnce(&std::path::Path)) -> Graph {
 /// The sample, with 360 ns of QkvProjection on the critical path and some slack.
 fn marked() -> Graph {
     let mut graph = graph_of(sample);
-    let at = graph.find(3).unwrap();
-    graph.mark_path([(at, 360)]);
+    graph.mark_path(|id| if id == 3 { 360 } else { 0 });
     for (id, slack_ns) in [(3, 0), (5, 40), (4, 90)] {
         let at = graph.find(id).unwrap();
         graph.set_slack(at, Some(slack_ns));
@@ -36,6 +35,20 @@ fn marked() -> Graph {
 }
 
 fn with_model<T>(graph: &Graph, test: impl FnOnce(&Model<'_>) -> T) -> T {
+    let critical = Critical {
+        path_ns: 1000,
+        marked_ns: 360,
+        gap_ns: 640,
+    };
+    with_path(graph, Some(critical), test)
+}
+
+/// Without a path it can be found.
+fn with_path<T>(
+    graph: &Graph,
+    critical: Option<Critical>,
+    test: impl FnOnce(&Model<'_>) -> T,
+) -> T {
     let source = |hash: &str| match hash.len() {
         16 => Ok(SOURCE.to_owned()),
         _ => Err(format!("{hash}: not there")),
@@ -43,11 +56,8 @@ fn with_model<T>(graph: &Graph, test: impl FnOnce(&Model<'_>) -> T) -> T {
     test(&Model {
         graph,
         names: DisplayNames::new(graph.names.iter().map(String::as_str)),
-        critical: Some(Critical {
-            path_ns: 1000,
-            marked_ns: 360,
-            gap_ns: 640,
-        }),
+        critical,
+        can_find_path: critical.is_none(),
         title: "wall 1 µs, 15 rows".to_owned(),
         source: &source,
     })
@@ -340,4 +350,37 @@ proptest! {
             Ok(())
         })?;
     }
+}
+
+#[test]
+fn the_path_that_was_put_off_is_found_when_a_key_wants_it() {
+    let unmarked = graph_of(sample);
+    for keys in ["c", "ss"] {
+        let left = with_path(&unmarked, None, |model| {
+            press(model, State::new(model, (100, 24)), keys)
+        });
+        assert!(left.wants_path);
+        assert!(
+            left.message
+                .is_some_and(|message| message.contains("critical path"))
+        );
+    }
+    let left = with_path(&unmarked, None, |model| {
+        let shown = screen(model, &State::new(model, (100, 24)));
+        assert!(!shown.contains(" path"), "{shown}");
+        press(model, State::new(model, (100, 24)), ">>c")
+    });
+    let selected = left.selected;
+    with_model(&marked(), |model| {
+        let state = left.with_path(model);
+        assert!(!state.wants_path && state.message.is_none());
+        assert_eq!(state.selected, selected);
+        let shown = screen(model, &state);
+        assert!(
+            shown.contains(" path") && shown.contains("360 ns"),
+            "{shown}"
+        );
+        // It is there.
+        assert!(!press(model, state, "c").wants_path);
+    });
 }

@@ -87,6 +87,7 @@ fn tree(state: &mut State, key: Key, model: &Model<'_>) {
         Key::Char('m') => state.change_merge(model),
         Key::Char('/') => state.typing = Some(String::new()),
         Key::Char('p') => source(state, model),
+        Key::Char('c') => state.find_path(model),
         Key::Char('?') => (state.cover, state.scroll) = (Some(Cover::Help), 0),
         _ => {}
     }

@@ -87,6 +87,42 @@ impl PathById {
     }
 }
 
+/// The same with one row for each row on the path, lane by lane: of a long path that is less to hold.
+pub struct PathByRow<'g> {
+    graph: &'g Graph<'g>,
+    /// By lane and interval.
+    path_ns: Vec<Vec<i64>>,
+}
+
+impl<'g> PathByRow<'g> {
+    pub fn new(graph: &'g Graph<'g>) -> Self {
+        let lanes = graph.run.lanes.iter();
+        Self {
+            graph,
+            path_ns: lanes.map(|lane| vec![0; lane.spans.len()]).collect(),
+        }
+    }
+
+    #[inline]
+    pub fn add(&mut self, piece: &Piece) {
+        if piece.kind != PieceKind::Gap && piece.segment != NONE {
+            let span = self.graph.segments.span[piece.segment as usize];
+            self.path_ns[piece.lane as usize][span as usize] += piece.dur_ns;
+        }
+    }
+
+    pub fn table(&self) -> TableBuilder {
+        let rows = || {
+            let lanes = self.graph.run.lanes.iter().zip(&self.path_ns);
+            let rows = lanes.flat_map(|(lane, path_ns)| lane.spans.iter().zip(path_ns));
+            rows.filter(|(span, ns)| **ns > 0 && !is_inferred(span.id))
+        };
+        Table::build("path_by_id")
+            .u64("id", rows().map(|(span, _)| span.id))
+            .i64("dur_ns", rows().map(|(_, ns)| *ns))
+    }
+}
+
 /// Table `by_kind`: all kinds; `dur_ns` on the path; `wall_share` of the window; `pieces`.
 pub fn by_kind(name: &str, path: &PathSums<'_>, wall_ns: i64) -> TableBuilder {
     let sums = path.by_kind();

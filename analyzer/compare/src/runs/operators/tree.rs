@@ -167,7 +167,7 @@ impl Builder {
                 name,
                 self_ns,
                 ..
-            } = *self.graph.node(node);
+            } = self.graph.node(node);
             let is_timed = self.graph.node(node).is_timed();
             let at = if self.graph.lane(node).is_device {
                 self.tree.untimed += u64::from(!is_timed);
