@@ -239,6 +239,48 @@ fn what_is_left_out_is_summed() {
     assert_eq!(rest.totals.untimed, [1, 1, 0]);
 }
 
+#[test]
+fn rows_of_hours_keep_their_times() {
+    const HOUR_NS: i64 = 3_600_000_000_000;
+    let make = |path: &std::path::Path| {
+        let mut made = Made::new(path);
+        for (id, parent, start_ns, hours) in [(1, 0, 0, 5), (2, 1, HOUR_NS, 2), (3, 2, HOUR_NS, 1)]
+        {
+            made.row(
+                "bricks",
+                &[
+                    ("id", id.into()),
+                    ("parent", parent.into()),
+                    ("name", "long".into()),
+                    ("kind", "brick".into()),
+                    ("thread", 0.into()),
+                    ("start_ns", start_ns.into()),
+                    ("dur_ns", (hours * HOUR_NS).into()),
+                    ("timing", "host".into()),
+                    ("elements", (i64::from(u32::MAX) - 2 + id).into()),
+                ],
+            );
+        }
+        made.finish(5 * HOUR_NS);
+    };
+    let mut graph = loaded(make, Content::default());
+    let hours = |ns: i64| ns / HOUR_NS;
+    let of = |graph: &Graph, id| graph.node(graph.find(id).unwrap());
+    let rows = [1, 2, 3].map(|id| of(&graph, id));
+    assert_eq!(rows.map(|node| hours(node.dur_ns)), [5, 2, 1]);
+    assert_eq!(rows.map(|node| hours(node.self_ns)), [3, 1, 1]);
+    assert_eq!(hours(graph.node(0).dur_ns), 5);
+    let elements = [1, 2, 3].map(|id| graph.elements(graph.find(id).unwrap()));
+    let declared = [1, 2, 3].map(|id| Some(u64::from(u32::MAX) - 2 + id));
+    assert_eq!(elements, declared);
+    assert_eq!(graph.elements(0), None);
+    let marked_ns = graph.mark_path(|id| if id == 1 { 0 } else { HOUR_NS });
+    assert_eq!(hours(marked_ns), 2);
+    let on_path = [1, 2, 3].map(|id| graph.on_path(graph.find(id).unwrap()));
+    assert_eq!(on_path.map(|path| hours(path.all_ns)), [2, 2, 1]);
+    assert_eq!(on_path.map(|path| hours(path.self_ns)), [0, 1, 1]);
+}
+
 /// A row drawn at random: thread or stream, start, duration, and a row that it says it lies in.
 #[derive(Clone, Debug)]
 struct Drawn {
@@ -338,6 +380,11 @@ proptest! {
             let number: i64 = lane.name.rsplit(' ').next().unwrap().parse().unwrap();
             prop_assert_eq!(graph.node(at as u32).dur_ns, busy[&(lane.is_device, number)]);
         }
+        let rows_in_order = graph.lanes.len() as u32..graph.len() as u32;
+        let keys = rows_in_order.map(|at| graph.node(at)).map(|node| {
+            (node.start_ns, std::cmp::Reverse(node.end_ns()), node.id)
+        });
+        prop_assert!(keys.is_sorted());
         // Nothing is lost or told twice, however rows are merged or left out.
         for merge in [false, true] {
             let mut open = graph.top(false, None);
