@@ -1,5 +1,7 @@
 //! Runs by hand with dependencies.
 
+use std::collections::BTreeMap;
+
 use trueno_analysis::testing::{RunFixture, lines};
 use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
@@ -50,7 +52,31 @@ fn pairs(name: &str, pairs: &[(u64, u64)]) -> TableBuilder {
 
 impl Linked {
     pub fn analyse(&self) -> Output {
+        self.path_alone_is_the_same();
         self.analyse_with("{}")
+    }
+
+    /// Without gains, slack and findings the path and its sums stay as they are.
+    fn path_alone_is_the_same(&self) {
+        let with = |options: &str| run::<CriticalPath>(self.inputs(), options).unwrap();
+        let whole = with(r#"{"path_by_id": true}"#);
+        let alone = with(r#"{"path_by_id": true, "path_only": true}"#);
+        for table in ["by_kind", "by_name", "by_category", "path"] {
+            let [whole, alone] = [&whole, &alone].map(|out| out.table(table).to_string());
+            assert_eq!(whole, alone, "{table}");
+        }
+        let by_id = |out: &Output| {
+            let table = out.table("path_by_id");
+            let mut sums: BTreeMap<u64, i64> = BTreeMap::new();
+            for row in 0..table.rows() {
+                let id = table.u64("id").unwrap().value(row);
+                *sums.entry(id).or_default() += table.i64("dur_ns").unwrap().value(row);
+            }
+            sums
+        };
+        assert_eq!(by_id(&whole), by_id(&alone));
+        let rows = alone.table("path_by_id").rows();
+        assert_eq!(rows, by_id(&alone).len(), "one row an id");
     }
 
     pub fn inputs(&self) -> Vec<TableBuilder> {
