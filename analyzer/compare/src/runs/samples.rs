@@ -9,33 +9,45 @@ use trueno_model::name_groups::NameGroups;
 use trueno_model::shapes;
 use trueno_statistics::{Kind, Name, Random, Sampled};
 
-/// Tables with the column of their names, and the kinds that their rows are of: no row is of two.
-const SOURCES: [(&str, &str, &[(Kind, Chosen)]); 4] = [
-    (
-        "bricks",
-        "name",
-        &[
+/// A table that is read once for all kinds of its rows.
+struct Source {
+    table: &'static str,
+    /// The column of names.
+    column: &'static str,
+    /// No row is of two.
+    kinds: &'static [(Kind, Chosen)],
+}
+
+const SOURCES: [Source; 4] = [
+    Source {
+        table: "bricks",
+        column: "name",
+        kinds: &[
             (Kind::Iteration, Chosen::Kind("iteration")),
             (Kind::Layer, Chosen::Kind("layer")),
             (Kind::Brick, Chosen::Kind("brick")),
             (Kind::Function, Chosen::Kind("function")),
             (Kind::Task, Chosen::Kind("task")),
         ],
-    ),
-    (
-        "kernels",
-        "name",
-        &[
+    },
+    Source {
+        table: "kernels",
+        column: "name",
+        kinds: &[
             (Kind::Kernel, Chosen::OnHost),
             (Kind::DeviceKernel, Chosen::OnDevice),
         ],
-    ),
-    (
-        "transfers",
-        "direction",
-        &[(Kind::Transfer, Chosen::Started)],
-    ),
-    ("calls", "name", &[(Kind::Call, Chosen::Started)]),
+    },
+    Source {
+        table: "transfers",
+        column: "direction",
+        kinds: &[(Kind::Transfer, Chosen::Started)],
+    },
+    Source {
+        table: "calls",
+        column: "name",
+        kinds: &[(Kind::Call, Chosen::Started)],
+    },
 ];
 
 /// Rows of a table.
@@ -81,7 +93,12 @@ pub fn sampled(
     seed: u64,
 ) -> Result<BTreeMap<Name, Sampled>, QueryError> {
     let mut all = BTreeMap::new();
-    for (table, column, kinds) in SOURCES {
+    for Source {
+        table,
+        column,
+        kinds,
+    } in SOURCES
+    {
         let of_operators = |kind| kind == Kind::DeviceKernel && naming.by_operator;
         let kinds = kinds.iter().map(|(kind, chosen)| Samples {
             kind: *kind,

@@ -10,6 +10,8 @@ use crate::header_text;
 use crate::opening::Opening;
 
 const KERNELS: usize = 8;
+/// What fits a card.
+const MAX_WORDS_BYTES: usize = 40;
 
 pub(super) fn write(out: &mut String, report: &Report, extra: &Extra<'_>) {
     out.push_str("<section id=\"summary\" aria-label=\"Summary\">\n");
@@ -93,7 +95,14 @@ fn cards(out: &mut String, report: &Report, opening: Option<Opening<'_>>) {
         cards.push(("threads busy", units::percent(busy), of));
     }
     if let Some(limit) = shown("bound_by") {
-        let limit = limit.trim_end_matches("_bound").replace('_', " ");
+        let class = limit.trim_end_matches("_bound").replace('_', " ");
+        // In the words of the sentence, where they are few.
+        let detail = shown("bound_detail");
+        let words = detail.as_deref().and_then(|detail| detail.split_once(": "));
+        let words = words.map(|(words, _)| words.to_owned());
+        let limit = words
+            .filter(|words| words.len() <= MAX_WORDS_BYTES)
+            .unwrap_or(class);
         let gain = match (shown("gain_share"), shown("gain_by")) {
             (Some(share), Some(by)) => format!("{by}: at most {share}"),
             _ => shown("gain_not_known").unwrap_or_default(),

@@ -44,7 +44,8 @@ pub struct Operators {
 /// One path of operators that both sides have, with what hangs below it on one side only.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct OperatorRow {
-    /// Names from the thread or device to the operator; none: the run itself.
+    /// Names from the thread or device to the operator; none: the run itself. Of a path of more than 256 names the first, `…`
+    /// and the last.
     pub path: Vec<String>,
     /// Calls in all pairs.
     pub base_calls: u64,
@@ -182,7 +183,11 @@ fn in_order(rows: &Rows, labels: &[String], pairs: usize) -> Vec<OperatorRow> {
             let [base, run] = row.sums;
             let change_ns = run.device_ns.saturating_sub(base.device_ns);
             OperatorRow {
-                path: rows.path(at as u32).into_iter().map(name).collect(),
+                path: rows
+                    .path(at as u32)
+                    .into_iter()
+                    .map(|label| label.map_or_else(|| "…".to_owned(), name))
+                    .collect(),
                 base_calls: base.calls,
                 run_calls: run.calls,
                 base_device_ns: mean(base.device_ns),

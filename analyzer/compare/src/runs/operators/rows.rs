@@ -2,6 +2,9 @@
 
 use std::collections::HashMap;
 
+/// Names of a path that is not cut. No program nests operators so deep; each of its rows would hold them all.
+pub(super) const MAX_PATH: usize = 256;
+
 /// Sums of both sides: the base first.
 pub(super) type Both<T> = [T; 2];
 
@@ -27,6 +30,8 @@ pub(super) struct Row {
     /// The row of the operator around it; its own of the first.
     pub around: u32,
     pub label: u32,
+    /// The label of the outermost operator, a thread or device.
+    outermost: u32,
     /// With what hangs below it on one side only.
     pub sums: Both<Sums>,
     /// Device time in the pair of runs that is being added up.
@@ -53,9 +58,12 @@ impl Rows {
         let next = self.rows.len() as u32;
         let row = *self.places.entry((around, label)).or_insert(next);
         if row == next {
+            let outer = self.rows.get(around as usize).filter(|_| around != 0);
+            let outermost = outer.map_or(label, |outer| outer.outermost);
             self.rows.push(Row {
                 around,
                 label,
+                outermost,
                 sums: Both::default(),
                 in_pair_ns: Both::default(),
                 // It changed by nothing in those before.
@@ -92,13 +100,22 @@ impl Rows {
         }
     }
 
-    /// Labels from the outermost operator to that of a row.
-    pub fn path(&self, mut row: u32) -> Vec<u32> {
+    /// Labels from the outermost operator to that of a row; of more than [`MAX_PATH`] the outermost, none, and the innermost.
+    pub fn path(&self, mut row: u32) -> Vec<Option<u32>> {
         let mut path = Vec::new();
-        while row != 0 {
+        while row != 0 && path.len() < MAX_PATH {
             let Row { around, label, .. } = self.rows[row as usize];
-            path.push(label);
+            path.push(Some(label));
             row = around;
+        }
+        if row != 0 {
+            let Row {
+                around, outermost, ..
+            } = self.rows[row as usize];
+            if around != 0 {
+                path.push(None);
+            }
+            path.push(Some(outermost));
         }
         path.reverse();
         path

@@ -7,7 +7,7 @@ use trueno_engine::run::Run;
 use trueno_model::name_groups::NameGroups;
 
 use super::alignment::{Side, align};
-use super::rows::Rows;
+use super::rows::{MAX_PATH, Rows};
 use super::sequence::{self, MAX_CELLS, Sibling, WINDOW};
 use super::shapes::Shapes;
 use super::tree::{KernelSum, Operator, thread_name};
@@ -412,5 +412,24 @@ fn threads_are_named_without_what_one_run_gives_them() {
         ("rank 2 thread 1 worker 3", "rank * worker 3"),
     ] {
         assert_eq!(thread_name(lane), name, "{lane}");
+    }
+}
+
+/// Each row of a tree as deep as wide would hold all names above it.
+#[test]
+fn paths_of_deep_trees_are_cut() {
+    let mut rows = Rows::default();
+    let mut row = rows.row(0, 0);
+    for label in 1..2_000 {
+        row = rows.row(row, label);
+        let path = rows.path(row);
+        let is_cut = path.contains(&None);
+        assert_eq!(is_cut, label as usize > MAX_PATH + 1, "{label}");
+        assert_eq!(path.first(), Some(&Some(1)));
+        assert_eq!(path.last(), Some(&Some(label)));
+        assert!(path.len() <= MAX_PATH + 2);
+        if !is_cut {
+            assert_eq!(path, (1..=label).map(Some).collect::<Vec<_>>());
+        }
     }
 }
