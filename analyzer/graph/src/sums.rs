@@ -56,10 +56,11 @@ pub(super) fn add_up(graph: &mut Graph) {
     let nodes = &graph.nodes;
     let mut devices_ns = Durations::zeros(nodes.len());
     let mut has_devices = vec![0_u8; nodes.len()];
-    for at in graph.lanes.len()..nodes.len() {
+    let rows = has_devices.iter_mut().enumerate();
+    for (at, has_device) in rows.skip(graph.lanes.len()) {
         if graph.lanes[nodes.lanes[at] as usize].is_device {
             devices_ns.set(at, nodes.selfs_ns.ns(at));
-            has_devices[at] = if nodes.is_timed(at) {
+            *has_device = if nodes.is_timed(at) {
                 HAS_DEVICE
             } else {
                 HAS_UNTIMED_DEVICE
