@@ -28,14 +28,14 @@ impl<W: Write> Escaped<W> {
         let mut shown = 0;
         for (at, c) in text.char_indices() {
             if is_hidden(c) && !matches!(c, '\n' | '\r' | '\t') {
-                self.to.write_all(text[shown..at].as_bytes())?;
+                self.to.write_all(&text.as_bytes()[shown..at])?;
                 for unit in c.encode_utf16(&mut [0; 2]) {
                     write!(self.to, "\\u{unit:04x}")?;
                 }
                 shown = at + c.len_utf8();
             }
         }
-        self.to.write_all(text[shown..].as_bytes())
+        self.to.write_all(&text.as_bytes()[shown..])
     }
 }
 
