@@ -359,7 +359,7 @@ impl ClockOffsets {
     }
 }
 
-/// Clocks of two ranks each, from all collectives that both took part in, whoever else did: the tightest bound that the two
+/// Clocks of two ranks each, from all collectives that both took part in: the tightest bound that the two
 /// have. Ranks of one host often share a clock, and against a rank of another host neither is as certain.
 pub struct PairClocks<'a> {
     collectives: &'a [Vec<Stay>],

@@ -30,7 +30,7 @@ fn two_clocks_that_agree_within_a_transfer() {
     assert_eq!(clocks.stays(1), Some(1.0));
 }
 
-/// Ranks 1 and 2 meet often and shortly, and rank 0 seldom and long: the clocks of the two are told better by themselves.
+/// Ranks 1 and 2 meet often and shortly, and rank 0 seldom and long: their own meetings bound the two clocks best.
 #[test]
 fn two_ranks_bound_their_clocks_more_tightly_than_a_third_does() {
     let mut collectives = vec![vec![

@@ -381,7 +381,7 @@ pub fn call(name: &str) -> Option<Call> {
     }
 }
 
-/// True of a call that takes memory of a device, or pinned memory of the host, from the driver or gives it back; not of one
+/// True of a call that takes memory of a device, or pinned memory of the host, from the driver, or gives it back; not of one
 /// that goes to a pool of the driver.
 pub fn takes_or_returns_memory(name: &str) -> bool {
     const CALLS: [&str; 12] = [
@@ -398,10 +398,13 @@ pub fn takes_or_returns_memory(name: &str) -> bool {
         "MemAllocDevice",
         "ExtMallocWithFlags",
     ];
-    in_api(name).is_some_and(|(_, function)| {
-        let returns = ["Free", "FreeHost", "HostFree", "MemFree", "MemFreeHost"];
-        CALLS.contains(&function) || returns.contains(&function)
-    })
+    returns_memory(name) || in_api(name).is_some_and(|(_, function)| CALLS.contains(&function))
+}
+
+/// True of a call that gives such memory back.
+pub fn returns_memory(name: &str) -> bool {
+    const CALLS: [&str; 5] = ["Free", "FreeHost", "HostFree", "MemFree", "MemFreeHost"];
+    in_api(name).is_some_and(|(_, function)| CALLS.contains(&function))
 }
 
 /// What the events of a category are, in Kineto and the programs that follow it.

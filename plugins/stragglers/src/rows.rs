@@ -183,7 +183,7 @@ impl Rows {
     }
 
     /// Joins computing kernels of a lane that no communication of their rank comes between: a job of millions of kernels
-    /// has some thousand of these. What comes between is told by the order of launches, which is the same on all ranks of
+    /// has some thousand of these. The order of launches shows what comes between, which is the same on all ranks of
     /// a stage; where launches are not recorded, by the times of the device. Where a rank states micro batches, its
     /// operations stay as they are.
     fn join(&mut self, launches: &BTreeMap<u64, i64>) {

@@ -100,7 +100,7 @@ pub struct State {
     /// Something to say until the next key.
     pub message: Option<String>,
     pub quit: bool,
-    /// True: whoever shows this is to find the critical path.
+    /// True: the critical path has to be found before the next frame.
     pub wants_path: bool,
     /// Columns and lines.
     pub size: (u16, u16),

@@ -162,13 +162,17 @@ impl Path {
         pieces.map(before).filter(|ns| *ns > 0).saturating_sum()
     }
 
-    /// Work of a name on the path, in pieces that begin within a time.
-    pub fn work_between_ns(&self, name: &str, from_ns: i64, until_ns: i64) -> i64 {
-        let own = self.pieces.iter().filter(|piece| {
+    /// Pieces of work of a name that begin within a time.
+    pub fn work_between(
+        &self,
+        name: &str,
+        from_ns: i64,
+        until_ns: i64,
+    ) -> impl Iterator<Item = &Piece> {
+        self.pieces.iter().filter(move |piece| {
             let is_own = piece.kind == "work" && piece.name.as_deref() == Some(name);
             is_own && (from_ns..until_ns).contains(&piece.start_ns)
-        });
-        own.map(|piece| piece.dur_ns).saturating_sum()
+        })
     }
 
     /// The name with most work on the path within times, among those that `counts`, and how long it is.

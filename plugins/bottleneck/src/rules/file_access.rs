@@ -5,16 +5,14 @@
 //! them could go on beside the work of devices, no more than the run would save without the host's work. Whether a
 //! descriptor is a file or a pipe is not recorded.
 
-use trueno_analysis::evidence::Evidence;
-use trueno_analysis::intervals::SaturatingSum;
-
+use super::calls_between::CallsBetween;
 use super::draft::Draft;
 use super::{Options, Rule};
 use crate::class::Class;
 use crate::facts::{Facts, Idle, Without};
 use crate::options::thresholds;
 use crate::verdict::{Confidence, Verdicts};
-use crate::wording::{count, percent, quoted, time};
+use crate::wording::{count, percent, time};
 
 /// Devices wait for files.
 pub const CLASS: Class =
@@ -76,39 +74,17 @@ impl Rule for FileAccess {
     }
 
     fn judge(&self, facts: &Facts, options: &Options, verdicts: &mut Verdicts) {
+        let Some(found) = CallsBetween::find(facts, options, |name| CALLS.contains(&name)) else {
+            return;
+        };
+        let most = found.names[0];
         let spans = &facts.idle.spans;
-        let first = spans.iter().map(|span| span.1).min();
-        let last = spans.iter().map(|span| span.2).max();
-        let (Some(first_ns), Some(last_ns)) = (first, last) else {
-            return;
-        };
-        let calls = facts.bricks.calls.iter();
-        let calls = calls.filter(|call| CALLS.contains(&call.0.as_str()));
-        let n = calls
-            .clone()
-            .map(|call| call.1)
-            .fold(0, u64::saturating_add);
-        if n < options.gaps.least_gaps || !facts.path.is_known {
-            return;
-        }
-        // What is before the first work of devices is set-up.
-        let path_ns = |name: &str| facts.path.work_between_ns(name, first_ns, last_ns);
-        let mut names: Vec<(i64, &str)> = calls
-            .map(|call| (path_ns(&call.0), call.0.as_str()))
-            .filter(|row| row.0 > 0)
-            .collect();
-        names.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(b.1)));
-        let all_ns = names.iter().map(|row| row.0).saturating_sum();
-        let Some((_, most)) = names.first() else {
-            return;
-        };
         let busy_ns = spans.iter().map(|span| span.3).max().unwrap_or(0);
-        let quoted: Vec<String> = names.iter().map(|row| quoted(row.1)).collect();
         Draft {
             class: CLASS,
             code: "file_access",
             scope_kind: "run",
-            scope: (*most).to_owned(),
+            scope: most.to_owned(),
             place: Idle::device_name(spans[0].0),
             confidence: (
                 Confidence::Medium,
@@ -116,22 +92,18 @@ impl Rule for FileAccess {
             ),
             lead: format!(
                 "the host reads or writes files for {} of the wall while devices wait (most in {most})",
-                percent(facts.share(all_ns))
+                percent(facts.share(found.path_ns))
             ),
             fix: "doing that beside the work of devices".into(),
-            evidence: format!(
-                "SELECT id, name, thread, start_ns, dur_ns FROM calls WHERE name IN ({}){} ORDER BY dur_ns DESC",
-                quoted.join(", "),
-                facts.window.sql(" AND")
-            ),
+            evidence: found.sql(facts),
             assumption: "files are read ahead and written behind by another thread".into(),
             considered: format!(
                 "{} calls on files in all, {} of them on the critical path after the first work of a device; whether each is a file or a pipe is not recorded",
-                count(n),
-                time(all_ns)
+                count(found.calls),
+                time(found.path_ns)
             ),
             suggestion: "read ahead and write behind on another thread, in large pieces and with two buffers, or copy to the device from there".into(),
         }
-        .with_gain(facts, options, Evidence::new(n, all_ns), (all_ns.min(busy_ns), Without::Host), verdicts);
+        .with_gain(facts, options, facts.evidence(found.calls, &found.times), (found.path_ns.min(busy_ns), Without::Host), verdicts);
     }
 }

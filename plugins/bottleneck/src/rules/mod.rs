@@ -1,11 +1,12 @@
 //! One file a rule: the evidence it needs, its formula, its thresholds, what else was considered.
 //!
 //! A rule is a struct of its thresholds that implements [`Rule`], and a line in `registry!`. What several rules share stands
-//! beside them: `draft` and `phases` make findings, `gaps`, `linear_fit` and `roofs` weigh evidence.
+//! beside them: `draft` and `phases` make findings, `gaps`, `calls_between`, `linear_fit` and `roofs` weigh evidence.
 
 mod blocking_copies;
 mod busy_machine;
 mod by_category;
+mod calls_between;
 mod category;
 mod communication;
 mod compute;
