@@ -30,6 +30,21 @@ pub struct Timeline {
     pub lanes_left_out: usize,
     /// Self time by stack of names; lanes stand side by side at depth 0.
     pub frames: Vec<Frame>,
+    pub curves: Vec<Curve>,
+}
+
+/// A value over time, drawn as a step function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    pub name: String,
+    /// `None`: a count.
+    pub unit: Option<String>,
+    /// Number of [`Timeline::rows`] above it.
+    pub after: usize,
+    /// `None`: every change is there. Otherwise the value of a slice of this length is the highest in it.
+    pub slice_ns: Option<i64>,
+    /// Times in order, each with the value from then on. Before the first, the value is not known.
+    pub changes: Vec<(i64, f64)>,
 }
 
 /// One interval that is kept as it is.

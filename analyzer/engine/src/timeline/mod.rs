@@ -8,6 +8,7 @@
 //!
 //! An interval that outlasts what it began in takes a free row, so chains of overlaps stay flat.
 
+mod curves;
 mod details;
 mod intervals;
 mod levels;
@@ -69,6 +70,7 @@ pub fn timeline(
     if made.longer_than_ns.is_none() {
         details::add(database, &mut made)?;
     }
+    curves::add(database, of_ranks, &mut made)?;
     Ok(made)
 }
 

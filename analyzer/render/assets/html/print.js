@@ -75,7 +75,7 @@ class SvgPen {
 function pieces(rows) {
   const out = [];
   let of = [];
-  const height = rows => rows.at(-1).y - rows[0].y + ROW;
+  const height = rows => rows.at(-1).y - rows[0].y + rows.at(-1).height;
   for (let from = 0; from < rows.length;) {
     let until = from + 1;
     while (until < rows.length && !rows[until].first) until++;
@@ -110,7 +110,7 @@ function paperTimeline(timeline) {
   const drawn = parts.slice(0, MAX_PIECES).map(rows => {
     const above = timeline.path.size > 0 ? STRIP + 1 : 0;
     const scroll = rows[0].y - AXIS - above - 2;
-    const height = rows.at(-1).y - scroll + ROW;
+    const height = rows.at(-1).y - scroll + rows.at(-1).height;
     const pen = new SvgPen(PAPER_WIDTH, height + 2);
     timeline.drawRows(pen, { rows, scroll, height, colour: name => `var(${name})` });
     return pen.top;

@@ -98,6 +98,15 @@ async function selftest() {
       toggle.click();
       check(toggle.getAttribute('aria-pressed') === 'true' && inked() === shown, 'a click does not bring the critical path back');
     }
+    for (const row of timeline.rows.filter(row => row.curve)) {
+      timeline.all();
+      const { times, values, high } = row.curve;
+      const at = values.indexOf(high);
+      timeline.box.scrollTop = row.y;
+      const words = timeline.at(timeline.x((times[at] + (times[at + 1] ?? timeline.data.until)) / 2), row.y - timeline.box.scrollTop + 5);
+      check(words?.startsWith(`${row.lane}: `) || row.lane === words, `the curve ${row.lane} tells ${words}`);
+      timeline.box.scrollTop = 0;
+    }
     const { picked } = timeline;
     const filled = timeline.rows.find(row => row.start.length > 0);
     if (filled) {

@@ -3,6 +3,7 @@ const PALETTE = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e01
 const ROW = 17;
 const AXIS = 22;
 const GAP = 7;
+const CURVE_ROW = 30;
 // Above the first row of a lane: where the critical path runs.
 const STRIP = 5;
 const FONT = '11px system-ui, "DejaVu Sans", sans-serif';
@@ -43,6 +44,19 @@ function spansOf(row, from, detailed) {
   return { start, end, name, detail };
 }
 
+// A curve as a row without intervals.
+function curveRow(curve, base) {
+  const { next, isLeft } = numbers(curve.times);
+  const [times, none] = [[], new Float64Array(0)];
+  for (let at = 0; isLeft();) {
+    const far = next();
+    times.push(at += far % 2 === 0 ? far / 2 : -(far + 1) / 2);
+  }
+  const values = new Float32Array(bytes(curve.values).buffer);
+  const [high, low] = values.reduce(([high, low], value) => [Math.max(high, value), Math.min(low, value)], [0, 0]);
+  return { lane: curve.name, first: true, base, depth: 0, height: CURVE_ROW, slices: none, start: none, end: none, name: none, curve: { ...curve, times, values, high, low } };
+}
+
 class Timeline {
   constructor(data) {
     this.data = data;
@@ -57,12 +71,13 @@ class Timeline {
     this.path = new Map((data.path?.lanes ?? []).map(of => [of.lane, spansOf(of, data.from)]));
     this.showsPath = this.path.size > 0;
     let [lane, base] = [null, 0];
-    this.rows = data.rows.map(row => {
+    const curves = at => (data.curves ?? []).filter(curve => curve.after === at).map(curve => curveRow(curve, base));
+    this.rows = data.rows.flatMap((row, at) => {
       const first = row.lane !== lane;
       lane = row.lane;
-      const made = { lane, first, base, depth: row.depth, slices: bytes(row.slices), ...spansOf(row, data.from, true) };
+      const made = { lane, first, base, depth: row.depth, height: ROW, slices: bytes(row.slices), ...spansOf(row, data.from, true) };
       base += row.n;
-      return made;
+      return [made, ...curves(at + 1)];
     });
     this.lay();
     this.picked = new Picked(this);
@@ -78,7 +93,7 @@ class Timeline {
       first = false;
       row.shown = row.first || !this.folded.has(row.lane);
       row.y = y;
-      if (row.shown) y += ROW;
+      if (row.shown) y += row.height;
     }
     this.height = y + 6;
     document.getElementById('lanes-height').style.height = this.height + 'px';
@@ -178,7 +193,8 @@ class Timeline {
     for (const at of ticks) { const x = Math.round(this.x(at)) + 0.5; pen.beginPath(); pen.moveTo(x, AXIS - 4); pen.lineTo(x, height); pen.stroke(); }
     for (const row of rows) {
       const y = row.y - scroll;
-      if (!row.shown || y < AXIS - ROW || y > height) continue;
+      if (!row.shown || y < AXIS - row.height || y > height) continue;
+      if (row.curve) { this.drawCurve(pen, row, y, colour); continue; }
       this.drawSlices(pen, row, y);
       this.drawSpans(pen, row, y);
     }
@@ -208,7 +224,7 @@ class Timeline {
       if (y < AXIS - ROW / 2) continue;
       pen.fillStyle = ink;
       const hides = this.folded.has(row.lane) ? '▸ ' : '';
-      pen.fillText(fitted(pen, hides + row.lane, gutter - 10), 5, y + ROW / 2);
+      pen.fillText(fitted(pen, hides + row.lane, gutter - 10), 5, y + row.height / 2);
     }
   }
   // Enough decimals to tell the ends of what is seen apart.
@@ -325,7 +341,7 @@ class Timeline {
   }
   rowAt(y) {
     const top = y + this.box.scrollTop;
-    return this.rows.find(row => row.shown && top >= row.y && top < row.y + ROW);
+    return this.rows.find(row => row.shown && top >= row.y && top < row.y + row.height);
   }
   // The number of the interval at a place of the canvas.
   numberAt(x, y) {
@@ -336,6 +352,46 @@ class Timeline {
     const i = this.after(row, time - near);
     return i < row.start.length && row.start[i] <= time + near ? row.base + i : null;
   }
+  // Steps, filled down to 0.
+  drawCurve(pen, row, y, colour) {
+    const { times, values, high, low } = row.curve;
+    const [top, bottom] = [y + 3, y + row.height - 3];
+    const at = value => bottom - (value - low) / (high - low || 1) * (bottom - top);
+    pen.fillStyle = colour('--accent');
+    pen.globalAlpha = 0.55;
+    let { x, until, most, least } = { x: null, until: 0, most: 0, least: 0 };
+    const flush = () => { if (x !== null && (most > 0 || least < 0)) pen.fillRect(x, at(Math.max(most, 0)), Math.max(until - x, 0.7), Math.max(at(Math.min(least, 0)) - at(Math.max(most, 0)), 0.7)); };
+    for (let i = Math.max(this.changeAt(row.curve, this.from), 0); i < times.length && times[i] < this.until; i++) {
+      const [x0, x1] = [this.x(Math.max(times[i], this.from)), this.x(Math.min(times[i + 1] ?? this.endOf(row.curve), this.until))];
+      // Changes in one pixel are one column, as high as the highest.
+      if (x !== null && x1 - x < 0.7) { until = x1; most = Math.max(most, values[i]); least = Math.min(least, values[i]); continue; }
+      flush();
+      [x, until, most, least] = [x0, x1, values[i], values[i]];
+    }
+    flush();
+    pen.globalAlpha = 1;
+    pen.fillStyle = colour('--faint');
+    pen.fillText(this.valueText(row.curve, high > 0 ? high : low), this.gutter + 4, top + 5);
+  }
+  // A queue is empty after its last change; of a counter the last reading is the last that is known.
+  endOf(curve) { return curve.values.at(-1) === 0 ? this.data.until : curve.times.at(-1); }
+  // The change that holds at a time; -1: none yet.
+  changeAt(curve, time) {
+    let [low, high] = [0, curve.times.length];
+    while (low < high) { const middle = (low + high) >> 1; if (curve.times[middle] <= time) low = middle + 1; else high = middle; }
+    return low - 1;
+  }
+  valueText(curve, value) {
+    const [unit, ...source] = (curve.unit ?? '').split(', ');
+    const shown = /^(bytes|B)(\/s)?$/.test(unit) ? scaled(value, unit.replace('bytes', 'B')) : `${plain(value)} ${unit}`.trim();
+    return [shown, ...source].join(', ');
+  }
+  curveWords(row, time) {
+    const at = this.changeAt(row.curve, time);
+    if (at < 0 || time > this.endOf(row.curve)) return row.lane;
+    const within = row.curve.slice ? `, the highest in ${duration(row.curve.slice)}` : '';
+    return `${row.lane}: ${this.valueText(row.curve, row.curve.values[at])}${within}\nat ${this.shower()(time)}, highest ${this.valueText(row.curve, row.curve.high)}`;
+  }
   // What stands at a place of the canvas, in words.
   at(x, y) {
     const path = this.onPath(x, y);
@@ -343,6 +399,7 @@ class Timeline {
     const row = this.rowAt(y);
     if (row && x < this.gutter) return row.lane;
     if (!row || y < AXIS - 4) return null;
+    if (row.curve) return this.curveWords(row, this.time(x));
     const number = this.numberAt(x, y);
     if (number !== null) return this.picked.words(number).join('\n');
     const time = this.time(x);
@@ -436,6 +493,7 @@ class Timeline {
   }
   click(x, y) {
     const row = this.rowAt(y);
+    if (row?.curve) return;
     if (row && x < this.gutter) this.fold(row.lane);
     else this.picked.pick(this.numberAt(x, y));
   }

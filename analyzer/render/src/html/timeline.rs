@@ -6,7 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Map, Value, json};
 use trueno_display_names::DisplayNames;
-use trueno_model::timeline::Timeline;
+use trueno_model::timeline::{Curve, Timeline};
 use trueno_model::width;
 use trueno_plugin::counted;
 
@@ -73,7 +73,9 @@ pub(super) fn data(timeline: &Timeline) -> Value {
     let short: Map<String, Value> = short
         .map(|(at, (_, short))| (at.to_string(), short.into()))
         .collect();
+    let curves: Vec<Value> = timeline.curves.iter().map(curve).collect();
     json!({
+        "curves": curves,
         "from": timeline.from_ns,
         "until": timeline.until_ns,
         "longer": timeline.longer_than_ns,
@@ -85,6 +87,27 @@ pub(super) fn data(timeline: &Timeline) -> Value {
         "details": printable(timeline.details.iter().map(String::as_str)),
         "links": BASE64.encode(&links),
         "rows": rows,
+    })
+}
+
+/// Times as gaps since the one before, each a varint that is twice it, or twice what it lacks to 0, less 1; values as
+/// floats of 32 bits.
+fn curve(curve: &Curve) -> Value {
+    let (mut times, mut values) = (Vec::new(), Vec::new());
+    let mut before_ns = 0;
+    for (time_ns, value) in &curve.changes {
+        let gap = time_ns.saturating_sub(before_ns);
+        varint(&mut times, ((gap << 1) ^ (gap >> 63)) as u64);
+        before_ns = *time_ns;
+        values.extend((*value as f32).to_le_bytes());
+    }
+    json!({
+        "name": width::printable(&curve.name),
+        "unit": curve.unit.as_deref().map(width::printable),
+        "after": curve.after,
+        "slice": curve.slice_ns,
+        "times": BASE64.encode(&times),
+        "values": BASE64.encode(&values),
     })
 }
 
@@ -121,6 +144,15 @@ pub(super) fn note(timeline: &Timeline) -> String {
                 "lanes with less time are"
             )
         ));
+    }
+    if timeline
+        .curves
+        .iter()
+        .any(|of| of.name.ends_with(" queued"))
+    {
+        note.push_str(
+            " Queued: work whose launch has returned and that has not begun. In flight: from the launch to the end of the work.",
+        );
     }
     note
 }
