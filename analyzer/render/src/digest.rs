@@ -123,6 +123,7 @@ mod tests {
             width: 80,
             top,
             detail: Detail::Full,
+            is_summary: false,
             palette: Palette::new(false),
             timeline: None,
             stacks: &[],

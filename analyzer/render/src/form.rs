@@ -31,6 +31,11 @@ pub trait ReportForm: Debug + Sync {
         false
     }
 
+    /// Tells whether it is no text.
+    fn is_binary(&self) -> bool {
+        false
+    }
+
     /// Tells whether it shows when things ran, which takes time to read.
     fn shows_timeline(&self) -> bool {
         false
@@ -57,6 +62,8 @@ pub struct Layout<'a> {
     pub top: Option<usize>,
     /// Level of detail.
     pub detail: Detail,
+    /// Of a page, only its summary and the timeline.
+    pub is_summary: bool,
     /// Colours or none.
     pub palette: Palette,
     /// Timeline of the run; `None` when it could not be read, which is then a problem of the report.

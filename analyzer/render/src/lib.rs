@@ -4,6 +4,7 @@
 //! A form of reports is a file that implements [`ReportForm`] and a line of [`FORMS`], from which `--format` is made.
 
 pub mod annotations;
+mod card;
 pub mod chart;
 pub mod commands;
 pub mod csv;
@@ -16,6 +17,7 @@ pub mod inspect;
 pub mod json;
 pub mod markdown;
 mod opening;
+mod sarif;
 mod share;
 pub mod style;
 pub mod terminal;
@@ -27,12 +29,14 @@ mod view;
 pub use form::{DEFAULT_ROWS, Detail, Layout, ReportForm};
 
 /// The forms of a report; the first is the usual one.
-pub static FORMS: [&dyn ReportForm; 5] = [
+pub static FORMS: [&dyn ReportForm; 7] = [
     &terminal::Terminal,
     &markdown::Markdown,
     &json::Json,
     &digest::Digest,
     &html::Html,
+    &card::Card,
+    &sarif::Sarif,
 ];
 
 pub fn form(name: &str) -> Option<&'static dyn ReportForm> {

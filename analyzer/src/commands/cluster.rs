@@ -19,7 +19,7 @@ use crate::project::with_project;
 /// Name of the command.
 const CLUSTER: &str = "trueno-cluster";
 /// Arguments of a report that parts do not depend on: the job and the cluster, where the report goes, and its looks.
-const NOT_OF_PARTS: [&str; 19] = [
+const NOT_OF_PARTS: [&str; 23] = [
     "run",
     "parts",
     "engine",
@@ -28,6 +28,10 @@ const NOT_OF_PARTS: [&str; 19] = [
     "json",
     "markdown",
     "html",
+    "summary",
+    "pdf",
+    "card",
+    "sarif",
     "csv",
     "csv_exact",
     "charts",

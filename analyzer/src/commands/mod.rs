@@ -25,6 +25,7 @@ mod options;
 mod otlp;
 mod output;
 mod parquet;
+mod pdf;
 mod plugins;
 mod ptx;
 mod query;

@@ -13,12 +13,13 @@ use super::annotations;
 use super::charts::{Beside, Charts};
 use super::cluster;
 use super::output::{self, Files, Output, Raw};
+use super::pdf::Browser;
 use super::report_setup::ReportSetup;
 use super::rerun;
 use super::running::Running;
 use super::runs::Runs;
 use super::stderr::Stderr;
-use super::stdout::page_width;
+use super::stdout::{on_terminal, page_width};
 use crate::cli::ReportArgs;
 
 /// Makes the report and writes it.
@@ -47,8 +48,10 @@ pub fn report(
         annotations::findings(&report, fail_on);
     }
     let beside = Beside {
-        evidence: outputs.forms().any(ReportForm::shows_evidence),
-        timeline: args.charts.is_some() || outputs.forms().any(ReportForm::shows_timeline),
+        evidence: outputs.pdf.is_some() || outputs.forms().any(ReportForm::shows_evidence),
+        timeline: args.charts.is_some()
+            || outputs.pdf.is_some()
+            || outputs.forms().any(ReportForm::shows_timeline),
     };
     let charts = beside
         .is_any()
@@ -57,6 +60,7 @@ pub fn report(
         width: page_width(args.width),
         top: args.top,
         detail: detail(args, stderr),
+        is_summary: args.summary,
         palette,
         timeline: charts.as_ref().and_then(Charts::timeline),
         stacks: charts.as_ref().map_or(&[], Charts::stacks),
@@ -77,6 +81,16 @@ pub fn report(
         to.replace_raw(stderr, raw, |to| form.write(&report, &layout, to))
     };
     outputs.files.into_iter().try_for_each(write)?;
+    if let Some((browser, to)) = outputs.pdf {
+        stderr.step("printing the page");
+        let palette = Palette::new(false);
+        let mut page = Vec::new();
+        form("html").map_or(Ok(()), |html| {
+            html.write(&report, &Layout { palette, ..layout }, &mut page)
+        })?;
+        let pdf = browser.print(&page)?;
+        to.replace(stderr, |to| to.write_all(&pdf))?;
+    }
     if let (Some(dir), Some(charts)) = (&args.charts, &charts) {
         stderr.step("drawing charts");
         stderr.wrote_files(dir, &charts.write(&report, dir)?);
@@ -98,8 +112,9 @@ type Destination = (&'static dyn ReportForm, Output);
 
 /// Places of the report, opened before the work starts.
 struct Outputs {
-    /// Those of `--json`, `--markdown` and `--html`.
+    /// Those of `--json`, `--markdown`, `--html`, `--card` and `--sarif`.
     files: Vec<Destination>,
+    pdf: Option<(Browser, Output)>,
     /// That of `--format` and `-o`; `None`: the others take its place.
     page: Option<Destination>,
 }
@@ -130,6 +145,8 @@ impl Outputs {
             ("--json", "json", &args.json),
             ("--markdown", "markdown", &args.markdown),
             ("--html", "html", &args.html),
+            ("--card", "card", &args.card),
+            ("--sarif", "sarif", &args.sarif),
         ] {
             if let (Some(path), Some(form)) = (path, form(name)) {
                 let to = opened.write(flag, path)?;
@@ -138,6 +155,13 @@ impl Outputs {
                 }
                 files.push((form, to));
             }
+        }
+        let pdf = match &args.pdf {
+            Some(path) => Some((Browser::find()?, opened.write("--pdf", path)?)),
+            None => None,
+        };
+        if pdf.as_ref().is_some_and(|(_, to)| to.is_stdout()) {
+            on_stdout.push("--pdf -".to_owned());
         }
         let page_to = args.output.as_deref();
         let page_to = page_to.map(|path| opened.write("-o", path)).transpose()?;
@@ -156,12 +180,27 @@ impl Outputs {
                 output::folder(flag, dir)?;
             }
         }
-        let writes_files = !files.is_empty() || args.charts.is_some() || args.csv.is_some();
+        let binary = files.iter().map(|(form, to)| (*form, to.is_stdout()));
+        let page_form = args
+            .format
+            .map(|form| (form, page_to.as_ref().is_none_or(Output::is_stdout)));
+        let mut binary = binary.chain(page_form);
+        if let Some((form, _)) = binary.find(|(form, is_stdout)| *is_stdout && form.is_binary())
+            && on_terminal()
+        {
+            anyhow::bail!(
+                "the form {} is a picture (hint: write it to a file, with --{} FILE)",
+                form.name(),
+                form.name()
+            );
+        }
+        let writes_files =
+            !files.is_empty() || pdf.is_some() || args.charts.is_some() || args.csv.is_some();
         let page = match (args.format, page_to) {
             (None, None) if writes_files => None,
             (form, to) => Some((form.unwrap_or(FORMS[0]), to.unwrap_or(Output::Stdout))),
         };
-        Ok(Self { files, page })
+        Ok(Self { files, pdf, page })
     }
 
     fn forms(&self) -> impl Iterator<Item = &'static dyn ReportForm> {

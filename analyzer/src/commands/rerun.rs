@@ -9,8 +9,9 @@ use trueno_render::commands::{Commands, quoted};
 use crate::cli::{Cli, ReportArgs};
 
 /// Flags that decide the form of a report, where it goes and what is said of it; the run has a place of its own.
-const NOT_OF_ANALYSIS: [&str; 19] = [
+const NOT_OF_ANALYSIS: [&str; 23] = [
     "annotations",
+    "card",
     "charts",
     "color",
     "csv",
@@ -23,9 +24,12 @@ const NOT_OF_ANALYSIS: [&str; 19] = [
     "markdown",
     "only",
     "output",
+    "pdf",
     "quiet",
     "run",
+    "sarif",
     "skip",
+    "summary",
     "top",
     "verbose",
     "width",

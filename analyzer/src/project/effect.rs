@@ -71,6 +71,7 @@ const SETTINGS: &[&str] = &[
     "set",
     "single",
     "skip",
+    "summary",
     "threshold",
     "tiles",
     "to",
@@ -86,6 +87,7 @@ const SETTINGS: &[&str] = &[
 ];
 
 const REACHES: &[&str] = &[
+    "card",
     "charts",
     "csv",
     "dir",
@@ -101,9 +103,11 @@ const REACHES: &[&str] = &[
     "output",
     "overwrite",
     "parts",
+    "pdf",
     "plugin-dir",
     "plugin-file",
     "root",
+    "sarif",
     "sdk",
     "tables",
 ];

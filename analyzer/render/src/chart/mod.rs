@@ -8,7 +8,7 @@ mod axis;
 mod bars;
 pub mod data;
 pub mod flame;
-mod font;
+pub(crate) mod font;
 mod forest;
 mod gantt;
 mod heatmap;
@@ -28,7 +28,7 @@ pub use data::Data;
 pub use palette::{Ink, OTHER, SERIES};
 pub use render::escaped;
 pub use render::{DrawError, dark_rules};
-pub use scene::{Anchor, Item, Mark, Scene};
+pub use scene::{Anchor, Item, Mark, Scene, overlap};
 
 use trueno_model::Section;
 use trueno_plugin::{Chart, ChartKind, Table};

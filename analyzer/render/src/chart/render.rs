@@ -96,15 +96,26 @@ impl Scene {
     /// # Errors
     /// As [`svg_for_page`](Self::svg_for_page).
     pub fn png(&self) -> Result<Vec<u8>, DrawError> {
-        let headed = self.headed();
+        self.headed().pixels(DENSITY)
+    }
+
+    /// As a PNG file of its own size, without its title above it.
+    ///
+    /// # Errors
+    /// As [`svg_for_page`](Self::svg_for_page).
+    pub fn bare_png(&self) -> Result<Vec<u8>, DrawError> {
+        self.pixels(1.0)
+    }
+
+    fn pixels(&self, density: f64) -> Result<Vec<u8>, DrawError> {
         let (width, height) = (
-            (headed.width * DENSITY).ceil() as u32,
-            (headed.height * DENSITY).ceil() as u32,
+            (self.width * density).ceil() as u32,
+            (self.height * density).ceil() as u32,
         );
         let mut pixels = vec![255; width as usize * height as usize * 3];
         {
             let area = BitMapBackend::with_buffer(&mut pixels, (width, height)).into_drawing_area();
-            headed.draw(&area, DENSITY, Some(Ink::Paper))?;
+            self.draw(&area, density, Some(Ink::Paper))?;
             area.present().map_err(|error| self.failed(error))?;
         }
         Ok(png::encode(&pixels, width, height))

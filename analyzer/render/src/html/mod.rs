@@ -29,6 +29,8 @@ pub(crate) struct Extra<'a> {
     pub stacks: &'a [trueno_model::timeline::StackPicture],
     /// Rows and places of findings.
     pub evidence: &'a trueno_model::evidence::Evidence,
+    /// Only the summary and the timeline.
+    pub is_summary: bool,
     /// Rows of each table that are written before a script shows more.
     pub top: usize,
 }

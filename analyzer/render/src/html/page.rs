@@ -38,6 +38,7 @@ impl ReportForm for Html {
         let no_evidence = Evidence::default();
         let extra = Extra {
             timeline: layout.timeline,
+            is_summary: layout.is_summary,
             stacks: layout.stacks,
             evidence: layout.evidence.unwrap_or(&no_evidence),
             top: layout.top.unwrap_or(DEFAULT_ROWS).max(1),
@@ -73,8 +74,10 @@ pub(super) fn write(report: &Report, extra: &Extra<'_>, to: &mut dyn Write) -> i
             text(&timeline::note(of))
         );
     }
-    stacks(&mut out, extra);
-    questions::write(&mut out, report, extra, kept);
+    if !extra.is_summary {
+        stacks(&mut out, extra);
+        questions::write(&mut out, report, extra, kept);
+    }
     let page = Shell {
         title,
         parts: parts(report, extra),
@@ -122,6 +125,9 @@ fn parts(report: &Report, extra: &Extra<'_>) -> Vec<(String, String)> {
     if extra.timeline.is_some_and(|of| !of.rows.is_empty()) {
         parts.push(part("timeline", "Timeline"));
     }
+    if extra.is_summary {
+        return parts;
+    }
     if !pictures(extra).is_empty() {
         parts.push(part("stacks", "Stacks"));
     }
@@ -131,8 +137,12 @@ fn parts(report: &Report, extra: &Extra<'_>) -> Vec<(String, String)> {
 }
 
 fn block(report: &Report, extra: &Extra<'_>, kept: usize) -> String {
-    let tables: Vec<(String, &Table)> = report
-        .sections
+    let sections = if extra.is_summary {
+        &[]
+    } else {
+        report.sections.as_slice()
+    };
+    let tables: Vec<(String, &Table)> = sections
         .iter()
         .flat_map(|section| {
             let id = |table: &Table| id(&["t", &section.plugin, table.name()]);

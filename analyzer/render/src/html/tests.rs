@@ -57,6 +57,7 @@ fn page(report: &Report, timeline: &Timeline) -> String {
         timeline: Some(timeline),
         stacks: &[],
         evidence: &evidence,
+        is_summary: false,
         top: 10,
     };
     let mut out = Vec::new();
@@ -109,6 +110,7 @@ fn stacks_of_samples_and_of_waits_stand_side_by_side() {
         timeline: None,
         stacks: &stacks,
         evidence: &evidence,
+        is_summary: false,
         top: 10,
     };
     let report = report(vec![section("samples", Vec::new())]);
