@@ -11,30 +11,24 @@ use crate::query::{Database, QueryError, collect};
 const ROWS: &str =
     "SELECT span, name_id, integer, unsigned, number, truth, text_id FROM attributes";
 
-/// The attributes of all rows of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Attributes {
-    /// Rows, sorted; of each its attributes by key.
+    /// Row id of each attribute. Sorted by row, then by key.
     spans: Vec<u64>,
-    /// Key and value by place in `spans`.
+    /// Key and value of each attribute, parallel to `spans`.
     values: Vec<(u32, Stored)>,
     texts: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum AttributeValue<'a> {
-    /// A whole number.
     Integer(i64),
-    /// A whole number of 2^63 and more.
     Unsigned(u64),
-    /// A floating-point number.
     Number(f64),
-    /// True or false.
     Truth(bool),
     Text(&'a str),
 }
 
-/// A value whose text is a number of [`Attributes::texts`].
 #[derive(Clone, Copy, Debug)]
 enum Stored {
     Integer(i64),
@@ -45,7 +39,7 @@ enum Stored {
 }
 
 impl Attributes {
-    /// Reads them. Of a key that comes again in a row the last one holds.
+    /// Reads the attributes. If a key occurs twice in a row, the last value wins.
     ///
     /// # Errors
     /// The table cannot be read.
@@ -91,12 +85,11 @@ impl Attributes {
         })
     }
 
-    /// Tells whether no row has any.
     pub fn is_empty(&self) -> bool {
         self.spans.is_empty()
     }
 
-    /// Those of a row by its id, sorted by key.
+    /// The attributes of a row, sorted by key.
     pub fn of(&self, span: u64) -> impl ExactSizeIterator<Item = (&str, AttributeValue<'_>)> {
         let from = self.spans.partition_point(|id| *id < span);
         let count = self.spans[from..].partition_point(|id| *id == span);
@@ -112,7 +105,7 @@ impl Attributes {
         })
     }
 
-    /// Those of a row as text, such as `batch=4 · stage=prefill`; empty where it has none.
+    /// The attributes of a row as text, such as `batch=4 · stage=prefill`; empty if it has none.
     pub fn text(&self, span: u64) -> String {
         let all = self.of(span).map(|(key, value)| format!("{key}={value}"));
         all.collect::<Vec<_>>().join(" · ")
@@ -131,7 +124,7 @@ impl fmt::Display for AttributeValue<'_> {
     }
 }
 
-/// Places in `texts` by the numbers that the texts of a column have in the run.
+/// Maps the numbers of a column's texts to indices into `texts`.
 fn numbers(
     database: &Database,
     column: &str,

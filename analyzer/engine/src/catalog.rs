@@ -10,19 +10,18 @@
 use trueno_format::schema::{self, Provenance};
 use trueno_model::ColumnInfo;
 
-/// Suffix of the column that numbers the texts of a text column.
+/// Suffix of the companion column that numbers the texts of a text column.
 pub const ID_SUFFIX: &str = "_id";
 
-/// Names of the tables that tell of the run itself.
 pub const RUN_TABLES: [&str; 3] = ["run", "segments", "problems"];
 
-/// Published tables that lanes depend on, and that a run itself has not.
+/// Published tables that lanes depend on, but that are not part of a run.
 pub(crate) const ADDED: [&str; 2] = ["category_rules", "report_window"];
 
-/// Name of the table that only runs of several ranks have.
 pub const RANKS: &str = "ranks";
 
-/// Unit of a column, by its name: `_ns`, `_bytes`, `_share`, `_per_s` and `_percent` at its end, or bytes by name.
+/// Unit of a column, from its suffix (`_ns`, `_bytes`, `_share`, `_per_s`, `_percent`) or, for bytes, from its
+/// name.
 pub fn unit(column: &str) -> Option<&'static str> {
     const BYTES: [&str; 6] = [
         "bytes",
@@ -43,7 +42,6 @@ pub fn unit(column: &str) -> Option<&'static str> {
     }
 }
 
-/// The columns of a table of the format, without the numbers of its texts.
 pub(crate) fn columns(table: &schema::Table) -> Vec<ColumnInfo> {
     let own = table.columns.iter().map(|column| ColumnInfo {
         name: column.name.to_owned(),
@@ -56,7 +54,6 @@ pub(crate) fn columns(table: &schema::Table) -> Vec<ColumnInfo> {
     own.collect()
 }
 
-/// The column that numbers the texts of `column`.
 pub fn id_column(column: &str, nullable: bool) -> ColumnInfo {
     ColumnInfo {
         name: format!("{column}{ID_SUFFIX}"),
@@ -68,7 +65,7 @@ pub fn id_column(column: &str, nullable: bool) -> ColumnInfo {
     }
 }
 
-/// The column that says whose a row is, in runs of several ranks; nullable where some rows are of the whole.
+/// The column with the rank of a row, in runs with several ranks. Nullable if some rows belong to the whole run.
 pub(crate) fn rank_column(nullable: bool) -> ColumnInfo {
     ColumnInfo {
         name: "rank".to_owned(),
@@ -84,7 +81,6 @@ pub(crate) fn rank_column(nullable: bool) -> ColumnInfo {
     }
 }
 
-/// A column that only the files know.
 pub(crate) fn unknown_column(name: &str, ty: String) -> ColumnInfo {
     ColumnInfo {
         name: name.to_owned(),
@@ -104,7 +100,6 @@ fn provenance(provenance: Provenance) -> &'static str {
     }
 }
 
-/// Columns of `run`, `segments`, `problems` or `ranks`; empty for any other name.
 pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
     let columns: &[(&str, &str, bool, &'static str, &str)] = match table {
         "run" => &[
@@ -332,7 +327,6 @@ pub(crate) fn run_table_columns(table: &str) -> Vec<ColumnInfo> {
         .collect()
 }
 
-/// One line about `run`, `segments`, `problems` or `ranks`.
 pub(crate) fn run_table_doc(table: &str) -> &'static str {
     match table {
         "run" => "one row: the run itself",

@@ -10,10 +10,9 @@ use polars_arrow::ffi;
 use trueno_plugin::arrow::ArrowArrayStream;
 use trueno_plugin::{Batches, Column as PluginColumn, Table};
 
-/// A frame of these columns without rows.
+/// A frame with these columns and no rows.
 ///
-/// polars makes one of a buffer of 8 MiB of zeros that it fills when it is first asked for, which takes longer than
-/// the analyses of a small run.
+/// polars would allocate and zero 8 MiB on the first call, which takes longer than the analyses of a small run.
 pub(crate) fn frame_without_rows(schema: &Schema) -> DataFrame {
     let columns = schema.iter().map(|(name, dtype)| {
         let physical = dtype.is_primitive_numeric() || dtype.is_bool() || dtype.is_string();
@@ -27,11 +26,11 @@ pub(crate) fn frame_without_rows(schema: &Schema) -> DataFrame {
     DataFrame::new(0, columns.collect()).unwrap_or_else(|_| DataFrame::empty_with_schema(schema))
 }
 
-/// Casts every column to one of the five types of the plugin interface: all
-/// integers to `i64`, but `u64` stays; floats to `f64`; text as it is.
+/// Casts every column to one of the five types of the plugin interface: integers to `i64` (except `u64`), floats to
+/// `f64`, text unchanged.
 ///
 /// # Errors
-/// A column of another type, a `u128` or the like; the message names column and type.
+/// A column has another type, such as `u128`; the message names column and type.
 pub fn to_closed_types(frame: DataFrame) -> Result<DataFrame, String> {
     let height = frame.height();
     let columns = frame
@@ -42,7 +41,7 @@ pub fn to_closed_types(frame: DataFrame) -> Result<DataFrame, String> {
     DataFrame::new(height, columns).map_err(|error| error.to_string())
 }
 
-/// The columns that [`to_closed_types`] makes of these.
+/// The columns that [`to_closed_types`] returns for this schema.
 ///
 /// # Errors
 /// As [`to_closed_types`].
@@ -96,15 +95,14 @@ fn closed_type(name: &PlSmallStr, dtype: &DataType) -> Result<DataType, String> 
 
 /// Rows in the closed types, batch by batch.
 ///
-/// Numbers are handed out as they lie; text is laid out with 64-bit offsets when its batch is asked for. A batch is let
-/// go before the next one is made, so memory falls as its reader's grows.
+/// Numbers are passed on without copying. Text is converted to 64-bit offsets when its batch is requested. A batch
+/// is freed before the next one is made, so memory falls as the reader's grows.
 pub struct ClosedRows {
     fields: Vec<ArrowField>,
     batches: Box<dyn Iterator<Item = PolarsResult<ArrayRef>>>,
 }
 
 impl ClosedRows {
-    /// Batches that are structs of these fields.
     pub(crate) fn new(
         fields: Vec<ArrowField>,
         batches: impl Iterator<Item = PolarsResult<ArrayRef>> + 'static,
@@ -113,12 +111,10 @@ impl ClosedRows {
         Self { fields, batches }
     }
 
-    /// Columns without rows.
     pub(crate) fn without_rows(fields: Vec<ArrowField>) -> Self {
         Self::new(fields, std::iter::empty())
     }
 
-    /// The rows of a frame, one of [`to_closed_types`].
     pub fn of_frame(frame: DataFrame) -> Self {
         let fields: Vec<ArrowField> = frame
             .columns()
@@ -139,7 +135,7 @@ impl ClosedRows {
         Self::new(fields, batches)
     }
 
-    /// The same rows; `held` is dropped after the last of them, or with them.
+    /// Keeps `held` alive until the last row was read or the rows are dropped.
     pub fn holding(self, held: impl Sized + 'static) -> Self {
         let mut rest = Some((self.batches, held));
         let batches = std::iter::from_fn(move || {
@@ -156,12 +152,11 @@ impl ClosedRows {
         &self.fields
     }
 
-    /// Its batches, which are structs.
     pub fn into_batches(self) -> impl Iterator<Item = PolarsResult<ArrayRef>> {
         self.batches
     }
 
-    /// All of them as one frame.
+    /// All rows as one frame.
     ///
     /// # Errors
     /// A batch cannot be made.
@@ -187,10 +182,10 @@ impl ClosedRows {
         DataFrame::new(height, columns.collect::<PolarsResult<Vec<Column>>>()?)
     }
 
-    /// A reader of them, as plugins have it.
+    /// The rows as a reader for plugins.
     ///
     /// # Errors
-    /// A column is of a type that plugins cannot read.
+    /// A column has a type that plugins cannot read.
     pub fn into_reader(self) -> trueno_plugin::Result<Batches> {
         let mut stream = self.into_stream();
         // SAFETY: the stream is our own and obeys the interface; it is moved out.
@@ -202,7 +197,6 @@ impl ClosedRows {
     }
 }
 
-/// Rows of a batch of a frame at most: what is laid out anew at a time.
 const BATCH_ROWS: usize = 1 << 16;
 
 fn slices(mut frame: DataFrame) -> impl Iterator<Item = DataFrame> {
@@ -218,12 +212,11 @@ fn slices(mut frame: DataFrame) -> impl Iterator<Item = DataFrame> {
     })
 }
 
-/// A stream of the frame, one of [`to_closed_types`].
 pub fn lend(frame: DataFrame) -> ArrowArrayStream {
     ClosedRows::of_frame(frame).into_stream()
 }
 
-/// A stream of rows with these columns, which are made when the first batch is asked for.
+/// A stream of rows that are computed when the first batch is requested.
 pub fn lend_later(
     columns: &[ArrowField],
     make: impl FnOnce() -> Result<ClosedRows, String> + 'static,
@@ -235,7 +228,6 @@ pub fn lend_later(
     stream_of(batches, ArrowDataType::Struct(columns.to_vec()))
 }
 
-/// A stream of batches that are structs of type `dtype`.
 pub fn stream_of(
     mut batches: impl Iterator<Item = PolarsResult<ArrayRef>> + 'static,
     dtype: ArrowDataType,
@@ -271,11 +263,11 @@ pub fn stream_of(
     unsafe { std::mem::transmute::<ffi::ArrowArrayStream, ArrowArrayStream>(stream) }
 }
 
-/// So much is read between two times that memory is given back.
+/// Freed memory is returned to the system each time this much was read.
 const GIVE_BACK_BYTES: usize = 128 << 20;
 
-/// Gives freed memory to the system: what frames leave behind lies in pieces that the C library would keep,
-/// while the plugin needs as much again.
+/// Returns freed memory to the system. Frames leave pieces that the C library would keep, while the plugin needs as
+/// much again.
 fn give_back() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: it may be called at any time, by any thread.
@@ -290,7 +282,6 @@ fn batch(chunk: DataFrame, dtype: &ArrowDataType) -> PolarsResult<ArrayRef> {
     Ok(StructArray::try_new(dtype.clone(), rows, arrays, None)?.boxed())
 }
 
-/// A plugin's table as a frame, for the queries of later plugins.
 pub fn to_frame(table: &Table) -> Result<DataFrame, String> {
     let columns = table
         .columns()

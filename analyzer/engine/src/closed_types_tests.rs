@@ -3,7 +3,6 @@ use trueno_plugin::arrow::read_stream;
 
 use super::*;
 
-/// Out and back: what a plugin reads of a lent frame.
 fn lent(frame: DataFrame) -> Table {
     let mut stream = lend(to_closed_types(frame).unwrap());
     // SAFETY: a stream of the engine's own making.
@@ -77,7 +76,7 @@ fn a_stream_that_nobody_reads_is_released() {
 }
 
 proptest! {
-    /// Chunks, slices and nulls reach a plugin as one table, and come back as the same frame.
+    /// Chunks, slices and nulls reach a plugin as one table and come back as an equal frame.
     #[test]
     fn frames_survive_the_way_out_and_back(
         parts in proptest::collection::vec(

@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 
-/// Cores that this process may run on, at least one. The system is asked once: it reads several files for an answer.
+/// CPU cores available to this process, at least one. Cached, because the standard library reads several files to
+/// find out.
 pub fn count() -> usize {
     static COUNT: OnceLock<usize> = OnceLock::new();
     *COUNT.get_or_init(|| thread::available_parallelism().map_or(1, usize::from))
 }
 
-/// Results for all items, in their order, made on as many cores as there are.
+/// Maps all items in parallel. Results are in the order of the items.
 pub(crate) fn map<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let threads = count().min(items.len());
     if threads < 2 {

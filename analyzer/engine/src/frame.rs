@@ -6,7 +6,6 @@ use polars::prelude::{
 
 use crate::query::QueryError;
 
-/// Rows of a result.
 pub struct Rows<'a>(&'a DataFrame);
 
 impl<'a> Rows<'a> {
@@ -19,21 +18,18 @@ impl<'a> Rows<'a> {
         column.map_err(|error| QueryError::Failed(error.to_string()))
     }
 
-    /// A column of integers.
     pub fn i64(&self, column: &str) -> Result<ChunkedArray<Int64Type>, QueryError> {
         let column = self.cast(column, &DataType::Int64)?;
         let values = column.i64().cloned();
         values.map_err(|error| QueryError::Failed(error.to_string()))
     }
 
-    /// A column of integers with all 64 bits.
     pub fn u64(&self, column: &str) -> Result<ChunkedArray<UInt64Type>, QueryError> {
         let column = self.cast(column, &DataType::UInt64)?;
         let values = column.u64().cloned();
         values.map_err(|error| QueryError::Failed(error.to_string()))
     }
 
-    /// A column of numbers.
     pub fn f64(&self, column: &str) -> Result<ChunkedArray<Float64Type>, QueryError> {
         let column = self.cast(column, &DataType::Float64)?;
         let values = column.f64().cloned();
@@ -47,17 +43,17 @@ impl<'a> Rows<'a> {
     }
 }
 
-/// An integer of a frame; `None`: null, no such column, or out of range.
+/// `None` if the cell is null or out of range, or the column does not exist.
 pub fn i64_at(frame: &DataFrame, column: &str, row: usize) -> Option<i64> {
     frame.column(column).ok()?.get(row).ok()?.extract()
 }
 
-/// The cell as a `u64`; as [`i64_at`].
+/// As [`i64_at`].
 pub fn u64_at(frame: &DataFrame, column: &str, row: usize) -> Option<u64> {
     frame.column(column).ok()?.get(row).ok()?.extract()
 }
 
-/// A text of a frame; `None`: null, no such column, or no text.
+/// `None` if the cell is null or not text, or the column does not exist.
 pub fn text_at<'f>(frame: &'f DataFrame, column: &str, row: usize) -> Option<&'f str> {
     // A column of one value for all rows gives out copies; as a series it lends its text.
     let texts = frame.column(column).ok()?.as_materialized_series();
@@ -67,7 +63,6 @@ pub fn text_at<'f>(frame: &'f DataFrame, column: &str, row: usize) -> Option<&'f
     }
 }
 
-/// A truth of a frame.
 pub fn bool_at(frame: &DataFrame, column: &str, row: usize) -> Option<bool> {
     match frame.column(column).ok()?.get(row).ok()? {
         AnyValue::Boolean(value) => Some(value),

@@ -3,24 +3,21 @@
 use trueno_format::schema::{self, LaneRule};
 use trueno_plugin::rank::PLACE_BITS;
 
-/// True if a row of a table that has both a thread and a device lies on the thread.
+/// Rows of this table with both a thread and a device are shown on the thread.
 pub fn is_of_thread_first(table: &str) -> bool {
     schema::table(table).is_some_and(|table| table.lane == Some(LaneRule::ThreadElseStream))
 }
 
-/// A host thread or a device stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Lane {
-    /// Row of threads.
     Thread(Option<u64>),
-    /// Of a run of ranks: a thread of this rank that was not recorded.
+    /// In a run with ranks, an unrecorded thread of this rank.
     ThreadOfRank(u64),
-    /// Device and stream.
     Stream(u64, Option<u64>),
 }
 
 impl Lane {
-    /// The lane of a row: a row with a device lies on its stream, and on its thread where [`is_of_thread_first`].
+    /// The lane of a row: the stream if it has a device, unless [`is_of_thread_first`].
     pub fn of_row(
         is_of_thread_first: bool,
         thread: Option<u64>,
@@ -36,7 +33,7 @@ impl Lane {
         }
     }
 
-    /// As reports call it; in a run of ranks with the rank before it.
+    /// The lane's name in reports; in a run with ranks, prefixed with the rank.
     pub fn name(self, threads: &std::collections::BTreeMap<u64, String>, of_ranks: bool) -> String {
         let name = match self {
             Lane::Thread(Some(thread)) => threads.get(&thread),
@@ -57,7 +54,6 @@ impl Lane {
         }
     }
 
-    /// Its rank, and the lane in the rank's own run.
     pub fn in_rank(self) -> (u64, Lane) {
         let split = |place: u64| (place >> PLACE_BITS, place & ((1 << PLACE_BITS) - 1));
         match self {

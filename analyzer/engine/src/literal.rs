@@ -2,7 +2,8 @@
 
 use polars::prelude::{Expr, LiteralValue, Scalar, lit};
 
-/// A literal of exactly that type. Polars without 128-bit integers cannot hold an untyped one above the largest i64.
+/// A literal of exactly this type. Polars built without 128-bit integers cannot represent an untyped one above the
+/// largest `i64`.
 pub(crate) fn typed_lit<T>(value: T) -> Expr
 where
     Scalar: From<T>,

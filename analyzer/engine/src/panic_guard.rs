@@ -8,26 +8,22 @@ use std::thread;
 
 use polars::prelude::PolarsResult;
 
-/// Runs `work`; a panic becomes an error.
+/// Runs `work` and converts a panic into an error.
 ///
-/// The engine asserts some of what it expects of files and queries rather than
-/// returning an error.
+/// The engine uses assertions for some of its expectations of files and queries.
 pub fn guarded<T>(work: impl FnOnce() -> PolarsResult<T>) -> Result<T, String> {
     guard_panic(work)?.map_err(|error| error.to_string())
 }
 
 thread_local! {
-    /// Tells whether this thread is within a call that is guarded.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Guarded calls of all threads.
 static GUARDED: AtomicUsize = AtomicUsize::new(0);
 
-/// First parts of the names of the engine's own threads.
 const ENGINE_THREADS: [&str; 3] = ["polars", "async-executor", "tokio-rt-worker"];
 
-/// Runs `work`; a panic becomes its text, and prints nothing.
+/// Runs `work` and returns the text of a panic, which is not printed.
 pub fn guard_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     be_quiet();
     let outer = INSIDE.replace(true);
@@ -45,7 +41,7 @@ pub fn guard_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     })
 }
 
-/// Panics within guarded calls are told by their callers; others go to the hook that was there before.
+/// Silences panics within guarded calls, because their callers report them. Other panics go to the previous hook.
 fn be_quiet() {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -61,7 +57,7 @@ fn be_quiet() {
     });
 }
 
-/// The engine's own words within those of an error that it did not expect.
+/// Extracts the engine's own message from that of an unexpected error.
 fn cause(panic: &str) -> &str {
     let inner = panic.split_once("ErrString(\"").map(|(_, after)| after);
     let inner = inner.and_then(|after| after.rsplit_once("\")"));

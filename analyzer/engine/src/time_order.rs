@@ -17,14 +17,13 @@ const WINDOW_ROWS: usize = 1 << 19;
 
 #[derive(Clone, Debug)]
 pub struct Order {
-    /// Column of integers; rows without one come first.
+    /// Integer column; rows without a value come first.
     pub time: String,
-    /// Column that decides between equal times, the greater first; rows without one come last.
+    /// Column that orders rows with equal times, largest first; rows without a value come last.
     pub then_down: Option<String>,
 }
 
-/// Hands out the rows in frames. Rows that are equal in the order stay as they were stored, and
-/// without an order all do.
+/// Returns the rows in frames. The sort is stable; without an order, rows stay as stored.
 pub struct Ordered {
     parts: Vec<LazyFrame>,
     order: Option<Order>,
@@ -32,27 +31,23 @@ pub struct Ordered {
     waiting: VecDeque<Window>,
 }
 
-/// Rows that are read at once.
 #[derive(Debug, Default)]
 struct Window {
-    /// Parts that have some of them.
     parts: Vec<usize>,
     rows: Rows,
 }
 
 #[derive(Debug, Default)]
 enum Rows {
-    /// `rows` rows from the `first`.
+    /// `rows` rows starting at index `first`.
     Stored { first: i64, rows: IdxSize },
-    /// The rows without a time.
     #[default]
     Untimed,
-    /// Those of a time from the first to before the second.
+    /// Times from the first (inclusive) to the second (exclusive).
     Timed(i64, Option<i64>),
 }
 
 impl Ordered {
-    /// Looks through the parts of a table.
     pub fn new(parts: Vec<LazyFrame>, order: Option<Order>) -> Result<Self, String> {
         Self::with_windows(parts, order, WINDOW_ROWS)
     }
@@ -195,7 +190,7 @@ impl Iterator for Ordered {
     }
 }
 
-/// Starts of the windows of a sorted sample; a time that fills a window has one of its own.
+/// Starts of the windows, from a sorted sample. A time that would fill a window gets one of its own.
 fn edges(sample: &[i64], samples_of_a_window: usize) -> Vec<i64> {
     let mut edges: Vec<i64> = Vec::new();
     for at in (0..sample.len()).step_by(samples_of_a_window.max(1)) {
@@ -210,7 +205,7 @@ fn edges(sample: &[i64], samples_of_a_window: usize) -> Vec<i64> {
     edges
 }
 
-/// The times of a part in order, and how many of its rows have none.
+/// The times of a part, sorted, and how many of its rows have none.
 fn times(frame: &LazyFrame, time: &str) -> Result<(Vec<i64>, usize), String> {
     let frame = collect(frame.clone().select([integer(time)]))?;
     let column = frame.columns().first().and_then(|column| column.i64().ok());
@@ -227,7 +222,6 @@ fn integer(column: &str) -> Expr {
     col(column).cast(DataType::Int64)
 }
 
-/// A sort that leaves equals as they are.
 fn sort(frame: &DataFrame, order: &Order) -> PolarsResult<DataFrame> {
     let by = |name: &str| -> PolarsResult<Column> { frame.column(name)?.cast(&DataType::Int64) };
     let mut keys = vec![by(&order.time)?];

@@ -5,16 +5,16 @@ use trueno_format::schema::CounterRow;
 
 use crate::{Error, Notes};
 
-/// Writes aggregates, all at one time.
+/// Writes aggregates, all stamped with one time.
 pub(crate) struct Aggregates<'i> {
     pub into: &'i mut RunWriter,
     pub notes: &'i mut Notes,
-    /// Length of the run; 0 where none is stated.
+    /// Length of the run; 0 if the file states none.
     pub time_ns: i64,
 }
 
 impl Aggregates<'_> {
-    /// Writes one; `source` is a word of the column of that name.
+    /// Writes one aggregate. `source` is a value of the column `source`.
     pub fn add(&mut self, name: &str, value: f64, unit: &str, source: &str) -> Result<(), Error> {
         let row = CounterRow {
             time_ns: self.time_ns,
@@ -27,7 +27,6 @@ impl Aggregates<'_> {
         self.notes.add(self.into, &row)
     }
 
-    /// Says something with the import, and in the run.
     pub fn warn(&mut self, text: impl Into<String>) {
         let text = text.into();
         self.notes.warn(text.clone());

@@ -20,7 +20,6 @@ use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 
-/// JSON of axonml-profile.
 pub struct Axonml;
 
 fn is_timeline(head: &Head<'_>) -> bool {
@@ -78,7 +77,6 @@ impl Importer for Axonml {
     }
 }
 
-/// The first byte that is no space.
 fn first_byte(path: &Path, options: &Options) -> Result<Option<u8>, Error> {
     let mut nothing = |_| ();
     let mut source = Source::open(path, options, &mut nothing)?;

@@ -20,10 +20,8 @@ use crate::mended;
 use crate::{Error, Notes, Options};
 use document::Document;
 
-/// JSON of `BrickProfiler`.
 pub struct BrickProfiler;
 
-/// Beginnings of a file, and what must stand behind one.
 const HEADS: [(&[&str], &[&str]); 4] = [
     (
         &["{", "\"total_tokens\"", ":"],

@@ -17,13 +17,11 @@ use crate::strace::instants::{Instants, MAX_TEXT_BYTES, cut};
 use crate::{Error, Notes, Options};
 use profile::{Kernel, Profile, Value};
 
-/// JSON of aprender-cgp.
 pub struct Cgp;
 
 const SUMS_ONLY: &str = "made from one profile of aprender-cgp: one value per metric, of one kernel or program; when things ran, and how \
                          often, is not in it (hint: import its source, a file of ncu or nsys)";
 
-/// Groups and metrics that are no measurements, and why.
 const LEFT_OUT: [(&str, &str); 13] = [
     ("hardware", "cgp states an RTX 4090 whatever the GPU is"),
     ("roofline", "peaks are constants of an RTX 4090"),
@@ -52,7 +50,6 @@ const LEFT_OUT: [(&str, &str); 13] = [
     ),
 ];
 
-/// Metrics that formulas give.
 const COMPUTED: [&str; 15] = [
     "timing stddev_us",
     "timing ci_95_low_us",
@@ -71,13 +68,12 @@ const COMPUTED: [&str; 15] = [
     "async_profiling yield_ratio",
 ];
 
-/// Groups in one another, and bytes of their names.
+/// Limits on how deep groups nest and, below, on the bytes of a name.
 const MAX_DEPTH: usize = 2;
 const MAX_NAME_BYTES: usize = 256;
 
-/// Times by the ends of their names, with the nanoseconds of a unit: they become nanoseconds.
+/// Name suffixes of times, with the factor that converts them to nanoseconds.
 const TIMES: [(&str, f64); 2] = [("_us", 1e3), ("_ms", 1e6)];
-/// Units by the ends of names.
 const UNITS: [(&str, &str); 9] = [
     ("_pct", "%"),
     ("_mb", "MB"),
@@ -174,7 +170,6 @@ fn reason(name: &str) -> Option<&'static str> {
         .map(|(_, reason)| reason)
 }
 
-/// A metric of a kernel, or a group of them, in so many groups.
 fn metric(
     kernel: Option<&str>,
     name: &str,
@@ -229,7 +224,7 @@ fn metric(
     Ok(())
 }
 
-/// The kernel, as an instant of the whole program: nothing tells when it ran.
+/// Writes the kernel as an instant of the whole program: the file does not say when it ran.
 fn describe(kernel: &Kernel, rows: &mut Aggregates<'_>) -> Result<(), Error> {
     let Aggregates { into, notes, .. } = rows;
     let arguments = serde_json::to_string(kernel).unwrap_or_default();

@@ -92,8 +92,8 @@ use crate::signatures::Signatures;
 use layout::Layout;
 pub use merged::ranks_of;
 
-/// Trace events of Chrome, of Kineto and of many others, packed or not. Of a damaged file [`Options::partial`] keeps
-/// what stands before the damage.
+/// Chrome trace events as written by Kineto and many others, compressed or not. With [`Options::partial`], what
+/// precedes the damage in a damaged file is kept.
 pub struct Kineto;
 
 impl Importer for Kineto {
@@ -124,11 +124,11 @@ impl Importer for Kineto {
     }
 }
 
-/// Reads the traces of one process, one after the other, into one run: a profiler that is stopped and started again
-/// writes a file each time.
+/// Reads several traces of one process into one run: a profiler that is stopped and started again writes a file
+/// each time.
 ///
 /// # Errors
-/// As [`Importer::import`]; the files count their times from different moments.
+/// As [`Importer::import`], and if the files count their times from different moments.
 pub fn import_parts(
     paths: &[&Path],
     options: &Options,
@@ -184,35 +184,30 @@ pub fn import_parts(
     }
 }
 
-/// Outcome of reading files as foreign traces.
 enum Read {
-    /// Traces, which are a run now of that length.
     Run(Option<i64>),
-    /// An export of a run; nothing was written yet.
+    /// The file is an export of a run; nothing was written yet.
     Export(PathBuf, Mark),
-    /// No JSON as it stands, which unescaped texts may have done; nothing was written yet.
+    /// Not valid JSON, perhaps because texts are not escaped; nothing was written yet.
     Unescaped(Error),
-    /// Lanes of devices, which were read as threads of the host; nothing was written yet but signatures.
+    /// Lanes of devices were read as host threads; only signatures were written yet.
     Layout(Box<Layout>),
 }
 
-/// How a pass over the files reads them, and what the one before learned.
+/// How one pass reads the files, and what the pass before it found out.
 struct Pass {
     texts: Texts,
-    /// `None`: the first pass, which looks for devices.
     layout: Option<Layout>,
     signatures: Signatures,
 }
 
-/// How texts are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Texts {
     AsTheyStand,
-    /// See [`Mended`].
     Mended,
 }
 
-/// Reads traces of any other program.
+/// Reads traces of programs other than this one.
 fn import_foreign(
     paths: &[&Path],
     pass: &mut Pass,
@@ -304,7 +299,7 @@ fn other_origin(path: &Path) -> Error {
     }
 }
 
-/// Hash of all files; of one, its own.
+/// One hash for all files; that of the file if there is only one.
 fn hash_of(hashes: &[u64]) -> u64 {
     match hashes {
         [hash] => *hash,
@@ -315,7 +310,6 @@ fn hash_of(hashes: &[u64]) -> u64 {
     }
 }
 
-/// Everything is known: writes the rows.
 fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> {
     (collector.doubts, collector.reach) = collector.believable.finish(collector.reach)?;
     let (origin_ns, last_ns) = collector.reach.unwrap_or_default();
@@ -368,7 +362,6 @@ fn write(mut collector: Collector<'_>, hash: u64) -> Result<Option<i64>, Error> 
     Ok(wall_ns)
 }
 
-/// Fills in `run.json`.
 fn describe(mut collector: Collector<'_>, hash: u64, origin_ns: i64) {
     let devices = collector
         .devices

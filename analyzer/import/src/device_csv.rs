@@ -35,10 +35,9 @@ use crate::{Error, Notes, Options};
 use columns::{Columns, Table};
 pub(crate) use rows::in_blocks;
 
-/// Lines before the head of a table in which a tool says what it does.
+/// Limit for the lines before a table's header in which a tool describes what it does.
 const MAX_PREAMBLE: usize = 200;
 
-/// Tables of work of devices.
 pub struct DeviceCsv;
 
 impl Importer for DeviceCsv {
@@ -67,8 +66,8 @@ impl Importer for DeviceCsv {
     }
 }
 
-/// The tables of one program in a folder, such as `77_kernel_trace.csv` and `77_hip_api_trace.csv`; `None`: it is
-/// another folder. A folder that holds nothing but one such folder is that.
+/// The tables of one program in a folder, such as `77_kernel_trace.csv` and `77_hip_api_trace.csv`; `None` for any
+/// other folder. A folder that contains only one such folder counts as that one.
 pub fn set_in(folder: &Path) -> Option<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = Vec::new();
@@ -104,7 +103,7 @@ pub fn set_in(folder: &Path) -> Option<Vec<PathBuf>> {
     (tables.len() > 1).then_some(tables)
 }
 
-/// A file that may be a trace of its own. What rocprofv3 writes beside its tables says the same again.
+/// The file may be a separate trace. What rocprofv3 writes beside its tables repeats them.
 fn may_be_other_trace(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.to_ascii_lowercase();
@@ -122,7 +121,6 @@ fn may_be_other_trace(path: &Path) -> bool {
     endings.iter().any(|end| name.ends_with(end)) && !name.contains("_results.")
 }
 
-/// True for a table of what happened at a time, and not of sums or agents.
 pub(crate) fn has_times(head: &Head<'_>) -> bool {
     let mut lines = head.text().lines().take(MAX_PREAMBLE);
     lines
@@ -233,7 +231,6 @@ fn read_table(
         .map_err(|e| Error::io(path, "read it to its end", e))
 }
 
-/// Reads on to the line that names the columns.
 fn header(path: &Path, lines: &mut BufReader<Source<'_>>) -> Result<String, Error> {
     for _ in 0..MAX_PREAMBLE {
         let mut line = Vec::new();

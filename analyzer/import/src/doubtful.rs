@@ -2,23 +2,24 @@
 
 use std::collections::BTreeMap;
 
-/// Starts are counted in pieces of so many bits of nanoseconds, 1.07 s.
+/// Starts are counted in pieces of 2^30 ns (1.07 s).
 const PIECE_BITS: u32 = 30;
-/// So many pieces are counted apart: 12 days.
+/// Limit for the pieces (12 days).
 const MAX_PIECES: usize = 1 << 20;
-/// A recording has no hole as long as that, and as so many times the rest of it.
+/// A gap at least this long, and (next line) this many times as long as the rest, is implausible.
 const MIN_HOLE_NS: i64 = 60_000_000_000;
 const HOLE_TIMES: i64 = 10;
-/// So many events far from others are few, or one in so many.
+/// Up to this many distant events, or one in so many (next line), count as few.
 const FEW: u64 = 3;
 const FEW_IN: u64 = 100;
 
-/// A kernel may begin before the one before it on its stream has ended (programmatic dependent launch), but not so many of them.
+/// How many later kernels of its stream a kernel may outlast. Some may run before it has ended, by programmatic
+/// dependent launch.
 const MAX_OVERLAPPED: usize = 3;
-/// Where more than one kernel in so many lasts over others, the streams are not what they seem, and no single row is wrong.
+/// If more than one kernel in this many outlasts others, the streams are not what they seem, and no single row is
+/// wrong.
 const DOUBTFUL_IN: usize = 20;
 
-/// Events that start within a piece of time.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     events: u64,
@@ -26,12 +27,12 @@ struct Piece {
     last_ns: i64,
 }
 
-/// When events start, in pieces.
+/// Numbers of events by the piece in which they start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pieces(BTreeMap<i64, Piece>);
 
 impl Pieces {
-    /// Counts an event; false: there are too many pieces to tell anything.
+    /// Counts an event; false if there are too many pieces to decide anything.
     pub fn add(&mut self, start_ns: i64, end_ns: i64) -> bool {
         let key = start_ns >> PIECE_BITS;
         if let Some(piece) = self.0.get_mut(&key) {
@@ -53,7 +54,7 @@ impl Pieces {
         true
     }
 
-    /// First start and last end of nearly all events, where few lie far from them.
+    /// First start and last end of nearly all events, if few are far from the rest.
     pub fn near(&self) -> Option<(i64, i64)> {
         near(self.0.values().copied())
     }
@@ -89,10 +90,10 @@ fn near(pieces: impl Iterator<Item = Piece>) -> Option<(i64, i64)> {
     })
 }
 
-/// Kernels of a stream, in the order of their starts, that had not ended when the last began.
+/// Kernels of a stream, sorted by start, that had not ended when the latest began.
 pub(crate) struct Stream {
     open: Vec<Open>,
-    /// The latest end of kernels that do not last over others.
+    /// The latest end of kernels that do not outlast others.
     last_ns: i64,
 }
 
@@ -113,8 +114,8 @@ impl Default for Stream {
 }
 
 impl Stream {
-    /// Takes the next kernel: its times, its number, and its launch. Adds to `out` those that are known to last over many, with
-    /// how many.
+    /// Adds the next kernel: its times, its number and its launch. Adds to `out` the kernels now known to
+    /// outlast many later ones, with the count.
     pub fn next(
         &mut self,
         (start_ns, end_ns): (i64, i64),
@@ -141,7 +142,7 @@ impl Stream {
         });
     }
 
-    /// No kernel follows; returns the latest end of those that do not last over others.
+    /// Ends the stream. Returns the latest end of the kernels that do not outlast others.
     pub fn end(mut self, out: &mut BTreeMap<u64, usize>) -> i64 {
         for open in std::mem::take(&mut self.open) {
             self.close(open, out);
@@ -158,7 +159,6 @@ impl Stream {
     }
 }
 
-/// Of the kernels that last over others none, where they are too many of all.
 pub(crate) fn without_many(overlong: BTreeMap<u64, usize>, kernels: usize) -> BTreeMap<u64, usize> {
     if overlong.len() * DOUBTFUL_IN > kernels.max(DOUBTFUL_IN) {
         BTreeMap::new()
@@ -167,7 +167,6 @@ pub(crate) fn without_many(overlong: BTreeMap<u64, usize>, kernels: usize) -> BT
     }
 }
 
-/// The reason of a kernel that lasts over others.
 pub(crate) fn lasts_over(over: usize) -> String {
     format!("lasts over the next {over} kernels of its stream")
 }

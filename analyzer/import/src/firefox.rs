@@ -22,7 +22,6 @@ use crate::time::rounded_ns;
 use crate::{Error, Notes, Options};
 use document::{Document, NONE, Tables, Thread};
 
-/// JSON of the Firefox Profiler.
 pub struct Firefox;
 
 impl Importer for Firefox {
@@ -157,7 +156,6 @@ fn write(
     Ok(Some(end_ns))
 }
 
-/// Rows of the stacks of a thread, by their numbers.
 fn stack_rows(
     tables: &Tables,
     libs: &[document::Lib],

@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::importer::Head;
 use crate::source::Packing;
 
-/// First bytes of archives and packed files, their names, and the command that unpacks one.
+/// Magic bytes of archives and compressed files, their names, and the command that unpacks each.
 const PACKED: [(&[u8], &str, &str); 9] = [
     (b"\xfd7zXZ\0", "packed with xz", "xz -dk FILE"),
     (b"BZh", "packed with bzip2", "bunzip2 -k FILE"),
@@ -19,10 +19,9 @@ const PACKED: [(&[u8], &str, &str); 9] = [
     (b"\x5d\0\0", "packed with lzma", "xz --format=lzma -dk FILE"),
 ];
 
-/// Where a tar archive says that it is one.
 const TAR_MARK: (usize, &[u8]) = (257, b"ustar");
 
-/// First bytes of other files, what they are, and the next step.
+/// Magic bytes of other files, what they are, and the next step.
 const BYTES: [(&[u8], &str, &str); 5] = [
     (
         b"PAR1",
@@ -79,7 +78,6 @@ const TEXTS: [(&str, &str, &str); 8] = [
     ),
 ];
 
-/// What `dcgmi dmon` prints.
 const DCGM: (&str, &str) = (
     "what `dcgmi dmon` prints, which has no times",
     "record with times: `nvidia-smi --query-gpu=timestamp,index,utilization.gpu,memory.used --format=csv -l 1`",
@@ -99,10 +97,9 @@ const KEYS: [(&str, &str, &str); 2] = [
     ),
 ];
 
-/// For formats that speedscope converts.
 const TO_SPEEDSCOPE: &str = "open it in speedscope.app and export it from there";
 
-/// Expected, found and next step of a file that is known and not read.
+/// Expected, found and next step for a file of a known but unsupported format.
 pub(crate) fn known_by_sight(
     path: &Path,
     head: &Head<'_>,
@@ -156,7 +153,6 @@ pub(crate) fn known_by_sight(
     Some(format!("is {what} (hint: {next})"))
 }
 
-/// A name as a shell takes it.
 fn quoted(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-+=/:@%".contains(c);
     if name.chars().all(is_plain) {

@@ -6,11 +6,10 @@ use trueno_format::schema::AttributeRow;
 
 use crate::Notes;
 
-/// Bytes of a text at most; a longer one is counted as left out.
 pub const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// The attribute of a row that a member of an object is, with its type; lists and objects as JSON. `None`: null, or
-/// too long.
+/// Converts a member of an object to an attribute and its type; lists and objects become JSON. `None` if the value
+/// is null or too long.
 pub fn attribute(
     span: u64,
     key: &str,

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, SeqAccess, Visitor};
 
-/// Reads a list into one that is there, element by element.
+/// Deserializes a list into an existing one, element by element.
 pub(crate) struct ListInto<'a, T> {
     pub list: &'a mut Vec<T>,
-    /// Words for messages: `a list of profiles`.
+    /// For messages, such as `a list of profiles`.
     pub expected: &'static str,
 }
 

@@ -3,24 +3,24 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Lanes of one thread, or of a process whose spans name none. Spans come by start, the longer first.
+/// Lanes of one thread, or of a process whose spans name no thread. Spans must come by start, longer first.
 #[derive(Debug, Default)]
 pub struct Lanes {
     lanes: Vec<Lane>,
-    /// Lanes by the end of their outermost span, also of such as were there before.
+    /// Lanes by the end of their outermost span. May contain outdated entries.
     free_from: BinaryHeap<Reverse<(i64, usize)>>,
 }
 
 #[derive(Debug, Default)]
 struct Lane {
-    /// Ends of the open spans, the innermost last.
+    /// Ends of the open spans, innermost last.
     open: Vec<i64>,
     outermost_end_ns: i64,
 }
 
 impl Lanes {
-    /// The lane of a span: the preferred one where it lies within all that is open there, else one where nothing is
-    /// open.
+    /// Picks the lane of a span: the preferred one if everything open there encloses it, else one where nothing
+    /// is open.
     pub fn place(&mut self, start_ns: i64, end_ns: i64, preferred: Option<usize>) -> usize {
         if let Some(at) = preferred.filter(|at| *at < self.lanes.len()) {
             let open = &mut self.lanes[at].open;
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// On no lane do two spans overlap without nesting; and there are no more lanes than spans open at once.
+        /// Spans of a lane nest or do not overlap, and there are no more lanes than spans open at once.
         #[test]
         fn spans_of_a_lane_nest(spans in proptest::collection::vec((0_i64..60, 0_i64..30, 0_usize..40), 0..40)) {
             let mut spans: Vec<(i64, i64, usize)> =

@@ -16,23 +16,19 @@ use crate::source::Source;
 use crate::{Error, Notes, Options};
 
 const BUFFER_BYTES: usize = 1 << 16;
-/// Brackets that may be open at once.
 const MAX_DEPTH: usize = 512;
-/// Bytes of a text behind its first doubtful quote: beyond, nothing is mended any more.
+/// How far the end of a text is searched after its first suspicious quote.
 const MAX_DOUBTFUL: usize = 1 << 12;
-/// Bytes of a text that is mended.
 const MAX_TEXT: usize = 1 << 22;
-/// Bytes of a key at most, where one is looked for behind a quote; white space before it as well.
+/// Limit for a key searched after a quote, and for white space before it.
 const MAX_KEY: usize = 256;
 
-/// What is open around a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Open {
     Object { expects_key: bool },
     Array,
 }
 
-/// The place of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Key,
@@ -41,20 +37,18 @@ enum Role {
     Document,
 }
 
-/// Length and look of a text.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// Offset of the quote that ends it.
     end: usize,
     has_quotes: bool,
     has_unknown_escapes: bool,
 }
 
-/// Reads JSON and gives it with its texts escaped, or, from [`Mended::as_it_stands`], unchanged.
+/// Reads JSON and returns it with its texts escaped or, from [`Mended::as_it_stands`], unchanged.
 pub(crate) struct Mended<R> {
     inner: R,
     is_on: bool,
-    /// Read and not given out, from `at` on.
+    /// Read but not returned yet, from `at` on.
     window: Vec<u8>,
     at: usize,
     is_end: bool,
@@ -65,7 +59,6 @@ pub(crate) struct Mended<R> {
 }
 
 impl<R: Read> Mended<R> {
-    /// Passes everything on as it stands.
     pub fn as_it_stands(inner: R) -> Self {
         Self {
             inner,
@@ -91,7 +84,6 @@ impl<R: Read> Mended<R> {
         self.inner
     }
 
-    /// What was mended, in words.
     pub fn summary(&self) -> Option<String> {
         let texts = match self.texts {
             0 => return None,
@@ -103,7 +95,7 @@ impl<R: Read> Mended<R> {
         ))
     }
 
-    /// A byte from the front of the window on; `None` behind the end of the file.
+    /// A byte of the window at this offset; `None` after the end of the file.
     fn byte(&mut self, offset: usize) -> io::Result<Option<u8>> {
         while !self.is_end && self.at + offset >= self.window.len() {
             let from = self.window.len();
@@ -126,7 +118,6 @@ impl<R: Read> Mended<R> {
         Ok(self.window.get(self.at + offset).copied())
     }
 
-    /// The next byte that is no white space, and its offset.
     fn solid(&mut self, from: usize) -> io::Result<(usize, Option<u8>)> {
         let mut offset = from;
         loop {
@@ -146,7 +137,6 @@ impl<R: Read> Mended<R> {
         }
     }
 
-    /// Tells whether a text may end with the quote at this offset.
     fn may_end(&mut self, quote: usize) -> io::Result<bool> {
         let (at, next) = self.solid(quote + 1)?;
         let Some(next) = next else { return Ok(true) };
@@ -172,7 +162,6 @@ impl<R: Read> Mended<R> {
         })
     }
 
-    /// Tells whether a key with its colon begins at this quote.
     fn is_key(&mut self, quote: usize) -> io::Result<bool> {
         let mut at = quote + 1;
         while at - quote < MAX_KEY {
@@ -186,7 +175,8 @@ impl<R: Read> Mended<R> {
         Ok(false)
     }
 
-    /// Tells whether a quote that ends no text ends a key with its value: then a comma is missing before it.
+    /// Whether a quote that does not end a text ends a key followed by its value, so that a comma is missing
+    /// before it.
     fn ends_key(&mut self, quote: usize) -> io::Result<bool> {
         let before = self.window[self.at..self.at + quote].iter().rev();
         let word = before.clone().take_while(|byte| is_word(**byte)).count();
@@ -201,7 +191,7 @@ impl<R: Read> Mended<R> {
         Ok(value.is_some_and(is_surely_value))
     }
 
-    /// Tells whether a comma, a word in quotes and a value follow a quote: then a colon is missing.
+    /// Whether a comma, a quoted word and a value follow a quote, so that a colon is missing.
     fn lacks_colon(&mut self, quote: usize) -> io::Result<bool> {
         let (comma, first) = self.solid(quote + 1)?;
         let (mut at, second) = self.solid(comma + 1)?;
@@ -220,7 +210,7 @@ impl<R: Read> Mended<R> {
         Ok(value.is_some_and(is_surely_value))
     }
 
-    /// Tells whether a text that goes on from this offset comes to a believable end.
+    /// Whether a text that continues at this offset reaches a plausible end.
     fn goes_on(&mut self, from: usize) -> io::Result<bool> {
         let mut at = from;
         while at - from < MAX_DOUBTFUL {
@@ -234,7 +224,7 @@ impl<R: Read> Mended<R> {
         Ok(false)
     }
 
-    /// Looks for the end of the text that begins at the front of the window; `None`: it has no believable one.
+    /// Finds the end of the text at the front of the window; `None` if there is no plausible one.
     fn find_end(&mut self) -> io::Result<Option<Found>> {
         let mut found = Found {
             end: 1,
@@ -298,7 +288,6 @@ impl<R: Read> Mended<R> {
         Ok(true)
     }
 
-    /// Moves on by a text, or by what lies before one.
     fn step(&mut self) -> io::Result<()> {
         if self.at > BUFFER_BYTES {
             self.window.drain(..self.at);
@@ -389,7 +378,8 @@ impl<R: Read> Read for Mended<R> {
     }
 }
 
-/// Reads a document of JSON; where its texts are at fault, once more with them mended. Of two errors, the first.
+/// Reads a JSON document. If its texts are malformed, reads it again with them mended. If both fail, returns the
+/// first error.
 fn read_json<T: Default>(
     path: &Path,
     options: &Options,
@@ -425,13 +415,13 @@ fn read_json<T: Default>(
     Ok(first)
 }
 
-/// A document of JSON of which `--partial` keeps what stands before a cut.
+/// A JSON document; with `--partial`, what precedes a cut is kept.
 pub(crate) struct Document<'a, T> {
     /// What the file should be, such as `JSON of speedscope`.
     pub expected: &'a str,
-    /// What its user can do, such as `export it again`.
+    /// What the user can do, such as `export it again`.
     pub remedy: &'a str,
-    /// What it holds, such as `profiles`.
+    /// What it contains, such as `profiles`.
     pub units: &'a str,
     pub count: fn(&T) -> usize,
 }
@@ -466,7 +456,7 @@ impl<T: Default> Document<'_, T> {
     }
 }
 
-/// Words such as true and null are left out: those of a text begin alike.
+/// Excludes words such as `true` and `null`, because texts may begin with the same letters.
 fn is_surely_value(byte: u8) -> bool {
     matches!(byte, b'"' | b'{' | b'[' | b'-' | b'0'..=b'9')
 }
@@ -479,7 +469,7 @@ fn begins_value(byte: u8) -> bool {
     matches!(byte, b'"' | b'{' | b'[' | b'-') || byte.is_ascii_alphanumeric()
 }
 
-/// Tells a path from a text with line breaks and tabs: `torch\nn\functional.py(12): f`.
+/// Distinguishes a path from a text with line breaks and tabs: `torch\nn\functional.py(12): f`.
 fn is_path(text: &[u8]) -> bool {
     let (mut at, mut last, mut is_sure) = (0, None, false);
     while let Some(offset) = text[at..].iter().position(|byte| *byte == b'\\') {
@@ -498,7 +488,7 @@ fn is_path(text: &[u8]) -> bool {
     is_sure || names_file(&text[slash + 1..])
 }
 
-/// Tells `functional.py(12): f` and `kernels.cu` from other words.
+/// True for `functional.py(12): f` and `kernels.cu`.
 fn names_file(text: &[u8]) -> bool {
     let is_word = |byte: &&u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     let stem = text.iter().take_while(is_word).count();
@@ -510,7 +500,7 @@ fn names_file(text: &[u8]) -> bool {
     stem > 0 && (1..=5).contains(&ending) && matches!(behind, None | Some(b'(' | b':'))
 }
 
-/// The text with escapes; `is_raw`: its backslashes are characters.
+/// Appends the text with escapes. With `is_raw`, its backslashes are literal characters.
 fn escape(text: &[u8], is_raw: bool, out: &mut Vec<u8>) {
     let mut bytes = text.iter().copied().peekable();
     while let Some(byte) = bytes.next() {

@@ -21,20 +21,16 @@ use trueno_format::run_writer::RunWriter;
 use crate::importer::{Head, Importer};
 use crate::{Error, Notes, Options};
 
-/// Name of the format.
 pub const NAME: &str = "ncu-csv";
 
-/// `counters.source` of what comes from here.
+/// Value of `counters.source` for these rows.
 pub const SOURCE: &str = "ncu";
 
-/// A kernel of the run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracedKernel<'k> {
-    /// Its row of `kernels`.
     pub id: u64,
-    /// Name as traced.
     pub name: &'k str,
-    /// x, y, z; a kernel without a shape is not joined.
+    /// x, y, z. A kernel without a grid is not joined.
     pub grid: Option<[u32; 3]>,
     /// x, y, z.
     pub block: Option<[u32; 3]>,
@@ -45,33 +41,27 @@ pub struct TracedKernel<'k> {
     pub stream: Option<u32>,
 }
 
-/// Result of a join.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Joined {
-    /// Kernels that got counters.
     pub kernels: u64,
-    /// Profiled kernels that met none, by name and shape.
     pub unmatched: Vec<Unmatched>,
 }
 
-/// Profiled kernels of one name and launch shape that met none of the run.
+/// Profiled kernels of one name and launch shape that matched none of the run.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unmatched {
-    /// Base name, with its template arguments where they are one and the same.
+    /// Base name, with template arguments if all have the same.
     pub name: String,
     /// x, y, z.
     pub grid: [u32; 3],
     /// x, y, z.
     pub block: [u32; 3],
-    /// Count in the profile.
     pub profiled: u64,
-    /// Count in the run.
     pub in_run: u64,
-    /// The reason that none was joined.
     pub reason: &'static str,
 }
 
-/// CSV of Nsight Compute, which is no run by itself: see [`join`].
+/// CSV of Nsight Compute, which cannot become a run on its own: see [`join`].
 pub struct NcuCsv;
 
 impl Importer for NcuCsv {
@@ -104,11 +94,11 @@ impl Importer for NcuCsv {
     }
 }
 
-/// Adds the counters of a CSV to the kernels; `process` says which one of several is meant.
+/// Adds the counters of a CSV to the kernels. `process` selects one if there are several.
 ///
 /// # Errors
-/// No such CSV, one with decimal commas, one of several processes when none is given, or the run
-/// cannot be written.
+/// The file is no such CSV or has decimal commas, it has several processes and none is selected, or the run cannot
+/// be written.
 pub fn join<'k>(
     path: &Path,
     process: Option<u64>,

@@ -59,7 +59,7 @@ use processes::{OfProcess, Process, device_processes};
 use source::Source;
 use sqlite::Database;
 
-/// Exports of Nsight Systems to sqlite. Progress in bytes is estimated from rows.
+/// Nsight Systems exports to SQLite. Progress in bytes is estimated from the rows.
 pub struct NsysSqlite;
 
 impl Importer for NsysSqlite {
@@ -101,7 +101,7 @@ impl Importer for NsysSqlite {
     }
 }
 
-/// Unpacks a database beside the run: sqlite reads a file here and there. `None`: it is not packed.
+/// Unpacks a database next to the run, because SQLite needs random access. `None` if it is not compressed.
 fn unpack(
     path: &Path,
     options: &Options,
@@ -128,7 +128,7 @@ fn unpack(
     Ok(Some(unpacked))
 }
 
-/// Opens a database that is never written or locked; its length.
+/// Opens a database without writing to it or locking it. Returns its length as well.
 pub(crate) fn open_database(
     path: &Path,
     notes: &mut Notes,
@@ -136,15 +136,15 @@ pub(crate) fn open_database(
     sqlite::open_file(path, notes)
 }
 
-/// The processes of an export to sqlite that ran kernels, in order of their first device.
+/// The processes that ran kernels in an export to SQLite, in order of their first device.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn processes(path: &Path) -> Result<Vec<Process>, Error> {
     device_processes(&mut Database::open(path, &mut Notes::default())?)
 }
 
-/// Reads the tables of an export in whatever form they come, from a file or folder of so many bytes.
+/// Reads the tables of an export in any form, from a file or folder of this many bytes.
 ///
 /// # Errors
 /// As [`Importer::import`].

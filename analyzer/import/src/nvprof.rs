@@ -13,7 +13,6 @@ use crate::importer::{Head, Importer};
 use crate::sqlite_rows::{Rows, number, quoted, small, text, unsigned};
 use crate::{Error, Notes, Options};
 
-/// Tables that make a database one of nvprof.
 const TABLES: [&str; 5] = [
     "CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL",
     "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -22,7 +21,7 @@ const TABLES: [&str; 5] = [
     "CUPTI_ACTIVITY_KIND_DRIVER",
 ];
 
-/// Calls of the runtime by their numbers in CUPTI, as far as traces of Kineto state both.
+/// Runtime calls by CUPTI number, as collected from Kineto traces that state both.
 const RUNTIME: &[(u32, &str)] = &[
     (1, "cudaDriverGetVersion"),
     (3, "cudaGetDeviceCount"),
@@ -63,7 +62,6 @@ const RUNTIME: &[(u32, &str)] = &[
 ];
 const DRIVER: &[(u32, &str)] = &[(307, "cuLaunchKernel")];
 
-/// Databases of nvprof.
 pub struct Nvprof;
 
 impl Importer for Nvprof {
@@ -148,7 +146,7 @@ fn names(rows: &mut Rows) -> Result<HashMap<i64, String>, Error> {
     Ok(names)
 }
 
-/// A query for these columns, with null for those that the table lacks. `None`: there is no such table.
+/// A query for these columns, with null for missing ones. `None` if the table does not exist.
 fn select(rows: &mut Rows, table: &str, columns: &[&str]) -> Result<Option<String>, Error> {
     if !rows.has(table) {
         return Ok(None);
@@ -369,7 +367,7 @@ fn calls(
     )
 }
 
-/// A range of NVTX is two records of one id.
+/// An NVTX range consists of two records with one id.
 fn ranges(rows: &mut Rows, names: &HashMap<i64, String>, feed: &mut Feed<'_>) -> Result<(), Error> {
     /// `CUPTI_ACTIVITY_FLAG_MARKER_INSTANTANEOUS`, `_START`, `_END`.
     const INSTANT: i64 = 1;

@@ -2,34 +2,31 @@
 
 use crate::nsys::processes::Process;
 
-/// Limits on how bad a file may be, and the part of it that is wanted.
+/// How to treat damaged files, and which part to import.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Keep what stands before the first damage, and say so, instead of refusing the file.
+    /// Keep what precedes the first damage, with a warning, instead of refusing the file.
     pub partial: bool,
-    /// Keep events that cannot be beside all others, instead of setting them aside.
+    /// Keep implausible events instead of leaving them out.
     pub keep_doubtful: bool,
-    /// A packed file may become this many times as long, beyond [`Options::FREE_BYTES`].
+    /// A compressed file may expand this many times, beyond [`Options::FREE_BYTES`].
     pub max_ratio: u64,
-    /// Only this part of a file that holds several processes or ranks.
+    /// Import only this part of a file with several processes or ranks.
     pub part: Option<Part>,
-    /// Processes that are devices, by number or name, whatever the file says of them.
+    /// Processes that are devices, by number or name, regardless of what the file says.
     pub devices: Vec<String>,
 }
 
-/// A part of a file that becomes a run of its own.
+/// A part of a file that becomes its own run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// A process of an export of Nsight Systems.
     Process(Process),
-    /// A rank, by the label that a tool put before its processes when it merged the traces of several: `TP01`.
+    /// A rank, by the label that a tool put before its processes when it merged several traces, such as `TP01`.
     Rank(String),
-    /// A process of any other file, by its number.
     ProcessId(u64),
 }
 
 impl Part {
-    /// What the part is, for people.
     pub fn title(&self) -> String {
         match self {
             Self::Process(process) => format!("process {}", process.pid()),
@@ -40,7 +37,7 @@ impl Part {
 }
 
 impl Options {
-    /// A packed file may become this long whatever its ratio.
+    /// A compressed file may expand to this length at any ratio.
     pub const FREE_BYTES: u64 = 64 << 20;
 }
 

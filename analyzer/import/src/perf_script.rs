@@ -20,14 +20,12 @@ use crate::{Error, Notes, Options};
 use header::Header;
 use samples::Samples;
 
-/// First bytes of the file that `perf record` writes.
 pub(crate) const PERF_DATA: &[u8] = b"PERFILE2";
-/// Next step for such a file.
 pub(crate) const PERF_DATA_HINT: &str = "convert it with `perf script -i FILE > FILE.txt`";
-/// No line of perf is as long; a file without line breaks would fill the memory.
+/// Limit for a line, so that a file without line breaks does not fill the memory.
 const MAX_LINE_BYTES: u64 = 1 << 20;
 
-/// Text of perf. A run is as long as from the first sample to the last.
+/// Output of `perf script`. The run extends from the first sample to the last.
 pub struct PerfScript;
 
 impl Importer for PerfScript {
@@ -100,7 +98,7 @@ enum Line {
     End,
 }
 
-/// Reads a line; of one that is too long, nothing.
+/// Reads a line. A line that is too long comes back empty.
 fn read_line(lines: &mut impl BufRead, bytes: &mut Vec<u8>) -> io::Result<Line> {
     bytes.clear();
     let read = lines

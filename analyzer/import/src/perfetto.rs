@@ -39,7 +39,6 @@ use events::Events;
 use messages::TracePacket;
 use packets::Packets;
 
-/// Perfetto's protocol buffers.
 pub struct Perfetto;
 
 impl Importer for Perfetto {

@@ -29,7 +29,6 @@ use crate::source::Source;
 use crate::time::rounded_ns;
 use crate::{Error, Notes, Options, Part};
 
-/// Timelines of pipeline-parallel jobs.
 pub struct PipelineTimeline;
 
 impl Importer for PipelineTimeline {
@@ -123,9 +122,7 @@ struct Event {
     ph: String,
     pid: u64,
     tid: u64,
-    /// Microseconds.
     ts: Option<f64>,
-    /// Microseconds.
     dur: Option<f64>,
     args: Arguments,
 }
@@ -133,7 +130,7 @@ struct Event {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Arguments {
-    /// Of metadata: the name of the process or thread.
+    /// In metadata, the name of the process or thread.
     name: Option<String>,
     step: Option<i64>,
     mb_id: Option<i64>,
@@ -141,7 +138,6 @@ struct Arguments {
     model_chunk: Option<i64>,
 }
 
-/// Place of a rank in the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Coordinates {
     pipeline: u32,
@@ -155,7 +151,7 @@ impl Coordinates {
     }
 }
 
-/// An operation of one rank, in nanoseconds from the first of the job.
+/// An operation of a rank, in nanoseconds since the first of the job.
 struct Operated<'e> {
     event: &'e Event,
     stream: &'e str,
@@ -164,25 +160,23 @@ struct Operated<'e> {
 }
 
 struct Job<'e> {
-    /// By their numbers: stage first, then data, then tensor parallel.
+    /// By rank number: ordered by pipeline stage, then data, then tensor parallel.
     ranks: Vec<Coordinates>,
     operations: BTreeMap<Coordinates, Vec<Operated<'e>>>,
-    /// Stages hold several chunks of the model each, so the last sends to the first.
+    /// Each stage holds several chunks of the model, so the last stage sends to the first.
     is_interleaved: bool,
-    /// Time of the file at which the first operation begins.
     origin_ns: i64,
     /// Operations on threads without a rank, or without a time.
     lost: u64,
 }
 
-/// The numbers and the rest of `PP rank 3, TP rank 0, compute`.
+/// Parses `PP rank 3, TP rank 0, compute` into the numbers and the rest.
 fn thread(name: &str) -> Option<(u32, u32, &str)> {
     let mut parts = name.splitn(3, ", ");
     let mut number = |word: &str| parts.next()?.strip_prefix(word)?.trim().parse().ok();
     Some((number("PP rank ")?, number("TP rank ")?, parts.next()?))
 }
 
-/// The number of `DP rank [1]`.
 fn process(name: &str) -> Option<u32> {
     let number = name.strip_prefix("DP rank")?;
     number.trim_matches([' ', '[', ']']).parse().ok()
@@ -249,7 +243,6 @@ impl<'e> Job<'e> {
         out
     }
 
-    /// Numbers of the ranks that are alike in some coordinates.
     fn group(&self, is_member: impl Fn(&Coordinates) -> bool) -> Vec<u32> {
         let all = (0..).zip(&self.ranks);
         all.filter(|(_, at)| is_member(at))
@@ -261,7 +254,7 @@ impl<'e> Job<'e> {
         self.ranks.iter().map(|at| at.pipeline).max().unwrap_or(0)
     }
 
-    /// What an operation does beyond its rank; `None`: nothing, or not known.
+    /// The communication of an operation; `None` if there is none or it is unknown.
     fn communication(&self, name: &str, at: Coordinates) -> Option<Communication> {
         let last = self.last_stage();
         let pipeline = |direction: &str, operation: Operation, is_next: bool| {
@@ -415,7 +408,6 @@ impl Writer<'_, '_> {
             .extend(values.map(|(name, value)| (name.to_owned(), value.to_string())));
     }
 
-    /// Ids of the iterations, by step.
     fn iterations(&mut self, operations: &[Operated<'_>]) -> Result<BTreeMap<i64, u64>, Error> {
         let mut steps: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
         for of in operations {

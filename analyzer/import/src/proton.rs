@@ -23,10 +23,10 @@ use crate::source::Source;
 use crate::{Error, Notes, Options};
 use tree::{Node, Problem, Reader};
 
-/// JSON of hatchet, from Triton's Proton.
+/// Hatchet JSON, written by Triton's Proton.
 pub struct Proton;
 
-/// Bytes of a path at most: of a deeper one the innermost part stands.
+/// Limit for a path; of a longer one the innermost part is kept.
 const MAX_PATH_BYTES: usize = 512;
 
 impl Importer for Proton {
@@ -101,7 +101,6 @@ impl Importer for Proton {
     }
 }
 
-/// Metrics of a node as counters, a device as a row.
 fn write(node: &Node<'_>, rows: &mut Aggregates<'_>) -> Result<(), Error> {
     match node {
         Node::Frame { path, metrics } => {
@@ -143,7 +142,6 @@ fn write(node: &Node<'_>, rows: &mut Aggregates<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// `forward/matmul (gpu 1)`.
 fn path_of(names: &[&str], device: Option<&str>) -> String {
     let mut bytes = 0;
     let short = names.iter().rev().take_while(|name| {

@@ -13,7 +13,7 @@ use trueno_format::run_writer::RunWriter;
 
 use crate::{Error, Importer, Notes, Options};
 
-/// Columns of kernels that most formats of devices fill.
+/// Columns of `kernels` that most device formats fill.
 pub const KERNEL_COLUMNS: [&str; 10] = [
     "name",
     "device",
@@ -27,7 +27,6 @@ pub const KERNEL_COLUMNS: [&str; 10] = [
     "smem",
 ];
 
-/// Result of an import.
 pub struct Imported {
     folder: tempfile::TempDir,
     pub wall_ns: Option<i64>,
@@ -35,12 +34,10 @@ pub struct Imported {
     pub run: RunJson,
 }
 
-/// Imports a file into a folder of its own.
 pub fn imported(importer: &dyn Importer, file: &Path) -> Result<Imported, Error> {
     read_back(|run, notes| importer.import(file, &Options::default(), run, notes, &mut |_| {}))
 }
 
-/// Writes a run into a folder of its own.
 pub fn read_back(
     write: impl FnOnce(&mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>,
 ) -> Result<Imported, Error> {
@@ -58,7 +55,7 @@ pub fn read_back(
 }
 
 impl Imported {
-    /// Cells of some columns as words, a row a line; null is `-`.
+    /// Cells of some columns as text, one string per row; null is `-`.
     pub fn rows(&self, table: &str, columns: &[&str]) -> Vec<String> {
         let segment = self
             .folder
@@ -72,7 +69,6 @@ impl Imported {
         lines(&segment, columns)
     }
 
-    /// True where a warning contains a word.
     pub fn warns(&self, word: &str) -> bool {
         self.notes
             .warnings

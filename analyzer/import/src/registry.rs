@@ -12,7 +12,7 @@ use crate::{
     speedscope, strace, tensorrt, torch_memory, xplane,
 };
 
-/// All formats; a file is of the first that recognises it.
+/// All formats. A file is of the first one that recognises it.
 pub const IMPORTERS: [&dyn Importer; 23] = [
     &axonml::Axonml,
     &brick_profiler::BrickProfiler,
@@ -39,29 +39,27 @@ pub const IMPORTERS: [&dyn Importer; 23] = [
     &perfetto::Perfetto,
 ];
 
-/// The format of that name.
 pub fn importer(name: &str) -> Option<&'static dyn Importer> {
     IMPORTERS
         .into_iter()
         .find(|importer| importer.name() == name)
 }
 
-/// The format of a file that begins so.
 fn recognise(head: &Head<'_>) -> Option<&'static dyn Importer> {
     let mut importers = IMPORTERS.into_iter();
     importers.find(|importer| importer.recognises(head))
 }
 
-/// Reads the beginning of a file and tells its format.
+/// Detects the format of a file from its first bytes.
 ///
 /// # Errors
-/// It cannot be read, is empty, or is of no format that is known.
+/// The file cannot be read, is empty, or is of no known format.
 pub fn detect(path: &Path) -> Result<&'static dyn Importer, Error> {
     detect_by(path, |_, _| true)
 }
 
-/// As [`detect`], and looks closer: of files that lie in a folder of traces, not all are traces. JSON without events is
-/// none, and neither are counters and sums, which belong to another run.
+/// As [`detect`], but stricter, for a folder in which not every file is a trace: rejects JSON without events, and
+/// counters and sums, which belong to another run.
 ///
 /// # Errors
 /// As [`detect`].
@@ -114,7 +112,6 @@ fn detect_by(
     }
 }
 
-/// Found, known, next step.
 fn unknown(path: &Path, head: &Head<'_>) -> String {
     let begin: String = head.text().chars().take(24).collect();
     let next = match path.extension().and_then(OsStr::to_str) {

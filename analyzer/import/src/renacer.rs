@@ -23,12 +23,12 @@ use crate::strace::system_calls::{SystemCall, SystemCalls};
 use crate::{Error, Notes, Options};
 use document::{Document, Syscall};
 
-/// Name of the format, near the beginning of each file.
+/// Format name near the beginning of each file.
 const FORMAT: &str = "renacer-json-v1";
 const NO_TIMES: &str = "renacer records no times: the calls are placed end to end in their order, and the gaps between \
                         them are not known";
 
-/// JSON of renacer. Its runs have no length, as nothing measured one.
+/// JSON of renacer. Its runs have no length, because renacer does not measure one.
 pub struct Renacer;
 
 impl Importer for Renacer {
@@ -81,7 +81,6 @@ impl Importer for Renacer {
     }
 }
 
-/// Calls in their order.
 #[derive(Default)]
 struct Calls {
     rows: SystemCalls,
@@ -125,7 +124,6 @@ impl Calls {
         Ok(())
     }
 
-    /// Writes instants of the whole program.
     fn add_totals(
         &mut self,
         document: &Document,
@@ -164,7 +162,6 @@ fn frame(source: &Source, into: &mut RunWriter) -> Frame {
     }
 }
 
-/// Passes lines until one begins the document.
 fn skip_output(reader: &mut impl BufRead) -> std::io::Result<u64> {
     let mut skipped = 0;
     loop {

@@ -24,10 +24,9 @@ use crate::sqlite_rows::{Rows, number, quoted, real, small, text, unsigned};
 use crate::{Error, Notes, Options};
 
 const DISPATCHES: &str = "rocpd_kernel_dispatch";
-/// Correlations of the processes of one file are kept apart above this bit.
+/// Correlation ids of the processes of one file are distinguished above this bit.
 const PROCESS_SHIFT: u32 = 44;
 
-/// Databases of rocprofv3.
 pub struct Rocpd;
 
 impl Importer for Rocpd {
@@ -93,19 +92,16 @@ impl Importer for Rocpd {
     }
 }
 
-/// The tables of one process.
 struct Set<'r, 'a> {
     rows: &'r mut Rows,
     feed: &'r mut Feed<'a>,
     suffix: &'r str,
-    /// Added to its correlations.
     correlations: u64,
-    /// Numbers of GPUs by their agents.
     agents: HashMap<i64, u32>,
     names: HashMap<i64, String>,
-    /// Process and thread of the system by their rows.
+    /// Process and thread ids of the system, by row id.
     threads: HashMap<i64, (u64, u64)>,
-    /// Streams by their rows: those that are no default stream.
+    /// Streams by row id, without default streams.
     streams: HashMap<i64, u32>,
 }
 
@@ -121,7 +117,7 @@ impl Set<'_, '_> {
             .map(|id| id.wrapping_add(self.correlations))
     }
 
-    /// Reads all; `base` is the first number of its GPUs. Returns their count.
+    /// Reads all tables. `base` is the number of its first GPU. Returns the count of GPUs.
     fn read(mut self, base: u32) -> Result<u32, Error> {
         let devices = self.read_agents(base)?;
         self.read_names()?;
@@ -211,7 +207,7 @@ impl Set<'_, '_> {
         Ok(())
     }
 
-    /// Queue and stream as one number: work of no stream goes by its queue.
+    /// Queue and stream as one number. Work without a stream uses its queue.
     fn stream(&mut self, stream: Option<i64>, queue: Option<i64>) -> Option<u32> {
         let key = match (stream, queue) {
             (Some(stream), _) if stream > 0 => stream,
@@ -226,7 +222,6 @@ impl Set<'_, '_> {
         self.table("event")
     }
 
-    /// The correlation of a row by its event, as a column of SQL.
     fn correlation_column(&self) -> String {
         match self.events() {
             Some(events) => {
@@ -324,7 +319,7 @@ impl Set<'_, '_> {
         })
     }
 
-    /// Feeds work batch by batch: queries and rows borrow the same.
+    /// Feeds work in batches, because queries and rows borrow the same value.
     fn drain(
         &mut self,
         sql: &str,
@@ -533,7 +528,6 @@ impl Set<'_, '_> {
     }
 }
 
-/// Work of a device, as its row states it.
 struct Work {
     kind: Kind,
     name: String,

@@ -17,7 +17,6 @@ use crate::source::Source;
 use crate::{Error, Notes, Options};
 use document::{Facts, Records};
 
-/// JSON of rocprofv3.
 pub struct RocprofJson;
 
 impl Importer for RocprofJson {
@@ -79,7 +78,7 @@ impl Importer for RocprofJson {
 
 type Json<'r, 's> = &'r mut serde_json::Deserializer<serde_json::de::IoRead<BufReader<Source<'s>>>>;
 
-/// Reads the document once; what serde says of it, and the hash of the file.
+/// Reads the document once. Returns serde's result and the hash of the file.
 fn read(
     path: &Path,
     options: &Options,

@@ -7,25 +7,22 @@ use trueno_format::schema::SignatureRow;
 
 use crate::{Error, Notes};
 
-/// Bytes of one list of shapes at most: an optimiser's step names a thousand tensors.
+/// Limit for one list of shapes; an optimizer step names a thousand tensors.
 pub(crate) const MAX_SHAPE_BYTES: usize = 1 << 16;
-/// Bytes of all that are kept, so that memory stays flat where no two are equal.
+/// Limit for all kept shapes, so that memory stays bounded if no two are equal.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Dimensions, element types, strides and other arguments, as JSON; empty: not stated.
+/// Dimensions, element types, strides and other arguments, as JSON; empty if not stated.
 pub(crate) type Lists = [Vec<u8>; 4];
 
-/// The numbers of all that were met.
 #[derive(Default)]
 pub(crate) struct Signatures {
     numbers: HashMap<Box<[u8]>, u32>,
     bytes: usize,
-    /// Memory to be used again.
     key: Vec<u8>,
 }
 
 impl Signatures {
-    /// The number of these shapes, whose row is written when they are new.
     pub fn number(
         &mut self,
         lists: &Lists,
@@ -71,7 +68,7 @@ impl Signatures {
     }
 }
 
-/// Adds JSON without the white space between its values: writers differ in it.
+/// Appends JSON without white space between values, because writers differ in it.
 pub(crate) fn without_spaces(json: &[u8], to: &mut Vec<u8>) {
     let (mut in_text, mut escaped) = (false, false);
     for byte in json {

@@ -6,28 +6,26 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// Memory for records that are not in the file yet.
 const BUFFER_BYTES: usize = 32 << 20;
-/// Memory for each run while they are merged.
 const RUN_BYTES: usize = 1 << 16;
 
-/// Takes records of `N` words in any order and gives them back in order, word by word.
+/// Sorts records of `N` words, compared word by word, with a temporary file if needed.
 pub(crate) struct Sorter<const N: usize> {
     waiting: Vec<[u64; N]>,
     most: usize,
     path: PathBuf,
     file: Option<File>,
-    /// First byte and end of each sorted run of the file.
+    /// First byte and end of each sorted run in the file.
     runs: Vec<(u64, u64)>,
 }
 
 impl<const N: usize> Sorter<N> {
-    /// `path` is where a file is made when memory does not do; it is gone in the end.
+    /// `path` is used for a temporary file when the records do not fit in memory.
     pub fn new(path: PathBuf) -> Self {
         Self::with_memory(path, BUFFER_BYTES)
     }
 
-    /// As [`Sorter::new`], for what is looked at seldom.
+    /// As [`Sorter::new`] with less memory, for rare records.
     pub fn small(path: PathBuf) -> Self {
         Self::with_memory(path, BUFFER_BYTES / 8)
     }
@@ -42,7 +40,7 @@ impl<const N: usize> Sorter<N> {
         }
     }
 
-    /// Path of the file, if there is one.
+    /// Path of the temporary file, whether or not it exists.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -74,7 +72,6 @@ impl<const N: usize> Sorter<N> {
         Ok(())
     }
 
-    /// All records in order.
     pub fn sorted(mut self) -> io::Result<Sorted<N>> {
         if self.runs.is_empty() {
             self.waiting.sort_unstable();
@@ -100,7 +97,7 @@ impl<const N: usize> Sorter<N> {
     }
 }
 
-/// On Unix a file without a name, which no crash leaves behind.
+/// On Unix the file is unlinked at once, so that no crash leaves it behind.
 fn scratch(path: &Path) -> io::Result<File> {
     let file = File::options()
         .read(true)
@@ -114,7 +111,6 @@ fn scratch(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Records in order, from [`Sorter::sorted`].
 pub(crate) enum Sorted<const N: usize> {
     Memory(std::vec::IntoIter<[u64; N]>),
     File(Box<Merge<N>>),
@@ -151,7 +147,6 @@ impl<const N: usize> Merge<N> {
         Ok(Some(record))
     }
 
-    /// The next record of a run becomes its head.
     fn advance(&mut self, number: usize) -> io::Result<()> {
         let run = &mut self.runs[number];
         if run.at == run.bytes.len() {

@@ -22,12 +22,10 @@ use utf16::{Order, Utf16};
 
 use crate::{Error, Notes, Options};
 
-/// Bytes that show how a text is encoded.
 const HEAD_BYTES: usize = 4;
-/// The byte order mark of UTF-8.
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Reads a file from its beginning to its end, once.
+/// Reads a file once, from beginning to end.
 pub(crate) struct Source<'a> {
     text: Text<'a>,
 }
@@ -38,7 +36,7 @@ enum Text<'a> {
 }
 
 impl<'a> Source<'a> {
-    /// Opens a file. Its first bytes say how it is packed and encoded.
+    /// Opens a file and detects its compression and encoding from the first bytes.
     pub fn open(
         path: &Path,
         options: &Options,
@@ -70,19 +68,17 @@ impl<'a> Source<'a> {
         Ok(Self { text })
     }
 
-    /// The hash of a file's bytes as they lie on the disk.
     pub fn hash_of(path: &Path, options: &Options) -> Result<u64, Error> {
         let mut nothing = |_| ();
         let hash = Source::open(path, options, &mut nothing)?.hash();
         hash.map_err(|error| Error::io(path, "read it to its end", error))
     }
 
-    /// How the file is packed, if it is.
     pub fn packing(&self) -> Option<Packing> {
         self.limited().unpacked.packing()
     }
 
-    /// The error of a file that cannot be read on at a place.
+    /// The error for a file that cannot be read beyond a position.
     pub fn refusal(&self, path: &Path, place: impl Into<String>, error: io::Error) -> Error {
         let Some(packing) = self.packing() else {
             return Error::io(path, "read it", error);
@@ -97,7 +93,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads what an importer did not need, and says what was odd about the file.
+    /// Reads what the importer left, and warns of anything unusual.
     pub fn end(&mut self, notes: &mut Notes) {
         let mut rest = vec![0; 1 << 16];
         // Of a file that is cut the importer has said so.
@@ -110,7 +106,6 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Reads the rest of the file and hashes all its bytes as they lie on the disk.
     pub fn hash(self) -> io::Result<u64> {
         let limited = match self.text {
             Text::Bytes(limited) => limited,
@@ -136,15 +131,14 @@ impl Read for Source<'_> {
     }
 }
 
-/// Stops where a small file unpacks to a huge one.
+/// Stops if a small file expands to a huge one.
 struct Limited<'a> {
     unpacked: Unpacked<'a>,
     max_ratio: u64,
-    /// Bytes given out.
     given: u64,
-    /// Read already, not given out yet.
+    /// Read but not returned yet.
     ahead: Vec<u8>,
-    /// Met while looking ahead, and returned behind `ahead`.
+    /// An error while reading ahead, returned after `ahead`.
     failed: Option<io::Error>,
 }
 

@@ -23,7 +23,6 @@ use crate::time::rounded_ns;
 use crate::{Error, Notes, Options};
 use document::{Document, Profile};
 
-/// JSON of speedscope.
 pub struct Speedscope;
 
 impl Importer for Speedscope {
@@ -79,7 +78,7 @@ impl Importer for Speedscope {
     }
 }
 
-/// Nanoseconds of a unit; `None`: it is no time.
+/// Nanoseconds per unit; `None` if it is not a unit of time.
 fn ns_of(unit: &str) -> Option<f64> {
     Some(match unit {
         "nanoseconds" => 1.0,
@@ -90,7 +89,7 @@ fn ns_of(unit: &str) -> Option<f64> {
     })
 }
 
-/// Times of one profile on the timeline of the run.
+/// Converts times of one profile to the timeline of the run.
 #[derive(Clone, Copy, Debug)]
 struct Scale {
     ns: f64,
@@ -98,7 +97,7 @@ struct Scale {
 }
 
 impl Scale {
-    /// `None`: no clock shows it.
+    /// `None` if it is out of range.
     fn time_ns(self, value: f64) -> Option<i64> {
         rounded_ns(value * self.ns - self.origin_ns)
     }
@@ -144,7 +143,6 @@ fn write(
     Ok(out.end_ns)
 }
 
-/// The run being written.
 struct Out<'o> {
     frames: Vec<Frame>,
     stacks: Stacks,
@@ -187,7 +185,6 @@ impl Out<'_> {
         Ok(())
     }
 
-    /// The run lasts at least until then.
     fn reach(&mut self, end_ns: Option<i64>) {
         self.end_ns = self.end_ns.max(end_ns.map(|end_ns| end_ns.max(0)));
     }

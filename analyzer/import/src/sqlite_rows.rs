@@ -9,14 +9,13 @@ use crate::nsys::open_database;
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 
-/// An open database, which is never written or locked.
+/// An open database, without writing to it or locking it.
 pub(crate) struct Rows {
     connection: Connection,
     path: PathBuf,
     is_partial: bool,
     tables: BTreeSet<String>,
     pub bytes: u64,
-    /// What was damaged and left out, in words.
     pub damaged: Vec<String>,
 }
 
@@ -67,7 +66,7 @@ impl Rows {
         Ok(columns)
     }
 
-    /// Reads all rows of a query. A damaged page ends it: an error, or with `--partial` the rest is left out.
+    /// Reads all rows of a query. A damaged page is an error; with `--partial` the rest is left out.
     pub fn each<T>(
         &mut self,
         sql: &str,
@@ -97,7 +96,6 @@ impl Rows {
         })
     }
 
-    /// The hash of the file.
     pub fn hash(&self, options: &Options) -> Result<u64, Error> {
         let mut nothing = |_| ();
         let source = Source::open(&self.path, options, &mut nothing)?;
@@ -106,7 +104,7 @@ impl Rows {
     }
 }
 
-/// Reads rows until there are no more, or one cannot be read: what sqlite says of that.
+/// Reads rows to the end or to an unreadable one. Returns SQLite's error of the latter.
 fn each_row<T>(
     connection: &Connection,
     sql: &str,
@@ -133,12 +131,11 @@ fn each_row<T>(
     }
 }
 
-/// A name in SQL.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A whole number of a cell, whatever its type; texts that are none, and blobs, are nothing.
+/// A whole number from a cell of any type. Blobs and texts that are not numbers are `None`.
 pub(crate) fn number(row: &Row<'_>, at: usize) -> Option<i64> {
     use rusqlite::types::ValueRef;
     match row.get_ref(at).ok()? {

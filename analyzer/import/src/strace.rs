@@ -34,10 +34,10 @@ use crate::{Error, Notes, Options};
 use line::Body;
 use reader::Reader;
 
-/// Lines that may stand before the first call: what the program wrote, in text that was redirected with it.
+/// Limit for lines before the first call: output of the program, if redirected to the same file.
 const MAX_LINES_BEFORE: usize = 16;
 
-/// Text of strace. A run is as long as from the first line to the end of the last call.
+/// Output of strace. The run extends from the first line to the end of the last call.
 pub struct Strace;
 
 impl Importer for Strace {

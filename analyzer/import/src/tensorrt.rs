@@ -27,10 +27,8 @@ use crate::source::Source;
 use crate::time::rounded_ns;
 use crate::{Error, Notes, Options};
 
-/// JSON of `trtexec`.
 pub struct TensorRt;
 
-/// Names of fields in a head that tell the two files.
 const TIMES: [&str; 2] = ["\"startComputeMs\"", "\"endComputeMs\""];
 const SUMS: [&str; 2] = ["\"timeMs\"", "\"percentage\""];
 
@@ -86,12 +84,11 @@ impl Importer for TensorRt {
     }
 }
 
-/// True for a file of inferences, not of sums.
 pub(crate) fn has_times(head: &Head<'_>) -> bool {
     TIMES.iter().all(|key| head.text().contains(key))
 }
 
-/// An inference, or the sum of a layer. Milliseconds.
+/// An inference, or the sum of a layer. In milliseconds.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct Entry {
@@ -111,7 +108,7 @@ struct Entry {
     start_out: Option<f64>,
     #[serde(rename = "endD2hMs", alias = "endOutMs")]
     end_out: Option<f64>,
-    /// Of all inferences, in the first entry of sums.
+    /// Number of inferences, in the first entry of a file of sums.
     count: Option<f64>,
     name: Option<String>,
     #[serde(rename = "timeMs")]
@@ -120,7 +117,7 @@ struct Entry {
     median: Option<f64>,
 }
 
-/// An interval in nanoseconds, where both its ends are known and it has a length.
+/// An interval in nanoseconds, if both ends are known and it is not empty.
 fn interval(start_ms: Option<f64>, end_ms: Option<f64>) -> Option<(i64, i64)> {
     let ns = |ms: f64| rounded_ns(ms * 1e6);
     let (start, end) = (ns(start_ms?)?, ns(end_ms?)?);
@@ -133,7 +130,7 @@ impl Entry {
     }
 }
 
-/// Streams of one inference at a time: copies to the device, work, copies back.
+/// Streams per concurrent inference: copies to the device, work, copies back.
 const STREAMS: u32 = 3;
 
 fn write_times(

@@ -27,7 +27,6 @@ use crate::source::Source;
 use crate::{Error, Notes, Options};
 use snapshot::{Action, Snapshot};
 
-/// Memory snapshots of PyTorch.
 pub struct TorchMemory;
 
 impl Importer for TorchMemory {

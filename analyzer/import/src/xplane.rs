@@ -41,10 +41,10 @@ use crate::source::Source;
 use crate::{Error, Notes, Options};
 use messages::{XPlane, XSpace};
 
-/// Tag of a plane in a profile, and that of its name: fields 1 and 2, of lengths that follow.
+/// Tags of a plane in a profile and of the plane's name: fields 1 and 2, length-delimited.
 const PLANE: u8 = 0x0a;
 const NAME: u8 = 0x12;
-/// Number of the plane, which may stand before the name.
+/// Tag of the plane's id, which may precede the name.
 const ID: u8 = 0x08;
 
 pub struct XPlaneFile;
@@ -117,7 +117,8 @@ fn name_of_first_plane(bytes: &[u8]) -> Option<&[u8]> {
     name.get(..length)
 }
 
-/// Message by message, so that what stands before a damage is known; the damage: its byte, and what it is.
+/// Decodes message by message, so that what precedes a damage is kept. Returns the damage as its byte offset and a
+/// description.
 fn space(bytes: &[u8]) -> (XSpace, Option<(usize, String)>) {
     let mut space = XSpace::default();
     let mut rest = bytes;

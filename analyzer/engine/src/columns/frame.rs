@@ -16,10 +16,10 @@ use crate::catalog::ID_SUFFIX;
 use crate::panic_guard::guarded;
 
 const BATCH_ROWS: usize = 1 << 13;
-/// Columns of a table with fewer rows are read together.
+/// All columns of a table with fewer rows are read together.
 const MANY_ROWS: u64 = 1 << 16;
 
-/// The columns of a frame whose types are known; its texts get numbers of the dictionary once they are read.
+/// The columns of a frame with supported types. Texts are added to the dictionary when they are read.
 pub(crate) fn of_frame(frame: &DataFrame, numbers: &Arc<CategoricalMapping>) -> StoredTable {
     let kinds = frame.columns().iter().enumerate();
     let known = kinds.filter_map(|(at, column)| Some((at, kind(column.dtype())?)));
@@ -35,8 +35,8 @@ pub(crate) fn of_frame(frame: &DataFrame, numbers: &Arc<CategoricalMapping>) -> 
     StoredTable::new(names, frame.height() as u64, Box::new(reader)).without_numbers()
 }
 
-/// The columns of a table that the engine reads, of which these text columns have companions with numbers. Column
-/// `anchor` lies in its files.
+/// The columns of a lazily read table. `texts` are the text columns with companions. `anchor` is a column that its
+/// files contain.
 pub(crate) fn of_lazy<'a>(
     frame: LazyFrame,
     columns: Vec<(String, Kind)>,
@@ -54,7 +54,6 @@ pub(crate) fn of_lazy<'a>(
     StoredTable::new(columns, rows, Box::new(reader))
 }
 
-/// Type of a column that can be had without the engine.
 pub(crate) fn kind(dtype: &DataType) -> Option<Kind> {
     match dtype {
         DataType::Int64 => Some(Kind::I64),
@@ -69,7 +68,6 @@ pub(crate) fn kind(dtype: &DataType) -> Option<Kind> {
 
 struct FrameColumns {
     frame: DataFrame,
-    /// Place of each column in the frame, and its type.
     columns: Vec<(usize, Kind)>,
     numbers: Arc<CategoricalMapping>,
 }
@@ -104,8 +102,8 @@ impl FrameColumns {
 struct LazyColumns {
     frame: LazyFrame,
     columns: Vec<(String, Kind)>,
-    /// Read with each of the others: where a plan is left with nothing but the same value for all rows, the engine counts
-    /// the rows of several files in 128 bits, for which it is not built here.
+    /// Read together with each other column. If a plan keeps only a constant, the engine counts the rows of
+    /// several files in 128 bits, which our build does not support.
     anchor: Option<String>,
     numbered: BTreeSet<String>,
     is_long: bool,
@@ -139,7 +137,6 @@ impl ReadColumns for LazyColumns {
 }
 
 impl LazyColumns {
-    /// The values of a column, of texts their numbers.
     fn values(&self, column: usize) -> Expr {
         let (name, kind) = &self.columns[column];
         match kind {
@@ -156,7 +153,6 @@ impl LazyColumns {
     }
 }
 
-/// Values of a column that is not of texts.
 fn packed(column: &Column, kind: Kind) -> PolarsResult<Vec<Packed>> {
     Ok(match kind {
         Kind::I64 => batches(column.i64()?.iter().map(|v| v.map(i64::cast_unsigned))),

@@ -1,28 +1,25 @@
 //! One column of one batch.
 
-/// Values of one column of one batch, 64 bits each when unpacked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Packed {
     rows: usize,
     values: Values,
-    /// Bits of the rows that hold a value; `None`: all do.
+    /// Validity bitmap; `None` if every row has a value.
     valid: Option<Box<[u8]>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Values {
-    /// No row holds a value.
     Missing,
-    /// Every row that holds a value holds this one.
     Same(u64),
-    /// Differences to the first.
+    /// Differences to the first number.
     Bytes(u64, Box<[u8]>),
     Halves(u64, Box<[u16]>),
     Words(u64, Box<[u32]>),
     Whole(Box<[u64]>),
 }
 
-/// Truth values of rows: 0 false, 1 not known, 2 true; so AND is the least and OR the greatest.
+/// Truth values of rows: 0 false, 1 unknown, 2 true. AND is the minimum and OR the maximum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Truths {
     Same(u8),
@@ -34,7 +31,6 @@ pub(crate) const UNKNOWN: u8 = 1;
 pub(crate) const TRUE: u8 = 2;
 
 impl Packed {
-    /// A batch in which no row holds a value.
     pub(crate) fn missing(rows: usize) -> Self {
         let (values, valid) = (Values::Missing, None);
         Self {
@@ -44,7 +40,6 @@ impl Packed {
         }
     }
 
-    /// A batch in which every row that holds a value holds this one.
     pub(crate) fn same(rows: usize, value: u64, valid: Option<&[u8]>) -> Self {
         let valid = valid.map(Box::from);
         Self {
@@ -54,7 +49,7 @@ impl Packed {
         }
     }
 
-    /// Packs values, where `None` stands for a row that holds none; `values` is memory to use again.
+    /// Packs values; `None` is a missing value. `values` is a buffer for reuse.
     pub(crate) fn of_rows(rows: impl Iterator<Item = Option<u64>>, values: &mut Vec<u64>) -> Self {
         values.clear();
         let mut missing: Vec<usize> = Vec::new();
@@ -74,7 +69,7 @@ impl Packed {
         Self::pack(values, valid.as_deref())
     }
 
-    /// Packs values; what stands where a row holds none does not matter, and is changed.
+    /// Packs values. What `values` contains for missing ones is irrelevant, and is overwritten.
     pub(crate) fn pack(values: &mut [u64], valid: Option<&[u8]>) -> Self {
         let rows = values.len();
         if let Some(bits) = valid {
@@ -129,7 +124,7 @@ impl Packed {
         self.rows
     }
 
-    /// Appends the values; where a row holds none stands anything.
+    /// Appends the values. Missing ones are arbitrary.
     pub(crate) fn unpack<T: From64>(&self, to: &mut Vec<T>) {
         match &self.values {
             Values::Missing => to.resize(to.len() + self.rows, T::from64(0)),
@@ -156,7 +151,6 @@ impl Packed {
         }
     }
 
-    /// The value of a row; `None`: it holds none.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> Option<u64> {
         if self.valid.as_ref().is_some_and(|bits| !is_set(bits, row)) {
@@ -172,7 +166,6 @@ impl Packed {
         }
     }
 
-    /// The value of every row that holds one, where that is the same.
     pub(crate) fn one_value(&self) -> Option<u64> {
         match self.values {
             Values::Same(value) => Some(value),
@@ -180,7 +173,7 @@ impl Packed {
         }
     }
 
-    /// A number that no value is above, of a column of numbers without a sign; of many values, not the least one.
+    /// An upper bound of the values, for unsigned columns; not always the tightest.
     pub(crate) fn bound(&self) -> u64 {
         match &self.values {
             Values::Missing => 0,
@@ -192,17 +185,15 @@ impl Packed {
         }
     }
 
-    /// True if a row lacks a value.
     pub(crate) fn has_missing(&self) -> bool {
         matches!(self.values, Values::Missing) || self.valid.is_some()
     }
 
-    /// True if every row lacks a value.
     pub(crate) fn is_missing(&self) -> bool {
         matches!(self.values, Values::Missing)
     }
 
-    /// Bits of the rows that hold a value; `None`: all do.
+    /// Validity bitmap; `None` if every row has a value.
     pub(crate) fn validity(&self) -> Option<Vec<u8>> {
         match (&self.values, &self.valid) {
             (Values::Missing, _) => Some(vec![0; self.rows.div_ceil(8)]),
@@ -211,7 +202,6 @@ impl Packed {
         }
     }
 
-    /// Rows that hold a value, as truth.
     pub(crate) fn presence(&self) -> Truths {
         match (&self.values, &self.valid) {
             (Values::Missing, _) => Truths::Same(FALSE),
@@ -224,7 +214,7 @@ impl Packed {
         }
     }
 
-    /// Truth of a condition on the values; not known where a row holds none.
+    /// Evaluates a condition on the values; unknown for missing ones.
     pub(crate) fn test(&self, condition: impl Fn(u64) -> bool) -> Truths {
         let truth = |value: u64| if condition(value) { TRUE } else { FALSE };
         let truths: Vec<u8> = match &self.values {
@@ -254,7 +244,6 @@ impl Packed {
         }
     }
 
-    /// Memory it takes.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
         let values = match &self.values {
@@ -268,7 +257,6 @@ impl Packed {
     }
 }
 
-/// A type of which a column's 64 bits hold a value.
 pub(crate) trait From64: Clone {
     fn from64(bits: u64) -> Self;
 }
@@ -319,7 +307,7 @@ impl Truths {
         self.zip(other, TRUE, u8::max)
     }
 
-    /// `strong` is the result wherever one side is it.
+    /// `strong` is the result if either side equals it.
     fn zip(self, other: Self, strong: u8, of: impl Fn(u8, u8) -> u8) -> Self {
         match (self, other) {
             (Self::Same(a), Self::Same(b)) => Self::Same(of(a, b)),

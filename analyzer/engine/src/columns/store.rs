@@ -8,7 +8,6 @@ use polars::prelude::DataType;
 use super::Packed;
 use crate::catalog::ID_SUFFIX;
 
-/// Type of a published column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     I64,
@@ -16,12 +15,10 @@ pub enum Kind {
     U32,
     F64,
     Bool,
-    /// The number of the text in the engine's dictionary.
     Text,
 }
 
 impl Kind {
-    /// The engine's type of such a column.
     pub(crate) fn data_type(self) -> DataType {
         match self {
             Kind::I64 => DataType::Int64,
@@ -34,15 +31,14 @@ impl Kind {
     }
 }
 
-/// Reader of columns, by their numbers in the table.
 pub(crate) trait ReadColumns: Send + Sync {
-    /// Each of the columns, batch by batch in the order of the rows; the batches of all columns have the same rows.
+    /// Reads the columns, batch by batch in row order. All columns have the same batches.
     ///
     /// # Errors
-    /// The files are not as they were, or hold what only the query engine reads.
+    /// The files have changed, or contain what only the query engine can read.
     fn read(&self, columns: &[usize]) -> Result<Vec<Vec<Packed>>, String>;
 
-    /// Opens the columns to be read batch by batch, in any order; `None`: they are read all at once.
+    /// Opens the columns for reading single batches in any order. `None` if they can only be read all at once.
     ///
     /// # Errors
     /// As [`ReadColumns::read`].
@@ -50,13 +46,12 @@ pub(crate) trait ReadColumns: Send + Sync {
         Ok(None)
     }
 
-    /// True if columns are not read but computed, all of them at once; the query engine cannot read them then.
+    /// Columns are computed instead of read, all at once. The query engine cannot read them.
     fn is_computed(&self) -> bool {
         false
     }
 }
 
-/// Columns of a table, read batch by batch.
 pub(crate) trait ReadBatches: Send {
     fn count(&self) -> usize;
 
@@ -67,7 +62,6 @@ pub(crate) trait ReadBatches: Send {
     fn batch(&self, number: usize) -> Result<Vec<Packed>, String>;
 }
 
-/// Columns that were read, and are held by a claim.
 struct HeldBatches {
     columns: Vec<Arc<[Packed]>>,
     _claim: Claim,
@@ -84,7 +78,6 @@ impl ReadBatches for HeldBatches {
     }
 }
 
-/// A recorded table whose columns can be had without the query engine.
 pub(crate) struct StoredTable {
     columns: Vec<(String, Kind)>,
     rows: u64,
@@ -95,20 +88,17 @@ pub(crate) struct StoredTable {
 
 #[derive(Default)]
 struct ColumnCache {
-    /// Columns in memory, by number.
     columns: BTreeMap<usize, Arc<[Packed]>>,
-    /// The number of claims on each.
     claims: BTreeMap<usize, usize>,
 }
 
-/// A reading of some columns that is still to come, or going on: the last one lets go of them.
+/// A planned or current use of some columns. When the last claim on a column is dropped, the column is freed.
 pub(crate) struct Claim {
     table: Arc<StoredTable>,
     columns: Vec<usize>,
 }
 
 impl StoredTable {
-    /// A table of these columns and so many rows, none of them read.
     pub(crate) fn new(
         columns: Vec<(String, Kind)>,
         rows: u64,
@@ -123,7 +113,6 @@ impl StoredTable {
         }
     }
 
-    /// The same without companions of text columns.
     pub(crate) fn without_numbers(self) -> Self {
         Self {
             is_numbered: false,
@@ -131,33 +120,28 @@ impl StoredTable {
         }
     }
 
-    /// True if text columns have companions with the numbers of their texts.
     pub(crate) fn is_numbered(&self) -> bool {
         self.is_numbered
     }
 
-    /// Names and types of its columns.
     pub(crate) fn columns(&self) -> &[(String, Kind)] {
         &self.columns
     }
 
-    /// Number of its rows.
     pub(crate) fn rows(&self) -> u64 {
         self.rows
     }
 
-    /// True if its rows are had from here only.
+    /// The query engine cannot read the rows.
     pub(crate) fn is_computed(&self) -> bool {
         self.reader.is_computed()
     }
 
-    /// Number and type of a column.
     pub(crate) fn column(&self, name: &str) -> Option<(usize, Kind)> {
         let at = self.columns.iter().position(|(other, _)| other == name)?;
         Some((at, self.columns[at].1))
     }
 
-    /// Number of the text column that a column of this name is the companion of: it has the number of each text.
     pub(crate) fn text_of_companion(&self, name: &str) -> Option<usize> {
         if !self.is_numbered || self.column(name).is_some() {
             return None;
@@ -168,7 +152,7 @@ impl StoredTable {
         }
     }
 
-    /// The batches of some columns; those that are not in memory are read at once.
+    /// The batches of some columns. Those not in memory are read at once.
     ///
     /// # Errors
     /// Those of [`ReadColumns::read`].
@@ -193,7 +177,7 @@ impl StoredTable {
             .ok_or_else(|| "a column was not read".to_owned())
     }
 
-    /// The batches of some columns, read one by one where the table's reader can.
+    /// The batches of some columns, read one by one if the table's reader supports it.
     ///
     /// # Errors
     /// Those of [`ReadColumns::read`].
@@ -217,7 +201,7 @@ impl StoredTable {
 }
 
 impl Claim {
-    /// Of a table that is computed all columns are claimed, as all are made at once.
+    /// If the table is computed, all columns are claimed, because all are computed at once.
     pub(crate) fn new(table: &Arc<StoredTable>, columns: &[usize]) -> Self {
         let columns: Vec<usize> = if table.is_computed() {
             (0..table.columns.len()).collect()
@@ -253,7 +237,6 @@ impl Drop for Claim {
 mod tests {
     use super::*;
 
-    /// Columns of one row; what is read is noted.
     struct Noted(Arc<Mutex<Vec<usize>>>);
 
     impl ReadColumns for Noted {

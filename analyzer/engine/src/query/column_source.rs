@@ -19,21 +19,20 @@ use super::tokens::{Kind as TokenKind, Token};
 use crate::catalog::ID_SUFFIX;
 use crate::columns::{From64, Kind, Packed, StoredTable};
 
-/// Words that stand for columns which a query does not name.
+/// Keywords that stand for columns which a query does not name.
 const UNNAMED: [&str; 6] = ["natural", "columns", "show", "explain", "exclude", "table"];
 
-/// Columns of a table that a query may read.
 pub(super) struct Named {
     columns: BTreeSet<usize>,
-    /// Those whose texts it may read.
+    /// Columns whose texts the query may read.
     texts: BTreeSet<usize>,
-    /// Those whose texts' numbers it may read.
+    /// Columns whose companions the query may read.
     ids: BTreeSet<usize>,
 }
 
 impl Named {
-    /// Every column of which the name, or that of its companion, stands in a query; `None`: a query may read columns
-    /// that it does not name.
+    /// Every column that is named in a query, directly or by its companion. `None` if the query may read
+    /// columns without naming them.
     pub(super) fn of(tokens: &[Token], table: &StoredTable) -> Option<Self> {
         let first = tokens.first()?;
         let is_wildcard = |at: usize| {
@@ -92,12 +91,10 @@ impl Named {
         }
     }
 
-    /// The columns' numbers.
     pub(super) fn columns(&self) -> impl Iterator<Item = usize> + '_ {
         self.columns.iter().copied()
     }
 
-    /// The table, of these columns only.
     pub(super) fn frame(&self, table: &StoredTable) -> PolarsResult<LazyFrame> {
         let numbers: Vec<usize> = self.columns.iter().copied().collect();
         let batches = table.batches(&numbers);

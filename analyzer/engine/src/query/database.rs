@@ -20,37 +20,32 @@ use crate::closed_types::{ClosedRows, frame_without_rows};
 use crate::columns::{self, Kind, StoredTable};
 use crate::panic_guard::guard_panic;
 
-/// Named tables, lazily read, that SQL can be run over.
 #[derive(Clone, Default)]
 pub struct Database {
     pub(super) tables: Arc<BTreeMap<String, LazyFrame>>,
-    /// Tables whose columns can be read without the engine.
     pub(super) stored: BTreeMap<String, Arc<StoredTable>>,
-    /// While it lives, the engine numbers texts as it did before.
+    /// Keeps the numbering of texts stable while it is alive.
     pub(super) numbers: Option<Arc<CategoricalMapping>>,
-    /// Tables of which lists of texts can be had cheaply.
+    /// Tables whose text lists are cheap.
     numbered: BTreeMap<String, Arc<Numbered>>,
-    /// Queries that were looked at before, as long as the tables whose columns can be read stay the same.
+    /// Analyzed queries, valid as long as the tables in `stored` stay the same.
     pub(super) known: Arc<Mutex<BTreeMap<String, Known>>>,
 }
 
-/// Results of looking at a query, each once it was asked for.
 #[derive(Clone, Default)]
 pub(super) struct Known {
     form: Option<Option<Arc<Direct>>>,
     pub(super) reads: Option<Reads>,
 }
 
-/// Tables and the columns of them that a query reads.
 pub(super) type Reads = Arc<[(String, Vec<usize>)]>;
 
 impl Database {
-    /// A database with no tables.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Publishes `table` as `name`, which may be `plugin.table`; replaces what had that name.
+    /// Publishes `table` as `name`, which may be `plugin.table`. Replaces a table of the same name.
     pub fn register(&mut self, name: &str, table: DataFrame) {
         let numbers = self.numbers.as_ref();
         let stored = numbers.map(|numbers| columns::of_frame(&table, numbers));
@@ -61,7 +56,6 @@ impl Database {
         self.renew_timeline(name);
     }
 
-    /// Publishes a table that is read when a query asks for it.
     pub fn register_lazy(&mut self, name: &str, table: LazyFrame) {
         self.publish(name, table);
         self.renew_timeline(name);
@@ -75,7 +69,6 @@ impl Database {
         }
     }
 
-    /// Publishes a table no longer.
     pub(super) fn forget(&mut self, name: &str) {
         Arc::make_mut(&mut self.tables).remove(name);
         self.stored.remove(name);
@@ -83,7 +76,7 @@ impl Database {
         self.forget_queries(name);
     }
 
-    /// As [`Database::register_lazy`], of a table whose text columns `texts` have companions with the numbers of
+    /// As [`Database::register_lazy`]. The text columns `texts` have companions with the numbers of
     /// [`Database::keep_numbers`].
     pub(crate) fn register_numbered<'a>(
         &mut self,
@@ -99,8 +92,8 @@ impl Database {
         self.numbered.insert(name.to_owned(), Arc::new(numbered));
     }
 
-    /// Reads the columns of a published table from here, where a query needs no more than that. Rows are counted by a
-    /// column, so one without any is left to the engine.
+    /// Reads the columns of a published table from `table` where possible. A table without columns is left to
+    /// the engine, because rows are counted by a column.
     pub(crate) fn register_columns(&mut self, name: &str, table: StoredTable) {
         if table.columns().is_empty() {
             return;
@@ -109,7 +102,7 @@ impl Database {
         self.forget_queries(name);
     }
 
-    /// Forgets the queries in which that table may be named; those who have a copy of this database do not.
+    /// Drops analyzed queries that may name the table. Copies of this database are not affected.
     fn forget_queries(&mut self, table: &str) {
         let name = table.rsplit('.').next().unwrap_or(table);
         let mut known = self.known().clone();
@@ -117,8 +110,8 @@ impl Database {
         self.known = Arc::new(Mutex::new(known));
     }
 
-    /// Publishes all tables of another database, their names behind a prefix. That one must live as long as its texts'
-    /// numbers are to mean the same.
+    /// Publishes all tables of another database, with a prefix. The other database must outlive the use of its
+    /// text numbers.
     pub fn register_all(&mut self, prefix: &str, other: &Database) {
         for (name, table) in other.tables.iter() {
             let as_name = format!("{prefix}{name}");
@@ -130,7 +123,7 @@ impl Database {
         self.known = Arc::default();
     }
 
-    /// Registers a table of another database under its name; without one of that name, none.
+    /// Registers a table of another database under the same name, if it exists there.
     pub fn register_from(&mut self, name: &str, other: &Database) {
         let Some(table) = other.tables.get(name) else {
             return;
@@ -142,21 +135,20 @@ impl Database {
         self.known = Arc::default();
     }
 
-    /// Keeps the numbers of texts for as long as the database lives.
+    /// Keeps the numbering of texts as long as the database lives.
     pub(crate) fn keep_numbers(&mut self, numbers: Arc<CategoricalMapping>) {
         self.numbers = Some(numbers);
         self.known = Arc::default();
     }
 
-    /// Names of all tables, sorted.
     pub fn table_names(&self) -> impl Iterator<Item = &str> {
         self.tables.keys().map(String::as_str)
     }
 
-    /// Plans a query that is run later, or never.
+    /// Plans a query to be run later.
     ///
     /// # Errors
-    /// Names that are not there, and SQL that does not parse, as far as that shows before the query runs.
+    /// Unknown names and invalid SQL, as far as planning detects them.
     pub fn planned(&self, sql: &str) -> Result<Planned, QueryError> {
         if let Some(list) = self.list_of_texts(sql) {
             return Ok(Planned::made(sql, list));
@@ -172,17 +164,15 @@ impl Database {
         Ok(Planned::by_engine(sql, frame, self))
     }
 
-    /// True if it is known without the engine that a query gives no rows.
     pub(super) fn gives_no_rows(&self, sql: &str) -> bool {
         empty_join::gives_no_rows(&self.quoted(sql), self)
     }
 
-    /// A query with names such as `plugin.table` as one name each.
     pub(super) fn quoted(&self, sql: &str) -> String {
         rewrite::quote_dotted(sql, |name| self.tables.contains_key(name))
     }
 
-    /// A query that needs no more than columns of one table, if it is one; what it asks besides can be planned.
+    /// A query that only needs columns of one table, if it is one. Its subqueries can be planned.
     fn direct(&self, sql: &str) -> Option<Arc<Direct>> {
         let direct = self.form(sql)?;
         let mut asked = direct.asked().into_iter();
@@ -204,7 +194,7 @@ impl Database {
         form
     }
 
-    /// The groups of a query over a large table, in the engine's types; `None`: ask the engine.
+    /// The groups of a query over a large table, in the engine's types. `None` to leave it to the engine.
     fn groups(&self, sql: &str) -> Option<DataFrame> {
         let direct = self.direct(sql)?;
         (direct.is_grouped() && direct.table().rows() >= MIN_ROWS).then_some(())?;
@@ -215,13 +205,12 @@ impl Database {
         DataFrame::new(found.height(), columns.collect::<PolarsResult<_>>().ok()?).ok()
     }
 
-    /// The rows of a query in the types that plugins read.
     pub(super) fn frame(&self, sql: &str) -> Result<DataFrame, QueryError> {
         let frame = self.planned(sql)?.rows()?.into_frame();
         frame.map_err(|error| QueryError::Failed(first_line(&error)))
     }
 
-    /// Plans a query for its columns: what has to be computed has no rows.
+    /// Plans a query to get its columns. Computed tables are planned without rows.
     pub(super) fn planned_columns(&self, sql: &str) -> Result<LazyFrame, QueryError> {
         let computed = self.computed_tables(sql);
         let computed =
@@ -229,7 +218,6 @@ impl Database {
         self.plan_over(sql, &computed.collect(), false)
     }
 
-    /// Computed tables whose names stand in a query.
     fn computed_tables(&self, sql: &str) -> impl Iterator<Item = (&str, &StoredTable)> {
         let tokens = tokens::tokens(sql);
         let computed = self.stored.iter().filter(|(_, table)| table.is_computed());
@@ -237,7 +225,6 @@ impl Database {
         computed.filter(move |(name, _)| is_named(&tokens, name))
     }
 
-    /// The rows of computed tables, but for those that others stand in the place of.
     fn computed_frames(
         &self,
         sql: &str,
@@ -260,7 +247,7 @@ impl Database {
         self.plan_over(sql, &BTreeMap::new(), false)
     }
 
-    /// As [`Database::plan`], with other frames in the place of some tables. With `is_total`, the order of the rows is
+    /// As [`Database::plan`], with some tables replaced by frames. With `is_total`, the order of the rows is
     /// made total.
     fn plan_over(
         &self,
@@ -279,7 +266,7 @@ impl Database {
             .unwrap_or_else(|panic| Err(QueryError::Sql(gave_up(&panic, sql))))
     }
 
-    /// As [`Database::plan`], with columns in memory for tables of at least so many rows.
+    /// As [`Database::plan`], with columns in memory for tables of at least `min_rows` rows.
     fn plan_from_columns(&self, sql: &str, min_rows: u64) -> Result<LazyFrame, QueryError> {
         let mut frames = BTreeMap::new();
         let named = self.named_columns(sql, min_rows);
@@ -299,7 +286,6 @@ impl Database {
             .or_else(|_| self.plan(sql))
     }
 
-    /// Tables with their columns, and no rows.
     fn without_rows<'a>(
         &self,
         named: &[(&'a str, &StoredTable, Named)],
@@ -313,7 +299,7 @@ impl Database {
         names.filter_map(of_table).collect()
     }
 
-    /// Tables whose names stand in a query, those that can be read without the engine and have so many rows, and
+    /// Tables that a query names, that can be read without the engine and have at least `min_rows` rows, with
     /// the columns that the query may read.
     pub(super) fn named_columns(
         &self,
@@ -330,7 +316,8 @@ impl Database {
             .collect()
     }
 
-    /// The answer to a query for a list of texts, without a text for every row; `None`: ask the engine.
+    /// The result of a query for a list of texts, without creating a text per row. `None` to leave it to the
+    /// engine.
     fn list_of_texts(&self, sql: &str) -> Option<DataFrame> {
         let asked = dictionary_lookup::parse(sql, ID_SUFFIX)?;
         let numbered = self.numbered.get(&asked.table)?;
@@ -362,7 +349,6 @@ impl Database {
         asked.named(list).ok()
     }
 
-    /// The numbers of a list, where they can be had without the engine.
     fn distinct_numbers(
         &self,
         asked: &dictionary_lookup::TextListQuery,
@@ -376,7 +362,6 @@ impl Database {
     }
 }
 
-/// The tables of a database, some of them as other frames.
 struct Sources<'a> {
     database: &'a Database,
     instead: &'a BTreeMap<&'a str, LazyFrame>,
@@ -399,7 +384,7 @@ impl plan::Tables for Sources<'_> {
     }
 }
 
-/// True if the name of a table, which may be `plugin.table`, stands in a query.
+/// The query contains the name of a table, possibly as `plugin.table`.
 fn is_named(tokens: &[tokens::Token], table: &str) -> bool {
     let has = |name: &str| {
         let mut names = tokens.iter().filter_map(|token| token.name.as_deref());
@@ -431,15 +416,13 @@ impl empty_join::Tables for Database {
     }
 }
 
-/// Runs one SQL query on the streaming engine and gathers its rows.
+/// Runs an SQL query on the streaming engine and collects its rows.
 ///
-/// Rows come in the order the query asks for. Without `ORDER BY`, those of a
-/// grouping or a join come in any order.
+/// Without `ORDER BY`, the rows of groups and joins come in any order.
 ///
 /// # Errors
-///
-/// See [`QueryError`]. Queries see the database's tables only: the engine's
-/// functions that read files are refused.
+/// See [`QueryError`]. Queries see only the tables of the database: the engine's functions that read files are
+/// rejected.
 pub fn collect(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     let started = Instant::now();
     let found = collect_by_best_way(database, sql);
@@ -467,24 +450,22 @@ fn collect_by_best_way(database: &Database, sql: &str) -> Result<DataFrame, Quer
     })
 }
 
-/// Tables of fewer rows, and those of which not all columns can be had from here, are read by the engine itself where
-/// it streams.
+/// Smaller tables, and those with columns that cannot be read without the engine, are left to the engine when
+/// streaming.
 pub(super) const MIN_ROWS: u64 = 1 << 16;
 
-/// As [`collect`], from columns in memory wherever that can be done.
+/// As [`collect`], using columns in memory where possible.
 ///
 /// # Errors
-///
 /// As [`collect`].
 pub fn collect_from_columns(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     roomy(sql, || run(database.plan_from_columns(sql, 0)?, sql))
 }
 
-/// As [`collect`], with the same rows in the same order each time: where the
-/// query leaves the order open, rows are ordered by their columns from left to right.
+/// As [`collect`], with a reproducible order: rows whose order the query leaves open are sorted by all their
+/// columns, from left to right.
 ///
 /// # Errors
-///
 /// As [`collect`].
 pub fn collect_in_order(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     roomy(sql, || {
@@ -510,7 +491,7 @@ fn run(frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
     }
 }
 
-/// What the streaming engine says of streams that end at different rows.
+/// The streaming engine's message for inputs of different lengths.
 const UNEQUAL_STREAMS: &str = "zip node received non-equal length inputs";
 
 fn run_on(engine: Engine, frame: LazyFrame, sql: &str) -> Result<DataFrame, QueryError> {
@@ -522,7 +503,7 @@ fn run_on(engine: Engine, frame: LazyFrame, sql: &str) -> Result<DataFrame, Quer
     }
 }
 
-/// Names of the tables that a query reads, those of plugins as `plugin.table`; `None`: it is no query.
+/// Names of the tables that a query reads, with those of plugins as `plugin.table`. `None` if it is not a query.
 pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
     #[derive(Default)]
     struct Names {
@@ -562,13 +543,12 @@ pub fn tables_of(sql: &str) -> Option<BTreeSet<String>> {
     Some(tables)
 }
 
-/// Operators from which on a query is planned and run on a larger stack. Without optimisation, a call of polars' planner
-/// takes many times the room.
+/// A query with at least this many operators is planned and run on a larger stack. Without optimization, a call of
+/// polars' planner needs much more stack.
 const DEEP: usize = 8;
-/// Room for the calls of the deepest query.
 const STACK_BYTES: usize = 256 << 20;
 
-/// Does what is to be done with a query; in a thread with a large stack if its tree is deep.
+/// Calls `work`, on a thread with a large stack if the query's tree is deep.
 pub(super) fn roomy<T: Send>(
     sql: &str,
     work: impl FnOnce() -> Result<T, QueryError> + Send,
@@ -593,7 +573,7 @@ pub(super) fn roomy<T: Send>(
     })
 }
 
-/// The engine's last words, and the query that was too much for it.
+/// The engine's panic message, with the query that caused it.
 fn gave_up(panic: &str, sql: &str) -> String {
     const MAX_CHARS: usize = 200;
     let start: String = sql.chars().take(MAX_CHARS).collect();
@@ -604,9 +584,9 @@ fn gave_up(panic: &str, sql: &str) -> String {
     )
 }
 
-/// polars 0.55.2 counts the rows of a union (a table whose rows lie in several kinds of places)
-/// as a sum in 128 bits, which it can only do with a feature that we do not build. Such a plan
-/// is run without the step that makes it so: it reads more columns, and counts right.
+/// polars 0.55.2 counts the rows of a union (a table read from several kinds of sources) as a sum in 128 bits,
+/// which needs a feature that our build lacks. Such a plan is run without that optimization: it reads more columns
+/// but counts correctly.
 fn count_without_wide_sums(frame: LazyFrame) -> PolarsResult<LazyFrame> {
     let is_wide = frame.describe_plan()?.contains("UNION")
         && frame

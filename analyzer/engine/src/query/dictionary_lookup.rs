@@ -12,14 +12,13 @@ use polars::prelude::{
 
 use super::tokens::{Kind, tokens};
 
-/// Text columns of a published table whose companions hold numbers of the run's dictionary.
 pub(super) struct Numbered {
     pub(super) columns: BTreeSet<String>,
-    /// Lists asked for before, by column: plugins ask for the same ones.
+    /// Earlier results by column, because plugins request the same lists.
     pub(super) lists: Mutex<BTreeMap<String, DataFrame>>,
 }
 
-/// A query for such a list: `SELECT DISTINCT name_id AS id, name AS text FROM bricks`.
+/// A query for a list of texts: `SELECT DISTINCT name_id AS id, name AS text FROM bricks`.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TextListQuery {
     pub(super) table: String,
@@ -28,7 +27,7 @@ pub(super) struct TextListQuery {
     text_as: String,
 }
 
-/// Tells whether a query is one for a list of texts and nothing else; `suffix` ends the names of companions.
+/// Parses a query for a list of texts; `None` for any other query. `suffix` is that of companions.
 pub(super) fn parse(sql: &str, suffix: &str) -> Option<TextListQuery> {
     let tokens = tokens(sql);
     let is_dotted = tokens.len() == 13 && tokens[11].kind == Kind::Mark('.');
@@ -57,7 +56,7 @@ pub(super) fn parse(sql: &str, suffix: &str) -> Option<TextListQuery> {
     })
 }
 
-/// The texts of distinct numbers, in the order of the numbers; `None`: one of them is not in the dictionary.
+/// The texts of distinct numbers, sorted by number. `None` if one is not in the dictionary.
 pub(super) fn list_of_frame(
     numbers: &DataFrame,
     dictionary: &CategoricalMapping,
@@ -68,7 +67,7 @@ pub(super) fn list_of_frame(
     list(numbers, dictionary)
 }
 
-/// As [`list_of_frame`], of numbers in order.
+/// As [`list_of_frame`], for sorted numbers.
 pub(super) fn list(
     numbers: Vec<Option<i64>>,
     dictionary: &CategoricalMapping,
@@ -90,14 +89,12 @@ pub(super) fn list(
 }
 
 impl TextListQuery {
-    /// The query for the numbers alone.
     pub(super) fn numbers(&self, suffix: &str) -> String {
         let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
         let number = quoted(&format!("{}{suffix}", self.column));
         format!("SELECT DISTINCT {number} FROM {}", quoted(&self.table))
     }
 
-    /// A list with the names that were asked for.
     pub(super) fn named(&self, mut list: DataFrame) -> PolarsResult<DataFrame> {
         list.rename("number", self.number_as.as_str().into())?;
         list.rename("text", self.text_as.as_str().into())?;

@@ -15,20 +15,18 @@ use sqlparser::parser::Parser;
 use super::tokens::{Kind, tokens};
 use crate::columns::StoredTable;
 
-/// Facts about tables that a join depends on.
 pub(super) trait Tables {
     fn table(&self, name: &str) -> Option<Arc<StoredTable>>;
 
-    /// True if no row of a table, called so, passes a condition on it.
+    /// No row of the table passes a condition, in which the table has the alias `called`.
     fn has_none(&self, table: &str, called: &str, condition: &str) -> bool;
 }
 
-/// True if a query reads nothing but joins without rows.
 pub(super) fn is_empty(sql: &str, tables: &dyn Tables) -> bool {
     parsed(sql).is_some_and(|query| of_query(&query, tables))
 }
 
-/// True if a query reads nothing but joins without rows, and makes no row of nothing.
+/// The query reads only joins without rows, and returns no row for an empty input.
 pub(super) fn gives_no_rows(sql: &str, tables: &dyn Tables) -> bool {
     parsed(sql).is_some_and(|query| !makes_rows(&query.body) && of_query(&query, tables))
 }
@@ -41,10 +39,9 @@ pub(super) fn parsed(sql: &str) -> Option<Query> {
     }
 }
 
-/// Functions of a row.
 const OF_ROW: [&str; 6] = ["abs", "cast", "coalesce", "lower", "try_cast", "upper"];
 
-/// True if there may be a row of no rows: that of sums over all of them.
+/// The body may return a row for an empty input, as an aggregate without groups does.
 fn makes_rows(body: &SetExpr) -> bool {
     match body {
         SetExpr::Select(select) => {
@@ -64,7 +61,6 @@ fn makes_rows(body: &SetExpr) -> bool {
     }
 }
 
-/// True if an expression calls a function that is not known to be one of a row.
 fn calls(expression: &str) -> bool {
     let tokens = tokens(expression);
     tokens.windows(2).any(|pair| {
@@ -134,12 +130,11 @@ fn of_join(from: &TableWithJoins, condition: Option<&Expr>, tables: &dyn Tables)
     all.any(|condition| tables.has_none(&table, &called, &condition.to_string()))
 }
 
-/// Words of conditions that stand for no column.
 const OF_CONDITIONS: [&str; 9] = [
     "and", "false", "in", "is", "like", "not", "null", "or", "true",
 ];
 
-/// True of a condition that names no column but those of one table, which is called so.
+/// The condition names only columns of the table with this alias.
 fn is_of_table(condition: &str, called: &str) -> bool {
     let tokens = tokens(condition);
     let is_dot = |at: usize| tokens.get(at).is_some_and(|t| t.kind == Kind::Mark('.'));
@@ -152,7 +147,6 @@ fn is_of_table(condition: &str, called: &str) -> bool {
     (0..tokens.len()).all(fits)
 }
 
-/// Conditions that all have to hold.
 pub(super) fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     match condition {
         Expr::Nested(inner) => conjuncts(inner),
@@ -165,7 +159,6 @@ pub(super) fn conjuncts(condition: &Expr) -> Vec<&Expr> {
     }
 }
 
-/// The name of a table, and what it is called.
 pub(super) fn table_name(relation: &TableFactor) -> Option<(String, String)> {
     let TableFactor::Table {
         name,

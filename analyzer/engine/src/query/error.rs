@@ -2,32 +2,24 @@
 
 use polars::prelude::PolarsError;
 
-/// The reason why a query gave no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum QueryError {
-    /// The query names a table that is not published.
     #[error("unknown table {name}{}", hint(nearest))]
     UnknownTable {
-        /// The name as the query has it.
         name: String,
-        /// Published names most like it, best first; may be empty.
+        /// Similar published names, best first; may be empty.
         nearest: Vec<String>,
     },
-    /// The query names a column that none of its tables has.
     #[error("unknown column {name}{}", columns_hint(nearest, columns))]
     UnknownColumn {
-        /// The name as the query has it.
         name: String,
-        /// Columns of the query's tables most like it, best first; may be empty.
+        /// Similar columns of the query's tables, best first; may be empty.
         nearest: Vec<String>,
-        /// All columns of the query's tables, sorted.
         columns: Vec<String>,
     },
-    /// The text is not SQL, or asks for what the dialect does not have.
     #[error("the query cannot be planned: {0}")]
     Sql(String),
-    /// The query was planned, and failed while it ran.
     #[error("the query failed: {0}")]
     Failed(String),
 }
@@ -52,8 +44,8 @@ fn columns_hint(nearest: &[String], columns: &[String]) -> String {
     format!(" (hint: {guess}there are {})", columns.join(", "))
 }
 
-/// The names most like `name`, three at most: those not further than a third of its length, then those
-/// whose first word begins it, that it begins, or that contain it.
+/// Up to three names similar to `name`: first those within an edit distance of a third of its length, then those
+/// whose first word is a prefix of it, that it is a prefix of, or that contain it.
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<String> {
     let most = (name.chars().count() / 3).max(1);
     let lower = name.to_lowercase();
@@ -75,7 +67,6 @@ pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Vec<Stri
         .collect()
 }
 
-/// Edit distance, letters without regard to case.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.to_lowercase().chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
@@ -91,7 +82,8 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-/// The engine appends whole plans to its messages. A regular expression's error says why in its last line.
+/// The engine appends whole plans to its messages, so only the first line is kept. For errors in regular
+/// expressions the reason is in the last line.
 pub(super) fn first_line(error: &PolarsError) -> String {
     let text = error.to_string();
     let why = text.lines().find_map(|line| line.strip_prefix("error: "));

@@ -18,7 +18,6 @@ use crate::columns::{self, Kind, Packed, ReadBatches, StoredTable};
 const WINDOW_ROWS: usize = 1 << 17;
 const SAMPLES_OF_A_WINDOW: usize = 256;
 
-/// A table whose rows are wanted.
 #[derive(Clone, Copy, Debug)]
 pub struct OrderedTable<'a> {
     pub name: &'a str,
@@ -26,22 +25,20 @@ pub struct OrderedTable<'a> {
     pub order: RowOrder,
 }
 
-/// Order of the rows of a table. Rows that are equal in it stay as they were stored. What is missing comes last.
+/// Order of the rows of a table. The sort is stable; missing values come last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowOrder {
     AsStored,
-    /// By `time_ns`, then by all columns from the first on.
+    /// By `time_ns`, then by all columns from left to right.
     Time,
-    /// By `start_ns`; of equals the longer comes first, then the lower id.
+    /// By `start_ns`, then longer first, then lower id.
     Start,
 }
 
-/// A window of rows, table by table.
 pub struct RowWindow {
     pub tables: Vec<TableWindow>,
 }
 
-/// The rows of one table in a window.
 #[derive(Default)]
 pub struct TableWindow {
     batches: Vec<Arc<RowBatch>>,
@@ -49,7 +46,6 @@ pub struct TableWindow {
 }
 
 enum WindowRows {
-    /// Those of the one batch, as stored.
     OfBatch,
     InOrder(Vec<Key>),
 }
@@ -60,45 +56,38 @@ impl Default for WindowRows {
     }
 }
 
-/// Columns of neighbouring rows, by their places in [`OrderedTable::columns`].
+/// Columns of neighbouring rows, indexed as [`OrderedTable::columns`].
 pub struct RowBatch {
     columns: Vec<Packed>,
 }
 
-/// A row of a window.
 #[derive(Clone, Copy)]
 pub struct OrderedRow<'a> {
     pub batch: &'a RowBatch,
-    /// Number of the batch in its window.
     pub batch_number: usize,
     row: usize,
 }
 
-/// Values that a column has in a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchValues {
     Missing,
-    /// All rows have a value, and the same.
     Same(u64),
     Several,
 }
 
-/// What a row is ordered by, and where it lies.
 #[derive(Clone, Copy)]
 struct Key {
     time_ns: i64,
-    /// The longer comes first.
+    /// Longer first.
     dur_ns: i64,
     id: u64,
     batch: u32,
     row: u32,
 }
 
-/// Texts by the numbers that columns hold.
 #[derive(Clone)]
 pub struct Texts(Arc<CategoricalMapping>);
 
-/// Hands out windows, the earliest first.
 pub struct OrderedRows {
     tables: Vec<Table>,
     waiting: VecDeque<Window>,
@@ -108,23 +97,22 @@ struct Table {
     order: RowOrder,
     kinds: Vec<Kind>,
     texts: Option<Texts>,
-    /// Places of time, duration and id among the columns.
+    /// Indices of the columns for time, duration and id.
     keys: [Option<usize>; 3],
     batches: Box<dyn ReadBatches>,
-    /// Batches of the last window: their other rows are often in the next one.
+    /// Batches of the last window, because the next window often has their remaining rows.
     kept: BTreeMap<usize, Arc<RowBatch>>,
 }
 
-/// Rows whose times are from `from_ns` to before `until_ns`; `None`: to the end, and those without a time.
+/// Rows with times from `from_ns` to before `until_ns`. `None` is the end, and includes rows without a time.
 struct Window {
     from_ns: i64,
     until_ns: Option<i64>,
-    /// Batches that have some of them, by table.
     batches: Vec<Vec<usize>>,
 }
 
 impl Database {
-    /// Rows of some tables in common windows of time. Tables that are ordered together have times, or else there is one.
+    /// Rows of some tables in common windows of time. If there are several tables, their order must be by time.
     ///
     /// # Errors
     /// A table cannot be read.
@@ -186,12 +174,10 @@ impl Database {
         })
     }
 
-    /// The texts of columns of kind [`Kind::Text`].
     pub fn texts(&self) -> Option<Texts> {
         self.numbers.clone().map(Texts)
     }
 
-    /// The table, if its columns can be read without the engine.
     fn stored_columns(
         &self,
         name: &str,
@@ -205,7 +191,6 @@ impl Database {
         }
     }
 
-    /// The table as the engine reads it.
     fn engine_columns(
         &self,
         name: &str,
@@ -229,7 +214,7 @@ fn failed(why: impl Into<String>) -> QueryError {
     QueryError::Failed(why.into())
 }
 
-/// A column in one of the types that columns are kept in; what is no number there is the text that it is shown as.
+/// Converts a column to one of the stored types. Values other than numbers become text as displayed.
 fn known_type(column: &Column) -> PolarsResult<Column> {
     match column.dtype() {
         dtype if columns::kind(dtype).is_some() => Ok(column.clone()),
@@ -334,7 +319,6 @@ fn windows(
 }
 
 impl OrderedRows {
-    /// Types of the columns of each table.
     pub fn kinds(&self) -> impl Iterator<Item = &[Kind]> {
         self.tables.iter().map(|table| table.kinds.as_slice())
     }
@@ -397,7 +381,6 @@ impl Table {
         })
     }
 
-    /// Compares rows column by column.
     fn compare(&self, batches: &[Arc<RowBatch>], a: &Key, b: &Key) -> Ordering {
         let value = |key: &Key, column: usize| {
             batches[key.batch as usize].columns[column].get(key.row as usize)
@@ -428,7 +411,6 @@ impl Table {
             .unwrap_or(Ordering::Equal)
     }
 
-    /// The rows of a batch that lie in a window.
     fn keys_of(&self, batch: &RowBatch, window: &Window, number: u32, keys: &mut Vec<Key>) {
         let rows = batch.rows();
         let [time, dur, id] = self.keys.map(|at| at.map(|at| &batch.columns[at]));
@@ -474,12 +456,11 @@ impl TableWindow {
         }
     }
 
-    /// The batches that its rows lie in, by their numbers.
+    /// The batches that contain its rows, in the order of their numbers.
     pub fn batches(&self) -> impl Iterator<Item = &RowBatch> {
         self.batches.iter().map(|batch| &**batch)
     }
 
-    /// Its rows, in order.
     pub fn rows(&self) -> impl Iterator<Item = OrderedRow<'_>> {
         (0..self.len()).map(|at| {
             let (batch, row) = match &self.rows {
@@ -500,7 +481,7 @@ impl RowBatch {
         self.columns.first().map_or(0, Packed::rows)
     }
 
-    /// The bits of a value; of a text its number. `None`: the row has none.
+    /// The bits of a value, or the number of a text. `None` if the row has no value.
     #[inline]
     pub fn bits(&self, column: usize, row: usize) -> Option<u64> {
         self.columns[column].get(row)
@@ -510,7 +491,7 @@ impl RowBatch {
         self.columns[column].has_missing()
     }
 
-    /// Puts the bits of all values of a column into a list; where a row has none stands anything.
+    /// Writes the bits of all values of a column into `values`; arbitrary for missing ones.
     pub fn unpack(&self, column: usize, values: &mut Vec<u64>) {
         values.clear();
         self.columns[column].unpack(values);
@@ -527,7 +508,7 @@ impl RowBatch {
 }
 
 impl OrderedRow<'_> {
-    /// The bits of a value; of a text its number. `None`: the row has none.
+    /// The bits of a value, or the number of a text. `None` if the row has no value.
     #[inline]
     pub fn bits(&self, column: usize) -> Option<u64> {
         self.batch.columns[column].get(self.row)
@@ -535,7 +516,7 @@ impl OrderedRow<'_> {
 }
 
 impl Texts {
-    /// The number of a text; `None`: no column that was opened has it.
+    /// The number of a text; `None` if no opened column contains it.
     pub fn number(&self, text: &str) -> Option<u64> {
         self.0.get_cat(text).map(u64::from)
     }
@@ -552,7 +533,6 @@ mod tests {
     use super::*;
     use crate::run::Run;
 
-    /// The rows of some tables, each as all its values.
     fn rows(
         database: &Database,
         tables: &[OrderedTable<'_>],

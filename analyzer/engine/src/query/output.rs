@@ -10,29 +10,24 @@ use serde_json::Value;
 use trueno_model::csv::{CsvTexts, field};
 use trueno_model::width;
 
-/// Blanks between two columns of a table.
 const GAP: usize = 2;
-/// A text column is not made narrower than this.
 const MIN_WIDTH: usize = 20;
-/// A column of sentences is not made narrower than this.
 const MIN_WHOLE: usize = 40;
-/// Names of columns of sentences and of SQL: a part of one is of no use.
+/// Columns with sentences or SQL, which are wrapped instead of shortened.
 const WHOLE: [&str; 5] = ["evidence", "hint", "sentence", "detail", "suggestion"];
-/// Text in place of a null in a table.
 const NULL: &str = "-";
 
-/// Form of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// An aligned table of at most `limit` rows, see [`table`].
     Table {
-        /// Columns of the terminal.
+        /// Width of the terminal in columns.
         room: usize,
         limit: usize,
     },
     /// RFC 4180, all rows, see [`csv`].
     Csv(CsvTexts),
-    /// An array of objects, one a row, all rows, see [`json`].
+    /// An array with one object per row, all rows, see [`json`].
     Json,
     /// An Arrow IPC stream, see [`arrow`].
     Arrow,
@@ -41,7 +36,6 @@ pub enum Format {
 /// Writes a result.
 ///
 /// # Errors
-///
 /// Those of `to`.
 pub fn write(frame: &DataFrame, format: Format, mut to: impl io::Write) -> io::Result<()> {
     match format {
@@ -52,11 +46,10 @@ pub fn write(frame: &DataFrame, format: Format, mut to: impl io::Write) -> io::R
     }
 }
 
-/// An Arrow IPC stream of all rows, not compressed, so that a reader can map it; texts have 64-bit offsets, which every
-/// reader knows, in place of views, which older ones do not.
+/// Writes an Arrow IPC stream of all rows. It is uncompressed, so that a reader can map it. Texts have 64-bit
+/// offsets instead of views, which older readers do not support.
 ///
 /// # Errors
-///
 /// Those of `to`.
 pub fn arrow(frame: &DataFrame, to: impl io::Write) -> io::Result<()> {
     let mut frame = frame.clone();
@@ -64,7 +57,6 @@ pub fn arrow(frame: &DataFrame, to: impl io::Write) -> io::Result<()> {
     writer.finish(&mut frame).map_err(io::Error::other)
 }
 
-/// One value, as it is printed.
 enum Cell<'a> {
     Null,
     Bool(bool),
@@ -91,12 +83,11 @@ fn is_number(column: &Column) -> bool {
     column.dtype().is_primitive_numeric() || matches!(column.dtype(), DataType::Null)
 }
 
-/// An aligned table of the first `limit` rows, each line at most `room` columns of a terminal.
+/// An aligned table of the first `limit` rows, with lines of at most `room` columns.
 ///
-/// Values are exact; a null is `-`. Long texts make way first, in their middle, or where they are
-/// sentences or SQL over several lines; a table that is wider still is printed in
-/// several parts, one below the other. Rows that are not shown
-/// are counted in a last line.
+/// Values are exact; null is `-`. Long texts are shortened first: in the middle, or wrapped if they are sentences
+/// or SQL. A table that is still too wide is printed in several parts, one below the other. A last line counts the
+/// rows that are not shown.
 pub fn table(frame: &DataFrame, room: usize, limit: usize) -> String {
     let rows = frame.height().min(limit);
     let columns: Vec<Shown> = frame
@@ -126,12 +117,11 @@ pub fn table(frame: &DataFrame, room: usize, limit: usize) -> String {
     out
 }
 
-/// A column as it is shown.
 struct Shown {
     heading: String,
     cells: Vec<String>,
     right_aligned: bool,
-    /// Tells whether its texts are shown whole, over several lines.
+    /// Texts are wrapped over several lines instead of shortened.
     whole: bool,
     width: usize,
 }
@@ -162,7 +152,7 @@ impl Shown {
         }
     }
 
-    /// Numbers are never shortened.
+    /// Minimum width. Numbers are never shortened.
     fn least(&self) -> usize {
         if self.right_aligned {
             self.width
@@ -173,7 +163,6 @@ impl Shown {
     }
 }
 
-/// Number of columns that stand side by side, and their widths.
 fn fit(columns: &[Shown], room: usize) -> (usize, Vec<usize>) {
     let mut used = 0;
     let fits = |column: &&Shown| {
@@ -223,13 +212,11 @@ fn line<'a>(
     }
 }
 
-/// CSV as RFC 4180 has it: a line of names, a line a row, each ended by CR LF.
+/// Writes CSV as in RFC 4180: a header and a line per row, each terminated by CR LF.
 ///
-/// A null is an empty field, an empty text is `""`; doubles that are no number are `NaN`,
-/// `inf`, `-inf`.
+/// Null is an empty field, an empty text is `""`. Non-finite doubles are `NaN`, `inf` and `-inf`.
 ///
 /// # Errors
-///
 /// Those of `to`.
 pub fn csv(frame: &DataFrame, texts: CsvTexts, mut to: impl io::Write) -> io::Result<()> {
     let names = frame.columns().iter();
@@ -256,13 +243,11 @@ pub fn csv(frame: &DataFrame, texts: CsvTexts, mut to: impl io::Write) -> io::Re
     Ok(())
 }
 
-/// A JSON array of objects, one a row, one row a line.
+/// Writes a JSON array with one object per row and line.
 ///
-/// Keys stand in the order of the columns. Doubles that are no number are the texts `"NaN"`,
-/// `"inf"` and `"-inf"`.
+/// Keys are in column order. Non-finite doubles are the strings `"NaN"`, `"inf"` and `"-inf"`.
 ///
 /// # Errors
-///
 /// Those of `to`.
 pub fn json(frame: &DataFrame, mut to: impl io::Write) -> io::Result<()> {
     let keys: Vec<String> = frame

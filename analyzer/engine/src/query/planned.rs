@@ -8,18 +8,16 @@ use super::error::first_line;
 use super::{Database, QueryError};
 use crate::closed_types::{self, ClosedRows};
 
-/// A query that was planned.
 pub struct Planned {
     sql: String,
     by: By,
 }
 
-/// Executor of a query.
 enum By {
-    /// Columns of a table are handed out; the database is for a table that turns out to be damaged.
+    /// Reads columns directly. The database is the fallback for a damaged table.
     Columns(Direct, Database),
     Rows(DataFrame),
-    /// The engine, which knows the columns of that frame, over the database.
+    /// The engine, over the database. The frame states the columns.
     Engine(Box<LazyFrame>, Database),
 }
 
@@ -44,7 +42,7 @@ impl Planned {
     /// Its columns in the types that plugins read, without rows.
     ///
     /// # Errors
-    /// As [`collect`](super::collect), or a column is of a type that plugins cannot read.
+    /// As [`collect`](super::collect), or a column has a type that plugins cannot read.
     pub fn columns(&mut self) -> Result<ClosedRows, QueryError> {
         match &mut self.by {
             By::Columns(direct, _) => Ok(ClosedRows::without_rows(direct.fields())),

@@ -9,15 +9,15 @@ use super::{Database, dictionary_lookup, tokens};
 use crate::catalog::ID_SUFFIX;
 use crate::columns::{Claim, StoredTable};
 
-/// Claims of one query on columns in memory, until they are dropped.
+/// Claims of one query on columns in memory. Dropping it releases them.
 #[derive(Default)]
 pub struct Claims {
     _of_tables: Vec<Claim>,
 }
 
 impl Database {
-    /// Bytes that a query reads of the tables that are named in it, their values unpacked; `None`: not known before
-    /// they are read. A table that is not there yet has none, and neither have tables that are all small.
+    /// Unpacked size in bytes of the columns that a query reads. `None` if it is unknown in advance. Missing
+    /// tables count as 0, and so do queries over small tables only.
     pub fn bytes_of(&self, sql: &str) -> Option<u64> {
         const VALUE_BYTES: u64 = 8;
         if self.is_small() {
@@ -40,7 +40,7 @@ impl Database {
         tables.map(of_table).sum()
     }
 
-    /// Claims the columns that a query reads: of those that were claimed, what no claim is left on is let go of.
+    /// Claims the columns that a query reads. A claimed column is freed with its last claim.
     pub fn claims(&self, sql: &str) -> Claims {
         if self.is_small() {
             return Claims::default();
@@ -54,13 +54,12 @@ impl Database {
         }
     }
 
-    /// True if its tables are so small that no memory is won by looking at queries.
+    /// The tables are so small that analyzing queries saves no memory.
     fn is_small(&self) -> bool {
         let rows: u64 = self.stored.values().map(|table| table.rows()).sum();
         self.stored.len() == self.tables.len() && rows < MIN_ROWS
     }
 
-    /// Tables and columns that a query reads, those in memory.
     fn reads(&self, sql: &str) -> Reads {
         let known = |known: &Known| known.reads.clone();
         if let Some(reads) = self.known().get(sql).and_then(known) {
@@ -80,7 +79,6 @@ impl Database {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tables and columns of a query that is answered from columns.
     fn columns_of_direct(&self, sql: &str) -> Option<Vec<(String, Vec<usize>)>> {
         if let Some(asked) = dictionary_lookup::parse(sql, ID_SUFFIX) {
             let column = self.stored.get(&asked.table)?.column(&asked.column)?.0;
@@ -96,7 +94,7 @@ impl Database {
         Some(all)
     }
 
-    /// True if the tables that a query names have few rows together, and can be read without the engine.
+    /// The tables that a query names have few rows in total, and can be read without the engine.
     pub(super) fn has_few_rows(&self, sql: &str) -> bool {
         let tokens = tokens::tokens(&self.quoted(sql));
         let names: BTreeSet<&str> = tokens.iter().filter_map(|t| t.name.as_deref()).collect();

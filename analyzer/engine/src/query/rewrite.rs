@@ -5,13 +5,11 @@
 
 use super::tokens::{Kind, Token, tokens};
 
-/// Functions of the engine that open files.
 const FILE_FUNCTIONS: [&str; 4] = ["read_csv", "read_ipc", "read_json", "read_parquet"];
 
-/// Statements that ask and do not change.
 const QUERIES: [&str; 6] = ["select", "with", "values", "from", "show", "explain"];
 
-/// Words after which rows come in no particular order.
+/// Keywords after which rows come in no particular order.
 const UNORDERED: [&str; 9] = [
     "group",
     "distinct",
@@ -24,7 +22,7 @@ const UNORDERED: [&str; 9] = [
     "order",
 ];
 
-/// Words that make the tree of a query deeper, as operators do.
+/// Keywords that deepen the tree of a query, as operators do.
 const DEEPER: [&str; 9] = [
     "and",
     "or",
@@ -37,10 +35,10 @@ const DEEPER: [&str; 9] = [
     "select",
 ];
 
-/// More than these the engine cannot plan: each lies within the next, and so do its calls.
+/// Limit of the engine: its planner recurses for each operator.
 const MAX_OPERATORS: usize = 2000;
 
-/// Upper bound of the depth of a query's tree: its operators.
+/// Upper bound of the depth of a query's tree: the number of its operators.
 pub(super) fn operators(sql: &str) -> usize {
     let tokens = tokens(sql);
     let is_deeper = |token: &&Token| match token.kind {
@@ -51,7 +49,6 @@ pub(super) fn operators(sql: &str) -> usize {
     tokens.iter().filter(is_deeper).count()
 }
 
-/// Says why a text is not a query over published tables.
 pub(super) fn check(sql: &str) -> Result<(), String> {
     let operators = operators(sql);
     if operators > MAX_OPERATORS {
@@ -79,8 +76,8 @@ pub(super) fn check(sql: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// Puts `plugin.table` in quotes wherever `is_table` knows that name; and where a table must stand, also where it does not: a
-/// plugin may be called like a table, and what it did not make is not that table.
+/// Quotes `plugin.table` where `is_table` knows the name, and also where a table is expected: a plugin may have the
+/// name of a table, and a table that it did not create must not resolve to that one.
 pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String {
     let tokens = tokens(sql);
     let mut out = String::with_capacity(sql.len() + 16);
@@ -113,7 +110,7 @@ pub(super) fn quote_dotted(sql: &str, is_table: impl Fn(&str) -> bool) -> String
     out
 }
 
-/// True if a table comes next: after FROM or JOIN of a query, not after the FROM of a function such as EXTRACT.
+/// A table comes next: after FROM or JOIN of a query, but not after the FROM of a function such as EXTRACT.
 fn names_a_table(before: &[Token]) -> bool {
     let Some((last, rest)) = before.split_last() else {
         return false;
@@ -134,7 +131,6 @@ fn names_a_table(before: &[Token]) -> bool {
     last.is("from") && own.into_iter().any(|token| token.is("select"))
 }
 
-/// Names with dots between them, as one.
 fn dotted(tokens: &[Token]) -> Option<String> {
     let mut name = String::new();
     for (at, token) in tokens.iter().enumerate() {
@@ -147,8 +143,8 @@ fn dotted(tokens: &[Token]) -> Option<String> {
     Some(name)
 }
 
-/// True if the rows of a query come in no particular order: it groups, joins or chooses a number of them, or looks for
-/// them among those of another query, which is a join as well.
+/// The rows come in no particular order, because the query groups, joins, or compares with a subquery, which is a
+/// join too.
 fn is_unordered(tokens: &[Token]) -> bool {
     let looks_up = tokens.windows(3).any(|three| {
         let is_list = three[1].kind == Kind::Mark('(') && three[2].is("select");
@@ -158,8 +154,8 @@ fn is_unordered(tokens: &[Token]) -> bool {
     looks_up || tokens.iter().any(is_word)
 }
 
-/// Orders the rows of a query by all `columns`, after what it orders by itself;
-/// `None`: its rows come in the order of the files.
+/// Adds all `columns` to the order of a query, after its own sort keys. `None` if the rows are in the order of the
+/// files.
 pub(super) fn order_totally(sql: &str, columns: usize) -> Option<String> {
     let tokens = tokens(sql);
     if columns == 0 || !is_unordered(&tokens) {
@@ -233,7 +229,7 @@ mod tests {
         }
     }
 
-    /// A plugin may be called like a table: what it did not make is not that table.
+    /// A plugin may have the name of a table; a table that it did not create must not resolve to that one.
     #[test]
     fn a_table_that_is_not_there_keeps_its_whole_name() {
         assert_eq!(

@@ -14,7 +14,7 @@ use crate::columns::{Kind, Packed, ReadColumns, StoredTable};
 use crate::spans::{self, LANES, SPANS};
 
 impl Database {
-    /// Publishes the tables of intervals in the order of time, over the tables that are there now.
+    /// Publishes the time-ordered tables of intervals, computed from the tables published so far.
     pub(crate) fn register_timeline(&mut self) {
         let Some(numbers) = self.numbers.clone() else {
             return;
@@ -45,7 +45,7 @@ impl Database {
         }
     }
 
-    /// Computes the tables anew when one that they depend on was published.
+    /// Recomputes the tables if one that they depend on was published.
     pub(super) fn renew_timeline(&mut self, published: &str) {
         if ADDED.contains(&published) && self.stored.contains_key(SPANS) {
             self.register_timeline();
@@ -53,7 +53,6 @@ impl Database {
     }
 }
 
-/// The published columns, with companions of texts.
 fn frame_without_rows(columns: &[(String, Kind)]) -> DataFrame {
     let fields = columns.iter();
     let fields = fields.map(|(name, kind)| Field::new(name.as_str().into(), kind.data_type()));
@@ -66,11 +65,9 @@ fn frame_without_rows(columns: &[(String, Kind)]) -> DataFrame {
     closed_types::frame_without_rows(&schema)
 }
 
-/// The tables that both are computed from.
 struct Timeline {
     database: Database,
     numbers: Arc<CategoricalMapping>,
-    /// Columns of the lanes, which are few.
     lanes: OnceLock<Vec<Vec<Packed>>>,
 }
 

@@ -10,24 +10,17 @@ use sqlparser::tokenizer::{Location, Token as Parsed, Tokenizer};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A keyword or a plain name.
     Word,
-    /// A name in quotes.
     Quoted,
-    /// Punctuation, by its first character.
     Mark(char),
-    /// A string or a number.
     Literal,
 }
 
-/// One token, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
     pub(super) range: Range<usize>,
-    /// Number of parentheses open around it.
     pub(super) depth: usize,
-    /// The name it stands for, without its quotes.
     pub(super) name: Option<String>,
 }
 
@@ -36,17 +29,16 @@ impl Token {
         &sql[self.range.clone()]
     }
 
-    /// Tells whether it is this keyword.
     pub(super) fn is(&self, keyword: &str) -> bool {
         let name = self.name.as_deref().unwrap_or_default();
         self.kind == Kind::Word && name.eq_ignore_ascii_case(keyword)
     }
 }
 
-/// The tokens of a query; white space and comments are left out, and so is what follows a string,
-/// a name or a comment that is never closed: the engine says so of the whole query.
+/// The tokens of a query, without white space and comments. What follows an unclosed string, name or comment is
+/// dropped, because the engine reports the error for the whole query.
 ///
-/// Those of the texts asked for last are kept: a query is looked at ten times before it is run.
+/// Recent results are cached: a query is tokenized ten times before it runs.
 pub(super) fn tokens(sql: &str) -> Rc<[Token]> {
     const KEPT: usize = 8;
     thread_local! {
@@ -102,7 +94,7 @@ fn read(sql: &str) -> Vec<Token> {
     tokens
 }
 
-/// A place in a text that moves on, by bytes and as the parser counts: lines and characters.
+/// A position that advances through a text, in bytes and, like the parser, in lines and characters.
 struct Place<'a> {
     rest: &'a str,
     bytes: usize,
@@ -118,7 +110,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// Moves on to a location that is not before this one; its bytes.
+    /// Advances to a location that is not before the current one. Returns its byte offset.
     fn reach(&mut self, location: Location) -> usize {
         let mut chars = self.rest.chars();
         while self.location < location

@@ -15,29 +15,23 @@ use trueno_format::run_writer::RunWriter;
 
 use super::{manifest, rank_folders};
 
-/// The reason why nothing was added.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AddError {
-    /// Without `run.json` there is nothing to say it in.
+    /// There is no `run.json` in which to record the addition.
     #[error("{}: run.json is missing or damaged, so that rows cannot be added (hint: import or record the run again)", .0.display())]
     Unknown(PathBuf),
     /// Each rank is a run of its own.
     #[error("{}: holds several ranks (hint: give one of them, such as {}/rank=0)", .0.display(), .0.display())]
     Ranks(PathBuf),
-    /// More rows may come.
     #[error("{}: its recording has not ended (hint: wait for its end, or `trueno-analyze recover` it)", .0.display())]
     Unfinished(PathBuf),
-    /// The rows cannot be written.
     #[error(transparent)]
     Write(#[from] trueno_format::Error),
-    /// The file system refused.
     #[error("{}: cannot {action}: {source}", .path.display())]
     Io {
-        /// File or folder.
         path: PathBuf,
         action: &'static str,
-        /// Error of the system.
         source: io::Error,
     },
 }
@@ -57,7 +51,6 @@ impl From<FileError> for AddError {
     }
 }
 
-/// A run that is being put together.
 pub struct Adding {
     from: PathBuf,
     to: PathBuf,
@@ -65,7 +58,7 @@ pub struct Adding {
 }
 
 impl Adding {
-    /// Begins a run at `to`, where nothing may be, that will hold all of `from`.
+    /// Begins a run at `to`, which must not exist, that will contain everything in `from`.
     ///
     /// # Errors
     /// See [`AddError`].
@@ -89,15 +82,14 @@ impl Adding {
         })
     }
 
-    /// Takes the rows to be added.
     pub fn rows(&mut self) -> &mut RunWriter {
         &mut self.rows
     }
 
-    /// Puts the run together; `joined` says what the rows are, without their segments.
+    /// Assembles the run. `joined` describes the added rows; its segments are filled in.
     ///
     /// # Errors
-    /// The file system refused.
+    /// A file system operation failed.
     pub fn finish(self, mut joined: Joined) -> Result<(), AddError> {
         let Self { from, to, rows } = self;
         let added = rows.finish(None)?;
@@ -109,7 +101,7 @@ impl Adding {
     }
 }
 
-/// Writes the old `run.json`, whatever it holds, with the new counts and with what was joined.
+/// Writes the old `run.json`, including unknown members, with updated counts and a record of the addition.
 fn run_json(from: &Path, to: &Path, added: &RunJson, joined: &Joined) -> Result<(), AddError> {
     let path = from.join(RUN_JSON);
     let read = || -> io::Result<(Vec<u8>, Value)> {

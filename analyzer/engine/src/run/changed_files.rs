@@ -9,10 +9,9 @@ use std::time::SystemTime;
 use super::Run;
 use super::hash_of_files::files;
 
-/// What tells that a file is another one or has been written: length, time of the last write, number of the file.
+/// Identifies a version of a file: length, modification time, inode number.
 type Stamp = (u64, Option<SystemTime>, u64);
 
-/// The files of a run at one moment.
 #[derive(Debug, Default)]
 pub struct FilesAtOnce {
     folders: Vec<PathBuf>,
@@ -20,7 +19,6 @@ pub struct FilesAtOnce {
 }
 
 impl Run {
-    /// The files of the run, and of its ranks, as they are now.
     pub fn files_now(&self) -> FilesAtOnce {
         let own = std::iter::once(self.path());
         let ranks = self.ranks().into_iter().map(|(_, run)| run.path());
@@ -33,7 +31,6 @@ impl Run {
 }
 
 impl FilesAtOnce {
-    /// Files that have been changed, added or removed since.
     pub fn changed(&self) -> Vec<PathBuf> {
         let now = stamps(&self.folders);
         let before = self.files.iter();

@@ -20,32 +20,27 @@ use super::ipc::{self, Batch, Field, FieldType, Footer, Place};
 use crate::columns::{Kind, Packed, ReadBatches, ReadColumns};
 use crate::cores;
 
-/// The segments of one table.
 pub(super) struct ColumnReader {
-    /// Name and type of each column.
     columns: Vec<(String, Kind)>,
     files: Vec<PathBuf>,
     numbers: Arc<CategoricalMapping>,
 }
 
-/// A segment file whose footer was read.
 struct Opened {
     file: File,
     footer: Footer,
-    /// For each column to be read, its field; `None`: the file has none of that name.
+    /// For each column to read, its field; `None` if the file lacks it.
     fields: Vec<Option<FieldPlace>>,
-    /// For each column to be read, the numbers of its texts by key.
+    /// For each column to read, the numbers of its texts by dictionary key.
     texts: Vec<Vec<u64>>,
 }
 
-/// Number and type of a field.
 #[derive(Clone, Copy)]
 struct FieldPlace {
     field: usize,
     of: FieldType,
 }
 
-/// Memory that a thread uses again from batch to batch.
 #[derive(Default)]
 struct Scratch {
     message: Vec<u8>,
@@ -216,10 +211,9 @@ impl ReadColumns for ColumnReader {
     }
 }
 
-/// Batches of segments, each read on demand.
 struct OpenedBatches {
     files: Vec<Opened>,
-    /// File of each batch, and where it lies there.
+    /// File of each batch, and its position in the file.
     places: Vec<(usize, Place)>,
     scratch: RefCell<Scratch>,
 }
@@ -236,7 +230,6 @@ impl ReadBatches for OpenedBatches {
 }
 
 impl Opened {
-    /// The columns of one batch.
     fn read(&self, place: Place, scratch: &mut Scratch) -> Result<Vec<Packed>, String> {
         let Scratch {
             message,

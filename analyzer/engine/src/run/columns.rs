@@ -21,22 +21,19 @@ use super::segment::{Segment, Source};
 use crate::catalog::{self, ID_SUFFIX};
 use crate::columns::{Kind, kind};
 
-/// One column a table is published with.
 #[derive(Clone)]
 struct Target {
     name: String,
     dtype: DataType,
 }
 
-/// A published table.
 pub(super) struct Published {
     pub(super) columns: Vec<ColumnInfo>,
     targets: Vec<Target>,
-    /// The text columns that have a companion with numbers.
     numbered: Vec<String>,
 }
 
-/// The tables of the format as files without other columns have them: the same for each of a thousand ranks.
+/// The tables of the format, for files without other columns. Computed once, because a thousand ranks share them.
 static OF_FORMAT: LazyLock<BTreeMap<&'static str, Arc<Published>>> = LazyLock::new(|| {
     let published = |table: &'static schema::Table| {
         let published = Published::with_unknown(Some(table), BTreeMap::new());
@@ -46,7 +43,7 @@ static OF_FORMAT: LazyLock<BTreeMap<&'static str, Arc<Published>>> = LazyLock::n
 });
 
 impl Published {
-    /// Plans a table over the columns its segments have; columns that cannot be published become problems.
+    /// Plans a table with the columns of its segments. Columns that cannot be published become problems.
     pub(super) fn plan(
         table: &str,
         segments: &[&Segment],
@@ -60,7 +57,7 @@ impl Published {
         }
     }
 
-    /// The columns of the format, those that only files know, and a number for every text.
+    /// The columns of the format, those only found in files, and a companion for every text column.
     fn with_unknown(
         known: Option<&schema::Table>,
         unknown: BTreeMap<String, DataType>,
@@ -94,25 +91,23 @@ impl Published {
         }
     }
 
-    /// The text columns that have a companion with numbers.
     pub(super) fn numbered(&self) -> impl Iterator<Item = &str> {
         self.numbered.iter().map(String::as_str)
     }
 
-    /// Its columns that the format of this program does not have, in a table that it has.
+    /// Columns that the format of this version lacks, in a table that it has.
     pub(super) fn unknown_columns(&self, table: &str) -> impl Iterator<Item = &str> {
         let known = schema::table(table);
         let names = self.targets.iter().map(|target| target.name.as_str());
         names.filter(move |name| known.is_some_and(|table| table.column(name).is_none()))
     }
 
-    /// True if it has no column of that name.
     pub(super) fn has_not(&self, column: &str) -> bool {
         self.targets.iter().all(|target| target.name != column)
     }
 
-    /// Its columns and their types, and the files that hold all its rows as the recorder wrote them; `None`: they have
-    /// to be converted, or do not lie in such files.
+    /// Its columns with their kinds, and the files that contain all its rows as the recorder wrote them. `None`
+    /// if rows must be converted or are not all in such files.
     pub(super) fn stored(&self, segments: &[&Segment]) -> Option<StoredColumns> {
         let mut files = Vec::new();
         for segment in segments {
@@ -134,14 +129,14 @@ impl Published {
         Some((self.kinds()?, files))
     }
 
-    /// Its columns and their types; `None`: one is of a type of the engine's own.
+    /// Its columns with their kinds; `None` if a column has a type that only the engine supports.
     pub(super) fn kinds(&self) -> Option<Vec<(String, Kind)>> {
         let columns = self.targets.iter();
         let columns = columns.map(|target| Some((target.name.clone(), kind(&target.dtype)?)));
         columns.collect()
     }
 
-    /// The table's rows, in the order they were written.
+    /// The table's rows, in the order in which they were written.
     pub(super) fn frame(&self, segments: &[&Segment]) -> PolarsResult<LazyFrame> {
         let mut parts = Vec::new();
         let mut scans = Scans::default();
@@ -185,7 +180,7 @@ impl Published {
         }
     }
 
-    /// One scan over segments of the same form and schema; empties the list.
+    /// Scans the collected segments, which have the same form and schema, and clears the list.
     fn scan(&self, scans: &mut Scans) -> PolarsResult<Option<LazyFrame>> {
         let Some((form, schema)) = scans.of.take() else {
             return Ok(None);
@@ -215,7 +210,7 @@ impl Published {
         Ok(Some(frame.select(self.select(&schema))))
     }
 
-    /// The published columns over a frame that has `found`.
+    /// The published columns as expressions over a frame with the schema `found`.
     fn select(&self, found: &Schema) -> Vec<Expr> {
         let mut select: Vec<Expr> = Vec::with_capacity(self.columns.len());
         for target in &self.targets {
@@ -252,17 +247,15 @@ impl Published {
     }
 }
 
-/// Names and types of columns, and the files they lie in.
+/// Names and kinds of columns, and the files that contain them.
 pub(super) type StoredColumns = (Vec<(String, Kind)>, Vec<PathBuf>);
 
-/// File format of a scan.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Form {
     Arrow,
     Parquet,
 }
 
-/// Files that one scan can read.
 #[derive(Default)]
 struct Scans {
     of: Option<(Form, SchemaRef)>,
@@ -270,14 +263,14 @@ struct Scans {
 }
 
 impl Scans {
-    /// Tells whether a file of this form and schema may join; the first one always may.
+    /// Whether a file of this form and schema may join the scan. The first one always may.
     fn take(&mut self, form: Form, schema: &SchemaRef) -> bool {
         let (own, columns) = self.of.get_or_insert_with(|| (form, schema.clone()));
         *own == form && columns == schema
     }
 }
 
-/// Columns the format does not know, by name; what cannot be published is a problem.
+/// Columns that the format lacks, by name. What cannot be published becomes a problem.
 fn unknown_columns(
     known: Option<&schema::Table>,
     segments: &[&Segment],
@@ -310,7 +303,7 @@ fn unknown_columns(
     unknown
 }
 
-/// Tells whether a column gets one beside it that numbers its texts: not if there is one of that name.
+/// Whether a column gets a companion: not if another column has that name.
 fn has_id(column: &Target, all: &[Target]) -> bool {
     column.dtype == DataType::String && !all.iter().any(|other| other.name == id_name(&column.name))
 }
@@ -327,7 +320,6 @@ fn segment_schema(segment: &Segment) -> Option<SchemaRef> {
     }
 }
 
-/// The engine's type of a column of the format.
 pub(super) fn dtype(ty: ColumnType) -> DataType {
     match ty {
         ColumnType::U32 => DataType::UInt32,
@@ -339,7 +331,7 @@ pub(super) fn dtype(ty: ColumnType) -> DataType {
     }
 }
 
-/// Published type of one found in a file: dictionaries as strings, all else as it is.
+/// Published type of a column found in a file: dictionaries become strings, other types are kept.
 pub(super) fn published_type(found: &DataType) -> DataType {
     if matches!(found, DataType::Categorical(..)) {
         DataType::String
@@ -348,7 +340,7 @@ pub(super) fn published_type(found: &DataType) -> DataType {
     }
 }
 
-/// Tells whether every value found in a file has a place in the published type.
+/// Whether the published type can hold every value of the found type.
 pub(super) fn convertible(found: &DataType, published: &DataType) -> bool {
     found == published
         || (found.is_integer() && published.is_integer())

@@ -18,20 +18,19 @@ use trueno_plugin::{agreeing, counted};
 use super::columns::Published;
 use super::segment::{Segment, SegmentState};
 
-/// State of the process that writes, or wrote, a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Writer {
-    /// It said that it is done, or nothing is known of it.
+    /// It has finished, or nothing is known about it.
     Ended,
-    /// It did not say that it is done, and is still there.
+    /// It has not finished and still runs.
     Alive { pid: Option<u32> },
-    /// It did not say that it is done, and is gone.
+    /// It has not finished and no longer runs.
     Gone { pid: Option<u32> },
 }
 
 impl Writer {
-    /// From what `run.json` says, the lock that a writer holds while it lives, and where there
-    /// is none, the processes of this machine.
+    /// Decided by `run.json`, by the lock that a writer holds while it lives or, without a lock, by this
+    /// machine's processes.
     pub(super) fn find(dir: &Path, run: &RunJson) -> Writer {
         let pid = run.program.pid;
         // An export was written at once, whatever became of its source.
@@ -65,7 +64,6 @@ impl Writer {
     }
 }
 
-/// Fills in what the segments tell.
 pub(super) fn fill(
     facts: &mut RunFacts,
     run: Option<&RunJson>,
@@ -166,7 +164,6 @@ pub(super) fn fill(
     }
 }
 
-/// Tells whether parts of an imported file are missing from its run.
 fn is_cut(run: &RunJson) -> bool {
     run.import.is_some() && !run.problems.is_empty()
 }
@@ -175,7 +172,7 @@ fn sum(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     Some(a?.saturating_add(b?))
 }
 
-/// The problem that tells how the recording ended; it is said first of all.
+/// The problem that describes how the recording ended; always listed first.
 pub(super) fn end_problem(
     run: Option<&RunJson>,
     writer: Writer,
@@ -211,7 +208,7 @@ pub(super) fn end_problem(
     }
 }
 
-/// A run of a later minor version: what of it this program does not know, and shows as it is.
+/// For a run with a later minor version: what this program does not know and shows unchanged.
 pub(super) fn newer_format(
     run: Option<&RunJson>,
     published: &BTreeMap<String, Arc<Published>>,
@@ -243,7 +240,7 @@ pub(super) fn newer_format(
     Some(Problem::info("newer_format", text))
 }
 
-/// Problems of a killed recorder: what it has left, and what it could not leave.
+/// Problems of a killed recorder: what it left behind, and what it could not.
 pub(super) fn rest_problems(
     run: Option<&RunJson>,
     writer: Writer,
@@ -270,7 +267,6 @@ pub(super) fn rest_problems(
     problems
 }
 
-/// Problems that the recorder itself has written down.
 pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>) -> Vec<Problem> {
     let Some(run) = run else { return Vec::new() };
     let mut problems = Vec::new();
@@ -332,14 +328,12 @@ pub(super) fn recording_problems(run: Option<&RunJson>, rest: Option<&Salvaged>)
     problems
 }
 
-/// Share of the records from which on those that an import left out are a warning.
+/// From this share of records on, those left out by an import are a warning.
 const MANY_LOST: f64 = 0.01;
-/// Share and number from which on the run is no whole picture of the program.
+/// From this share and number on, the run does not represent the program.
 const MOST_LOST: (f64, u64) = (0.1, 5);
-/// Reasons that a message lists.
 const REASONS: usize = 4;
 
-/// What imports could not use.
 pub(super) fn import_problems(facts: &RunFacts) -> Vec<Problem> {
     let mut problems = Vec::new();
     for import in &facts.imports {
@@ -375,7 +369,7 @@ pub(super) fn import_problems(facts: &RunFacts) -> Vec<Problem> {
     problems
 }
 
-/// The most frequent first.
+/// Most frequent first.
 fn reasons(lost: &BTreeMap<String, u64>) -> String {
     let mut reasons: Vec<(&String, u64)> = lost.iter().map(|(why, count)| (why, *count)).collect();
     reasons.sort_by_key(|(_, count)| Reverse(*count));
@@ -392,10 +386,11 @@ fn reasons(lost: &BTreeMap<String, u64>) -> String {
     parts.join(", ")
 }
 
-/// Names of dropped rows that a message lists for each table.
+/// Limit for the names of dropped rows in a message, per table.
 const NAMED: usize = 4;
 
-/// The names that most dropped rows of a table had, as ` (gemv 812, softmax 10, others 4)`; empty: none is known.
+/// The most frequent names among a table's dropped rows, as ` (gemv 812, softmax 10, others 4)`; empty if none is
+/// known.
 fn of_names(rows: u64, names: Option<&BTreeMap<String, u64>>) -> String {
     let mut names: Vec<(&String, u64)> = names
         .into_iter()
@@ -421,7 +416,7 @@ fn of_names(rows: u64, names: Option<&BTreeMap<String, u64>>) -> String {
     format!(" ({})", parts.join(", "))
 }
 
-/// The one line that says that rows are read whose bytes no hash vouches for.
+/// One problem if some rows were read without a hash to verify them.
 pub(super) fn not_verified(segments: &[Segment]) -> Option<Problem> {
     let read = || segments.iter().filter(|segment| segment.rows_read > 0);
     let unverified = read().filter(|s| s.state == SegmentState::Sealed && !s.verified);
@@ -438,7 +433,7 @@ pub(super) fn not_verified(segments: &[Segment]) -> Option<Problem> {
     })
 }
 
-/// Problems of the segments, in the order of their names.
+/// Problems of the segments, sorted by segment name.
 pub(super) fn segment_problems(segments: &[Segment]) -> Vec<Problem> {
     let of = |segment: &Segment| {
         let loses = segment.state == SegmentState::Lost || segment.rows_lost() != Some(0);
@@ -466,7 +461,7 @@ pub(super) fn segment_problems(segments: &[Segment]) -> Vec<Problem> {
     segments.iter().flat_map(of).collect()
 }
 
-/// Tables that `run.json` counts otherwise than the segments.
+/// Tables whose row counts in `run.json` and in the segments differ.
 pub(super) fn count_problems(facts: &RunFacts, run: Option<&RunJson>) -> Vec<Problem> {
     let ended = |r: &&RunJson| matches!(r.state, State::Finished | State::Recovered);
     let Some(run) = run.filter(ended) else {

@@ -11,20 +11,18 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::journal::{Chunk, ChunkKind};
 
-/// No list and no footer of ours is longer.
+/// Our lists and footers are shorter.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// Hashes a file has of itself.
 pub(super) enum Own {
-    /// Its chunks, as a journal lists them.
+    /// Its chunks, in the form of the journal.
     Chunks(Vec<Chunk>),
-    /// It had hashes, and they are damaged.
+    /// It has hashes, but they are damaged.
     Damaged,
-    /// It has none: another program wrote it.
+    /// It has none, because another program wrote it.
     None,
 }
 
-/// A hash of all that the chunks of a file hold.
 pub(super) fn content(chunks: &[Chunk]) -> u64 {
     let hashes: Vec<u8> = chunks
         .iter()
@@ -33,7 +31,6 @@ pub(super) fn content(chunks: &[Chunk]) -> u64 {
     xxh3_64(&hashes)
 }
 
-/// Reads the hashes of a file of that length.
 pub(super) fn read(file: &mut File, bytes: u64, form: FileForm) -> io::Result<Own> {
     if let Some(chunks) = chunks(file, bytes, form)? {
         return Ok(Own::Chunks(chunks));
@@ -121,7 +118,7 @@ fn chunks(file: &mut File, bytes: u64, form: FileForm) -> io::Result<Option<Vec<
     Ok(Some(chunks))
 }
 
-/// Bytes `from..to`, as far as they are there.
+/// The bytes `from..to`, as far as they exist.
 fn part(file: &mut File, from: u64, to: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.seek(SeekFrom::Start(from))?;

@@ -9,14 +9,13 @@ use trueno_format::run_json::RunJson;
 use super::open::table_segments;
 use super::{Run, exported};
 
-/// Folder of kernel sources in a run directory.
 const SOURCES: &str = "ptx";
 
 impl Run {
-    /// Columns of a table, in the order they were written: one plan a segment.
+    /// Columns of a table in the order in which they were written, with one plan per segment.
     ///
     /// # Errors
-    /// The engine will not plan the scan of one.
+    /// The engine fails to plan a scan.
     pub fn segment_frames(&self, table: &str, columns: &[String]) -> PolarsResult<Vec<LazyFrame>> {
         let Some(published) = self.published(table) else {
             return Ok(Vec::new());
@@ -31,15 +30,15 @@ impl Run {
         Ok(frames)
     }
 
-    /// `run.json` of an export of this run; what it says of its files is not filled in.
+    /// `run.json` for an export of this run. The counts of its files are not filled in.
     pub fn describe_export(&self) -> RunJson {
         exported::describe(self, self.manifest())
     }
 
-    /// Copies the sources of kernels into the folder `to` of another run directory.
+    /// Copies the kernel sources into the folder `to` of another run directory.
     ///
     /// # Errors
-    /// With the file that could not be read or written.
+    /// A file could not be read or written; the error names it.
     pub fn copy_sources(&self, to: &Path) -> Result<(), (PathBuf, io::Error)> {
         let from = self.path().join(SOURCES);
         let entries = match fs::read_dir(&from) {

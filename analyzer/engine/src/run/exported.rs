@@ -11,7 +11,7 @@ use trueno_model::{Level, Problem, RunFacts, RunState, WallSource};
 
 use super::Run;
 
-/// `run.json` of an export of `run`; rows, files and bytes of the tables are not filled in.
+/// `run.json` for an export of `run`. Rows, files and bytes of the tables are not filled in.
 pub(super) fn describe(run: &Run, manifest: Option<&RunJson>) -> RunJson {
     let facts = run.facts();
     let mut json = manifest.cloned().unwrap_or_default();
@@ -84,7 +84,7 @@ fn problem_in_file(problem: &Problem) -> SourceProblem {
     }
 }
 
-/// Puts what was said of the source in the place of what `run.json` says by itself.
+/// Replaces facts of `run.json` by those recorded about the source.
 pub(super) fn apply(source: &ExportedFrom, facts: &mut RunFacts) {
     facts.state = match source.state {
         Some(State::Recording) => RunState::Recording,
@@ -103,8 +103,8 @@ pub(super) fn apply(source: &ExportedFrom, facts: &mut RunFacts) {
     facts.format_minor = source.format.as_ref().map(|format| format.minor);
 }
 
-/// The same once the files were read: `files_are_whole` says it of each that is there. Rows
-/// that are missing beyond those the source had lost make the export incomplete as well.
+/// Sets the other facts after the files were read. `files_are_whole` says whether all existing files are intact. If
+/// more rows are missing than the source had lost, the export is incomplete too.
 pub(super) fn apply_to_whole(
     source: &ExportedFrom,
     tables: &BTreeMap<String, Table>,

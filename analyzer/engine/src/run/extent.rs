@@ -4,7 +4,7 @@ use polars::prelude::{DataType, Engine, LazyFrame, col};
 
 use crate::panic_guard::guarded;
 
-/// Largest `start_ns + dur_ns`; `None`: there is none, or it cannot be read.
+/// Largest `start_ns + dur_ns`; `None` if there are no rows or they cannot be read.
 pub(super) fn last_end_ns(spans: LazyFrame) -> Option<i64> {
     let end = (col("start_ns") + col("dur_ns"))
         .max()

@@ -12,8 +12,7 @@ use crate::query::{Database, collect};
 const TABLE: &str = "ceilings";
 
 impl Run {
-    /// Puts these ceilings in place of those that the run has of the same devices, in all that is read from now on.
-    /// Nothing is written.
+    /// Replaces the run's ceilings of the same devices in everything read from now on. Nothing is written.
     pub fn give_ceilings(&mut self, ceilings: Vec<Ceiling>) {
         self.given_ceilings = ceilings;
     }
@@ -45,7 +44,7 @@ impl Run {
     }
 }
 
-/// Adds rows to the recorded ones, whose texts become plain ones.
+/// Adds rows to the recorded ones, whose texts are converted to plain strings.
 fn with_given(recorded: DataFrame, given: &[Ceiling]) -> PolarsResult<DataFrame> {
     let columns = recorded.columns().iter().map(|recorded| {
         let dtype = match recorded.dtype() {

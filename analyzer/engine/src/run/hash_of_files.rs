@@ -12,12 +12,12 @@ use xxhash_rust::xxh3::Xxh3;
 use super::Run;
 
 impl Run {
-    /// A hash of the files of the run, of the ceilings that were given for it, and of what is wrong with it.
+    /// A hash of the run's files, of the ceilings given for it, and of its problems.
     ///
-    /// Of a file that the journal has hashes of, its name and length and the journal count, not all bytes again.
+    /// For files with hashes in the journal, only their name, their length and the journal are hashed.
     ///
     /// # Errors
-    /// A file cannot be read, or a folder not be listed.
+    /// A file cannot be read, or a folder cannot be listed.
     pub fn hash_of_files(&self) -> io::Result<u128> {
         let mut hash = Xxh3::new();
         let told = format!("{:?} {:?}", self.given_ceilings, self.problems());
@@ -56,7 +56,7 @@ fn add_folder(folder: &Path, hash: &mut Xxh3) -> io::Result<()> {
     Ok(())
 }
 
-/// Regular files in a folder and those below it, by name.
+/// Regular files in a folder and its subfolders, sorted by name.
 pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     let mut out = Vec::new();
     let mut open = vec![folder.to_path_buf()];
@@ -74,10 +74,10 @@ pub(super) fn files(folder: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(out)
 }
 
-/// Adds the bytes of a file, and how many they are.
+/// Hashes the content of a file and its length.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub fn add_content(file: &Path, hash: &mut Xxh3) -> io::Result<()> {
     let mut file = regular_file::open(file)?;
     let mut buffer = vec![0; 1 << 20];

@@ -19,10 +19,9 @@ use super::lz4;
 
 const MAGIC: &[u8; 6] = b"ARROW1";
 const CONTINUATION: u32 = u32::MAX;
-/// LZ4 cannot make 256 bytes of one.
+/// LZ4 expands at most by this factor.
 const LZ4_MAX_RATIO: u64 = 255;
 
-/// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Schema,
@@ -30,16 +29,14 @@ pub(super) enum Kind {
     Batch,
 }
 
-/// One encapsulated message.
 pub(super) struct Message<'a> {
     pub(super) kind: Kind,
     header: MessageHeaderRef<'a>,
     body: &'a [u8],
-    /// Its place in the bytes it was read from.
     pub(super) range: Range<usize>,
 }
 
-/// The message at `at`; `None`: end of stream, or nothing that makes sense.
+/// The message at `at`; `None` at the end of the stream, or if it is malformed.
 pub(super) fn message(bytes: &[u8], at: usize) -> Option<Message<'_>> {
     let mut metadata_at = at + 4;
     let mut metadata_bytes = u32_at(bytes, at)?;
@@ -66,7 +63,7 @@ pub(super) fn message(bytes: &[u8], at: usize) -> Option<Message<'_>> {
 }
 
 impl Message<'_> {
-    /// Rows of a batch, or entries of a dictionary, if all its sizes make sense.
+    /// Rows of a batch, or entries of a dictionary, after validating all sizes.
     fn checked_rows(&self) -> Result<u64, String> {
         let batch: RecordBatchRef<'_> = match self.header {
             MessageHeaderRef::RecordBatch(batch) => batch,
@@ -125,14 +122,13 @@ impl Message<'_> {
     }
 }
 
-/// A message in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
     pub(super) offset: u64,
     pub(super) bytes: usize,
 }
 
-/// Storage type of a column that is read without the engine.
+/// Storage type of a column that can be read without the engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FieldType {
     I64,
@@ -140,14 +136,14 @@ pub(super) enum FieldType {
     U32,
     F64,
     Bool,
-    /// Keys of 32 bits.
+    /// 32-bit keys.
     Text {
         dictionary: i64,
     },
 }
 
 impl FieldType {
-    /// Bytes of a value; `None`: a bit.
+    /// Bytes per value; `None` for bits.
     pub(super) fn width(self) -> Option<usize> {
         match self {
             Self::I64 | Self::U64 | Self::F64 => Some(8),
@@ -181,24 +177,21 @@ impl FieldType {
     }
 }
 
-/// A column of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) name: String,
     pub(super) of: FieldType,
 }
 
-/// Contents of a file's footer.
 pub(super) struct Footer {
     pub(super) fields: Vec<Field>,
     pub(super) dictionaries: Vec<Place>,
     pub(super) batches: Vec<Place>,
-    /// Name of the table that it says it is of.
     pub(super) table: Option<String>,
 }
 
 impl Footer {
-    /// Reads the footer of a file of `length` bytes; `read` fills a buffer from an offset.
+    /// Reads the footer of a file of `length` bytes. `read` fills a buffer from an offset.
     pub(super) fn read(
         length: u64,
         read: impl Fn(u64, &mut [u8]) -> Result<(), String>,
@@ -251,7 +244,6 @@ impl Footer {
     }
 }
 
-/// The table that a footer names.
 fn table_of(footer: FooterRef<'_>) -> Option<String> {
     let entries = footer.custom_metadata().ok()??;
     let mut entries = entries.iter().filter_map(Result::ok);
@@ -259,7 +251,7 @@ fn table_of(footer: FooterRef<'_>) -> Option<String> {
     Some(entry.value().ok()??.to_owned())
 }
 
-/// A record batch whose sizes make sense.
+/// A record batch with validated sizes.
 pub(super) struct Batch<'a> {
     pub(super) rows: usize,
     nodes: Vec<(usize, usize)>,
@@ -267,7 +259,6 @@ pub(super) struct Batch<'a> {
     is_compressed: bool,
 }
 
-/// The one batch that `bytes` hold.
 pub(super) fn batch(bytes: &[u8]) -> Result<Batch<'_>, String> {
     let message = message(bytes, 0).filter(|message| message.range.end == bytes.len());
     let message = message.ok_or("not one record batch")?;
@@ -277,7 +268,7 @@ pub(super) fn batch(bytes: &[u8]) -> Result<Batch<'_>, String> {
     }
 }
 
-/// The id of the one dictionary that `bytes` hold, and its texts as a batch of one column.
+/// The id of the single dictionary in `bytes`, and its texts as a batch with one column.
 pub(super) fn dictionary(bytes: &[u8]) -> Result<(i64, Batch<'_>), String> {
     let message = message(bytes, 0).filter(|message| message.range.end == bytes.len());
     let message = message.ok_or("not one dictionary")?;
@@ -312,18 +303,17 @@ impl<'a> Message<'a> {
 }
 
 impl Batch<'_> {
-    /// Rows and missing values of a field.
+    /// Number of rows and of nulls of a field.
     pub(super) fn node(&self, field: usize) -> Result<(usize, usize), String> {
         let node = self.nodes.get(field).copied();
         node.ok_or_else(|| "a field without a node".to_owned())
     }
 
-    /// Number of all buffers.
     pub(super) fn buffers(&self) -> usize {
         self.buffers.len()
     }
 
-    /// Unpacks a buffer of at least so many bytes to the beginning of `to`.
+    /// Decompresses a buffer into `to`, which must have at least the given size.
     pub(super) fn unpack(
         &self,
         buffer: usize,
@@ -342,7 +332,8 @@ impl Batch<'_> {
         }
     }
 
-    /// The value of `width` bytes that all rows of a buffer hold, where that can be told without unpacking it.
+    /// The value that all rows of a buffer have, if that can be determined without decompressing it. `width` is
+    /// in bytes.
     pub(super) fn same_value(
         &self,
         buffer: usize,
@@ -359,7 +350,6 @@ impl Batch<'_> {
             .flatten())
     }
 
-    /// The texts of a dictionary.
     pub(super) fn texts(&self) -> Result<Vec<String>, String> {
         let (mut ends, mut bytes) = (Vec::new(), Vec::new());
         if self.rows == 0 {
@@ -380,7 +370,6 @@ impl Batch<'_> {
     }
 }
 
-/// Rows of the one batch that `bytes` hold.
 pub(super) fn batch_rows(bytes: &[u8]) -> Result<u64, String> {
     match message(bytes, 0) {
         Some(message) if message.kind == Kind::Batch && message.range.end == bytes.len() => {
@@ -390,7 +379,7 @@ pub(super) fn batch_rows(bytes: &[u8]) -> Result<u64, String> {
     }
 }
 
-/// The schema message of a segment's head: what follows the magic and its padding.
+/// The schema message of a segment's head, which follows the magic bytes and their padding.
 pub(super) fn schema_message(head: &[u8]) -> Option<&[u8]> {
     if !head.starts_with(MAGIC) {
         return None;
@@ -401,7 +390,7 @@ pub(super) fn schema_message(head: &[u8]) -> Option<&[u8]> {
     (message.kind == Kind::Schema).then(|| &head[message.range])
 }
 
-/// Rows of a whole file, if its footer and every message it points to make sense.
+/// Number of rows of a whole file, after validating its footer and every message.
 pub(super) fn file_rows(bytes: &[u8]) -> Result<u64, String> {
     if !bytes.starts_with(MAGIC) {
         return Err("it does not begin with ARROW1".into());

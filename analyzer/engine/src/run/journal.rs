@@ -12,7 +12,6 @@ use super::layout::segment_table;
 
 pub(super) use trueno_format::journal::Chunk as ChunkKind;
 
-/// One chunk of a segment, as the journal lists it.
 #[derive(Clone, Debug)]
 pub(super) struct Chunk {
     pub(super) kind: ChunkKind,
@@ -20,12 +19,11 @@ pub(super) struct Chunk {
     pub(super) bytes: u64,
     pub(super) rows: u64,
     pub(super) xxh3: u64,
-    /// Text column to the texts that first appear in this chunk.
+    /// By text column, the texts that first appear in this chunk.
     pub(super) new: BTreeMap<String, Vec<String>>,
 }
 
 impl Chunk {
-    /// Rows of a batch; other chunks have none of their own.
     pub(super) fn rows_of_batch(&self) -> u64 {
         if self.kind == ChunkKind::Batch {
             self.rows
@@ -34,27 +32,25 @@ impl Chunk {
         }
     }
 
-    /// First byte after the chunk.
     pub(super) fn end(&self) -> u64 {
         self.offset.saturating_add(self.bytes)
     }
 }
 
-/// All chunks, by segment, in file order.
 #[derive(Debug, Default)]
 pub(super) struct Journal {
     pub(super) segments: BTreeMap<String, Vec<Chunk>>,
-    /// Each of its lines could be read.
+    /// All lines could be read.
     pub(super) is_whole: bool,
 }
 
 impl Journal {
-    /// Chunks of a segment, in the order of its bytes; none of one that it does not list.
+    /// Chunks of a segment in file order; empty if the journal does not list it.
     pub(super) fn chunks(&self, segment: &str) -> &[Chunk] {
         self.segments.get(segment).map_or(&[], Vec::as_slice)
     }
 
-    /// Reads the journal of the run at `dir`; what cannot be read is a problem, not an error.
+    /// Reads the journal of the run at `dir`. Unreadable lines are problems, not errors.
     pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Journal {
         let bytes = match regular_file::read(&dir.join(FILE)) {
             Ok(bytes) => bytes,

@@ -15,17 +15,16 @@ const PARQUET: &str = ".parquet";
 #[derive(Clone, Debug)]
 pub(super) struct SegmentFile {
     pub(super) path: PathBuf,
-    /// Tells whether it carries the ending of a segment that is being written.
+    /// The file has the extension of a segment that is still being written.
     pub(super) open: bool,
     pub(super) bytes: u64,
 }
 
-/// Tells whether a segment of this name is a Parquet file.
 pub(super) fn is_parquet(name: &str) -> bool {
     name.ends_with(PARQUET)
 }
 
-/// The table of a segment's name, such as `bricks/000000.arrow`; `None`: not such a name.
+/// The table in a segment name such as `bricks/000000.arrow`; `None` for other names.
 pub(super) fn segment_table(name: &str) -> Option<&str> {
     let (table, file) = name.split_once('/')?;
     let stem = file
@@ -72,7 +71,7 @@ pub(super) fn segments(
     Ok(found)
 }
 
-/// The reason why the segments of a folder are of no table that could be published.
+/// Why the segments of a folder belong to no table that can be published.
 fn no_table(folder: &str) -> Option<&'static str> {
     let is_made_here = catalog::RUN_TABLES.contains(&folder)
         || folder == catalog::RANKS
@@ -133,7 +132,7 @@ fn add(
     }
 }
 
-/// Names in a directory, sorted; what is not UTF-8 is not of this format.
+/// Names in a directory, sorted. Names that are not UTF-8 are skipped, because the format has none.
 fn sorted_names(dir: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(dir)? {

@@ -11,7 +11,7 @@ use super::layout::SegmentFile;
 use super::rebuild;
 use super::segment::{Segment, SegmentState, Source};
 
-/// Reads what was left by a writer that is gone. `None`: nothing was.
+/// Reads what a dead writer left behind. `None` if there is nothing.
 pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Option<Salvaged> {
     let rest = match salvage::read(dir) {
         Ok(rest) => rest?,
@@ -28,8 +28,8 @@ pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Option<Salvaged> 
     Some(rest)
 }
 
-/// Takes chunks off the journal that were announced and not written before the process
-/// died: no row is lost with them. Bytes from there on are no part of the segment.
+/// Removes chunks from the journal that were announced but not written before the process died; no row is lost with
+/// them. Bytes from there on are not part of the segment.
 pub(super) fn take_back_cut(
     journal: &mut Journal,
     files: &mut BTreeMap<String, SegmentFile>,
@@ -59,7 +59,6 @@ fn is_cut(name: &str, chunk: &Chunk, cut: &[CutBatch]) -> bool {
             .any(|batch| batch.segment == name && batch.offset == chunk.offset)
 }
 
-/// The rows as segments of the run, after those on disk.
 pub(super) fn segments(rest: &Salvaged) -> Vec<Segment> {
     let mut numbers: BTreeMap<&str, u32> = BTreeMap::new();
     let mut segment = |left: &SalvagedSegment| {
@@ -112,7 +111,7 @@ fn frame(left: &SalvagedSegment) -> Result<Source, String> {
     rebuild::rebuild(&schema, batches, &dictionaries).map(Source::Frame)
 }
 
-/// Facts that were known to the recorder and did not get into `run.json`.
+/// Facts that the recorder knew but that are missing in `run.json`.
 pub(super) fn complete_facts(facts: &mut RunFacts, rest: &Salvaged, crash_safe: Option<bool>) {
     facts.values.extend(rest.values.clone());
     facts.clock.ticks_per_second = rest.ticks_per_second.or(facts.clock.ticks_per_second);

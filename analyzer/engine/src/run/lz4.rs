@@ -1,12 +1,11 @@
 //! Buffers of a compressed batch: a length of 8 bytes, then a frame of LZ4, or the bytes as they are.
 
 const MAGIC: [u8; 4] = [0x04, 0x22, 0x4d, 0x18];
-/// In the place of a length: the bytes are stored as they are.
+/// Instead of a length: the bytes are stored uncompressed.
 const STORED: i64 = -1;
-/// Bit of a block's length: the block is stored as it is.
+/// Bit of a block's length: the block is stored uncompressed.
 const BLOCK_STORED: u32 = 1 << 31;
 
-/// Flags of a frame.
 struct Flags(u8);
 
 impl Flags {
@@ -14,7 +13,7 @@ impl Flags {
         self.0 & 0x10 != 0
     }
 
-    /// Bytes of the head behind magic, flags and block size: the size of all, a dictionary, a checksum.
+    /// Bytes of the header after magic, flags and block size: content size, dictionary id, checksum.
     fn bytes_behind(&self) -> usize {
         let size = if self.0 & 0x08 != 0 { 8 } else { 0 };
         let dictionary = if self.0 & 0x01 != 0 { 4 } else { 0 };
@@ -22,7 +21,6 @@ impl Flags {
     }
 }
 
-/// Unpacks a buffer.
 pub(super) fn unpack(packed: &[u8], is_compressed: bool, to: &mut Vec<u8>) -> Result<(), String> {
     to.clear();
     if !is_compressed || packed.is_empty() {
@@ -61,7 +59,7 @@ pub(super) fn unpack(packed: &[u8], is_compressed: bool, to: &mut Vec<u8>) -> Re
     }
 }
 
-/// The blocks of a frame, and which are stored as they are.
+/// The blocks of a frame, and whether each is stored uncompressed.
 struct Blocks<'a> {
     rest: &'a [u8],
     checksum_bytes: usize,
@@ -115,10 +113,9 @@ impl<'a> Iterator for Blocks<'a> {
     }
 }
 
-/// The value of `width` bytes that a buffer repeats, where it is packed as the recorder packs one: the value, a match
-/// with the value before, and the last literals. Most columns of most batches hold one value.
+/// The value that a buffer repeats, if it is compressed as the recorder does for one: the value, a match with the
+/// preceding value, and the last literals. Most columns of most batches have one value. `width` is in bytes.
 pub(super) fn same_value(packed: &[u8], width: usize, bytes: usize) -> Option<u64> {
-    /// Literals at the end of a block.
     const LAST: usize = 5;
     let (length, frame) = packed.split_first_chunk::<8>()?;
     if usize::try_from(i64::from_le_bytes(*length)).ok()? != bytes {

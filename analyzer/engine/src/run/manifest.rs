@@ -16,7 +16,7 @@ use super::RunError;
 const CHANGED_TEXT: &str = "run.json was changed after it was written (its hash does not match): host, program, \
                             clock, length and losses may be wrong";
 
-/// Reads `run.json` of the run at `dir`; `None`, with a problem, if there is none that can be read.
+/// Reads `run.json` of the run at `dir`. `None`, with a problem, if it is missing or unreadable.
 pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<RunJson>, RunError> {
     let path = dir.join(FILE);
     let bytes = match regular_file::read(&path) {
@@ -85,7 +85,7 @@ pub(super) fn read(dir: &Path, problems: &mut Vec<Problem>) -> Result<Option<Run
     }
 }
 
-/// Facts as `run.json` tells them; what only the segments tell is not filled in.
+/// Facts from `run.json`. Those from segments are not filled in.
 pub(super) fn facts(run: Option<&RunJson>) -> RunFacts {
     let known = run.is_some();
     let run = run.cloned().unwrap_or_default();

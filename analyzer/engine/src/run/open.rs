@@ -27,35 +27,31 @@ use crate::query::Database;
 
 /// A run directory, opened for reading.
 ///
-/// Opening reads every segment once and compares it with the journal; queries
-/// read what they need from the files again.
+/// Opening reads every segment once and verifies it against the journal. Queries read the files again as needed.
 pub struct Run {
     path: PathBuf,
     manifest: Option<RunJson>,
     facts: RunFacts,
     problems: Vec<Problem>,
     segments: Vec<Segment>,
-    /// Published event tables by name.
     published: BTreeMap<String, Arc<Published>>,
-    /// Keeps the numbers of texts the same from one query to the next.
+    /// Keeps the numbering of texts stable between queries.
     numbers: Arc<CategoricalMapping>,
     sources: Sources,
-    /// The ranks, of a run that holds some; segments and tables are theirs then.
+    /// The ranks, if the run consists of several. Segments and tables are theirs then.
     pub(super) ranks: Option<Box<Ranks>>,
-    /// Ceilings that a user gave for its devices.
     pub(super) given_ceilings: Vec<Ceiling>,
 }
 
 impl Run {
-    /// Opens the run at `path`, or all runs of a folder of ranks as one.
+    /// Opens the run at `path`, or all runs in a folder of ranks as one.
     ///
-    /// Damage is no error as long as the directory is a run: what is lost is
-    /// listed in [`Run::problems`], everything else can be read.
+    /// Damage is not an error as long as the directory is a run. [`Run::problems`] lists what is lost;
+    /// everything else can be read.
     ///
     /// # Errors
-    ///
-    /// If there is no such directory, if it is no run, if a newer major version of the
-    /// format wrote it, or if the directory cannot be listed.
+    /// The directory does not exist, is not a run, was written with a newer major version of the format, or
+    /// cannot be listed.
     pub fn open(path: &Path) -> Result<Run, RunError> {
         let folders = match rank_folders::find(path) {
             Found::One => return Run::open_one(path).inspect(Run::log),
@@ -80,11 +76,10 @@ impl Run {
         );
     }
 
-    /// Opens several runs as one, as if each was a rank of it; none of them may hold ranks.
+    /// Opens several runs as the ranks of one. None of them may contain ranks.
     ///
     /// # Errors
-    ///
-    /// As [`Run::open`], of any of them; there is none.
+    /// As [`Run::open`] for any of them, or `paths` is empty.
     pub fn open_together(paths: &[PathBuf]) -> Result<Run, RunError> {
         for path in paths {
             if matches!(rank_folders::find(path), Found::Ranks(_)) {
@@ -117,7 +112,6 @@ impl Run {
         })
     }
 
-    /// Opens a run that is no folder of ranks.
     pub(super) fn open_one(path: &Path) -> Result<Run, RunError> {
         Ok(Run::from_gathered(&Gathered::read(path)?))
     }
@@ -126,8 +120,8 @@ impl Run {
         Run::from_checked(gathered, BTreeMap::new())
     }
 
-    /// As [`Run::from_gathered`], with what is known of the bytes of its segments. It numbers texts: one run after the
-    /// other, so that these numbers do not depend on which thread came first.
+    /// As [`Run::from_gathered`], with the results of verifying its segments. Numbers texts; call it for one
+    /// run after the other, so that the numbers do not depend on the order of threads.
     pub(super) fn from_checked(gathered: &Gathered, mut checked: BTreeMap<String, Checked>) -> Run {
         let Gathered {
             path,
@@ -251,12 +245,10 @@ impl Run {
         run
     }
 
-    /// The run directory.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// `run.json`, where it could be read.
     pub(super) fn manifest(&self) -> Option<&RunJson> {
         self.manifest.as_ref()
     }
@@ -265,18 +257,18 @@ impl Run {
         self.published.get(table).map(Arc::as_ref)
     }
 
-    /// All segments, those on disk first.
+    /// All segments; those on disk come first.
     pub(super) fn segments(&self) -> &[Segment] {
         &self.segments
     }
 
-    /// The ranks it holds, in their order, each a run of its own; none in a plain run.
+    /// The ranks in order, each a run of its own. Empty for a run without ranks.
     pub fn ranks(&self) -> Vec<(u32, &Run)> {
         let ranks = self.ranks.iter();
         ranks.flat_map(|ranks| ranks.members()).collect()
     }
 
-    /// The kernel source with that hash, and whether it is still what the hash says.
+    /// The kernel source with this hash, and whether it still matches the hash.
     ///
     /// # Errors
     /// See [`SourceError`].
@@ -287,14 +279,13 @@ impl Run {
         }
     }
 
-    /// A published event table; `None`: there is none of that name.
     pub(super) fn frame(&self, table: &str) -> PolarsResult<Option<LazyFrame>> {
         let published = self.published.get(table);
         let frame = published.map(|p| p.frame(&table_segments(&self.segments, table)));
         frame.transpose()
     }
 
-    /// The columns of a table whose rows all lie in files as the recorder wrote them.
+    /// The columns of a table, if all its rows are in files as the recorder wrote them.
     pub(super) fn stored(&self, table: &str) -> Option<StoredTable> {
         let segments = table_segments(&self.segments, table);
         let (columns, files) = self.published.get(table)?.stored(&segments)?;
@@ -303,14 +294,13 @@ impl Run {
         Some(StoredTable::new(columns, rows, Box::new(reader)))
     }
 
-    /// Rows that were read of a table.
     pub(super) fn rows_of(&self, table: &str) -> u64 {
         let segments = table_segments(&self.segments, table);
         let rows = segments.iter().map(|segment| segment.rows_read);
         rows.fold(0, u64::saturating_add)
     }
 
-    /// As [`Run::frame`], where it has rows and can be planned.
+    /// As [`Run::frame`], if the table has rows and can be planned.
     pub(super) fn frame_with_rows(&self, table: &str) -> Option<LazyFrame> {
         let any = table_segments(&self.segments, table)
             .iter()
@@ -318,23 +308,20 @@ impl Run {
         any.then(|| self.frame(table).ok()?).flatten()
     }
 
-    /// Keeps the numbers of texts as long as it lives.
     pub(super) fn numbers(&self) -> Arc<CategoricalMapping> {
         self.numbers.clone()
     }
 
-    /// Facts of the run: its own word, and what was found.
     pub fn facts(&self) -> &RunFacts {
         &self.facts
     }
 
-    /// Problems in a fixed order.
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
 
-    /// The published tables: those of the format in its order, `run`, `segments`
-    /// and `problems`, then tables only the files know, by name.
+    /// The published tables: those of the format in its order, then `run`, `segments` and `problems`, then
+    /// tables only found in files, by name.
     pub fn tables(&self) -> Vec<TableInfo> {
         if let Some(ranks) = &self.ranks {
             return ranks.tables(&self.problems);
@@ -370,22 +357,20 @@ impl Run {
             .collect()
     }
 
-    /// A database with all published tables, read when a query asks for them.
+    /// A database with all published tables, read when a query needs them.
     ///
     /// # Errors
-    ///
-    /// If the query engine will not plan the scan of a table.
+    /// The query engine fails to plan the scan of a table.
     pub fn sql_context(&self) -> Result<Database, RunError> {
         let mut database = self.recorded_tables()?;
         self.publish_given_ceilings(&mut database)?;
         Ok(database)
     }
 
-    /// As [`Run::sql_context`], with the rows, segments and problems of one rank; `run` and `ranks` are those of the
-    /// job, and numbers and times are as they are there. `None`: it holds no such rank.
+    /// As [`Run::sql_context`], with the rows, segments and problems of one rank. `run` and `ranks` are those
+    /// of the job, and so are numbers and times. `None` if there is no such rank.
     ///
     /// # Errors
-    ///
     /// As [`Run::sql_context`].
     pub fn rank_context(&self, rank: u32) -> Result<Option<Database>, RunError> {
         let Some(ranks) = &self.ranks else {
@@ -399,12 +384,11 @@ impl Run {
         with_ceilings.transpose()
     }
 
-    /// The rows of some tables of one rank, with numbers and times as they are in the job, and no other table: of a
-    /// thousand ranks that are looked at one after the other, all else would be planned for nothing. `None`: it holds
-    /// no such rank.
+    /// The rows of some tables of one rank, with the numbers and times of the job, and no other tables. This
+    /// saves planning all tables when a thousand ranks are read one after the other. `None` if there is no such
+    /// rank.
     ///
     /// # Errors
-    ///
     /// As [`Run::sql_context`].
     pub fn rank_rows(&self, rank: u32, tables: &[&str]) -> Result<Option<Database>, RunError> {
         let ranks = self.ranks.as_ref();
@@ -448,20 +432,19 @@ impl Run {
         Ok(database)
     }
 
-    /// True of a text column with a companion of numbers; of one that the table has not, nothing speaks against it.
+    /// False for a text column without a companion. True if the table lacks the column.
     pub(super) fn is_numbered(&self, table: &str, column: &str) -> bool {
         let published = self.published.get(table);
         published.is_none_or(|table| table.has_not(column) || table.numbered().any(|n| n == column))
     }
 
-    /// End of the last interval of any table.
     fn last_end_ns(&self) -> Option<i64> {
         let frames = schema::interval_tables().filter_map(|table| self.frame_with_rows(table.name));
         frames.filter_map(extent::last_end_ns).max()
     }
 }
 
-/// The name of the directory, also of `.`.
+/// The name of the directory, also for `.`.
 fn directory_name(path: &Path) -> Option<String> {
     let name = |path: &Path| Some(path.file_name()?.to_string_lossy().into_owned());
     name(path).or_else(|| name(&path.canonicalize().ok()?))
@@ -478,8 +461,8 @@ fn plan_error(table: &str, error: &polars::error::PolarsError) -> RunError {
     }
 }
 
-/// Numbers the texts in the order of the journal and of what was left, so that the numbers do not depend on
-/// which thread meets a text first.
+/// Numbers the texts in the order of the journal and of the leftovers, so that the numbers do not depend on the
+/// order of threads.
 fn number_texts(journal: &Journal, rest: Option<&Salvaged>) -> Arc<CategoricalMapping> {
     let numbers = Categories::global().mapping();
     let chunks = journal.segments.values().flatten().map(|chunk| &chunk.new);

@@ -8,7 +8,7 @@ use trueno_model::{Problem, ranks};
 
 use super::ranks::Member;
 
-/// Moves the ranks to where they belong, and says what is doubtful about it.
+/// Shifts the ranks to a common timeline and reports doubts about it.
 pub(super) fn align(members: &mut [Member]) -> Vec<(Option<u32>, Problem)> {
     let origin = |member: &Member| member.run.facts().clock.origin_realtime_ns;
     let first = members.iter().filter_map(origin).min();
@@ -37,7 +37,7 @@ pub(super) fn align(members: &mut [Member]) -> Vec<(Option<u32>, Problem)> {
     problems
 }
 
-/// Ranks of which one began after all before it had ended are hardly of one job.
+/// If a rank began after all earlier ones had ended, they hardly belong to one job.
 fn apart(members: &[Member]) -> Option<Problem> {
     let mut spans: Vec<(i64, i64, u32)> = members
         .iter()

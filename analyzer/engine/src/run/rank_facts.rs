@@ -24,13 +24,12 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::ranks::Member;
 
-/// Value of an imported trace that says how many ranks its job had.
+/// Value of imported traces with the number of ranks of the job.
 const WORLD_SIZE: &str = "trace.distributedInfo.world_size";
-/// Different texts that are listed.
 const MAX_LISTED: usize = 3;
 
-/// Ranks that should be there: below the largest, below what a trace says of its job, and those
-/// the folder's own `run.json` lists.
+/// Missing ranks: those below the largest, those below the world size of a trace, and those listed in the folder's
+/// own `run.json`.
 pub(super) fn missing(members: &[Member], lost: &[u32], expected: &BTreeSet<u32>) -> Vec<u32> {
     let there: BTreeSet<u32> = members
         .iter()
@@ -47,7 +46,7 @@ pub(super) fn missing(members: &[Member], lost: &[u32], expected: &BTreeSet<u32>
     all.difference(&there).copied().collect()
 }
 
-/// Sums the ranks up; `is_whole`: none is missing.
+/// Combines the facts of the ranks. `is_whole` if none is missing.
 pub(super) fn combine(members: &[Member], is_whole: bool) -> RunFacts {
     let all: Vec<&RunFacts> = members.iter().map(|member| member.run.facts()).collect();
     let left_out = |member: &Member| {
@@ -146,7 +145,6 @@ fn rank(member: &Member) -> RankFacts {
     }
 }
 
-/// The place in the job that an import or a program states among its values.
 fn coordinates(facts: &RunFacts) -> Coordinates {
     let number = |name: &str| facts.values.get(name)?.parse().ok();
     Coordinates {
@@ -214,7 +212,7 @@ fn tables(members: &[Member]) -> Vec<TableFacts> {
     ordered
 }
 
-/// Mean over all spans, which times their number is what all ranks spent.
+/// Mean over all spans, so that multiplying by their number gives the total over the ranks.
 fn cost(all: &[&RunFacts]) -> Option<f64> {
     let (mut cost_ns, mut spans) = (0.0, 0.0);
     for facts in all {
@@ -226,14 +224,12 @@ fn cost(all: &[&RunFacts]) -> Option<f64> {
     (spans > 0.0).then(|| cost_ns / spans)
 }
 
-/// The value that all ranks agree on.
 fn common<T: PartialEq>(mut all: impl Iterator<Item = Option<T>>) -> Option<T> {
     let first = all.next()??;
     all.all(|other| other.as_ref() == Some(&first))
         .then_some(first)
 }
 
-/// The different texts, in the order of ranks.
 fn listed(all: impl Iterator<Item = Option<String>>) -> Option<String> {
     let mut texts: Vec<String> = Vec::new();
     for text in all.flatten() {

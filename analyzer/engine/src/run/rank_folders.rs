@@ -13,26 +13,23 @@ use trueno_plugin::rank::MAX_RANKS;
 
 const PREFIX: &str = "rank=";
 
-/// The ranks that were found.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Folders {
     pub(super) ranks: BTreeMap<u32, PathBuf>,
-    /// Ranks that a `run.json` of the whole names.
     pub(super) expected: BTreeSet<u32>,
     pub(super) problems: Vec<Problem>,
 }
 
-/// Kind of a folder.
 #[derive(Debug)]
 pub(in crate::run) enum Found {
     One,
-    /// A run of its own, with folders of ranks beside its tables.
+    /// A run of its own that has folders of ranks beside its tables.
     OneBesideRanks(Problem),
     Ranks(Folders),
 }
 
-/// Looks for folders `rank=<n>`. A `run.json` beside them that has no list `ranks` is that of
-/// a run of its own, and so is a journal.
+/// Looks for folders `rank=<n>`. A journal, or a `run.json` without a list `ranks`, beside them means that the
+/// folder is a run of its own.
 pub(in crate::run) fn find(path: &Path) -> Found {
     let mut folders = Folders::default();
     let names = fs::read_dir(path).into_iter().flatten().flatten();
@@ -65,7 +62,7 @@ pub(in crate::run) fn find(path: &Path) -> Found {
 }
 
 impl Folders {
-    /// Runs that lie anywhere.
+    /// Takes each of these runs as a rank, wherever they are.
     pub(in crate::run) fn from_paths(paths: &[PathBuf]) -> Self {
         Self {
             ranks: (0..).zip(paths.iter().cloned()).collect(),
@@ -99,7 +96,7 @@ impl Folders {
     }
 }
 
-/// Tells whether a folder may be taken for a run, or for ranks and nothing else, and be replaced.
+/// Whether a folder is a run, or contains only ranks, so that it may be replaced.
 pub fn is_run(path: &Path) -> bool {
     let is_ranks = || {
         let names = fs::read_dir(path).into_iter().flatten().flatten();

@@ -18,16 +18,15 @@ use crate::literal::typed_lit;
 use crate::panic_guard::guarded;
 use crate::run::Run;
 
-/// Values beyond the bits they have, by table and column.
+/// Values that do not fit into their bits once the rank is added, by table and column.
 #[derive(Debug, Default)]
 pub(super) struct Beyond {
     values: BTreeMap<(&'static str, &'static str), u64>,
-    /// Rows that are left out, by table.
     pub(super) rows: BTreeMap<&'static str, u64>,
     failed: Vec<Problem>,
 }
 
-/// Number of bits that a value has room in; `None`: any.
+/// Number of bits available for a value; `None` for any value.
 fn room(column: &Column) -> Option<u32> {
     match column.scope() {
         Scope::Key => Some(KEY_BITS),
@@ -36,7 +35,7 @@ fn room(column: &Column) -> Option<u32> {
     }
 }
 
-/// First value that has no room; `None`: all have.
+/// The smallest value that does not fit; `None` if all fit.
 fn limit(column: &Column) -> Option<Expr> {
     let bits = room(column)?;
     Some(match column.scope() {
@@ -50,7 +49,6 @@ fn is_beyond(column: &Column) -> Option<Expr> {
 }
 
 impl Beyond {
-    /// Looks at all keys of a run.
     pub(super) fn find(run: &Run) -> Self {
         let mut found = Self::default();
         for table in schema::TABLES {
@@ -105,12 +103,10 @@ impl Beyond {
         }
     }
 
-    /// Tells whether a column has such values.
     pub(super) fn has(&self, table: &str, column: &str) -> bool {
         self.values.contains_key(&(table, column))
     }
 
-    /// Problems that name what is left out.
     pub(super) fn problems(&self) -> Vec<Problem> {
         let mut problems = self.failed.clone();
         for ((table, column), count) in &self.values {
@@ -132,8 +128,8 @@ impl Beyond {
     }
 }
 
-/// True if columns tell, as they are kept, that all values have room. False says nothing: the engine counts then, which
-/// takes a hundred times as long for a small table.
+/// True if the packed columns show that all values fit. If false, the engine has to count, which takes a hundred
+/// times as long for a small table.
 fn all_have_room(run: &Run, table: &Table) -> bool {
     let Some(stored) = run.stored(table.name) else {
         return false;
@@ -148,16 +144,14 @@ fn all_have_room(run: &Run, table: &Table) -> bool {
     all.all(|(batches, bits)| batches.iter().all(|batch| batch.bound() >> bits == 0))
 }
 
-/// Name of the count of rows; no column is called so.
 const ROWS: &str = "rows left out";
 
-/// Rows that cannot do without a key that has no room.
+/// Condition for rows with a required key that does not fit.
 pub(super) fn left_out(table: &Table) -> Option<Expr> {
     let needed = table.columns.iter().filter(|column| !column.nullable);
     needed.filter_map(is_beyond).reduce(Expr::or)
 }
 
-/// A column of the format in the whole.
 pub(super) fn moved(column: &Column, rank: u32, offset_ns: i64, has_beyond: bool) -> Expr {
     let name = column.name;
     let value = match column.scope() {

@@ -10,7 +10,7 @@ use crate::catalog::{self, RANKS};
 use crate::run::segment::Segment;
 use crate::run::tables;
 
-/// Those of the format, those of the run, then others.
+/// Tables of the format first, then those about the run, then others.
 pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
     let event = |name: &str, doc: &str| {
         let table = ranks.tables.get(name)?;
@@ -44,7 +44,7 @@ pub(super) fn tables(ranks: &Ranks, problems: &[Problem]) -> Vec<TableInfo> {
     known.chain(own).chain(unknown).collect()
 }
 
-/// With their ranks, and names from the folder of the whole.
+/// With their ranks, and names relative to the job's folder.
 fn all_segments(members: &[Member]) -> Vec<(u64, Segment)> {
     let of = |member: &Member| {
         let rank = member.rank;
@@ -58,7 +58,6 @@ fn all_segments(members: &[Member]) -> Vec<(u64, Segment)> {
     members.iter().flat_map(of).collect()
 }
 
-/// One row a segment.
 pub(super) fn segments(members: &[Member]) -> PolarsResult<DataFrame> {
     let (numbers, segments): (Vec<u64>, Vec<Segment>) = all_segments(members).into_iter().unzip();
     with_ranks(
@@ -67,7 +66,7 @@ pub(super) fn segments(members: &[Member]) -> PolarsResult<DataFrame> {
     )
 }
 
-/// One row a problem; null: of the whole.
+/// `None` in `whose` is a problem of the whole job.
 pub(super) fn problems(whose: &[Option<u32>], problems: &[Problem]) -> PolarsResult<DataFrame> {
     let whose = whose.iter().map(|rank| rank.map(u64::from));
     let whose: Vec<Option<u64>> = whose.collect();
@@ -80,7 +79,6 @@ fn with_ranks(frame: DataFrame, ranks: Series) -> PolarsResult<DataFrame> {
     DataFrame::new(frame.height(), columns)
 }
 
-/// One row a rank.
 pub(super) fn ranks(facts: &RunFacts) -> PolarsResult<DataFrame> {
     let all = &facts.ranks;
     let column = |series: Series| -> Column { series.into_column() };

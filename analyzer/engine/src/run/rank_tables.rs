@@ -15,20 +15,16 @@ use super::ranks::Member;
 use crate::catalog::{self, ID_SUFFIX};
 use crate::columns::{StoredTable, kind, of_lazy};
 
-/// Name of the column that says whose a row is.
 pub(super) const RANK: &str = "rank";
 
-/// A published table of the whole.
 pub(super) struct Combined {
     pub(super) columns: Vec<ColumnInfo>,
     pub(super) rows: u64,
-    /// Types of the columns but the first, by name: those of the first rank that has them.
+    /// Types of the columns except the rank, by name: those of the first rank that has the column.
     types: BTreeMap<String, DataType>,
-    /// The text columns that have a companion with numbers in all ranks.
     numbered: Vec<String>,
 }
 
-/// All tables that any rank has.
 pub(super) fn tables(
     members: &[Member],
     problems: &mut Vec<(Option<u32>, Problem)>,
@@ -109,7 +105,7 @@ fn numbered(columns: &[ColumnInfo], members: &[Member], table: &str) -> Vec<Stri
 }
 
 impl Combined {
-    /// The rows of these ranks, one rank after the other.
+    /// The rows of these ranks, in rank order.
     pub(super) fn frame(&self, members: &[Member], name: &str) -> PolarsResult<LazyFrame> {
         let mut parts = Vec::new();
         for member in members {
@@ -126,7 +122,6 @@ impl Combined {
         }
     }
 
-    /// Its columns: a table without rows still has them.
     fn without_rows(&self) -> LazyFrame {
         let columns = self.columns.iter().map(|column| {
             let ty = match column.name.as_str() {
@@ -148,12 +143,11 @@ impl Combined {
         rows.fold(0, u64::saturating_add)
     }
 
-    /// The text columns that have a companion with numbers in all ranks.
     pub(super) fn numbered(&self) -> impl Iterator<Item = &str> + Clone {
         self.numbered.iter().map(String::as_str)
     }
 
-    /// The columns of these rows, as far as they are of types that are known.
+    /// The columns of these rows, if their types are supported.
     pub(super) fn stored<'a>(
         &self,
         mut frame: LazyFrame,
@@ -218,7 +212,7 @@ impl Combined {
     }
 }
 
-/// `gpu:<number>` as the rows of the whole number it; ceilings are few, so they are read here.
+/// Renumbers `gpu:<number>` as in the combined run. Ceilings are few, so they are read here.
 fn renamed_devices(mut frame: DataFrame, rank: u32) -> PolarsResult<LazyFrame> {
     let device = frame.column("device")?.as_materialized_series().clone();
     let name = |value: AnyValue<'_>| -> Option<String> {

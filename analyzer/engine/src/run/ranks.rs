@@ -20,36 +20,32 @@ use crate::catalog;
 use crate::cores;
 use crate::query::Database;
 
-/// Ranks whose journals are in memory at once.
+/// Limit for the ranks whose journals are in memory at once.
 const AT_ONCE: usize = 64;
 
-/// One rank that could be opened.
 pub(super) struct Member {
     pub(super) rank: u32,
     pub(super) run: Run,
-    /// Offset of its times.
     pub(super) offset_ns: i64,
-    /// Rows and values that cannot be kept apart, and are left out.
+    /// Rows and values that are left out because their keys do not fit.
     pub(super) beyond: rank_keys::Beyond,
 }
 
-/// The ranks of a run.
 pub(super) struct Ranks {
     pub(super) members: Vec<Member>,
-    /// In the order of the problems of the whole: whose they are.
+    /// The rank of each problem, in the order of the problems.
     pub(super) whose: Vec<Option<u32>>,
     pub(super) tables: BTreeMap<String, Combined>,
-    /// The tables `run` and `ranks`, made once: there is a database of each rank that holds them.
+    /// The tables `run` and `ranks`, created once because the database of each rank contains them.
     about: OnceLock<[DataFrame; 2]>,
 }
 
 impl Ranks {
-    /// Every rank and its run.
     pub(super) fn members(&self) -> impl Iterator<Item = (u32, &Run)> {
         self.members.iter().map(|member| (member.rank, &member.run))
     }
 
-    /// A kernel source of the first rank that has it whole; see [`Run::kernel_source`].
+    /// A kernel source from the first rank that has it intact; see [`Run::kernel_source`].
     pub(super) fn kernel_source(&self, hash: &str) -> Result<(String, bool), SourceError> {
         let mut best = Err(SourceError::NoHash(hash.to_owned()));
         for member in &self.members {
@@ -63,7 +59,7 @@ impl Ranks {
         best
     }
 
-    /// Opens all of them; also the facts and problems of the whole.
+    /// Opens all ranks. Also returns facts and problems of the whole.
     ///
     /// # Errors
     /// None of them can be opened.
@@ -144,12 +140,10 @@ impl Ranks {
         Ok((ranks, facts, problems))
     }
 
-    /// As [`Run::tables`].
     pub(super) fn tables(&self, problems: &[Problem]) -> Vec<TableInfo> {
         rank_published::tables(self, problems)
     }
 
-    /// As [`Run::sql_context`].
     pub(super) fn sql_context(
         &self,
         facts: &RunFacts,
@@ -161,7 +155,6 @@ impl Ranks {
         Ok(database)
     }
 
-    /// As [`Run::rank_context`].
     pub(super) fn rank_context(
         &self,
         rank: u32,
@@ -183,7 +176,6 @@ impl Ranks {
         Ok(Some(database))
     }
 
-    /// As [`Run::rank_rows`].
     pub(super) fn rank_rows(
         &self,
         rank: u32,
@@ -198,7 +190,6 @@ impl Ranks {
         Ok(Some(database))
     }
 
-    /// Registers the rows of these ranks, of the tables that are wanted.
     fn register(
         &self,
         database: &mut Database,
@@ -217,14 +208,14 @@ impl Ranks {
         Ok(())
     }
 
-    /// A database in which numbers of texts mean the same as in all others of this job.
+    /// A database with the same text numbers as all others of this job.
     fn without_tables(&self) -> Database {
         let mut database = Database::new();
         database.keep_numbers(self.members[0].run.numbers());
         database
     }
 
-    /// The tables that tell of the job, with segments of these ranks and these problems.
+    /// The tables about the job, with segments of these ranks and these problems.
     fn own_tables(
         &self,
         facts: &RunFacts,

@@ -25,9 +25,9 @@ use super::verify::{self, Checked, Verdict};
 use super::{ipc, rebuild, segment_errors};
 use crate::panic_guard::guarded;
 
-/// Checks one segment; `None`: the journal announced it, and nothing was ever in it.
-/// `is_journal_whole`: what the journal does not list, no recorder of this run wrote. `checked`: its bytes were held
-/// against the journal already.
+/// Checks a segment. `None` if the journal announced it but nothing was written. With `is_journal_whole`, whatever
+/// the journal does not list was not written by the run's recorder. `checked` is the result of an earlier
+/// verification.
 pub(super) fn read(
     name: &str,
     file: Option<&SegmentFile>,
@@ -87,10 +87,10 @@ pub(super) fn read(
     }))
 }
 
-/// Holds the bytes of a segment against the journal.
+/// Verifies the bytes of a segment against the journal.
 ///
 /// # Errors
-/// It cannot be read.
+/// The file cannot be read.
 pub(super) fn check(name: &str, file: &SegmentFile, chunks: &[Chunk]) -> io::Result<Checked> {
     let (mut handle, _) = open(file)?;
     check_bytes(name, file, chunks, &mut handle)
@@ -111,7 +111,7 @@ fn check_bytes(
     })
 }
 
-/// Opens a segment file; one that was sealed since it was listed has a new name.
+/// Opens a segment file. One that was sealed after listing has a new name.
 fn open(file: &SegmentFile) -> io::Result<(File, PathBuf)> {
     match regular_file::open(&file.path) {
         Err(error) if file.open && error.kind() == io::ErrorKind::NotFound => {
@@ -128,7 +128,6 @@ struct Reader<'a> {
     path: PathBuf,
     chunks: &'a [Chunk],
     checked: Checked,
-    /// Rows the journal lists.
     listed: Option<u64>,
     is_journal_whole: bool,
 }
@@ -206,7 +205,7 @@ impl Reader<'_> {
         Ok(segment)
     }
 
-    /// The journal does not tell all of a sealed file: its structure is checked instead.
+    /// The journal does not cover all of a sealed file, so its structure is checked instead.
     fn unverified(&self, handle: &mut File) -> io::Result<Segment> {
         let mut bytes = Vec::new();
         handle.rewind()?;
@@ -250,7 +249,7 @@ impl Reader<'_> {
         })
     }
 
-    /// From the chunks that are as they were written.
+    /// Reads the intact chunks.
     fn rebuilt(&self, handle: &mut File) -> io::Result<Segment> {
         let open = self.file.open
             && self
@@ -321,7 +320,7 @@ impl Reader<'_> {
         Ok(segment)
     }
 
-    /// The segment's columns: from its head, or from the format's own list if that is what was written.
+    /// The segment's columns: from its head, or from the format's list if that is what was written.
     fn schema(&self, handle: &mut File) -> io::Result<Result<SchemaRef, String>> {
         let head = self
             .chunks

@@ -18,15 +18,14 @@ use crate::panic_guard::guarded;
 
 const END_OF_STREAM: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
 
-/// Schema of a segment, from its verified head.
 pub(super) fn schema_of_head(head: &[u8]) -> Result<SchemaRef, String> {
     let message = ipc::schema_message(head).ok_or("its head holds no schema")?;
     guarded(|| IpcStreamReader::new(Cursor::new(message)).schema()).map(SchemaRef::new)
 }
 
-/// Decodes `batches`, record batch messages one after the other.
+/// Decodes `batches`, which are consecutive record batch messages.
 ///
-/// `dictionaries` holds the texts of each text column in the order of their numbers.
+/// `dictionaries` contains the texts of each text column in the order of their numbers.
 pub(super) fn rebuild(
     schema: &Schema,
     batches: &[u8],
@@ -57,7 +56,7 @@ fn is_text(dtype: &DataType) -> bool {
     matches!(dtype, DataType::Categorical(..))
 }
 
-/// The schema message in which text columns are numbers.
+/// A schema message in which text columns are numbers.
 fn numbers_head(schema: &Schema) -> Result<Vec<u8>, String> {
     let mut numbers = Schema::with_capacity(schema.len());
     for (name, dtype) in schema.iter() {

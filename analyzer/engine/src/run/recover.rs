@@ -24,64 +24,52 @@ use place::Place;
 use stage::Stage;
 use trueno_model::{Level, Problem, RunState};
 
-/// Outcome of a recovery.
 #[derive(Debug)]
 pub enum Recovered {
-    /// It has ended already, in this state, and all that it says it holds can be read.
+    /// The run has ended in this state, and everything it should contain can be read.
     Nothing(RunState),
-    /// It has ended already, and something of it cannot be read; there is nothing to bring it back from.
+    /// The run has ended, and part of it is unreadable and cannot be recovered.
     Damaged(Damage),
     Done(Recovery),
 }
 
-/// Damage of a run that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// State of its recording.
     pub state: RunState,
-    /// Rows that can be read, all tables.
     pub rows: u64,
-    /// Rows that were written once and cannot be read any more, as far as they can be counted.
+    /// Rows that were written and are no longer readable, as far as they can be counted.
     pub rows_lost: u64,
-    /// Problems: what is missing, and why.
     pub problems: Vec<Problem>,
 }
 
-/// A recovery that was done.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Recovery {
     pub run: PathBuf,
-    /// Its rows, all tables.
     pub rows: u64,
-    /// Those of them that lay in no segment.
     pub rows_from_live: u64,
-    /// Rows that were written once and cannot be read any more.
+    /// Rows that were written and are no longer readable.
     pub rows_lost: u64,
-    /// Rows dropped at recording; `None`: not known.
+    /// Rows dropped while recording; `None` if unknown.
     pub rows_dropped: Option<u64>,
     /// End of the last interval, in nanoseconds of the run's time.
     pub reach_ns: Option<i64>,
-    /// Segments that were ended where their writer had not come to.
     pub segments_sealed: u64,
-    /// Segments made of rows that lay in none.
+    /// Segments created from rows that were in none.
     pub segments_added: u64,
-    /// Problems: what is missing, and why.
     pub problems: Vec<Problem>,
 }
 
 impl Recovery {
-    /// Tells whether anything that was recorded is missing.
     pub fn has_losses(&self) -> bool {
         self.rows_lost > 0 || self.problems.iter().any(|p| p.severity == Level::Error)
     }
 }
 
-/// Recovers the run at `path`, in place or as a new run at `to`. `on_step` is told what is
-/// done next.
+/// Recovers the run at `path`, in place or as a new run at `to`. Calls `on_step` before each step.
 ///
 /// # Errors
-/// The run cannot be opened, is being recorded, says nothing of itself, or cannot be written.
-/// The run is then as it was.
+/// The run cannot be opened, is being recorded, has no readable `run.json`, or cannot be written. It is then
+/// unchanged.
 pub fn recover(
     path: &Path,
     to: Option<&Path>,
@@ -149,7 +137,7 @@ pub fn recover(
     Ok(Recovered::Done(summary))
 }
 
-/// Outcome for a run that nobody writes and nobody has to recover.
+/// Outcome for a run that nothing writes and that needs no recovery.
 fn ended(run: &Run) -> Recovered {
     let facts = run.facts();
     let is_error = |problem: &Problem| problem.severity == Level::Error;
@@ -164,7 +152,6 @@ fn ended(run: &Run) -> Recovered {
     })
 }
 
-/// `run.json` of the recovered run.
 fn describe(manifest: &RunJson, gathered: &Gathered, before: &Run, stage: &Stage<'_>) -> RunJson {
     let facts = before.facts();
     let mut run = manifest.clone();

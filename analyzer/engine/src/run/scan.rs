@@ -16,14 +16,12 @@ use super::table_folder::is_table_folder;
 use super::verify::Checked;
 use super::{RunError, live_segments, manifest, read};
 
-/// Everything that is read before the segments.
 pub(super) struct Gathered {
     pub(super) path: PathBuf,
     pub(super) manifest: Option<RunJson>,
     pub(super) writer: Writer,
     pub(super) journal: Journal,
     pub(super) files: BTreeMap<String, SegmentFile>,
-    /// Rows and files left by a writer that is gone.
     pub(super) rest: Option<Salvaged>,
     pub(super) problems: Vec<Problem>,
 }
@@ -61,7 +59,6 @@ impl Gathered {
         })
     }
 
-    /// Segments that the journal lists or that are there.
     pub(super) fn segment_names(&self) -> BTreeSet<&String> {
         self.journal
             .segments
@@ -70,7 +67,7 @@ impl Gathered {
             .collect()
     }
 
-    /// Bytes of the segments that are there, held against the journal; without those that cannot be read.
+    /// Verifies the existing segments against the journal, except unreadable ones.
     pub(super) fn checked(&self) -> BTreeMap<String, Checked> {
         let checked = self.files.iter().filter_map(|(name, file)| {
             let checked = read::check(name, file, self.journal.chunks(name)).ok()?;

@@ -8,15 +8,14 @@ use polars::prelude::{DataFrame, SchemaRef};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SegmentState {
-    /// Ended with its footer, and read as it is.
+    /// Complete with its footer, and read directly.
     Sealed,
-    /// Not ended; its whole batches are read.
+    /// Without a footer; its complete batches are read.
     Open,
-    /// Damaged; read from its good parts.
+    /// Damaged; the intact parts are read.
     Rebuilt,
-    /// Nothing of it can be read.
     Lost,
-    /// Not on disk yet when its process died; taken from `live/`.
+    /// Not on disk when the process died; taken from `live/`.
     Live,
 }
 
@@ -32,15 +31,13 @@ impl SegmentState {
     }
 }
 
-/// Source of a segment's rows.
 #[derive(Clone)]
 pub(super) enum Source {
-    /// The engine scans the file itself.
     Scan {
         path: PathBuf,
         schema: SchemaRef,
     },
-    /// The same of a Parquet file.
+    /// As `Scan`, for a Parquet file.
     Parquet {
         path: PathBuf,
         schema: SchemaRef,
@@ -50,30 +47,29 @@ pub(super) enum Source {
     Nothing,
 }
 
-/// One segment, checked.
 #[derive(Clone)]
 pub(super) struct Segment {
     /// As in the journal, such as `bricks/000000.arrow`.
     pub(super) name: String,
     pub(super) table: String,
     pub(super) state: SegmentState,
-    /// Tells whether every byte that is read was compared with a hash: the journal's, or the segment's own.
+    /// Every byte read was compared with a hash, from the journal or from the segment itself.
     pub(super) verified: bool,
-    /// `None`: neither journal nor footer tell.
+    /// `None` if neither journal nor footer state it.
     pub(super) rows_expected: Option<u64>,
     pub(super) rows_read: u64,
     pub(super) bytes: u64,
-    /// Its faults in words, without its name.
+    /// Descriptions of its faults, without its name.
     pub(super) faults: Vec<String>,
-    /// Bytes of batches that a writer may be about to write: not a fault of a run being written.
+    /// Rows of batches that a writer may be about to write; not a fault while the run is being written.
     pub(super) unwritten_rows: u64,
     pub(super) source: Source,
-    /// Hash of all that is in it, where its own hashes vouch for it, and the journal does not.
+    /// Hash of its content, if only its own hashes verify it and not the journal.
     pub(super) content: Option<u64>,
 }
 
-/// Takes the rows of a segment that is byte for byte another one of its table only once. Its own hashes do not tell its
-/// place: it lies under the name of one that is gone.
+/// Of identical segments of a table, reads only one. A segment's own hashes do not include its name, so a copy may
+/// be under the name of a lost one.
 pub(super) fn leave_copies_out(segments: &mut [Segment]) {
     let mut first: BTreeMap<(String, u64), String> = BTreeMap::new();
     for segment in segments.iter_mut().filter(|segment| segment.rows_read > 0) {
@@ -98,7 +94,6 @@ pub(super) fn leave_copies_out(segments: &mut [Segment]) {
 }
 
 impl Segment {
-    /// A segment of which nothing is known yet.
     pub(super) fn lost(name: &str, bytes: u64, rows_expected: Option<u64>, fault: String) -> Self {
         Segment {
             name: name.to_owned(),
@@ -115,17 +110,16 @@ impl Segment {
         }
     }
 
-    /// Name of its table.
     pub(super) fn table(&self) -> &str {
         &self.table
     }
 
-    /// Tells whether it is ended, and every byte of it as it was written.
+    /// It is sealed, and every byte is as it was written.
     pub(super) fn is_whole(&self) -> bool {
         self.state == SegmentState::Sealed && self.verified && self.faults.is_empty()
     }
 
-    /// Takes what is missing at the end of an open segment for not written yet: its writer is alive.
+    /// Treats what is missing at the end of an open segment as not written yet, because its writer is alive.
     pub(super) fn forgive_unwritten(&mut self) {
         if self.state == SegmentState::Open {
             self.faults.clear();
@@ -135,14 +129,13 @@ impl Segment {
         }
     }
 
-    /// Rows that were written and cannot be read; `None`: not known.
+    /// Rows that were written and are unreadable; `None` if unknown.
     pub(super) fn rows_lost(&self) -> Option<u64> {
         self.rows_expected
             .map(|expected| expected.saturating_sub(self.rows_read))
     }
 }
 
-/// The table of a segment of this name.
 pub(super) fn table_of(name: &str) -> String {
     name.split('/').next().unwrap_or(name).to_owned()
 }

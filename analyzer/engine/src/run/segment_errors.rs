@@ -3,10 +3,9 @@
 use super::journal::{Chunk, ChunkKind};
 use super::verify::{Checked, Verdict};
 
-/// Faults of one segment that are told one by one.
+/// Limit for the faults of a segment that are listed individually.
 const TOLD: usize = 8;
 
-/// Names of the parts of a file.
 #[derive(Clone, Copy)]
 pub(super) struct Names {
     batch: &'static str,
@@ -24,7 +23,6 @@ impl Names {
     };
 }
 
-/// Chunks that are not as they were written, one text each.
 pub(super) fn chunk_errors(chunks: &[Chunk], checked: &Checked, names: Names) -> Vec<String> {
     let mut faults = Vec::new();
     let mut first_row: u64 = 0;
@@ -75,7 +73,7 @@ pub(super) fn chunk_errors(chunks: &[Chunk], checked: &Checked, names: Names) ->
     faults
 }
 
-/// Batches whose own row count is not the journal's.
+/// Batches whose own row count differs from the journal's.
 pub(super) fn row_count_errors(chunks: &[Chunk], checked: &Checked) -> Vec<String> {
     let differ = |(chunk, verdict): (&Chunk, &Verdict)| match verdict {
         Verdict::Good { rows } if chunk.kind == ChunkKind::Batch && *rows != chunk.rows => {

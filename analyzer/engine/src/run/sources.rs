@@ -8,21 +8,18 @@ use trueno_format::PtxHash;
 use trueno_format::regular_file;
 use trueno_format::salvage::Salvaged;
 
-/// The kernel sources of a run.
 #[derive(Debug, Default)]
 pub(super) struct Sources {
     folder: PathBuf,
-    /// Those that a killed program had not come to write, by hash.
+    /// By hash, those that a killed program had not written yet.
     left: BTreeMap<String, String>,
 }
 
-/// The reason why there is no source.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
     #[error("{0}: expected the hash of a kernel source, 16 hex digits")]
     NoHash(String),
-    /// The file is not there or cannot be read.
     #[error("{}: the source cannot be read: {source}", path.display())]
     Unreadable {
         path: PathBuf,
@@ -39,7 +36,7 @@ impl Sources {
         }
     }
 
-    /// The source with that hash, and whether it is still what the hash says.
+    /// The source with this hash, and whether it still matches the hash.
     pub(super) fn get(&self, hash: &str) -> Result<(String, bool), SourceError> {
         // It becomes part of a path, and comes from a file that anybody may have written.
         if hash.len() != 16 || !hash.bytes().all(|byte| byte.is_ascii_hexdigit()) {

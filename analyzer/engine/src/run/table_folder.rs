@@ -4,15 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The file that tells of the tables in such a folder.
 pub const TABLES_JSON: &str = "tables.json";
 
-/// Tells whether a folder holds tables of a job, and no run.
 pub fn is_table_folder(path: &Path) -> bool {
     path.join(TABLES_JSON).is_file()
 }
 
-/// Something in a folder of tables that is not of them; `None`: there is nothing.
+/// A file in a folder of tables that does not belong there, if any.
 ///
 /// # Errors
 /// A folder cannot be listed.
@@ -28,7 +26,7 @@ pub fn foreign_in_table_folder(path: &Path) -> io::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-/// True of a folder of ranks with Parquet files in them.
+/// The folder contains only ranks, and these contain only Parquet files.
 fn is_table(folder: &Path) -> io::Result<bool> {
     for rank in fs::read_dir(folder)? {
         let rank = rank?;

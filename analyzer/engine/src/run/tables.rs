@@ -35,7 +35,6 @@ pub(super) fn run(facts: &RunFacts) -> PolarsResult<DataFrame> {
     ])
 }
 
-/// One row a segment.
 pub(super) fn segments(segments: &[Segment]) -> PolarsResult<DataFrame> {
     fn all<'a, T>(segments: &'a [Segment], of: impl Fn(&'a Segment) -> T) -> Vec<T> {
         segments.iter().map(of).collect()
@@ -55,7 +54,6 @@ pub(super) fn segments(segments: &[Segment]) -> PolarsResult<DataFrame> {
     ])
 }
 
-/// One row a problem.
 pub(super) fn problems(problems: &[Problem]) -> PolarsResult<DataFrame> {
     frame(vec![
         column(

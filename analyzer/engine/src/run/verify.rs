@@ -7,41 +7,37 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::journal::{Chunk, ChunkKind};
 
-/// State of the bytes where the journal lists a chunk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The bytes are those that were written; rows counted in the bytes themselves.
+    /// The bytes are as written; the rows were counted in the bytes themselves.
     Good {
         rows: u64,
     },
     Damaged {
         found: u64,
     },
-    /// The file ends before the chunk does.
     Cut {
         present: u64,
     },
 }
 
-/// Verdicts over one segment.
 pub(super) struct Checked {
-    /// One a chunk, in file order.
+    /// One per chunk, in file order.
     pub(super) verdicts: Vec<Verdict>,
-    /// Chunks that do not begin where the one before ends, by index; the first begins at 0.
+    /// Indices of chunks that do not begin where the previous one ends; the first must begin at 0.
     pub(super) gaps: Vec<usize>,
     /// Bytes after the last listed chunk.
     pub(super) unlisted: u64,
 }
 
 impl Checked {
-    /// Tells whether every listed chunk is as it was written.
     pub(super) fn all_good(&self) -> bool {
         self.verdicts
             .iter()
             .all(|v| matches!(v, Verdict::Good { .. }))
     }
 
-    /// Rows that were written: as counted in good batches, as listed for the others.
+    /// Rows that were written: counted in intact batches, as listed for others.
     pub(super) fn rows_written(&self, chunks: &[Chunk]) -> u64 {
         let rows = chunks
             .iter()
@@ -54,7 +50,7 @@ impl Checked {
         rows.fold(0, u64::saturating_add)
     }
 
-    /// Rows of the batches that the file ends before.
+    /// Rows of batches beyond the end of the file.
     pub(super) fn rows_cut(&self, chunks: &[Chunk]) -> u64 {
         let cut = chunks
             .iter()
@@ -64,14 +60,14 @@ impl Checked {
             .fold(0, u64::saturating_add)
     }
 
-    /// Tells whether the chunks cover the file and nothing else is in it.
+    /// The chunks cover the whole file without gaps.
     pub(super) fn covers(&self) -> bool {
         self.gaps.is_empty() && self.unlisted == 0
     }
 }
 
-/// Reads the first `bytes` of a file once, a chunk at a time. A file that a writer adds to
-/// is read as far as it is now. `rows_of` counts the rows in the bytes of a good batch.
+/// Reads the first `bytes` of a file once, one chunk at a time. If a writer extends the file meanwhile, the rest is
+/// ignored. `rows_of` counts the rows in an intact batch.
 pub(super) fn check(
     file: &mut File,
     bytes: u64,
@@ -115,7 +111,7 @@ pub(super) fn check(
     Ok(checked)
 }
 
-/// Reads one chunk that lies within the file.
+/// Reads a chunk, which must lie within the file.
 pub(super) fn read_chunk(file: &mut File, chunk: &Chunk, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.clear();
     file.seek(SeekFrom::Start(chunk.offset))?;

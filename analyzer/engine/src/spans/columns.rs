@@ -6,7 +6,7 @@ use super::{LANES, SPANS};
 use crate::catalog::{id_column, unit};
 use crate::columns::Kind;
 
-/// Name, type, whether a row may lack it, where it comes from, and what it holds.
+/// Name, kind, nullability, source and description.
 type Listed = (&'static str, Kind, bool, &'static str, &'static str);
 
 const SPAN_COLUMNS: [Listed; 13] = [
@@ -121,12 +121,10 @@ const LANE_COLUMNS: [Listed; 9] = [
     ),
 ];
 
-/// Columns of the table of intervals.
 pub(crate) fn span_columns() -> Vec<(String, Kind)> {
     named(&SPAN_COLUMNS)
 }
 
-/// Columns of the table of lanes.
 pub(crate) fn lane_columns() -> Vec<(String, Kind)> {
     named(&LANE_COLUMNS)
 }
@@ -138,7 +136,7 @@ fn named(columns: &[Listed]) -> Vec<(String, Kind)> {
         .collect()
 }
 
-/// The computed tables, for lists of tables. How many rows they have is not known before they are computed.
+/// The computed tables, for listings. Their row counts are unknown until they are computed.
 pub fn computed_tables() -> Vec<TableInfo> {
     let table = |name: &str, doc: &str, columns: &[Listed]| {
         let own = columns.iter().map(info);

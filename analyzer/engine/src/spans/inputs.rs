@@ -8,22 +8,19 @@ use trueno_plugin::{Batches, Error, Result, Table};
 
 use crate::closed_types::ClosedRows;
 
-/// The rows of a query; `None`: a table of it is not there.
+/// The rows of a query; `None` if one of its tables does not exist.
 pub(crate) type Ask<'a> = &'a dyn Fn(&str) -> std::result::Result<Option<ClosedRows>, String>;
 
-/// The inputs of lanes.
 pub(super) struct Inputs<'a> {
     pub(super) ask: Ask<'a>,
 }
 
 impl Inputs<'_> {
-    /// The rows of a query.
     pub(super) fn rows(&self, name: &str, sql: &str) -> Result<Option<ClosedRows>> {
         let rows = (self.ask)(sql);
         rows.map_err(|why| Error::bad_input(format!("input {name}: {why}")))
     }
 
-    /// The rows of an input; `None`: it is optional, and not there.
     fn input(&self, name: &str) -> Result<Option<ClosedRows>> {
         // A row of the table keeps its own name.
         if name == NameGroups::INPUT.name() {

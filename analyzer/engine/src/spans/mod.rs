@@ -12,12 +12,9 @@ pub use columns::computed_tables;
 pub(crate) use columns::{lane_columns, span_columns};
 pub(crate) use tables::{queries, tables};
 
-/// Table of intervals.
 pub const SPANS: &str = "timeline.spans";
-/// Table of lanes.
 pub const LANES: &str = "timeline.lanes";
 
-/// True of the name of a table that is computed from the tables with intervals.
 pub fn is_computed(table: &str) -> bool {
     matches!(table, SPANS | LANES)
 }

@@ -10,10 +10,10 @@ use super::columns::{lane_columns, span_columns};
 use super::inputs::{Ask, Inputs};
 use crate::columns::Packed;
 
-/// Rows of a batch at most: times of neighbours are near each other, and take few bytes.
+/// Limit for the rows of a batch. Times of neighbouring rows are close, so they pack well.
 const BATCH_ROWS: usize = 1 << 14;
 
-/// Tables with rows that may name the brick they belong to.
+/// Tables whose rows may refer to the brick that they belong to.
 const LINKED: [&str; 3] = ["kernels", "calls", "transfers"];
 
 const NAMES_OF_WAITS: &str = "SELECT id, name_id FROM syncs WHERE name IS NOT NULL";
@@ -22,7 +22,7 @@ fn links_of(table: &str) -> String {
     format!("SELECT id, brick FROM {table} WHERE brick IS NOT NULL")
 }
 
-/// The queries that the tables are made of, each of which is asked once.
+/// The queries from which the tables are computed; each runs once.
 pub(crate) fn queries() -> impl Iterator<Item = String> {
     let inputs = INPUTS.iter().map(|input| input.query().to_owned());
     let links = LINKED.iter().map(|table| links_of(table));
@@ -36,7 +36,6 @@ impl Vacant for BrickId {
     const VACANT: Self = Self(u64::MAX);
 }
 
-/// The computed tables, column by column, each batch by batch.
 pub(crate) struct Tables {
     pub(crate) spans: Vec<Vec<Packed>>,
     pub(crate) lanes: Vec<Vec<Packed>>,
@@ -60,7 +59,7 @@ pub(crate) fn tables(ask: Ask<'_>, numbers: &CategoricalMapping) -> Result<Table
     made(lanes, &texts, (&bricks, &waits), &number)
 }
 
-/// The bricks that rows name, by the rows' ids.
+/// The brick of each row that refers to one, by row id.
 fn links(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<BrickId>> {
     let mut bricks = IdIndex::default();
     for table in LINKED {
@@ -80,7 +79,7 @@ fn links(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<BrickId>> {
     Ok(bricks)
 }
 
-/// The names that the program gave to waits, by the rows' ids: lanes call a wait by its kind.
+/// The program's names for waits, by row id. Lanes name waits by their kind instead.
 fn names_of_waits(inputs: &Inputs<'_>) -> trueno_plugin::Result<IdIndex<u32>> {
     let mut names = IdIndex::default();
     if let Some(rows) = inputs.rows("syncs", NAMES_OF_WAITS)? {
@@ -196,7 +195,7 @@ fn bits(value: i64) -> Option<u64> {
     Some(value.cast_unsigned())
 }
 
-/// Columns that get a batch one after the other.
+/// Columns that receive batches in turn.
 struct Columns {
     columns: Vec<Vec<Packed>>,
     next: usize,
@@ -212,7 +211,6 @@ impl Columns {
         }
     }
 
-    /// Adds a batch to the column whose turn it is.
     fn push(&mut self, rows: impl Iterator<Item = Option<u64>>) {
         let packed = Packed::of_rows(rows, &mut self.values);
         self.columns[self.next].push(packed);

@@ -11,10 +11,10 @@ use crate::attributes::Attributes;
 use crate::frame::{i64_at, text_at};
 use crate::query::{Database, QueryError};
 
-/// Reads what the rows of the intervals say, and what links them.
+/// Reads details of the intervals and the links between them.
 ///
-/// An interval led to another where an edge says so, where a call and the work it began have one correlation, or,
-/// of work without a recorded call, from the row of bricks it lies in.
+/// An interval is linked to another by an edge, by the correlation of a call and its work or, for work without a
+/// recorded call, by its row of `bricks`.
 pub(super) fn add(database: &Database, made: &mut Timeline) -> Result<(), QueryError> {
     let mut details = Details::new(made);
     let signatures = signatures(database);
@@ -59,7 +59,7 @@ pub(super) fn add(database: &Database, made: &mut Timeline) -> Result<(), QueryE
     Ok(())
 }
 
-/// Characters of the attributes of a row at most: a page holds those of all.
+/// Limit for the characters of a row's attributes, because a page contains those of all rows.
 const MAX_ATTRIBUTES: usize = 200;
 
 const BRICKS: &str = "SELECT id, backend, category, signature FROM bricks";
@@ -68,14 +68,12 @@ const KERNELS: &str = "SELECT id, backend, grid_x, grid_y, grid_z, block_x, bloc
 const TRANSFERS: &str = "SELECT id, bytes, src_kind, dst_kind FROM transfers";
 const SYNCS: &str = "SELECT id, kind FROM syncs";
 
-/// Numbers of intervals by their ids.
 type Places = HashMap<i64, u32>;
 
-/// Texts of details while rows are read.
 struct Details<'t> {
     made: &'t mut Timeline,
     places: Places,
-    /// Row and place in it of each number.
+    /// For each interval, its row of the timeline and index there.
     at: Vec<(u32, u32)>,
     numbers: HashMap<String, u32>,
 }
@@ -99,7 +97,6 @@ impl<'t> Details<'t> {
         }
     }
 
-    /// Gives the rows of a query what they say of themselves.
     fn each<const N: usize>(
         &mut self,
         database: &Database,
@@ -120,7 +117,7 @@ impl<'t> Details<'t> {
         Ok(())
     }
 
-    /// Puts what the program says of rows behind what the rows say themselves.
+    /// Appends the program's attributes to the details of rows.
     fn attributes(&mut self, attributes: &Attributes) {
         if attributes.is_empty() {
             return;
@@ -154,7 +151,6 @@ impl<'t> Details<'t> {
     }
 }
 
-/// One row of an answer.
 #[derive(Clone, Copy)]
 struct Row<'f> {
     frame: &'f DataFrame,
@@ -170,13 +166,12 @@ impl<'f> Row<'f> {
         i64_at(self.frame, column, self.row)
     }
 
-    /// The sum of those that are there.
     fn sum(self, columns: [&str; 2]) -> Option<i64> {
         let there = columns.into_iter().filter_map(|column| self.number(column));
         there.reduce(i64::saturating_add)
     }
 
-    /// Such as `128×4×1`.
+    /// Formats `128×4×1`.
     fn extent(self, columns: [&str; 3]) -> Option<String> {
         let sizes = columns.map(|column| self.number(column));
         let [Some(x), Some(y), Some(z)] = sizes else {
@@ -186,7 +181,7 @@ impl<'f> Row<'f> {
     }
 }
 
-/// Dimensions by id; none where the run was written by a version without them.
+/// Dimensions by id; empty if the run was written by a version without them.
 fn signatures(database: &Database) -> HashMap<i64, String> {
     let sql = "SELECT id, input_dims FROM signatures";
     let Ok(frame) = ask(database, sql) else {
@@ -201,7 +196,6 @@ fn signatures(database: &Database) -> HashMap<i64, String> {
     each.collect()
 }
 
-/// Pairs in order, each once.
 fn links(database: &Database, places: &Places) -> Result<Vec<Link>, QueryError> {
     let mut links = Vec::new();
     let mut link = |from: Option<i64>, to: Option<i64>| {

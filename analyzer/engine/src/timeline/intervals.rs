@@ -4,28 +4,26 @@ use super::read::Interval;
 use super::{in_order, levels};
 use crate::query::{Database, QueryError};
 
-/// Intervals of a lane, outer ones before what they hold.
+/// Intervals of a lane; enclosing ones precede what they contain.
 pub struct LaneIntervals {
     /// A thread, a pool of threads that share it, or a stream.
     pub name: String,
-    /// A stream of a device.
     pub is_device: bool,
-    /// In the order of their starts.
+    /// Sorted by start.
     pub intervals: Vec<Interval>,
-    /// The row of each, from the outermost; those of a row do not overlap.
+    /// Row of each interval, from the outermost. Intervals of one row do not overlap.
     pub depths: Vec<u8>,
 }
 
 pub struct RunIntervals {
-    /// Devices, then threads.
+    /// Devices first, then threads.
     pub lanes: Vec<LaneIntervals>,
     pub names: Vec<String>,
-    /// Tables that intervals are recorded in.
     pub tables: Vec<&'static str>,
 }
 
-/// Reads a run's intervals, the same as those of [`timeline`](super::timeline), and tells how many rows are read by
-/// now. What lies deeper than `max_depth` has that depth.
+/// Reads a run's intervals, the same as those of [`timeline`](super::timeline), and reports the number of rows read
+/// so far. Deeper intervals get `max_depth`.
 ///
 /// # Errors
 /// The engine could not read a table.

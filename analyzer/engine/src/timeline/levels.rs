@@ -5,7 +5,7 @@ use trueno_model::timeline::{Row, Slice, Span, Timeline};
 use super::Limits;
 use super::read::{Interval, Lanes};
 
-/// Rows of the lanes with the most intervals' time; names are the lanes' own.
+/// Rows of the lanes with the most time in intervals. The names are those of the lanes.
 pub(super) fn levels(all: &Lanes, wall_ns: Option<i64>, limits: Limits) -> Timeline {
     let each = || all.lanes.iter().flat_map(|lane| &lane.intervals);
     let mut made = Timeline {
@@ -83,7 +83,7 @@ pub(super) fn levels(all: &Lanes, wall_ns: Option<i64>, limits: Limits) -> Timel
     made
 }
 
-/// The duration beyond which there are at most `count` intervals; `None` when there are no more in all.
+/// The duration that at most `count` intervals exceed; `None` if there are no more than `count`.
 fn longer_than<'a>(lanes: impl Iterator<Item = &'a [Interval]>, count: usize) -> Option<i64> {
     let mut durations: Vec<i64> = lanes
         .flatten()
@@ -97,9 +97,9 @@ fn longer_than<'a>(lanes: impl Iterator<Item = &'a [Interval]>, count: usize) ->
     Some(*found)
 }
 
-/// The row of each interval, at most `most`: below what holds it. One that outlasts what it began in
-/// takes the place of the outermost one that has ended, so a chain of them does not go ever deeper.
-/// Intervals of one row never overlap, nested or not.
+/// The row of each interval, at most `most`: below the interval that contains it. An interval that outlasts the one
+/// in which it began takes the row of the outermost ended one, so that chains of them do not get ever deeper.
+/// Intervals of one row never overlap.
 pub(super) fn depths(intervals: &[Interval], most: usize) -> Vec<u8> {
     let most = most.min(usize::from(u8::MAX));
     let mut ends: Vec<i64> = Vec::new();
@@ -128,11 +128,10 @@ pub(super) fn depths(intervals: &[Interval], most: usize) -> Vec<u8> {
     depths
 }
 
-/// Slices of one row while its short intervals come in order of time.
+/// Slices of a row, built from its short intervals in order of time.
 #[derive(Default)]
 struct Slices {
     done: Vec<Slice>,
-    /// Time by name in the slice that is being filled.
     open: Vec<(u32, i64)>,
     at: usize,
 }
@@ -213,7 +212,7 @@ fn edge(slice: usize, of: &Timeline) -> i64 {
     i64::try_from(at).unwrap_or(i64::MAX)
 }
 
-/// Numbers names anew, those with the most time first; those that nothing uses are left out.
+/// Renumbers names by total time, longest first, and drops unused ones.
 pub(super) fn keep_used_names(made: &mut Timeline, names: Vec<String>) {
     let mut time = vec![0_i128; names.len()];
     let width = made.until_ns.saturating_sub(made.from_ns) / made.slices.max(1) as i64;

@@ -26,17 +26,13 @@ use trueno_model::timeline::Timeline;
 
 use crate::query::{Database, QueryError};
 
-/// Upper limits of what is kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Intervals that are kept as they are.
     pub spans: usize,
-    /// Slices over all rows.
     pub slices: usize,
     pub lanes: usize,
-    /// Rows of a lane; what is deeper is left to what is around it.
+    /// Rows of a lane. Deeper intervals are merged into what encloses them.
     pub depth: usize,
-    /// Frames of the stacks.
     pub frames: usize,
 }
 
@@ -52,7 +48,7 @@ impl Default for Limits {
     }
 }
 
-/// Reads a run's intervals. Rows without times of their own (`bound`, not valid) are not among them.
+/// Reads a run's intervals, except rows without valid times of their own (`bound`).
 ///
 /// # Errors
 /// The engine could not read a table.
@@ -74,7 +70,7 @@ pub fn timeline(
     Ok(made)
 }
 
-/// Lanes in their order, their intervals in the order of time, and the lanes that threads share.
+/// Sorts lanes, and intervals by time, and merges lanes that threads of a pool share.
 fn in_order(
     database: &Database,
     of_ranks: bool,

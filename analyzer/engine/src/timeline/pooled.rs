@@ -6,8 +6,8 @@ use trueno_analysis::pools::{Pools, ThreadLife};
 
 use super::read::{Lanes, OfLane};
 
-/// Puts threads of a pool that were never there at once on one lane, in the place of the first of them. Gives the
-/// lanes of threads by the names that they had. Intervals are in order before and after.
+/// Merges threads of a pool that never existed at the same time into one lane, in the position of the first.
+/// Returns the lanes of threads by the threads' former names. Intervals are sorted before and after.
 pub(super) fn share_lanes(all: &mut Lanes) -> BTreeMap<String, String> {
     let life = |lane: &OfLane| {
         let first = lane.intervals.first()?;

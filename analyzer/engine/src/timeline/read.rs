@@ -10,15 +10,12 @@ use crate::frame::{i64_at, text_at, u64_at};
 use crate::lane::{Lane, is_of_thread_first};
 use crate::query::{Database, QueryError, collect, collect_in_order};
 
-/// A table of intervals, as it is intervals.
 struct IntervalTable {
     table: &'static str,
-    /// The text that names a row, and what names it where that is null.
+    /// The text column that names a row, and the fallback if it is null.
     text: &'static str,
     or: Option<&'static str>,
-    /// Columns that say on which lane a row lies.
     place: &'static [&'static str],
-    /// Condition of the rows that count.
     which: String,
 }
 
@@ -48,7 +45,7 @@ impl IntervalTable {
     }
 }
 
-/// Rows in any order. The streaming engine fails on some queries that it answers in order.
+/// Rows in any order. The streaming engine fails on some queries that it can only answer in order.
 pub(super) fn ask(database: &Database, sql: &str) -> Result<DataFrame, QueryError> {
     collect(database, sql).or_else(|_| collect_in_order(database, sql))
 }
@@ -56,9 +53,9 @@ pub(super) fn ask(database: &Database, sql: &str) -> Result<DataFrame, QueryErro
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
     pub start_ns: i64,
-    /// Its end, not before the start.
+    /// Not before the start.
     pub end_ns: i64,
-    /// That of its row; the bits of an unsigned number.
+    /// Row id; the bits of an unsigned number.
     pub id: i64,
     /// Index into [`RunIntervals::names`](super::RunIntervals::names).
     pub name: u32,
@@ -66,7 +63,6 @@ pub struct Interval {
     pub table: u8,
 }
 
-/// The intervals of one host thread or device stream.
 pub(super) struct OfLane {
     pub(super) name: String,
     pub(super) is_device: bool,
@@ -76,14 +72,13 @@ pub(super) struct OfLane {
 }
 
 impl OfLane {
-    /// Outer ones before what they hold.
+    /// Enclosing intervals precede what they contain.
     pub(super) fn sort(&mut self) {
         self.intervals
             .sort_by_key(|i| (i.start_ns, Reverse(i.end_ns), i.id));
     }
 }
 
-/// All lanes, in their order, and the names of what ran.
 #[derive(Default)]
 pub(super) struct Lanes {
     pub(super) lanes: Vec<OfLane>,
@@ -91,7 +86,6 @@ pub(super) struct Lanes {
     pub(super) tables: Vec<&'static str>,
 }
 
-/// Numbers for texts over all tables.
 #[derive(Default)]
 struct Names {
     numbers: HashMap<String, u32>,
@@ -109,7 +103,6 @@ impl Names {
         number
     }
 
-    /// From a table's own numbers of a text to ours.
     fn number_column(
         &mut self,
         database: &Database,
@@ -128,10 +121,10 @@ impl Names {
     }
 }
 
-/// Rows between two words of how many are read.
+/// Rows between two progress reports.
 const TOLD_ROWS: u64 = 1 << 18;
 
-/// Reads all lanes, and tells how many rows are read by now.
+/// Reads all lanes and reports the number of rows read so far.
 pub(super) fn lanes(
     database: &Database,
     of_ranks: bool,
@@ -236,7 +229,7 @@ pub(super) fn lanes(
     })
 }
 
-/// A row with a device lies on its stream, a wait on the thread that waited.
+/// A row with a device is on its stream, a wait on the thread that waited.
 fn lane(table: &str, [thread, device, stream, rank]: [Option<i64>; 4]) -> Lane {
     let number = |value: Option<i64>| value.map(|value| value as u64);
     match (device, thread) {
@@ -248,7 +241,7 @@ fn lane(table: &str, [thread, device, stream, rank]: [Option<i64>; 4]) -> Lane {
     }
 }
 
-/// A column of integers, one by one; nulls where it was not intervals for.
+/// The values of an integer column; nulls if the column does not exist.
 fn numbers<'f>(
     frame: &'f DataFrame,
     column: &str,

@@ -9,7 +9,7 @@ use trueno_model::timeline::Frame;
 
 use super::read::{Interval, Lanes};
 
-/// Stacks that are told apart at most; what lies deeper then counts as its caller's own.
+/// Limit for distinct stacks. Deeper calls count as their caller's own time.
 const MAX_NODES: usize = 200_000;
 
 struct Node {
@@ -25,7 +25,7 @@ struct Tree {
     children: HashMap<(usize, u32), usize>,
 }
 
-/// The widest `most` frames with their places; children stand within their parent, by name.
+/// The widest `most` frames with their positions. Children are within their parent, sorted by name.
 pub(super) fn frames(lanes: &Lanes, most: usize) -> Vec<Frame> {
     let mut tree = Tree::default();
     let mut roots: Vec<(usize, &str)> = Vec::new();
@@ -139,7 +139,6 @@ impl Tree {
         });
     }
 
-    /// Books a stretch of time to the innermost node.
     fn book(&mut self, stack: &[Open<usize>], from_ns: i64, to_ns: i64) {
         if let Some(innermost) = stack.last() {
             let self_ns = &mut self.nodes[innermost.item].self_ns;

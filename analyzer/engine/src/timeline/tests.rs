@@ -122,8 +122,8 @@ fn a_chain_of_overlaps_stays_in_two_rows() {
 }
 
 proptest! {
-    /// However few intervals are kept, rows never overlap, and each instant at which something ran
-    /// lies in an interval or in a slice that is not empty.
+    /// However few intervals are kept, rows never overlap, and each instant at which something ran is in an
+    /// interval or in a slice that is not empty.
     #[test]
     fn no_time_disappears(
         intervals in proptest::collection::vec((0..900_i64, 0..200_i64, 0..3_u32), 1..24),
@@ -149,7 +149,7 @@ proptest! {
         }
     }
 
-    /// Against counting, for each nanosecond, what is innermost.
+    /// Compared with counting what is innermost at each nanosecond.
     #[test]
     fn self_times_of_stacks_add_up_to_busy_time(
         intervals in proptest::collection::vec((0..300_i64, 0..100_i64, 0..3_u32), 1..30),

@@ -113,7 +113,6 @@ fn computed_tables_are_listed_with_the_columns_that_queries_see() {
     }
 }
 
-/// The page of `info`, 80 columns wide.
 fn info(run: &Run) -> String {
     inspect::info(run.facts(), run.problems(), 80)
 }

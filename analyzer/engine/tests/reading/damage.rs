@@ -8,7 +8,7 @@ use trueno_model::{RunState, WallSource};
 
 use crate::sample::{Sample, all_rows, has_problem, originals, problem_texts, rows, sample};
 
-/// Opens, and checks that what is read is part of what was written.
+/// Opens the run and checks that what is read is part of what was written.
 fn open_damaged(sample: &Sample) -> Run {
     let original = originals();
     let run = sample.open();
@@ -271,7 +271,7 @@ fn what_the_recorder_dropped_makes_a_run_incomplete() {
     ));
 }
 
-/// The columns cannot be read, so the engine is asked, which asks whether a condition leaves any row.
+/// The columns cannot be read, so the query goes to the engine, which checks whether a condition leaves any row.
 #[test]
 fn segments_that_vanish_after_they_were_checked_are_an_error() {
     let sample = sample();

@@ -14,7 +14,6 @@ use trueno_engine::run::Run;
 use crate::exported::exported;
 use crate::sample::sample;
 
-/// Runs of the datasets, most of them small.
 fn runs() -> Vec<PathBuf> {
     let datasets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../datasets");
     let mut runs = Vec::new();
@@ -33,7 +32,7 @@ fn runs() -> Vec<PathBuf> {
     runs
 }
 
-/// Each column of each table of a run, from columns and as the engine scans it.
+/// Compares each column of each table, read from columns and scanned by the engine.
 #[track_caller]
 fn assert_columns_as_scanned(run: &Run) {
     let database = run.sql_context().unwrap();
@@ -114,7 +113,7 @@ fn assert_same(database: &Database, sql: &str) {
     assert!(same, "{sql}\nexpected {expected:?}\nfound {found:?}");
 }
 
-/// A query over a table: any of its columns, with and without conditions on them.
+/// A query over any columns of a table, with or without conditions on them.
 fn query(database: &Database, table: &str, choices: &[prop::sample::Index]) -> String {
     let schema = collect(database, &format!("SELECT * FROM {table} LIMIT 0")).unwrap();
     let schema = schema.schema().clone();
@@ -412,8 +411,8 @@ fn texts_that_only_a_table_of_a_plugin_holds_are_found_in_it() {
     }
 }
 
-/// Whichever side of a condition the joined table stands on. Of columns that the first table lacks the engine alone
-/// takes the wrong one.
+/// The result does not depend on the side of a condition that names the joined table. For columns that the first
+/// table lacks, the engine alone picks the wrong one.
 #[test]
 fn sides_of_a_condition_do_not_matter() {
     let mut found = 0;

@@ -37,7 +37,7 @@ fn expected() -> Expected {
     }
 }
 
-/// Opens a run with one damaged file; `what` says which and how.
+/// Opens a run with one damaged file. `what` describes the damage.
 fn look(dir: &Path, file: &str, expected: &Expected, what: &str) {
     let run = match Run::open(dir) {
         Ok(run) => run,
@@ -78,13 +78,13 @@ fn look(dir: &Path, file: &str, expected: &Expected, what: &str) {
     }
 }
 
-/// The name of a segment file in problems.
+/// The name of a segment file as in problems.
 fn segment(file: &str) -> Option<&str> {
     file.starts_with("edges/")
         .then(|| file.strip_suffix(".open").unwrap_or(file))
 }
 
-/// Runs `damage` on each position of each file, two threads side by side.
+/// Runs `damage` on each position of each file, on two threads.
 fn everywhere(
     sample: &Sample,
     damage: impl Fn(&mut Vec<u8>, usize) + Sync,

@@ -14,7 +14,7 @@ use crate::sample::{
 };
 use crate::writer::{End, RunWriter, i64s, texts, u32s, u64s};
 
-/// The sample exported, with `group_rows` rows in a row group and `part_groups` row groups in a file.
+/// An export of the sample, with `group_rows` rows per row group and `part_groups` row groups per file.
 pub fn exported(sample: &Sample, group_rows: usize, part_groups: usize) -> Sample {
     let temp = tempfile::tempdir().unwrap();
     let dir = temp.path().join("exported.run");
@@ -30,7 +30,6 @@ pub fn exported(sample: &Sample, group_rows: usize, part_groups: usize) -> Sampl
     Sample { temp, dir }
 }
 
-/// Facts without those of files.
 fn facts(run: &Run) -> RunFacts {
     let mut facts = run.facts().clone();
     facts.directory = None;
@@ -146,7 +145,7 @@ fn what_was_wrong_with_the_source_is_said_of_its_export() {
     }
 }
 
-/// Opens, and checks that what is read is part of what was written.
+/// Opens the run and checks that what is read is part of what was written.
 fn open_damaged(export: &Sample) -> Run {
     let (original, run) = (originals(), export.open());
     let read = all_rows(&run);
@@ -338,7 +337,7 @@ fn sources_of_kernels_and_what_a_run_says_of_itself_come_along() {
     );
 }
 
-/// Without the journal nothing but the name says which part of a table a file is.
+/// Without the journal, only its name says which part of a table a file is.
 #[test]
 fn a_part_that_lies_under_two_names_counts_once() {
     let export = exported(&sample(), 2, 2);

@@ -10,7 +10,7 @@ use trueno_engine::run::Run;
 use crate::sample::{bricks, edges, has_problem, ordered_rows, problem_texts, value};
 use crate::writer::{End, RunWriter, Values, texts};
 
-/// A rank: rows of bricks and of edges, and when it began.
+/// A rank: numbers of rows in `bricks` and `edges`, and when it began.
 #[derive(Clone, Debug)]
 struct Made {
     bricks: (u64, u64),
@@ -37,7 +37,7 @@ fn write(temp: &TempDir, ranks: &BTreeMap<u32, Made>) -> PathBuf {
     job
 }
 
-/// Cells that are numbers, moved; `-` is null.
+/// Adds an offset to each numeric cell; `-` is null.
 fn moved(cells: &str, by: &[i128]) -> String {
     let cells: Vec<String> = cells
         .split('|')

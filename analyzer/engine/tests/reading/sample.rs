@@ -11,13 +11,12 @@ use trueno_engine::run::Run;
 
 use crate::writer::{Column, End, RunWriter, Values, i64s, sealed, texts, u32s, u64s};
 
-/// A run in a directory that goes away with it.
 pub struct Sample {
     pub temp: TempDir,
     pub dir: PathBuf,
 }
 
-/// Rows of `edges`, the table with the smallest segments, from row number `from` on.
+/// Rows of `edges`, the table with the smallest segments, starting at row number `from`.
 pub fn edges(from: u64, rows: u64) -> Vec<Column> {
     let kinds = ["depends_on", "spawns", "joins", "launches"];
     vec![
@@ -30,7 +29,6 @@ pub fn edges(from: u64, rows: u64) -> Vec<Column> {
     ]
 }
 
-/// Rows of `bricks` with nulls, all columns there.
 pub fn bricks(from: u64, rows: u64) -> Vec<Column> {
     let ids = || from + 1..from + rows + 1;
     let time = |i: u64| i64::try_from(i).unwrap() * 100;
@@ -90,7 +88,7 @@ pub fn sample() -> Sample {
     Sample { temp, dir }
 }
 
-/// Just `edges`: what is small enough to be damaged everywhere.
+/// Only `edges`, small enough to be damaged at every byte.
 pub fn small() -> Sample {
     let temp = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::new(&temp.path().join("small.run"));
@@ -100,7 +98,7 @@ pub fn small() -> Sample {
     Sample { temp, dir }
 }
 
-/// As [`small`], left behind by a writer that was killed.
+/// As [`small`], as left by a killed writer.
 pub fn unsealed() -> Sample {
     let temp = tempfile::tempdir().unwrap();
     let mut writer = RunWriter::new(&temp.path().join("small.run"));
@@ -120,7 +118,6 @@ impl Sample {
         self.dir.join(file)
     }
 
-    /// Changes the bytes of one file.
     pub fn change(&self, file: &str, change: impl FnOnce(&mut Vec<u8>)) {
         let path = self.path(file);
         let mut bytes = fs::read(&path).unwrap();
@@ -128,7 +125,6 @@ impl Sample {
         fs::write(path, bytes).unwrap();
     }
 
-    /// Changes one line of the journal.
     pub fn change_line(&self, line: usize, change: impl FnOnce(&mut serde_json::Value)) {
         self.change("batches.jsonl", |bytes| {
             let text = String::from_utf8(std::mem::take(bytes)).unwrap();
@@ -141,7 +137,6 @@ impl Sample {
     }
 }
 
-/// The rows of a query, one text each.
 pub fn rows(database: &Database, sql: &str) -> Vec<String> {
     let frame = collect(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     lines(&frame)
@@ -175,7 +170,7 @@ pub fn value(database: &Database, sql: &str) -> String {
     rows(database, sql).concat()
 }
 
-/// All rows of the tables that are in the samples; the numbers of texts left out.
+/// All rows of the sample's tables, without numbers of texts.
 pub fn all_rows(run: &Run) -> BTreeMap<&'static str, Vec<String>> {
     let database = run.sql_context().unwrap();
     let queries = [
@@ -190,7 +185,6 @@ pub fn all_rows(run: &Run) -> BTreeMap<&'static str, Vec<String>> {
         .into()
 }
 
-/// The rows of an undamaged sample.
 pub fn originals() -> BTreeMap<&'static str, Vec<String>> {
     let sample = sample();
     all_rows(&sample.open())
@@ -203,14 +197,12 @@ pub fn problem_texts(run: &Run) -> Vec<String> {
         .collect()
 }
 
-/// Tells whether a problem's text holds all of `parts`.
 pub fn has_problem(run: &Run, parts: &[&str]) -> bool {
     problem_texts(run)
         .iter()
         .any(|text| parts.iter().all(|part| text.contains(part)))
 }
 
-/// Copies a run directory.
 pub fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {

@@ -14,7 +14,6 @@ use trueno_testing::damage::Victim;
 use crate::exported::exported;
 use crate::sample::{Sample, copy, problem_texts, unsealed};
 
-/// Everything that a run says.
 #[derive(PartialEq)]
 struct Told {
     facts: String,
@@ -45,7 +44,7 @@ fn tell(dir: &Path) -> Option<Told> {
     })
 }
 
-/// Rows as texts; of texts' numbers, which differ from opening to opening, nothing.
+/// Rows as strings, without numbers of texts, which differ each time a run is opened.
 fn rows_of(frame: &polars::prelude::DataFrame) -> Vec<String> {
     let columns = frame.columns();
     let names: Vec<&str> = columns
@@ -64,7 +63,6 @@ fn rows_of(frame: &polars::prelude::DataFrame) -> Vec<String> {
     (0..frame.height()).map(row).collect()
 }
 
-/// Counts of cases.
 #[derive(Debug, Default)]
 struct Counts {
     cases: u64,
@@ -73,7 +71,7 @@ struct Counts {
     same: u64,
 }
 
-/// Damages a copy of the run by each seed; faults are panics and unseen changes.
+/// Damages a copy of the run with each seed. Panics and undetected changes are failures.
 fn damage_everything(
     name: &str,
     run: &Path,
@@ -141,7 +139,6 @@ fn without_journal(run: &Path) -> TempDir {
     temp
 }
 
-/// Runs of each kind, each with the folder that it lies in.
 fn runs() -> Vec<(&'static str, TempDir, std::path::PathBuf)> {
     let mut runs = Vec::new();
     let temp = tempfile::tempdir().unwrap();

@@ -8,7 +8,7 @@ use trueno_model::{Level, RunState, WallSource};
 use crate::sample::{all_rows, bricks, edges, has_problem, problem_texts, rows};
 use crate::writer::{End, RunWriter};
 
-/// No process has it: above the kernel's largest.
+/// Larger than any process id of the kernel.
 const NO_PID: u32 = 4_000_000_000;
 
 fn recording(pid: u32) -> (TempDir, RunWriter) {

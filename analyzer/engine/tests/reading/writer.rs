@@ -18,7 +18,6 @@ use serde_json::{Value, json};
 use trueno_format::journal::Line;
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Values of one column.
 #[derive(Clone, Debug)]
 pub enum Values {
     U32(Vec<Option<u32>>),
@@ -27,11 +26,9 @@ pub enum Values {
     F64(Vec<Option<f64>>),
     Bool(Vec<Option<bool>>),
     Text(Vec<Option<String>>),
-    /// A type the format does not use.
     PlainText(Vec<Option<String>>),
 }
 
-/// One column: its name and values.
 pub type Column = (String, Values);
 
 pub fn i64s(name: &str, values: impl IntoIterator<Item = i64>) -> Column {
@@ -88,7 +85,7 @@ impl Values {
         }
     }
 
-    /// The array of rows `from..to`; of text, the numbers of its dictionary, which grows.
+    /// The array of rows `from..to`. For text, the keys of `dictionary`, which grows.
     fn array(&self, from: usize, to: usize, dictionary: &mut Vec<String>) -> ArrayRef {
         match self {
             Values::U32(v) => Arc::new(UInt32Array::from(v[from..to].to_vec())),
@@ -122,12 +119,10 @@ impl Values {
     }
 }
 
-/// Extent to which a segment is written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// Dictionaries, footer and all.
     Sealed,
-    /// Batches only, as while recording.
+    /// Only batches, as during recording.
     Open,
 }
 
@@ -138,7 +133,6 @@ fn options() -> IpcWriteOptions {
         .unwrap()
 }
 
-/// A run being written: files and journal lines.
 pub struct RunWriter {
     pub dir: PathBuf,
     journal: String,
@@ -167,7 +161,7 @@ impl RunWriter {
         }
     }
 
-    /// Writes one segment and its journal lines, `batch_rows` a batch.
+    /// Writes a segment and its journal lines, with `batch_rows` rows per batch.
     pub fn segment(
         &mut self,
         table: &str,
@@ -287,7 +281,6 @@ impl RunWriter {
         self.journal.push_str(&sealed(value));
     }
 
-    /// Writes `run.json` and the journal.
     pub fn finish(&self) -> PathBuf {
         fs::write(
             self.dir.join("run.json"),
@@ -370,7 +363,6 @@ fn hash(bytes: &[u8]) -> String {
     format!("{:016x}", xxh3_64(bytes))
 }
 
-/// A line of the journal with these members.
 pub fn sealed(value: Value) -> String {
     let line: Line = serde_json::from_value(value).unwrap();
     line.encode().unwrap()

@@ -44,7 +44,6 @@ struct Operation {
     avg_time_ns: Option<u64>,
 }
 
-/// Reads a report; gives the length that it states.
 pub fn read(
     path: &Path,
     source: impl Read,

@@ -34,7 +34,7 @@ struct Event {
     metadata: Option<String>,
 }
 
-/// A start whose end has not come.
+/// A start event whose end has not been read yet.
 #[derive(Debug)]
 struct Open {
     id: u64,
@@ -42,7 +42,6 @@ struct Open {
     start_ns: i64,
 }
 
-/// Texts that all rows share.
 #[derive(Clone, Copy, Debug)]
 struct Texts {
     brick: Text,
@@ -55,9 +54,9 @@ struct Events<'i> {
     into: &'i mut RunWriter,
     notes: &'i mut Notes,
     texts: Texts,
-    /// Numbers of threads, in the order of their first events.
+    /// Thread numbers, in the order of the threads' first events.
     threads: HashMap<Option<u64>, u32>,
-    /// By thread, the innermost last.
+    /// Open intervals by thread, innermost last.
     open: Vec<Vec<Open>>,
     instants: Instants,
     bricks: u64,
@@ -65,7 +64,6 @@ struct Events<'i> {
     failed: Option<Error>,
 }
 
-/// Reads a timeline; gives the time of its last event.
 pub fn read(
     path: &Path,
     source: impl Read,

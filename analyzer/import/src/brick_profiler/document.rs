@@ -9,12 +9,11 @@ use serde::de::{
     Visitor,
 };
 
-/// Sums of one brick.
 #[derive(Debug, Deserialize)]
 pub struct Brick {
     pub name: String,
     pub count: u64,
-    /// Of the count, those without a duration; the original does not write it.
+    /// How many of the count had no duration. aprender-compute does not write this field.
     pub bound: Option<u64>,
     pub total_ns: Option<u64>,
     pub min_us: Option<f64>,
@@ -26,7 +25,6 @@ pub struct Brick {
     pub bottleneck: Option<String>,
 }
 
-/// Sums of one level of tiles.
 #[derive(Debug, Deserialize)]
 pub struct Tile {
     pub level: String,
@@ -39,7 +37,7 @@ pub struct Tile {
     pub total_flops: Option<u64>,
 }
 
-/// A whole file, or what stands before its damage.
+/// A whole file, or the part before the damage.
 #[derive(Debug, Default)]
 pub struct Document {
     pub bricks: Vec<Brick>,
@@ -47,7 +45,6 @@ pub struct Document {
     pub total_tokens: Option<u64>,
     pub total_ns: Option<u64>,
     pub total_throughput: Option<f64>,
-    /// Members that are of no known name.
     pub unknown: Vec<String>,
     names: Vec<&'static str>,
 }
@@ -62,7 +59,7 @@ const MEMBERS: [&str; 6] = [
 ];
 
 impl Document {
-    /// Fills it; what was read before an error stays.
+    /// Reads into `self`, so that what was read before an error is kept.
     pub fn read(&mut self, reader: impl Read) -> Result<(), serde_json::Error> {
         let mut json = serde_json::Deserializer::from_reader(reader);
         json.deserialize_map(&mut *self)?;
@@ -106,7 +103,7 @@ impl<'de> Visitor<'de> for &mut Document {
     }
 }
 
-/// Takes the elements of a list one by one, so that those before a damage are there.
+/// Reads a list element by element, so that those before the damage are kept.
 struct Elements<'v, T>(&'v mut Vec<T>);
 
 impl<'de, T: DeserializeOwned> DeserializeSeed<'de> for Elements<'_, T> {

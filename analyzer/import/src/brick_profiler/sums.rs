@@ -17,7 +17,6 @@ const SUMS_ONLY: &str = "made from sums of BrickProfiler: it has no times, so or
 const DEFERRED: &str = "the file does not say which bricks were deferred: the original counts each of them up to the wait \
                         that ended all of them, so sums can exceed the elapsed time";
 
-/// Writes the rows of a document.
 pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
     let mut sums = Sums {
         rows: Aggregates {
@@ -62,11 +61,11 @@ pub fn add(document: Document, into: &mut RunWriter, notes: &mut Notes) -> Resul
 struct Sums<'i> {
     rows: Aggregates<'i>,
     labels: Instants,
-    /// Written by aprender-compute, as far as is seen.
+    /// The file looks as if aprender-compute wrote it.
     is_original: bool,
 }
 
-/// Nanoseconds of microseconds, which the original writes with two decimals.
+/// Converts microseconds, which aprender-compute writes with two decimals, to nanoseconds.
 fn ns(us: f64) -> Option<f64> {
     let ns = (us * 1e3).round();
     (us >= 0.0 && ns.is_finite()).then_some(ns)
@@ -164,7 +163,7 @@ impl Sums<'_> {
         self.label(name, brick.bottleneck.as_deref())
     }
 
-    /// The label that the program gave a brick: the original looks at nothing itself.
+    /// The bottleneck label that the program set; aprender-compute does not determine it itself.
     fn label(&mut self, name: &str, bottleneck: Option<&str>) -> Result<(), Error> {
         let Some(bottleneck) = bottleneck.filter(|said| *said != "unknown") else {
             return Ok(());

@@ -7,19 +7,16 @@ use std::io::Read;
 use serde::de::{Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 
-/// A value of a metric or group.
 #[derive(Debug)]
 pub enum Value {
-    /// Null, or an empty list.
     Nothing,
     Number(f64),
-    /// Members in the order of the file, of which no two have one name.
+    /// Members in file order, with unique names.
     Group(Vec<(String, Value)>),
-    /// A text, a truth value or a list.
     Other,
 }
 
-/// The kernel, of which 0 stands for what was not measured.
+/// The kernel. 0 means not measured.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Kernel {
     #[serde(skip_serializing)]
@@ -40,18 +37,18 @@ fn is_unknown(value: &Option<u32>) -> bool {
     value.unwrap_or(0) == 0
 }
 
-/// A whole file, or what stands before its damage.
+/// A whole file, or the part before the damage.
 #[derive(Debug, Default)]
 pub struct Profile {
     pub version: String,
     pub timestamp: Option<String>,
     pub kernel: Option<Kernel>,
-    /// By name, in the order of the file.
+    /// In file order.
     pub groups: Vec<(String, Value)>,
 }
 
 impl Profile {
-    /// Fills it; what was read before an error stays.
+    /// Reads into `self`, so that what was read before an error is kept.
     pub fn read(&mut self, reader: impl Read) -> Result<(), serde_json::Error> {
         let mut json = serde_json::Deserializer::from_reader(reader);
         json.deserialize_map(self)?;
@@ -80,7 +77,7 @@ impl<'de> Visitor<'de> for &mut Profile {
     }
 }
 
-/// The name of the next member; an error where it was there before.
+/// The name of the next member; an error if the name is a duplicate.
 fn next_name<'de, A: MapAccess<'de>>(
     map: &mut A,
     names: &mut HashSet<String>,

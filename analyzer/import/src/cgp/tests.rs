@@ -4,11 +4,11 @@ use super::*;
 use crate::detect;
 use crate::read_back::{Imported, read_back};
 
-/// Written by aprender-cgp 0.72.3 from the metrics of ncu that its own test has.
+/// Written by aprender-cgp 0.72.3 from the ncu metrics in its own test.
 const KERNEL: &str = include_str!("samples/kernel.json");
-/// Written by it where ncu gave nothing.
+/// Written by aprender-cgp when ncu returned nothing.
 const NOTHING: &str = include_str!("samples/nothing_measured.json");
-/// Written by its library, with groups that its command line leaves empty.
+/// Written by the library of aprender-cgp, with groups that its command line leaves empty.
 const LIBRARY: &str = include_str!("samples/library.json");
 
 fn read_with(json: &str, partial: bool) -> Result<Imported, Error> {

@@ -18,18 +18,17 @@ use super::row_texts::RowTexts;
 use crate::Error;
 use crate::sorter::Sorter;
 
-/// Categories of flows that say the same.
+/// Flow categories that state the same edges.
 pub(super) const FLOWS: [&str; 2] = ["fwdbwd", "forward_backward"];
 
-/// Operators of one node.
 #[derive(Default)]
 struct Operators {
     sequence: u64,
-    /// The last to begin in the forward pass: brick and end.
+    /// The last operator to begin in the forward pass: brick and end.
     forward: Option<(u64, i64)>,
-    /// Forward operators are of several threads.
+    /// Forward operators are on several threads.
     is_ambiguous: bool,
-    /// The last to begin in the backward pass: brick and start.
+    /// The last operator to begin in the backward pass: brick and start.
     backward: Option<(u64, i64)>,
 }
 
@@ -40,12 +39,11 @@ impl Operators {
     }
 }
 
-/// Thread of a brick, which its id has in its upper half.
+/// The thread of a brick, which is the upper half of its id.
 fn thread(brick: u64) -> u64 {
     brick >> 32
 }
 
-/// Writes an edge for each node.
 pub(super) fn link(
     collector: &mut Collector<'_>,
     texts: &RowTexts,

@@ -5,28 +5,24 @@ use std::collections::HashMap;
 use trueno_analysis::vendors;
 use trueno_analysis::vendors::Category as Stated;
 
-/// Class of an interval, as far as its category tells.
+/// What an interval is, judging by its category alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Operator,
-    /// Annotations, Python functions.
     Function,
-    /// Whatever other producers name.
+    /// A category that Kineto does not write.
     Unknown,
     Kernel,
     Copy,
     Fill,
     Call,
-    /// A call, or what it led to.
     CallOrWork,
     Wait,
-    /// A host annotation drawn again over the kernels it led to.
+    /// A host annotation that Kineto repeats over the kernels it launched.
     DeviceAnnotation,
-    /// A kernel as CUPTI's range profiler counted it.
     ProfilerRange,
-    /// The profiler's own work.
     Overhead,
-    /// The time for which the profiler was on.
+    /// The time during which the profiler was on.
     Window,
 }
 
@@ -51,7 +47,6 @@ fn class(category: &str) -> Class {
     }
 }
 
-/// Categories met so far, and how many events of each phase they had.
 #[derive(Debug, Default)]
 pub(super) struct Categories {
     numbers: HashMap<Vec<u8>, usize>,
@@ -63,12 +58,11 @@ pub(super) struct Categories {
 struct Category {
     text: Vec<u8>,
     class: Class,
-    /// Numbers of events by phase; few each.
+    /// Event counts by phase. Few entries each.
     counts: Vec<(u8, u64)>,
 }
 
 impl Categories {
-    /// Counts an event.
     pub fn met(&mut self, phase: u8, category: &[u8]) -> Class {
         let is_last = self
             .all
@@ -99,12 +93,10 @@ impl Categories {
         number
     }
 
-    /// True if an event had that category.
     pub fn has(&self, category: &str) -> bool {
         self.numbers.contains_key(category.as_bytes())
     }
 
-    /// Numbers of events by kind, such as `X cpu_op`.
     pub fn counts(&self) -> impl Iterator<Item = (String, u64)> {
         self.all.iter().flat_map(|category| {
             let text = String::from_utf8_lossy(&category.text);
@@ -118,7 +110,7 @@ impl Categories {
         })
     }
 
-    /// True if Kineto wrote the file: no other producer has these.
+    /// Kineto wrote the file: no other producer has these categories.
     pub fn are_of_kineto(&self) -> bool {
         self.all.iter().any(|category| {
             matches!(

@@ -9,13 +9,13 @@ use super::decimal::identity;
 use super::facts::ProcessGroup;
 use crate::signatures::Lists;
 
-/// Most ranks of a communicator that are read.
+/// Longer rank lists of a communicator are dropped.
 const MAX_GROUP_BYTES: usize = 1 << 20;
 
-/// Begins the names of what gloo does, which runs on threads of its own.
+/// Prefix of the names of gloo's work, which runs on threads of its own.
 const GLOO: &[u8] = b"gloo:";
 
-/// The arguments that tell of a collective; empty: not stated.
+/// Arguments that describe a collective; empty if not stated.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Collective {
     name: Vec<u8>,
@@ -28,13 +28,13 @@ pub(super) struct Collective {
     sequence: Option<u64>,
     source: Option<u64>,
     destination: Option<u64>,
-    /// The work itself, not a call that leads to kernels.
+    /// Gloo's work itself, rather than a call that launches kernels.
     is_of_gloo: bool,
 }
 
 impl Collective {
-    /// Work of gloo, by the name of its annotation and the lists of its shapes; `None`: the annotation is of something
-    /// else. Which group it is in is not stated, nor by sends and receives with whom.
+    /// A collective of gloo, from its annotation's name and shapes; `None` if the annotation is not gloo's.
+    /// Neither the process group nor the peer of a send or receive is stated.
     pub fn of_gloo(name: &[u8], [dimensions, types, ..]: &Lists) -> Option<Self> {
         let name = name.strip_prefix(GLOO)?;
         let operation = Operation::parse(std::str::from_utf8(name).ok()?)?;
@@ -50,17 +50,16 @@ impl Collective {
         })
     }
 
-    /// True of gloo's sends and receives, which do not say with whom.
+    /// Gloo's sends and receives do not name the peer.
     pub fn lacks_its_peer(&self) -> bool {
         self.is_of_gloo && matches!(self.operation(), Operation::Send | Operation::Recv)
     }
 
-    /// True of a call that leads to kernels.
     pub fn is_a_call(&self) -> bool {
         !self.is_of_gloo
     }
 
-    /// The same, in the only group of the job.
+    /// Fills in the process group, if the job has only one.
     pub fn within(mut self, group: Option<&ProcessGroup>) -> Self {
         if let Some(group) = group.filter(|_| self.is_of_gloo) {
             let size = group.ranks.len() as u64;
@@ -78,7 +77,7 @@ impl Collective {
         Operation::parse(&String::from_utf8_lossy(&self.name)).unwrap_or(Operation::Other)
     }
 
-    /// Takes an argument, if it tells of a collective; false if it does not.
+    /// Stores an argument; false if it does not describe a collective.
     pub fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
         match key {
             b"Collective name" => self.name = value.to_owned(),
@@ -101,7 +100,7 @@ impl Collective {
         true
     }
 
-    /// The message as shapes: elements sent and received, their type, and the collective's name.
+    /// The message as a signature: elements sent and received, their type, and the collective's name.
     pub fn lists(&self) -> Option<Lists> {
         let (sent, received) = (self.sent?, self.received?);
         let is_word = |text: &[u8]| {
@@ -121,13 +120,12 @@ impl Collective {
         ])
     }
 
-    /// The collective that an event names; `None`: it names none, or what only begins or ends one (`wait`, `init`).
+    /// `None` if the event names no collective, or only begins or ends one (`wait`, `init`).
     pub fn named(&self) -> Option<&Self> {
         let name = std::str::from_utf8(&self.name).ok()?;
         Operation::parse(name).map(|_| self)
     }
 
-    /// Its row, but for its place and times.
     pub fn row(&self, into: &mut RunWriter) -> CollectiveRow {
         let operation = self.operation();
         let mut text = |bytes: &[u8]| -> Option<Text> {
@@ -154,7 +152,7 @@ impl Collective {
     }
 }
 
-/// Elements of tensors, by their dimensions: `[[8,16],[4]]`, or lists of such; `None`: none is there.
+/// Number of elements in tensors of these dimensions (`[[8,16],[4]]`, possibly nested); `None` if there are none.
 fn elements(dimensions: Value) -> Option<u64> {
     let Value::Array(items) = dimensions else {
         return None;
@@ -173,7 +171,7 @@ fn elements(dimensions: Value) -> Option<u64> {
     of_all.try_fold(0_u64, |sum, elements| sum.checked_add(elements?))
 }
 
-/// Ranks as JSON without spaces; PyTorch cuts long lists with `...`, which then say nothing.
+/// Ranks as JSON without spaces. PyTorch truncates long lists with `...`; those are dropped.
 fn group_ranks(text: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(text).ok()?;
     let inside = text.trim().strip_prefix('[')?.strip_suffix(']')?;

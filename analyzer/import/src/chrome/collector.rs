@@ -40,7 +40,7 @@ use crate::{Error, Notes};
 
 const NO_PHASE: &str = "object without ph";
 
-/// An iteration of a process: work of its other threads belongs to it by time.
+/// An iteration of a process. Work on its other threads is assigned to it by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Step {
     pub process: u32,
@@ -49,7 +49,6 @@ pub(super) struct Step {
     pub number: u64,
 }
 
-/// All that was collected.
 pub(super) struct Collector<'a> {
     pub into: &'a mut RunWriter,
     pub notes: &'a mut Notes,
@@ -59,60 +58,46 @@ pub(super) struct Collector<'a> {
     pub host: Sorter<HOST_WORDS>,
     pub links: Sorter<LINK_WORDS>,
     pub operators: Sorter<OPERATOR_WORDS>,
-    /// Counters that several processes have under one name.
+    /// Counters whose name occurs in several processes.
     pub shared_counters: HashSet<u32>,
     pub steps: Vec<Step>,
     pub profiler_ranges: ProfilerRanges,
-    /// The mark of an export, which is read in another way.
     pub mark: Option<Mark>,
-    /// Texts by the number that records have.
     pub texts: Vec<Text>,
-    /// Signatures of operators, by the same number: a name with other shapes has another.
+    /// Signatures, indexed like `texts`: the same name with other shapes has another number.
     signature_numbers: Vec<Option<u32>>,
-    /// What lanes are, where that is known already.
     pub layout: Layout,
-    /// The same by the numbers of lanes.
+    /// The same, indexed by lane.
     roles: Vec<Role>,
-    /// Evidence of what lanes are.
     pub survey: Survey,
-    /// The first pass, which looks for evidence.
     pub is_survey: bool,
-    /// Name of the format, where it is another that is fed as events.
+    /// Name of the format, if a file of another format is fed in as events.
     pub maker: Option<&'static str>,
-    /// The only rank of several that is read.
     pub rank: Option<String>,
-    /// The only process that is read, with the device work that it launched.
+    /// The process to read, together with the device work it launched.
     pub process: Option<u64>,
-    /// Processes whose threads have rows.
     pub host_processes: BTreeSet<u32>,
-    /// Ranks by the labels of their processes, of a file that holds several.
     pub ranks: BTreeSet<String>,
-    /// Devices with work.
     pub devices: BTreeSet<u32>,
-    /// Ends of flows at device work, and their starts.
     pub launch_flows: Sorter<LAUNCH_FLOW_WORDS>,
-    /// The earliest start and the latest end, of records.
+    /// The earliest start and the latest end of all records.
     pub reach: Option<(i64, i64)>,
     pub believable: Believable,
-    /// What is set aside of all that was read.
     pub doubts: Doubts,
     numbers: HashMap<(Text, Option<u32>, Option<u32>), u32>,
-    /// Collectives that are stated, each once, and of which names, by the same number.
+    /// Distinct collectives, and the collective of each name (same index as `texts`).
     collectives: HashMap<Collective, u32>,
     collective_facts: Vec<Collective>,
     collective_numbers: Vec<Option<u32>>,
-    /// Some call states what it did: kernels say it once more.
+    /// A call states its collective, so kernels only repeat it.
     has_collective_calls: bool,
-    /// The process that each counter was first met in.
     counters: HashMap<u32, u32>,
     pub signatures: Signatures,
-    /// Arguments that no column takes.
     pub arguments: KeptArguments,
-    /// Arguments of instants, each once.
     instant_bytes: usize,
     slices: OpenIntervals,
     asynchronous: OpenIntervals,
-    /// Events at times that no run can hold, and the first of these times.
+    /// Number of events at times that a run cannot hold, and the first of these times.
     beyond_range: Option<(u64, Vec<u8>)>,
     order: u64,
     path: PathBuf,
@@ -170,50 +155,43 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// True where no event was met, but other objects were.
+    /// No events, but other objects.
     pub fn has_only_other_objects(&self) -> bool {
         self.notes.left_out.get(NO_PHASE) == Some(&self.order) && self.order > 0
     }
 
-    /// Records of lanes, in order.
     pub fn take_host(&mut self) -> Result<Sorted<HOST_WORDS>, Error> {
         sorted(&mut self.host)
     }
 
-    /// Records with correlations, in order.
     pub fn take_links(&mut self) -> Result<Sorted<LINK_WORDS>, Error> {
         sorted(&mut self.links)
     }
 
-    /// Operators by their external ids.
     pub fn take_operators(&mut self) -> Result<Sorted<OPERATOR_WORDS>, Error> {
         sorted(&mut self.operators)
     }
 
-    /// An operator that device work may name.
     pub fn operator(&mut self, operator: Operator) -> Result<(), Error> {
         let done = self.operators.push(operator.words());
         done.map_err(|e| Error::io(self.operators.path(), "write it", e))
     }
 
-    /// An end of a flow to device work.
     pub fn put_launch_flow(&mut self, words: [u64; LAUNCH_FLOW_WORDS]) -> Result<(), Error> {
         let done = self.launch_flows.push(words);
         done.map_err(|e| Error::io(self.launch_flows.path(), "write it", e))
     }
 
-    /// A record to be linked, of something that is counted already.
+    /// Keeps a record to be linked later. The caller has counted it already.
     pub fn link(&mut self, link: Link) -> Result<(), Error> {
         let done = self.links.push(link.words());
         done.map_err(|e| Error::io(self.links.path(), "write it", e))
     }
 
-    /// Writes a row.
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
         self.notes.add(self.into, row)
     }
 
-    /// Refuses a file none of whose events has a time that a run can hold.
     pub fn check_times(&self) -> Result<(), Error> {
         let Some((count, time)) = &self.beyond_range else {
             return Ok(());
@@ -237,7 +215,6 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// Counts what was begun and never ended.
     pub fn end(&mut self) {
         for _ in 0..self.slices.open() {
             self.notes.leave_out("B without its E: it has no end");
@@ -251,7 +228,7 @@ impl<'a> Collector<'a> {
         self.name_of_operator(text, None, None)
     }
 
-    /// A name, which carries the shapes and the collective that are stated with it.
+    /// A name, together with the shapes and the collective stated with it.
     fn name_of_operator(
         &mut self,
         text: &[u8],
@@ -281,7 +258,8 @@ impl<'a> Collector<'a> {
         number
     }
 
-    /// Writes what a call, or else its kernel, states of a collective, by the number of its name.
+    /// Writes the collective of a call (or of its kernel, if calls state none). `name` is the number of its
+    /// text.
     pub fn add_collective(
         &mut self,
         name: u32,
@@ -307,7 +285,7 @@ impl<'a> Collector<'a> {
         self.add(&row)
     }
 
-    /// The row of signatures that an operator has, by the number of its name.
+    /// The id of an operator's signature row. `name` is the number of its text.
     pub fn signature(&self, name: u32) -> Option<u64> {
         self.signature_numbers[name as usize].map(u64::from)
     }
@@ -318,7 +296,6 @@ impl<'a> Collector<'a> {
         self.believable.reach(start_ns, end_ns);
     }
 
-    /// A lane of another process than the one that is read.
     fn is_of_other_process(&self, lane: u32) -> bool {
         let is_other = |only: u64| {
             lane != NO_LANE && {
@@ -349,7 +326,7 @@ impl<'a> Collector<'a> {
         self.link(link)
     }
 
-    /// The start of an event; one without cannot be placed.
+    /// The start of an event. Events without one are left out.
     fn start(&mut self, event: &Event) -> Option<i64> {
         let start = nanoseconds(&event.time);
         if start.is_none() {
@@ -387,7 +364,7 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// All records of a sorter, which is empty then.
+/// Takes all records out of a sorter, which is left empty.
 pub(super) fn sorted<const N: usize>(of: &mut Sorter<N>) -> Result<Sorted<N>, Error> {
     let path = of.path().to_owned();
     let full = std::mem::replace(of, Sorter::new(path.clone()));

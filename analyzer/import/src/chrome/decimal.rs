@@ -1,14 +1,13 @@
 //! Numbers from their decimal digits, without rounding on the way.
 
-/// Times lie within 146 years of 0, so that no difference of two overflows.
+/// Times lie within 146 years of 0, so that differences never overflow.
 const MAX_NS: i64 = 1 << 62;
 
-/// Years in which a time since the Unix epoch is believed to be one: 2001 to 2096.
+/// Times in this range (2001 to 2096) are taken to be Unix time.
 pub(super) const EPOCH_NS: std::ops::Range<i64> =
     1_000_000_000_000_000_000..4_000_000_000_000_000_000;
 
-/// Nanoseconds from a decimal number of microseconds, to the nearest. `None`: no number, or
-/// out of range.
+/// Converts a decimal number of microseconds to nanoseconds, rounded. `None` if it is not a number or out of range.
 pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {
     let (whole, thousandths) = scaled(text, 3)?;
     let value = whole.saturating_add(i128::from(thousandths));
@@ -21,13 +20,12 @@ pub(super) fn nanoseconds(text: &[u8]) -> Option<i64> {
     is_in_range(value).then_some(value)
 }
 
-/// True if 64 bits hold the difference to any other time in range.
+/// 64 bits hold the difference to any other time in range.
 pub(super) fn is_in_range(time_ns: i64) -> bool {
     (-MAX_NS..MAX_NS).contains(&time_ns)
 }
 
-/// A whole number that stands as one, or with an exponent, or with nothing but zeros behind
-/// the point.
+/// A whole number, also with an exponent or with only zeros after the point.
 pub(super) fn integer(text: &[u8]) -> Option<i128> {
     let digits = text.strip_prefix(b"-").unwrap_or(text);
     let value = if !digits.is_empty() && digits.len() <= 36 && digits.iter().all(u8::is_ascii_digit)
@@ -49,7 +47,7 @@ pub(super) fn integer(text: &[u8]) -> Option<i128> {
     })
 }
 
-/// A number that names something: as it stands, or hexadecimal behind `0x`.
+/// A number used as an identifier: decimal, or hexadecimal after `0x`.
 pub(super) fn identity(text: &[u8]) -> Option<u64> {
     let text = text.trim_ascii();
     if let Some(digits) = text
@@ -61,13 +59,12 @@ pub(super) fn identity(text: &[u8]) -> Option<u64> {
     u64::try_from(integer(text)?).ok()
 }
 
-/// Floating point, finite.
 pub(super) fn float(text: &[u8]) -> Option<f64> {
     let value: f64 = std::str::from_utf8(text).ok()?.parse().ok()?;
     value.is_finite().then_some(value)
 }
 
-/// The magnitude times 10 to the `places`, cut; and whether what was cut is a half or more.
+/// The absolute value times 10^`places`, truncated, and whether the truncated part is at least a half.
 fn scaled(text: &[u8], places: i32) -> Option<(i128, bool)> {
     let text = text
         .strip_prefix(b"-")

@@ -8,16 +8,13 @@ use crate::mended::Mended;
 use crate::source::{Packing, Source};
 use crate::{Error, Notes, Options};
 
-/// As much of `otherData` is looked at: an export has all facts of its run there.
+/// Limit for `otherData`, in which an export stores all facts of its run.
 const MAX_OTHER_DATA: usize = 1 << 22;
 
-/// A file that was not read to its end.
 pub(super) enum Failure {
-    /// The file is to blame.
     Stop(Stop),
-    /// The run is.
     Import(Error),
-    /// The sink needs no more of the file.
+    /// The sink needs nothing more from the file.
     Enough,
 }
 
@@ -33,36 +30,30 @@ impl From<Error> for Failure {
     }
 }
 
-/// Takes what is found.
 pub(super) trait Sink {
-    /// One is used for all, so that its memory is used again.
+    /// One value is reused for all events to reuse its memory.
     type Event: Default;
-    /// Reads an object whose brace comes next.
+    /// Reads an object; its opening brace comes next.
     fn read<R: Read>(event: &mut Self::Event, from: &mut Scanner<R>) -> Scanned<()>;
     fn event(&mut self, event: &Self::Event) -> Result<(), Error>;
-    /// An array ended, or what can be read of it.
+    /// Called at the end of the array, or of its readable part.
     fn end(&mut self, _: &Self::Event) {}
-    /// An element of the array that is no object.
     fn no_event(&mut self);
-    /// A field beside the events; no value: too long to look at.
+    /// A field beside the events. `None` if the value is too long.
     fn fact(&mut self, key: &str, json: Option<&[u8]>) -> Result<(), Failure>;
     fn unclosed_array(&mut self);
 }
 
-/// The look of the file, as far as it was read.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
-    /// True if there was an array of events.
     pub has_events: bool,
-    /// The first fields of an object without one.
+    /// The first fields of an object without an event array.
     pub keys: Vec<String>,
-    /// Documents behind the first, each on a line of its own.
+    /// Further documents after the first, each on its own line.
     pub documents: u64,
-    /// Zeros behind the trace.
     pub zeros: u64,
 }
 
-/// Reads a file to its end.
 pub(super) fn read<R: Read>(
     from: &mut Scanner<R>,
     shape: &mut Shape,
@@ -167,7 +158,7 @@ fn elements<R: Read, S: Sink>(
     }
 }
 
-/// Reads on to the end of the file, and says what was odd about it; the hash of all its bytes.
+/// Reads to the end of the file and warns of anything unusual. Returns the hash of all bytes.
 pub(super) fn end(
     scanner: Scanner<Mended<Source<'_>>>,
     shape: &Shape,
@@ -204,7 +195,7 @@ fn place(stop: &Stop, packing: Option<Packing>) -> String {
 }
 
 impl Shape {
-    /// An end before the end: fatal, unless what stands before is wanted; then what to say of it.
+    /// Handles an early end of the file: an error, or a warning if a partial result is wanted.
     pub fn stopped(
         &self,
         path: &Path,
@@ -224,7 +215,6 @@ impl Shape {
         ))
     }
 
-    /// The error of a file that cannot be read to its end.
     pub fn refusal(&self, path: &Path, stop: Stop, packing: Option<Packing>) -> Error {
         let place = place(&stop, packing);
         if let Some(error) = stop.io.filter(|_| packing.is_none()) {
@@ -242,7 +232,6 @@ impl Shape {
         }
     }
 
-    /// The error of a file without events.
     pub fn no_trace(&self, path: &Path) -> Error {
         let found = if self.has_events {
             "its objects have no ph".to_owned()

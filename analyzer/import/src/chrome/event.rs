@@ -10,69 +10,63 @@ use super::unused_arguments::UnusedArguments;
 use crate::cuda::cupti_enums::Direction;
 use crate::signatures::MAX_SHAPE_BYTES;
 
-/// Ids of a file are below this power of two, with room for that many files below the highest bit.
+/// Ids of a file are below this power of two; the bits between it and the highest bit number the files.
 const PART_SHIFT: u32 = 40;
-/// Ascend writes it for tasks that belong to no call.
+/// Ascend's connection id of tasks without a call.
 const NO_CONNECTION: u64 = u32::MAX as u64;
-/// Series of one counter event that are kept.
 const MAX_SERIES: usize = 64;
-/// Bytes of arguments at most that are read when the rest of their event is known.
+/// Limit for arguments that are parsed only once the rest of their event is known.
 const MAX_RAW_BYTES: usize = 1 << 20;
 
-/// The members that are read of an event. One is used for all, so that its memory is used again.
+/// The members of an event that are read. One value is reused for all events to reuse its memory.
 #[derive(Debug, Default)]
 pub(super) struct Event {
-    /// The phase, 0 where there is none.
+    /// 0 if there is none.
     pub phase: u8,
     pub category: Vec<u8>,
     pub name: Vec<u8>,
     pub process: Vec<u8>,
     pub thread: Vec<u8>,
-    /// Decimal microseconds; empty: none.
+    /// Decimal microseconds; empty if there is none.
     pub time: Vec<u8>,
-    /// Decimal microseconds; empty: none.
+    /// Decimal microseconds; empty if there is none.
     pub duration: Vec<u8>,
     pub id: Vec<u8>,
-    /// A flow that ends in the slice around it, not in the next.
+    /// The flow ends in the enclosing slice, not in the next.
     pub binds_around: bool,
-    /// Of an instant, `g`, `p` or `t`; 0: not stated.
+    /// For an instant `g`, `p` or `t`; 0 if not stated.
     pub scope: u8,
     pub arguments: Arguments,
-    /// The arguments as they stand in the file, of instants only; empty: none.
+    /// The unparsed arguments of an instant; empty if there are none.
     pub raw: Vec<u8>,
-    /// They were longer than what is looked at.
     pub is_raw_cut: bool,
-    /// Arguments that no column takes.
+    /// Arguments without a column.
     pub others: EventArguments,
-    /// Arguments of this event and of those before it that nothing is made of.
     pub unused: UnusedArguments,
-    /// Number of its file, of several that make one trace: their ids are not the same ones.
+    /// Number of the file, if a trace consists of several; ids are unique only within a file.
     pub part: u64,
     key: Vec<u8>,
     inner_key: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// The arguments that mean something here.
 #[derive(Debug, Default)]
 pub(super) struct Arguments {
     pub correlation: Option<u64>,
-    /// Of an operator, or of the operator that device work was begun in.
+    /// For an operator its own id; for device work that of the operator that launched it.
     pub external: Option<u64>,
     pub index: Option<u64>,
     pub device: Option<i64>,
     pub stream: Option<i64>,
     pub bytes: Option<i64>,
-    /// Direction and bytes of a copy, as MTIA states them.
     pub direction: Option<Direction>,
     pub size: Option<i64>,
     pub address: Option<u64>,
     pub device_type: Option<i64>,
-    /// Bytes that an allocator had given out and taken from the device, after this event.
+    /// Bytes that the allocator had handed out and reserved on the device after this event.
     pub allocated: Option<u64>,
     pub reserved: Option<u64>,
     pub registers: Option<u64>,
-    /// Static and dynamic together.
     pub shared_memory: Option<u64>,
     pub blocks_per_sm: Option<f64>,
     pub occupancy_percent: Option<f64>,
@@ -80,21 +74,18 @@ pub(super) struct Arguments {
     pub block: Option<[u32; 3]>,
     pub graph_node: Option<u64>,
     pub flops: Option<u64>,
-    /// Number of a node of autograd's graph, and the thread that made it; 0 in the forward pass.
+    /// Number of an autograd node, and the thread that created it; 0 in the forward pass.
     pub sequence: Option<u64>,
     pub forward_thread: Option<u64>,
     pub wait_stream: Option<i64>,
     pub wait_correlation: Option<i64>,
     pub wait_event: Option<i64>,
-    /// Name in metadata.
     pub name: Vec<u8>,
-    /// Label of a process, in metadata.
+    /// Label of a process, in a metadata event.
     pub label: Vec<u8>,
-    /// Number by which Ascend's calls and tasks belong together.
+    /// Number that links Ascend's calls to their tasks.
     pub connection: Option<u64>,
-    /// Of an operator.
     pub shapes: Shapes,
-    /// Series of a counter, or metrics of a kernel.
     pub series: Vec<(Vec<u8>, f64)>,
     pub series_left_out: u64,
 }
@@ -128,12 +119,12 @@ impl Event {
         };
     }
 
-    /// As new, for the next record of a format that is no JSON.
+    /// Resets the event for the next record of a format other than JSON.
     pub fn reset(&mut self) {
         self.clear();
     }
 
-    /// Reads an object whose brace comes next.
+    /// Reads an object; its opening brace comes next.
     pub fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
         self.clear();
         let mut key = std::mem::take(&mut self.key);
@@ -185,7 +176,6 @@ impl Event {
         from.plain(into)
     }
 
-    /// Reads arguments that were put aside.
     fn read_raw(&mut self) -> Scanned<()> {
         self.is_raw_cut = self.raw.len() > MAX_RAW_BYTES;
         if self.raw.is_empty() || self.is_raw_cut {
@@ -246,7 +236,7 @@ impl Event {
 }
 
 impl Arguments {
-    /// Keeps ids apart from those of other files.
+    /// Makes ids distinct from those of other files.
     fn belong_to(&mut self, part: u64) {
         let ids = [
             &mut self.correlation,
@@ -263,7 +253,7 @@ impl Arguments {
         }
     }
 
-    /// Takes a value; false if nothing is made of it.
+    /// Stores a value; false if it is not used.
     fn set(&mut self, key: &[u8], value: &[u8]) -> bool {
         let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
         match key {
@@ -297,8 +287,8 @@ impl Arguments {
         true
     }
 
-    /// Takes a value that other producers than Kineto call so. It is an attribute as well: on a thread of the host it may
-    /// mean anything.
+    /// Stores a value under a name used by producers other than Kineto. It is kept as an attribute too: on a
+    /// host thread the name may mean anything.
     fn set_other(&mut self, key: &[u8], value: &[u8]) {
         let signed = || integer(value).and_then(|value| i64::try_from(value).ok());
         match key {
@@ -325,7 +315,6 @@ impl Arguments {
     }
 }
 
-/// Takes `grid_y` and its like.
 fn set_axis(of: &mut Option<[u32; 3]>, key: &[u8], value: &[u8]) {
     let Some(value) = identity(value).and_then(|value| u32::try_from(value).ok()) else {
         return;
@@ -338,7 +327,7 @@ fn set_axis(of: &mut Option<[u32; 3]>, key: &[u8], value: &[u8]) {
     }
 }
 
-/// `[x, y, z]`; `None` when it is something else.
+/// `[x, y, z]`; `None` if it is anything else.
 fn three<R: Read>(from: &mut Scanner<R>, scratch: &mut Vec<u8>) -> Scanned<Option<[u32; 3]>> {
     if from.space()? != Some(b'[') {
         return from.skip().map(|()| None);

@@ -4,7 +4,7 @@ use std::io::Read;
 
 use super::scanner::{Scanned, Scanner, Value};
 
-/// Arguments by which profilers find their own records again, and those that would be most of a run; they are counted.
+/// Arguments only counted: ids that only their profiler uses, and those that would dominate the size of a run.
 const LEFT_OUT: [&[u8]; 9] = [
     b"cbid",
     b"context",
@@ -16,20 +16,18 @@ const LEFT_OUT: [&[u8]; 9] = [
     b"Concrete Inputs",
     b"Input Strides",
 ];
-/// Bytes of a value at most.
 const MAX_VALUE_BYTES: usize = 1 << 12;
-/// Attributes of an event at most.
 pub(super) const MAX_ATTRIBUTES: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Argument {
     pub name: Vec<u8>,
     pub kind: Value,
-    /// As [`Scanner::value`] gives it; lists and objects as they stand in the file.
+    /// As [`Scanner::value`] returns it; lists and objects unparsed.
     pub text: Vec<u8>,
 }
 
-/// The arguments of one event. Their memory is used again.
+/// The arguments of one event. The memory is reused.
 #[derive(Debug, Default)]
 pub(super) struct EventArguments {
     all: Vec<Argument>,
@@ -45,7 +43,6 @@ impl EventArguments {
         self.all[..self.used].iter()
     }
 
-    /// Takes an argument whose value was read; false if there is no room for it.
     pub fn take(&mut self, name: &[u8], kind: Value, text: &[u8]) -> bool {
         if text == b"null" && kind == Value::Word {
             return true;
@@ -58,7 +55,7 @@ impl EventArguments {
         true
     }
 
-    /// Takes a list or an object, which comes next; false if there is no room for it.
+    /// Adds a list or object, which comes next in the scanner; false if there are too many.
     pub fn take_nested<R: Read>(&mut self, name: &[u8], from: &mut Scanner<R>) -> Scanned<bool> {
         if LEFT_OUT.contains(&name) || self.used == MAX_ATTRIBUTES {
             return from.skip().map(|()| false);

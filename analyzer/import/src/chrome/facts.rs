@@ -4,24 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-/// A value in run.json is no longer than this.
 const MAX_TEXT: usize = 1 << 10;
-/// Values kept of one file.
 const MAX_VALUES: usize = 512;
 
-/// Facts by name, and those that mean something here.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     /// Entries of `values` in run.json.
     pub values: BTreeMap<String, String>,
-    /// To be added to times to have them since the Unix epoch.
+    /// Add this to times to get Unix time.
     pub base_ns: Option<i64>,
     pub host_name: Option<String>,
-    /// The process group of the job, where it has one and no more.
+    /// The process group of the job, if there is exactly one.
     pub only_group: Option<ProcessGroup>,
 }
 
-/// A process group of PyTorch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ProcessGroup {
     pub name: String,
@@ -29,7 +25,6 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// The group in `distributedInfo`, if that lists one.
     fn only(of_job: &Value) -> Option<Self> {
         let [group] = of_job.get("pg_config")?.as_array()?.as_slice() else {
             return None;
@@ -46,7 +41,6 @@ impl ProcessGroup {
 }
 
 impl Facts {
-    /// Takes a field; whether anything of it was kept.
     pub fn take(&mut self, key: &str, json: Option<&[u8]>) -> bool {
         let Some(value) = json.and_then(|json| serde_json::from_slice::<Value>(json).ok()) else {
             return false;
@@ -60,8 +54,8 @@ impl Facts {
         self.put(&format!("trace.{key}"), &value)
     }
 
-    /// Where the only device that is described has another number than the only one that worked, gives it that: the
-    /// number it had and the one it has.
+    /// If the only described device and the only device with work have different numbers, gives the description
+    /// the other number. Returns the old and the new number.
     pub fn rename_only_device(
         &mut self,
         mut used: impl Iterator<Item = u32>,
@@ -96,7 +90,6 @@ impl Facts {
         Some((stated, only))
     }
 
-    /// Keeps the time for which the profiler was on.
     pub fn window(&mut self, name: &[u8], dur_ns: i64) {
         let name = String::from_utf8_lossy(name);
         self.values

@@ -13,21 +13,18 @@ use super::event::Event;
 use super::scanner::Value;
 use crate::{Error, Notes, Options};
 
-/// What a record is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A range of the program.
     Range,
-    /// A call of a device's API.
     Call,
     Kernel,
     Copy,
     Fill,
-    /// Work of a device: its name says which.
+    /// Work on a device; its name says of which kind.
     Work,
 }
 
-/// An interval. What is not stated is `None`.
+/// An interval. `None` means not stated.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice<'s> {
     pub kind: Kind,
@@ -44,7 +41,6 @@ pub(crate) struct Slice<'s> {
     pub block: Option<[u32; 3]>,
     pub registers: Option<u64>,
     pub shared_memory_bytes: Option<u64>,
-    /// Texts beside the columns.
     pub attributes: &'s [(&'s str, &'s str)],
 }
 
@@ -70,7 +66,7 @@ impl Slice<'_> {
     }
 }
 
-/// Takes records in any order.
+/// Accepts records in any order.
 pub(crate) struct Feed<'a> {
     collector: Collector<'a>,
     event: Event,
@@ -108,7 +104,6 @@ impl<'a> Feed<'a> {
         lanes.name_thread(process.as_bytes(), thread.as_bytes(), name.as_bytes());
     }
 
-    /// A device that the file describes.
     pub fn device(&mut self, number: u32, name: &str, units: Option<u32>) -> Result<(), Error> {
         let into = &mut self.collector.into;
         let row = DeviceRow {
@@ -166,7 +161,6 @@ impl<'a> Feed<'a> {
         self.collector.event(event)
     }
 
-    /// A value at a time.
     pub fn counter(
         &mut self,
         process: u64,
@@ -184,7 +178,6 @@ impl<'a> Feed<'a> {
         self.collector.event(event)
     }
 
-    /// Memory taken (positive) or given back (negative).
     pub fn allocation(
         &mut self,
         (process, thread): (u64, u64),
@@ -210,7 +203,6 @@ impl<'a> Feed<'a> {
         self.collector.event(event)
     }
 
-    /// A point with a name.
     pub fn instant(
         &mut self,
         (process, thread): (u64, u64),
@@ -236,7 +228,7 @@ impl<'a> Feed<'a> {
     }
 }
 
-/// Nanoseconds as decimal microseconds, exactly.
+/// Writes nanoseconds as decimal microseconds, exactly.
 fn microseconds(ns: i64, into: &mut Vec<u8>) {
     let sign = if ns < 0 { "-" } else { "" };
     let ns = ns.unsigned_abs();

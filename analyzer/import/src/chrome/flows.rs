@@ -9,7 +9,6 @@ use super::sweep::FLOW_WORDS;
 use crate::Error;
 use crate::sorter::Sorter;
 
-/// The slice an arrow came from.
 struct From {
     flow: u64,
     brick: u64,
@@ -18,7 +17,7 @@ struct From {
     is_used: bool,
 }
 
-/// Writes an edge for each arrow that the times do not contradict.
+/// Writes an edge for each flow, unless its times contradict it.
 pub(super) fn link(
     collector: &mut Collector<'_>,
     texts: &RowTexts,

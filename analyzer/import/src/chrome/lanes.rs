@@ -2,25 +2,20 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-/// A thread of a process; not all of them get rows.
+/// A thread of a process. Not every lane gets rows.
 #[derive(Debug)]
 pub(super) struct Lane {
-    /// Number of its process.
     pub process: u32,
-    /// Thread as the events name it.
     pub thread: String,
-    /// Name from metadata.
     pub name: Option<String>,
 }
 
-/// All that were met, numbered in order of appearance.
 #[derive(Debug, Default)]
 pub(super) struct Lanes {
     numbers: HashMap<Vec<u8>, u32>,
     all: Vec<Lane>,
     processes: HashMap<Vec<u8>, u32>,
     process_names: Vec<Option<String>>,
-    /// Processes as the events name them.
     process_ids: Vec<String>,
     last: (Vec<u8>, Vec<u8>, u32),
 }
@@ -51,14 +46,12 @@ impl Lanes {
         number
     }
 
-    /// Processes with lanes, as far as they are numbers.
     pub fn numbered_processes(&self) -> BTreeSet<u64> {
         let ids = self.all.iter();
         let ids = ids.map(|lane| &self.process_ids[lane.process as usize]);
         ids.filter_map(|id| id.parse().ok()).collect()
     }
 
-    /// The number of a process.
     pub fn process(&mut self, process: &[u8]) -> u32 {
         if let Some(number) = self.processes.get(process) {
             return *number;
@@ -81,17 +74,14 @@ impl Lanes {
         self.all[number as usize].name = Some(String::from_utf8_lossy(name).into_owned());
     }
 
-    /// Number of lanes.
     pub fn len(&self) -> u32 {
         self.all.len() as u32
     }
 
-    /// Number of processes.
     pub fn processes(&self) -> u32 {
         self.process_ids.len() as u32
     }
 
-    /// A process as the events name it.
     pub fn process_id(&self, number: u32) -> &str {
         &self.process_ids[number as usize]
     }
@@ -104,7 +94,6 @@ impl Lanes {
         self.process_names[number as usize].as_deref()
     }
 
-    /// A title that tells a process from all others.
     pub fn process_title(&self, number: u32) -> String {
         let id = &self.process_ids[number as usize];
         match self.process_name(number) {
@@ -114,12 +103,11 @@ impl Lanes {
         }
     }
 
-    /// True where a thread's name alone may not say whose it is.
     pub fn several_processes(&self) -> bool {
         self.process_names.len() > 1
     }
 
-    /// The name of a row of threads: with its process, where there are several.
+    /// The name for the row of `threads`, which includes the process if there are several.
     pub fn title(&self, number: u32, several: bool) -> Option<String> {
         let lane = self.get(number);
         let name = lane.name.as_deref();

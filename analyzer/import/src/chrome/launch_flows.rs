@@ -6,7 +6,7 @@ use super::record::{Link, LinkEvent, NO_ID, NONE, Operator, stated, time};
 use crate::Error;
 use crate::sorter::Sorter;
 
-/// Tells the linker which call, or which brick, led to which work.
+/// Records which call or brick launched which work, for the linker.
 pub(super) fn link(collector: &mut Collector<'_>) -> Result<(), Error> {
     let path = collector.launch_flows.path().to_owned();
     let problem = |e| Error::io(&path, "sort it", e);

@@ -4,22 +4,20 @@ use super::record::{NO_ID, rising};
 
 pub(super) const LAUNCH_FLOW_WORDS: usize = 10;
 
-/// The start lies in a call, or else in another interval; the end at work.
+/// Kinds: a flow starts in a call, starts in another interval, or ends at work.
 pub(super) const IN_CALL: u64 = 0;
 pub(super) const IN_BRICK: u64 = 1;
 pub(super) const AT_WORK: u64 = 2;
 
-/// Kineto states correlations beside its flows.
+/// Kineto states correlations besides its flows.
 pub(super) fn is_of_kineto(category: &str) -> bool {
     matches!(category, "ac2g" | "async_gpu" | "async_cpu_to_gpu")
 }
 
-/// The end of a flow, at device work with that correlation.
 pub(super) fn end(flow: u64, time_ns: i64, work: u64) -> [u64; LAUNCH_FLOW_WORDS] {
     [flow, rising(time_ns), AT_WORK, work, 0, 0, 0, 0, 0, 0]
 }
 
-/// The call that a flow begins in.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Call {
     pub id: u64,
@@ -30,7 +28,6 @@ pub(super) struct Call {
     pub end_ns: i64,
 }
 
-/// The start of a flow in a call.
 pub(super) fn start_in_call(flow: u64, time_ns: i64, of: Call) -> [u64; LAUNCH_FLOW_WORDS] {
     [
         flow,
@@ -46,7 +43,6 @@ pub(super) fn start_in_call(flow: u64, time_ns: i64, of: Call) -> [u64; LAUNCH_F
     ]
 }
 
-/// The start of a flow in a row of bricks.
 pub(super) fn start_in_brick(
     flow: u64,
     time_ns: i64,

@@ -13,39 +13,35 @@ use trueno_analysis::vendors::{self, DeviceLane};
 
 use super::lanes::Lanes;
 
-/// What the rows of a lane become.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Role {
     #[default]
     Host,
-    /// Calls of a device's API, whatever they are called.
+    /// Calls of a device API, whatever their category.
     Calls,
-    /// Work of a device.
     Work(Place),
-    /// What other lanes of a device hold, said again: annotations.
+    /// Repeats what other lanes of a device show: annotations.
     Repeated(Place),
-    /// Time in which a device did nothing, and sums over other lanes.
+    /// Idle time of a device, or sums over other lanes.
     NoWork,
 }
 
-/// The device and the stream of a lane, where its rows state none.
+/// The device and the stream of a lane, for rows that state none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Place {
     pub device: u32,
     pub stream: u32,
-    /// Rows that hold others are annotations: only the innermost are work.
+    /// Rows that contain others are annotations: only the innermost are work.
     pub may_nest: bool,
-    /// The name of the process states the device: rows do not.
     pub is_stated: bool,
 }
 
-/// The lanes of a file that are more than threads of the host, by process and thread.
+/// The lanes of a file that are not just host threads, by process and thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Layout {
     roles: HashMap<Vec<u8>, Role>,
-    /// Something to be told of the roles, in words.
     pub warnings: Vec<String>,
-    /// Processes that may be devices, in words; nobody can tell from the file.
+    /// Processes that may be devices, as text; the file does not settle it.
     pub unclear: Vec<String>,
 }
 
@@ -58,7 +54,6 @@ impl Layout {
         self.roles.get(&key).copied().unwrap_or_default()
     }
 
-    /// True where nothing is other than it was taken for.
     pub fn is_plain(&self) -> bool {
         self.roles.is_empty()
     }
@@ -71,32 +66,27 @@ fn key(process: &[u8], thread: &[u8]) -> Vec<u8> {
     key
 }
 
-/// What the rows of a lane say of it.
 #[derive(Clone, Debug, Default)]
 struct Evidence {
     slices: u64,
-    /// Operators, Python functions, annotations: a thread of the host.
+    /// Operators, Python functions and annotations: signs of a host thread.
     host: u64,
     calls: u64,
-    /// Called like calls of a device's API; Ascend's operations are, too.
+    /// Rows named like calls of a device API; Ascend's operations are named so too.
     named_calls: u64,
-    /// Of a category of device work.
     work: u64,
-    /// With a stream, a device or a launch grid among the arguments.
+    /// Rows with a stream, a device or a launch grid among the arguments.
     places: u64,
     correlations: u64,
-    /// Arrows from launches that end here.
     arrows: u64,
     last: Option<(i64, i64)>,
     may_nest: bool,
 }
 
-/// A row as far as it is evidence.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Seen {
     pub is_host: bool,
     pub is_call: bool,
-    /// Only its name says that it is a call.
     pub is_named_call: bool,
     pub is_work: bool,
     pub states_place: bool,
@@ -105,11 +95,9 @@ pub(super) struct Seen {
     pub end_ns: i64,
 }
 
-/// Evidence for all lanes, by their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
     lanes: Vec<Evidence>,
-    /// Labels of processes, such as `GPU 0` and `NPU`.
     labels: HashMap<Vec<u8>, String>,
 }
 
@@ -142,7 +130,6 @@ impl Survey {
         of.last = Some((seen.start_ns, end_ns));
     }
 
-    /// An arrow from a launch ends on a lane.
     pub fn arrow(&mut self, lane: u32) {
         self.lane(lane).arrows += 1;
     }
@@ -152,7 +139,7 @@ impl Survey {
         self.labels.insert(process.to_owned(), label);
     }
 
-    /// The layout of a file whose lanes these are; `devices`: processes that the user calls devices.
+    /// Decides the roles of the lanes. `devices` are processes that the user declared to be devices.
     pub fn layout(&self, lanes: &Lanes, devices: &[String]) -> Layout {
         let processes = Processes::of(self, lanes, devices);
         let mut layout = Layout::default();
@@ -206,7 +193,6 @@ impl Survey {
     }
 }
 
-/// The number of a process in its title, or the title.
 fn flag_value(title: &str) -> String {
     let number = title
         .rsplit_once('(')
@@ -224,23 +210,20 @@ fn flag_value(title: &str) -> String {
 
 const NO_STREAM: u32 = u32::MAX;
 
-/// A process, as far as it is known what it is.
 #[derive(Debug)]
 struct Process {
     title: String,
     kind: ProcessKind,
-    /// A stream that its name states, as TensorFlow writes it.
+    /// The stream in its name, as TensorFlow writes it.
     stream: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ProcessKind {
-    /// By its name.
     Device(u32),
-    /// By its label, which Kineto also gives to processes whose number a device has.
+    /// The label says so. Kineto labels host processes too, if their id equals a device number.
     Labelled(u32),
     DevicePerThread,
-    /// The user says so.
     Given(u32),
     Calls,
     Summary,
@@ -332,7 +315,7 @@ impl Processes {
     }
 }
 
-/// Numbers of devices: as names state them, where no other has them.
+/// Assigns device numbers: those stated by names, if they are unique.
 #[derive(Default)]
 struct DeviceNumbers {
     given: HashMap<String, u32>,
@@ -360,7 +343,7 @@ impl DeviceNumbers {
 
 enum Verdict {
     Role(Role),
-    /// May be a device, for that reason.
+    /// May be a device, for this reason.
     Unclear(&'static str),
 }
 

@@ -22,7 +22,6 @@ use crate::cuda::event_waits::{EventWaits, Pairing};
 use crate::cuda::launches::{CallSpan, is_part_of};
 use crate::sorter::{Sorted, Sorter};
 
-/// The call of a correlation.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     id: u64,
@@ -30,7 +29,7 @@ pub(super) struct Call {
     thread: u32,
     wait: Option<SyncKind>,
     link: Link,
-    /// Calls that do not enclose each other have the correlation: which is meant cannot be known.
+    /// Several calls that do not enclose each other have this correlation.
     is_ambiguous: bool,
 }
 
@@ -43,7 +42,6 @@ impl Call {
     }
 }
 
-/// The beginning of device work, as far as it is known.
 #[derive(Clone, Copy)]
 pub(super) enum Begun {
     By(Call),
@@ -73,11 +71,11 @@ pub(super) struct Linker<'g, 'a> {
     pub collector: &'g mut Collector<'a>,
     texts: &'g RowTexts,
     origin_ns: i64,
-    /// Rows without a thread; their ids have nothing in the upper half.
+    /// Rows without a thread; the upper half of their ids is 0.
     rows: u64,
     pub correlation: u64,
     call: Option<Call>,
-    /// The first call of the group that is a wait, until a record of the wait itself is seen.
+    /// The first call of the group that is a wait, until a record of the wait itself is found.
     waiting: Option<Call>,
     recorded: Option<Link>,
     pub orphans: Orphans,
@@ -86,7 +84,6 @@ pub(super) struct Linker<'g, 'a> {
     ambiguous: u64,
 }
 
-/// Writes kernels, transfers, syncs, device events and the edges of launches; gives the last id that was taken.
 pub(super) fn link(
     collector: &mut Collector<'_>,
     texts: &RowTexts,
@@ -222,7 +219,6 @@ impl Linker<'_, '_> {
         Ok(())
     }
 
-    /// The call that device work belongs to.
     fn launched_by(&mut self) -> Option<Call> {
         match self.call {
             None => self.unlinked += 1,
@@ -410,7 +406,7 @@ impl Linker<'_, '_> {
         self.launch(begun, id)
     }
 
-    /// An annotation over device work, and the one of the host that it is drawn for.
+    /// Writes an annotation of device work and its link to the host annotation that it repeats.
     pub fn annotation(&mut self, link: Link, of: Option<Operator>) -> Result<(), Error> {
         let row = AnnotationRow {
             kind: self.texts.device,
@@ -429,7 +425,6 @@ impl Linker<'_, '_> {
         kind.map(|kind| self.collector.into.text(kind.name()))
     }
 
-    /// The edge to work from what began it.
     fn launch(&mut self, begun: Begun, to: u64) -> Result<(), Error> {
         let (from, kind) = match begun {
             Begun::By(call) => (call.id, self.texts.launches),
@@ -440,7 +435,7 @@ impl Linker<'_, '_> {
     }
 }
 
-/// A wait names the call that recorded its event, by correlation; event and stream are those of the record.
+/// Pairs a wait with the call that recorded its event, by correlation. Event and stream are those of the record.
 fn pairing(record: u64, event: u64, device: u32, stream: u32) -> Pairing {
     [record, event, pair(device, stream)]
 }

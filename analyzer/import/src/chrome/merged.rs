@@ -1,13 +1,12 @@
 //! Ranks whose traces a tool merged into one file: it put a label before the number of each process, so that processes
 //! of ranks do not fall together, and left devices, streams and correlations as they were.
 
-/// The label of a rank before the number of a process, such as `TP01` of `[TP01] 50`, `rank 3` of `rank 3/50`, `rank3`
-/// of `rank3_50` and `rank3: 50`; `None`: there is none.
+/// The rank label in front of a process number, such as `TP01` of `[TP01] 50`, or `rank 3` of `rank 3/50`,
+/// `rank3_50` and `rank3: 50`. `None` if there is none.
 pub(super) fn rank_of(process: &[u8]) -> Option<&[u8]> {
     split(process).map(|(label, _)| label)
 }
 
-/// A process without the label of its rank.
 pub(super) fn process_of(process: &[u8]) -> &[u8] {
     split(process).map_or(process, |(_, process)| process)
 }
@@ -45,8 +44,8 @@ fn split(process: &[u8]) -> Option<(&[u8], &[u8])> {
     })
 }
 
-/// The ranks of labels, in the order of the numbers in them: those that each states where it is the only number and no
-/// other label has it, else their places.
+/// Rank numbers of the labels, sorted by the numbers in them. If each label has exactly one number and no two share
+/// it, these are the ranks; otherwise the positions are.
 pub fn ranks_of<'l>(labels: impl Iterator<Item = &'l str>) -> Vec<(u32, String)> {
     let mut labels: Vec<(Vec<u32>, String)> = labels
         .map(|label| (numbers(label), label.to_owned()))

@@ -10,11 +10,10 @@ pub(super) struct Open {
     pub name: u32,
     pub lane: u32,
     pub class: Class,
-    /// Place of the beginning in the file.
     pub order: u64,
 }
 
-/// A stack for each lane or id; empty ones are dropped.
+/// One stack per lane or id; empty stacks are removed.
 #[derive(Debug, Default)]
 pub(super) struct OpenIntervals {
     stacks: HashMap<u64, Vec<Open>>,
@@ -27,7 +26,6 @@ impl OpenIntervals {
         self.open += 1;
     }
 
-    /// Ends the innermost.
     pub fn end(&mut self, key: u64) -> Option<Open> {
         let stack = self.stacks.get_mut(&key)?;
         let open = stack.pop();
@@ -38,7 +36,6 @@ impl OpenIntervals {
         open
     }
 
-    /// Number of open ones.
     pub fn open(&self) -> u64 {
         self.open
     }

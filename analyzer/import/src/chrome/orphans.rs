@@ -10,7 +10,7 @@ use super::record::{LINK_WORDS, Link, LinkEvent, OPERATOR_WORDS, Operator};
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
 
-/// Work put aside, by its external id.
+/// Device work without a launch, by external id.
 pub(super) struct Orphans(pub Sorter<LINK_WORDS>);
 
 impl Orphans {
@@ -22,11 +22,11 @@ impl Orphans {
     }
 }
 
-/// Operators in the order of their ids, looked up in that order.
+/// Operators sorted by id, for lookups in the same order.
 struct Operators {
     all: Sorted<OPERATOR_WORDS>,
     next: Option<Operator>,
-    /// All of the id that was asked for last: the first, and whether there are more.
+    /// Result of the last lookup: the first operator with that id, and whether there are more.
     found: Option<(Operator, bool)>,
 }
 
@@ -36,7 +36,6 @@ impl Operators {
         Ok(())
     }
 
-    /// The only operator of an id.
     fn only(&mut self, external: u64) -> std::io::Result<Option<Operator>> {
         if self
             .found
@@ -57,7 +56,6 @@ impl Operators {
 }
 
 impl Linker<'_, '_> {
-    /// Writes what was put aside.
     pub fn find_operators(&mut self) -> Result<(), Error> {
         let mut work = collector::sorted(&mut self.orphans.0)?;
         let path = self.collector.operators.path().to_owned();

@@ -4,22 +4,19 @@
 //! are not valid, and only their counters tell of the work. They name no call either. Where the file has as many
 //! launches as ranges, and ranges of one device only, they belong together in the order of their times.
 
-/// Ranges that are kept in memory; Kineto makes 1,500 unless told otherwise.
+/// Limit for ranges in memory; Kineto records 1,500 by default.
 const MAX_RANGES: usize = 1 << 16;
 
-/// A kernel with its counters.
 pub(super) struct Range {
     pub start_ns: i64,
     pub dur_ns: i64,
-    /// Number of its text.
     pub name: u32,
-    /// Or [`NONE`](super::record::NONE).
+    /// [`NONE`](super::record::NONE) if not stated.
     pub device: u32,
-    /// Metrics by the numbers of their names.
+    /// Metrics by the number of their name's text.
     pub metrics: Vec<(u32, f64)>,
 }
 
-/// A call that launched a kernel.
 #[derive(Clone, Copy)]
 pub(super) struct Launch {
     pub start_ns: i64,
@@ -29,7 +26,7 @@ pub(super) struct Launch {
     pub correlation: Option<u64>,
 }
 
-/// Ranges, and launches where there are ranges.
+/// Ranges; launches only if there are ranges.
 #[derive(Default)]
 pub(super) struct ProfilerRanges {
     pub ranges: Vec<Range>,
@@ -37,7 +34,6 @@ pub(super) struct ProfilerRanges {
 }
 
 impl ProfilerRanges {
-    /// Keeps a range; false where there are too many.
     pub fn put(&mut self, range: Range) -> bool {
         let has_room = self.ranges.len() < MAX_RANGES;
         if has_room {
@@ -46,7 +42,6 @@ impl ProfilerRanges {
         has_room
     }
 
-    /// Keeps a call if it launches a kernel, and there are ranges.
     pub fn call(&mut self, name: &str, launch: Launch) {
         if !self.ranges.is_empty() && launches_a_kernel(name) {
             self.launches.push(launch);

@@ -13,7 +13,7 @@ use crate::ncu::derived;
 
 const REASON: &str = "its times are not recorded: the profiler divides its own time evenly";
 
-/// Writes kernels and their counters; `rows` are ids that are taken.
+/// Writes kernels and their counters. `rows` is the number of ids already used.
 pub(super) fn write(
     collector: &mut Collector<'_>,
     texts: &RowTexts,
@@ -67,7 +67,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// Metrics as they stand in the file, and the operations and bytes that follow from them.
+/// Metrics as in the file, and the operations and bytes derived from them.
 fn counters(
     collector: &mut Collector<'_>,
     texts: &RowTexts,

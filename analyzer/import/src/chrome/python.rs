@@ -3,8 +3,9 @@
 //! Their names tell where each is defined. Where in it an operator was called no event tells, so operators have no place:
 //! the function around them has.
 
-/// File and line in a name of PyTorch: file, line of the definition in brackets, function. Built-in functions have none.
-/// Annotations may look alike, but for the end of the file's name, which is `<string>` or its like where there is no file.
+/// File and line in PyTorch's name of a Python function: file, line of the definition in parentheses, function.
+/// Built-in functions have none. Annotations can look alike, so the file name must end in `.py` or, where there is
+/// no file, in `>` as in `<string>`.
 pub(super) fn python_place(name: &str) -> Option<(&str, u32)> {
     let (place, _) = name.split_once("): ")?;
     let (file, line) = place.rsplit_once('(')?;

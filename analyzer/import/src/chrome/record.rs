@@ -3,17 +3,16 @@
 use super::event::Arguments;
 use crate::cuda::cupti_enums::{Direction, MemoryKind, SyncKind};
 
-/// Sorts as the number does.
+/// Maps a signed time to a word with the same order.
 pub(super) fn rising(time_ns: i64) -> u64 {
     time_ns.cast_unsigned() ^ 1 << 63
 }
 
-/// Back from [`rising`].
+/// Inverse of [`rising`].
 pub(super) fn time(word: u64) -> i64 {
     (word ^ 1 << 63).cast_signed()
 }
 
-/// Two halves of a word.
 pub(super) fn pair(high: u32, low: u32) -> u64 {
     u64::from(high) << 32 | u64::from(low)
 }
@@ -26,48 +25,43 @@ pub(super) fn low(word: u64) -> u32 {
     word as u32
 }
 
-/// No device, no stream, nothing counted.
+/// Stands for no device, no stream or no count.
 pub(super) const NONE: u32 = u32::MAX;
-/// No event, no id.
+/// Stands for no event or no id.
 pub(super) const NO_ID: u64 = u64::MAX;
-/// The lane of what lies on none.
 pub(super) const NO_LANE: u32 = u32::MAX;
-/// Bit of correlations that no file states: of device work, by its lane and its start.
+/// Marks made-up correlations of device work, derived from its lane and start.
 pub(super) const OF_PLACE: u64 = 1 << 62;
-/// Bit of the external ids of annotations, which are looked up apart from those of operators.
+/// Marks external ids of annotations, which are looked up separately from those of operators.
 pub(super) const OF_ANNOTATION: u64 = 1 << 63;
 
-/// A word for an id that may not be stated.
 fn optional_word(id: Option<u64>) -> u64 {
     id.unwrap_or(NO_ID)
 }
 
-/// Back from [`optional_word`].
+/// Inverse of [`optional_word`].
 pub(super) fn stated(word: u64) -> Option<u64> {
     (word != NO_ID).then_some(word)
 }
 
-/// Half a word for a small number that may not be stated.
 fn optional_half(number: Option<u32>) -> u32 {
     number.unwrap_or(NONE)
 }
 
-/// Back from [`optional_half`].
+/// Inverse of [`optional_half`].
 pub(super) fn known(half: u32) -> Option<u32> {
     (half != NONE).then_some(half)
 }
 
-/// An end of a flow on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FlowEnd {
     Start,
     Step,
     End,
-    /// Ends in the next slice, not in the one around it.
+    /// Ends in the next slice, not in the enclosing one.
     EndInNext,
 }
 
-/// What a record of a lane is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum HostEvent {
     Iteration {
@@ -93,11 +87,10 @@ pub(super) enum HostEvent {
         id: u64,
         end: FlowEnd,
     },
-    /// Start of a flow to device work.
     LaunchFlow {
         id: u64,
     },
-    /// Work of a device on a lane whose rows may hold others.
+    /// Device work on a lane whose rows may nest.
     DeviceWork {
         correlation: u64,
         device: u32,
@@ -106,18 +99,17 @@ pub(super) enum HostEvent {
     Counter {
         value: f64,
     },
-    /// Bytes, as an allocator counts them.
+    /// Bytes according to the allocator.
     Total {
         bytes: f64,
     },
     Instant {
-        /// Number of the text of its arguments.
         arguments: Option<u32>,
     },
 }
 
 impl HostEvent {
-    /// Its rank among those of equal times, from the outside to the inside, and two words.
+    /// Rank among records with equal times (outermost first), and two payload words.
     fn words(self) -> (u64, u64, u64) {
         match self {
             Self::Iteration { number } => (0, number, NO_ID),
@@ -196,21 +188,18 @@ impl HostEvent {
 
 pub(super) const HOST_WORDS: usize = 7;
 
-/// An interval or a point of a lane.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Host {
     pub lane: u32,
     pub start_ns: i64,
     pub end_ns: i64,
     pub event: HostEvent,
-    /// Place in the file.
     pub order: u64,
     pub name: u32,
-    /// Node of autograd's graph that an operator is about.
     pub node: Option<Node>,
 }
 
-/// Lane by lane, by start, the longer first: whatever contains comes before what it contains.
+/// Sorted by lane, then start, longer first: an enclosing interval precedes what it contains.
 impl Host {
     pub fn words(self) -> [u64; HOST_WORDS] {
         let (rank, a, b) = self.event.words();
@@ -242,7 +231,6 @@ impl Host {
     }
 }
 
-/// What a file states of a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct KernelFacts {
     pub grid: Option<[u32; 3]>,
@@ -254,14 +242,12 @@ pub(super) struct KernelFacts {
     pub blocks_per_sm: Option<f64>,
 }
 
-/// What a record with a correlation is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum LinkEvent {
     Call {
         id: u64,
         brick: Option<u64>,
         thread: u32,
-        /// What the host waits for in it.
         wait: Option<SyncKind>,
     },
     Wait {
@@ -271,7 +257,6 @@ pub(super) enum LinkEvent {
         record: Option<u64>,
         record_stream: Option<u32>,
     },
-    /// An event was recorded.
     Recorded {
         event: u64,
     },
@@ -282,12 +267,12 @@ pub(super) enum LinkEvent {
         from: Option<MemoryKind>,
         to: Option<MemoryKind>,
     },
-    /// A host's annotation, drawn over the work it led to.
+    /// A host annotation repeated over the device work that it launched.
     Annotation,
 }
 
 impl LinkEvent {
-    /// Its rank within a correlation (the calls first) and seven words, the fifth of 32 bits.
+    /// Rank within a correlation (calls first) and seven payload words; the fifth must fit in 32 bits.
     fn words(self) -> (u64, [u64; 7]) {
         match self {
             Self::Call {
@@ -395,18 +380,15 @@ pub(super) struct Link {
     pub event: LinkEvent,
     pub start_ns: i64,
     pub dur_ns: i64,
-    /// Place in the file.
     pub order: u64,
     pub name: u32,
-    /// Or [`NONE`].
     pub device: u32,
-    /// Or [`NONE`].
     pub stream: u32,
-    /// The operator it was begun in, as far as the file says, or [`NO_ID`].
+    /// The operator in which it was launched, or [`NO_ID`].
     pub external: u64,
 }
 
-/// By correlation, then by rank and start.
+/// Sorted by correlation, then rank, then start.
 impl Link {
     pub fn words(self) -> [u64; LINK_WORDS] {
         let (rank, [a, b, c, d, e, f, g]) = self.event.words();
@@ -462,12 +444,10 @@ impl Link {
 
 pub(super) const OPERATOR_WORDS: usize = 4;
 
-/// An operator that device work may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Operator {
     pub external: u64,
     pub start_ns: i64,
-    /// Its row of bricks.
     pub id: u64,
     pub thread: u32,
 }
@@ -492,10 +472,9 @@ impl Operator {
     }
 }
 
-/// A node of autograd's graph, as an operator states it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Node {
-    /// Its number, below 2³¹ − 1.
+    /// Sequence number, below 2³¹ − 1.
     sequence: u32,
     is_backward: bool,
 }
@@ -505,7 +484,6 @@ const NO_NODE: u32 = u32::MAX;
 pub(super) const NODE_WORDS: usize = 5;
 
 impl Node {
-    /// The node that an operator with these arguments is about.
     pub fn of(arguments: &Arguments) -> Option<Self> {
         let sequence = u32::try_from(arguments.sequence?).ok()?;
         let is_backward = arguments.forward_thread? != 0;
@@ -515,14 +493,14 @@ impl Node {
         })
     }
 
-    /// Half a word that holds one, or none.
+    /// Packs an optional node into half a word.
     pub fn word(node: Option<Self>) -> u32 {
         node.map_or(NO_NODE, |node| {
             node.sequence << 1 | u32::from(node.is_backward)
         })
     }
 
-    /// Back from [`word`](Self::word).
+    /// Inverse of [`word`](Self::word).
     pub fn from_word(word: u32) -> Option<Self> {
         (word != NO_NODE).then_some(Self {
             sequence: word >> 1,
@@ -530,7 +508,7 @@ impl Node {
         })
     }
 
-    /// A record of an operator that sorts by node and time.
+    /// A record of an operator, sorted by node and time.
     pub fn words(self, brick: u64, start_ns: i64, end_ns: i64) -> [u64; NODE_WORDS] {
         [
             self.sequence.into(),

@@ -34,7 +34,7 @@ pub(super) use mark::Mark;
 pub use mark::{FORMAT_VERSION, MARK};
 use rows::Rows;
 
-/// Reads an export whose mark was met; the length of the run in nanoseconds.
+/// Reads an export once its mark was found. Returns the length of the run in nanoseconds.
 pub(super) fn import(
     path: &Path,
     options: &Options,

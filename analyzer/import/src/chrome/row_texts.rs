@@ -2,7 +2,6 @@
 
 use trueno_format::run_writer::{RunWriter, Text};
 
-/// Texts of kinds and of timings.
 pub(super) struct RowTexts {
     pub iteration: Text,
     pub function: Text,

@@ -4,36 +4,32 @@ use std::fmt::Display;
 use std::io::{self, Read};
 
 const BUFFER_BYTES: usize = 1 << 18;
-/// Values nest no deeper than this in any trace.
+/// Real traces nest less deeply.
 const MAX_DEPTH: usize = 512;
-/// Bytes of a text at most, which is cut behind them; names are much shorter.
+/// Longer texts are cut to this many bytes; names are much shorter.
 pub(super) const MAX_TEXT: usize = 1 << 14;
-/// Digits of a number that are kept.
+/// A longer number or word is an error.
 const MAX_DIGITS: usize = 512;
 
-/// Place and reason at which reading stopped.
 #[derive(Debug)]
 pub(super) struct Stop {
-    /// Byte of the text, unpacked, from 0.
+    /// Byte offset in the uncompressed text.
     pub at: u64,
-    /// Expected and found.
     pub problem: String,
-    /// From the operating system, or from unpacking.
+    /// An error of the operating system or of decompression.
     pub io: Option<io::Error>,
-    /// The file ended between two texts: it is cut, however its texts are read.
+    /// The file ended between two texts, so it is truncated, however texts are read.
     pub is_cut: bool,
 }
 
 pub(super) type Scanned<T> = Result<T, Stop>;
 
-/// Kind of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Value {
     Text,
     Number,
-    /// true, false, null, or what some writers put for numbers that JSON has not: NaN, inf.
+    /// `true`, `false`, `null`, or non-JSON numbers that some writers emit: NaN, inf.
     Word,
-    /// An object or an array, skipped.
     Nested,
 }
 
@@ -42,18 +38,13 @@ pub(super) struct Scanner<R> {
     buffer: Vec<u8>,
     at: usize,
     end: usize,
-    /// Bytes before the buffer.
     before: u64,
-    /// Bytes of a text that are kept.
     most_text: usize,
-    /// Texts that were longer than what is kept.
     pub cut_texts: u64,
-    /// Number of the file, of several that make one trace.
     pub part: u64,
 }
 
 impl Scanner<io::Empty> {
-    /// Reads a text that is in memory.
     pub fn over(text: Vec<u8>) -> Self {
         Self {
             source: io::empty(),
@@ -82,7 +73,6 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// The text that was read over.
     pub fn into_buffer(self) -> Vec<u8> {
         self.buffer
     }
@@ -91,7 +81,6 @@ impl<R: Read> Scanner<R> {
         self.source
     }
 
-    /// Byte of the text that comes next.
     pub fn place(&self) -> u64 {
         self.before + self.at as u64
     }
@@ -105,7 +94,6 @@ impl<R: Read> Scanner<R> {
         })
     }
 
-    /// The file ends in a text.
     fn unclosed_text<T>(&self) -> Scanned<T> {
         self.stop("expected the end of a text, found the end of the file; was it cut?")
     }
@@ -146,7 +134,7 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// The next byte, which stays.
+    /// The next byte, without consuming it.
     #[inline]
     pub fn peek(&mut self) -> Scanned<Option<u8>> {
         if self.at == self.end && !self.fill()? {
@@ -155,13 +143,12 @@ impl<R: Read> Scanner<R> {
         Ok(Some(self.buffer[self.at]))
     }
 
-    /// Takes the byte that was peeked.
     #[inline]
     pub fn take(&mut self) {
         self.at += 1;
     }
 
-    /// The next byte that is no white space; it stays.
+    /// Skips white space and peeks at the next byte.
     #[inline]
     pub fn space(&mut self) -> Scanned<Option<u8>> {
         loop {
@@ -172,7 +159,7 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// Passes over zeros, with which some stores fill files up; their number.
+    /// Skips zero bytes, with which some storage systems pad files. Returns their number.
     pub fn zeros(&mut self) -> Scanned<u64> {
         let mut count = 0;
         while self.peek()? == Some(0) {
@@ -190,8 +177,8 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// True if another value comes before the closing bracket, which is taken. A comma right
-    /// before the bracket is let through: some writers leave one.
+    /// True if another value comes before the closing bracket; otherwise consumes the bracket. A comma right
+    /// before the bracket is accepted, because some writers leave one.
     pub fn more(&mut self, close: u8, first: &mut bool) -> Scanned<bool> {
         let first = std::mem::take(first);
         let mut next = self.space()?;
@@ -206,8 +193,8 @@ impl<R: Read> Scanner<R> {
         Ok(true)
     }
 
-    /// An object whose brace comes next: `each` reads the value of every key. `key` is memory to
-    /// be used again.
+    /// Reads an object, whose opening brace comes next. `each` reads the value of every key. `key` is a buffer
+    /// for reuse.
     pub fn members(
         &mut self,
         key: &mut Vec<u8>,
@@ -223,7 +210,7 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// A number or a text into `into`, for times and ids come as either; anything else leaves it
+    /// Reads a number or a text into `into`, because times and ids come as either. Anything else leaves it
     /// empty.
     pub fn plain(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
         if matches!(self.value(into)?, Value::Word | Value::Nested) {
@@ -232,7 +219,7 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// A text into `into`, which is emptied first.
+    /// Reads a text into `into`, replacing its content.
     pub fn text(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
         into.clear();
         self.expect(b'"')?;
@@ -262,7 +249,7 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// Behind a backslash.
+    /// Reads the rest of an escape sequence, after the backslash.
     fn escape(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
         let Some(byte) = self.peek()? else {
             return self.unexpected("the rest of an escape");
@@ -285,7 +272,7 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// Behind `\u`; halves that do not belong together become U+FFFD.
+    /// Reads the rest of an escape sequence after `\u`. Unpaired surrogates become U+FFFD.
     fn unicode(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
         let mut unit = self.hex4()?;
         if (0xd800..0xdc00).contains(&unit) && self.peek()? == Some(b'\\') {
@@ -325,7 +312,7 @@ impl<R: Read> Scanner<R> {
         Ok(unit)
     }
 
-    /// A value; what can be written on one line goes to `into`.
+    /// Reads a value. Scalars are stored in `into`.
     pub fn value(&mut self, into: &mut Vec<u8>) -> Scanned<Value> {
         match self.space()? {
             Some(b'"') => self.text(into).map(|()| Value::Text),
@@ -349,7 +336,7 @@ impl<R: Read> Scanner<R> {
         }
     }
 
-    /// A value that may be a text of `most` bytes.
+    /// As [`Self::value`], with a text limit of `most` bytes.
     pub fn long_value(&mut self, into: &mut Vec<u8>, most: usize) -> Scanned<Value> {
         self.most_text = most;
         let value = self.value(into);
@@ -357,7 +344,6 @@ impl<R: Read> Scanner<R> {
         value
     }
 
-    /// A number or a word.
     fn bare(&mut self, into: &mut Vec<u8>) -> Scanned<()> {
         into.clear();
         while let Some(byte) = self.peek()? {
@@ -373,13 +359,12 @@ impl<R: Read> Scanner<R> {
         Ok(())
     }
 
-    /// Passes over a value.
     pub fn skip(&mut self) -> Scanned<()> {
         self.pass(None)
     }
 
-    /// A value as it stands into `into`, which is emptied first. One byte more than `most` says
-    /// that it was cut.
+    /// Copies a value unparsed into `into`, replacing its content. A length of `most` + 1 means that it was
+    /// cut.
     pub fn copy(&mut self, into: &mut Vec<u8>, most: usize) -> Scanned<()> {
         into.clear();
         self.pass(Some(Copy { into, most }))
@@ -472,7 +457,6 @@ fn is_bare(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'+' | b'-' | b'.' | b'#' | b'_')
 }
 
-/// Destination of a copied value, and the most bytes it may hold.
 struct Copy<'a> {
     into: &'a mut Vec<u8>,
     most: usize,
@@ -484,7 +468,7 @@ impl Copy<'_> {
     }
 }
 
-/// One byte more than the most says that it was cut.
+/// Appends until the length is `most` + 1, which means that it was cut.
 fn keep_most(into: &mut Vec<u8>, bytes: &[u8], most: usize) {
     let room = (most + 1).saturating_sub(into.len());
     into.extend_from_slice(&bytes[..bytes.len().min(room)]);

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::collectives::Collective;
 use crate::signatures::Lists;
 
-/// The lists that an operator's event has, as they stand in the file; empty: not stated.
+/// The unparsed lists of an operator's event; empty if not stated.
 #[derive(Debug, Default)]
 pub(super) struct Shapes {
     lists: Lists,
@@ -13,7 +13,6 @@ pub(super) struct Shapes {
 }
 
 impl Shapes {
-    /// The place of a list, if the key is one's.
     pub fn of(&mut self, key: &[u8]) -> Option<&mut Vec<u8>> {
         let at = match key {
             b"Input Dims" | b"Input dims" => 0,
@@ -25,7 +24,7 @@ impl Shapes {
         Some(&mut self.lists[at])
     }
 
-    /// Takes an argument, if it tells of a collective; false if it does not.
+    /// Stores an argument; false if it does not describe a collective.
     pub fn set_collective(&mut self, key: &[u8], value: &[u8]) -> bool {
         self.collective.set(key, value)
     }

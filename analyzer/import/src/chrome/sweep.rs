@@ -24,7 +24,6 @@ use crate::sorter::{Sorted, Sorter};
 
 pub(super) const FLOW_WORDS: usize = 6;
 
-/// A brick that may contain what comes next.
 #[derive(Clone, Copy)]
 struct Open {
     id: u64,
@@ -33,7 +32,6 @@ struct Open {
     iteration: Option<u64>,
 }
 
-/// An end of a flow.
 #[derive(Clone, Copy)]
 struct Flow {
     id: u64,
@@ -41,7 +39,7 @@ struct Flow {
     time_ns: i64,
 }
 
-/// Work of a device, which may hold the next row of its lane.
+/// Device work that may contain the next row of its lane.
 #[derive(Clone, Copy)]
 struct DeviceWork {
     correlation: u64,
@@ -50,19 +48,17 @@ struct DeviceWork {
     record: Host,
 }
 
-/// A lane with rows.
 struct Thread {
     number: u32,
     process: u32,
-    /// Rows so far; ids count them.
+    /// Number of rows so far; the next id is derived from it.
     rows: u64,
 }
 
-/// Records for later passes, once the lanes are written.
 pub(super) struct Swept {
-    /// Points of flows: the flow, its time and phase, the brick and its times.
+    /// Ends of flows: the flow, its time and phase, the brick and its times.
     pub flows: Sorter<FLOW_WORDS>,
-    /// Operators by their node of autograd's graph; none where flows say it.
+    /// Operators by autograd node; empty if flows state the same edges.
     pub nodes: Sorter<NODE_WORDS>,
 }
 
@@ -73,7 +69,7 @@ struct Sweep<'g, 'a> {
     flows: Sorter<FLOW_WORDS>,
     nodes: Sorter<NODE_WORDS>,
     has_backward_flows: bool,
-    /// Recorded `with_stack=True`: names of functions may tell where they are defined.
+    /// Recorded with `with_stack=True`, so names of functions may contain their source location.
     has_python: bool,
     thread: Option<Thread>,
     lane: Option<u32>,
@@ -81,14 +77,14 @@ struct Sweep<'g, 'a> {
     open: Vec<Open>,
     /// Ends of flows that wait for the next slice.
     next: Vec<Flow>,
-    /// Calls that flows to device work may begin in; none where the file has no such flows.
+    /// Calls in which flows to device work may start; empty if the file has no such flows.
     calls: Vec<launch_points::Call>,
     has_launch_flows: bool,
     device_work: Option<DeviceWork>,
     overlaps: u64,
 }
 
-/// Writes bricks, calls, allocations and counters, and the threads they lie on.
+/// Writes bricks, calls, allocations and counters, and their threads.
 pub(super) fn sweep(
     collector: &mut Collector<'_>,
     texts: &RowTexts,
@@ -222,7 +218,7 @@ impl Sweep<'_, '_> {
         }
     }
 
-    /// The row before holds this one, or is done.
+    /// Either the previous row contains this one, or it is finished.
     fn device_work(&mut self, work: DeviceWork) -> Result<(), Error> {
         let Some(before) = self.device_work.replace(work) else {
             return Ok(());
@@ -297,12 +293,10 @@ impl Sweep<'_, '_> {
         self.collector.put_launch_flow(words)
     }
 
-    /// The innermost brick at a time.
     fn innermost(&self, time_ns: i64) -> Option<&Open> {
         self.open.iter().rev().find(|open| open.end_ns > time_ns)
     }
 
-    /// The thread of this lane and the id of its next row.
     fn row_id(&mut self, record: &Host) -> Result<(u32, u64), Error> {
         if self.thread.is_none() {
             self.begin_thread(record)?;
@@ -438,7 +432,7 @@ impl Sweep<'_, '_> {
         Some((self.collector.into.text(&file), line))
     }
 
-    /// The iteration of this lane's process at a time, for threads that have none of their own.
+    /// The iteration of the lane's process at a time, for threads without iterations of their own.
     fn step_at(&self, time_ns: i64) -> Option<u64> {
         let process = self.thread.as_ref()?.process;
         let steps = &self.collector.steps;

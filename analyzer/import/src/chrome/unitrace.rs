@@ -6,18 +6,16 @@
 use super::category::Class;
 use crate::cuda::cupti_enums::Direction;
 
-/// A name taken apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Described<'n> {
     pub name: &'n str,
     pub class: Class,
     pub direction: Option<Direction>,
     pub bytes: Option<i64>,
-    /// Blocks, and threads of a block.
     pub shape: Option<[[u32; 3]; 2]>,
 }
 
-/// The parts of a name; `None`: it has none.
+/// Splits a name; `None` if it has no such parts.
 pub(super) fn described(name: &str) -> Option<Described<'_>> {
     let (plain, details) = match name
         .strip_suffix(']')
@@ -54,7 +52,7 @@ pub(super) fn described(name: &str) -> Option<Described<'_>> {
     })
 }
 
-/// `H` is memory of the host, `M` what `malloc` gave, `D` the device, `S` shared memory, which may lie anywhere.
+/// `H` is host memory, `M` memory from `malloc`, `D` the device, `S` shared memory, which may be located anywhere.
 fn direction(ends: &str) -> Option<Direction> {
     let (from, to) = ends.split_once('2')?;
     let is_host = |end| matches!(end, "H" | "M");
@@ -67,7 +65,7 @@ fn direction(ends: &str) -> Option<Direction> {
     })
 }
 
-/// `16; 1; 1} `.
+/// Parses `16; 1; 1} `.
 fn three(list: &str) -> Option<[u32; 3]> {
     let mut numbers = list.trim_end().trim_end_matches('}').split(';');
     let mut next = || numbers.next()?.trim().parse::<u32>().ok();
@@ -75,7 +73,7 @@ fn three(list: &str) -> Option<[u32; 3]> {
     numbers.next().is_none().then_some(three)
 }
 
-/// True for an event of category `cpu_op` that is a call of Level Zero or OpenCL, and no operator.
+/// An event of category `cpu_op` that is a call of Level Zero or OpenCL rather than an operator.
 pub(super) fn is_call(name: &[u8]) -> bool {
     let may_be = name.starts_with(b"ze") || name.starts_with(b"cl");
     let name = if may_be {

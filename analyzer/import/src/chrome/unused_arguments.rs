@@ -1,15 +1,15 @@
 //! Arguments of events that no column takes, counted by name.
 
-/// Names that are told apart; a program may give each event names of its own.
+/// Limit for names counted separately: a program may invent names for each event.
 const MAX_NAMES: usize = 64;
 
-/// Counts by name, in the order of their first appearance.
+/// Counts by name, in order of first appearance.
 #[derive(Debug, Default)]
 pub(super) struct UnusedArguments {
     counts: Vec<(Vec<u8>, u64)>,
-    /// Arguments with names beyond [`MAX_NAMES`].
+    /// Arguments whose names exceed [`MAX_NAMES`].
     pub others: u64,
-    /// Place after the last one counted: events of a kind have their arguments in one order.
+    /// Index after the last one counted: events of one kind list their arguments in the same order.
     next: usize,
 }
 
@@ -31,7 +31,6 @@ impl UnusedArguments {
         }
     }
 
-    /// Names with their counts.
     pub fn counts(&self) -> impl Iterator<Item = (String, u64)> {
         let counts = self.counts.iter();
         counts.map(|(name, count)| (String::from_utf8_lossy(name).into_owned(), *count))

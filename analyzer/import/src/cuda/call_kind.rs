@@ -4,22 +4,19 @@ use trueno_analysis::vendors::{self, Call, WaitFor};
 
 use super::cupti_enums::SyncKind;
 
-/// Kind of a call, which says when it returns.
-///
-/// Of copies, nothing in an export of Nsight Systems says whether they block; and of waits, `syncType` is not to
-/// be trusted: exports of 2024 and of 2026 give the numbers of other kinds than the calls that waited.
+/// Kind of a call, which decides when it returns. An export of Nsight Systems does not say whether copies block.
+/// Its `syncType` of waits is unreliable: exports of 2024 and of 2026 state other kinds than the calls that waited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CallKind {
-    /// A copy that returns when it has ended.
+    /// A copy that returns when it is complete.
     BlockingTransfer,
-    /// A copy or fill that may return before.
+    /// A copy or fill that may return earlier.
     AsyncTransfer,
     Wait(SyncKind),
     Other,
 }
 
 impl CallKind {
-    /// The kind of the function of that name.
     pub fn from_name(name: &str) -> Self {
         match vendors::call(name) {
             Some(Call::BlockingCopy) => Self::BlockingTransfer,
@@ -41,7 +38,7 @@ impl CallKind {
         }
     }
 
-    /// True for a transfer that may go on when its call has returned; `None`: the name does not say it.
+    /// True if the transfer may continue after its call has returned; `None` if the name does not say.
     pub fn is_async(self) -> Option<bool> {
         match self {
             Self::BlockingTransfer => Some(false),
@@ -51,8 +48,8 @@ impl CallKind {
     }
 }
 
-/// The name that people call a function by: `cudaLaunchKernel` of `cudaLaunchKernel_v7000`, as the runtime's
-/// versions are named. `cuMemAlloc_v2` is a name of its own.
+/// The public name of a function: `cudaLaunchKernel` for `cudaLaunchKernel_v7000`, a version suffix of the runtime.
+/// `cuMemAlloc_v2` is kept, because it is a function of its own.
 pub(crate) fn without_version(name: &str) -> &str {
     match name.rsplit_once("_v") {
         Some((plain, version))

@@ -1,7 +1,6 @@
 //! Enumerations of CUPTI, as runs name their values: from CUPTI's numbers, and from the words that Nsight Systems
 //! and Kineto have for them.
 
-/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     HostToDevice,
@@ -14,7 +13,6 @@ pub(crate) enum Direction {
 }
 
 impl Direction {
-    /// All variants, in order of their numbers.
     pub const ALL: [Self; 7] = [
         Self::HostToDevice,
         Self::DeviceToHost,
@@ -25,7 +23,6 @@ impl Direction {
         Self::Unknown,
     ];
 
-    /// The value of `transfers.direction`.
     pub fn name(self) -> &'static str {
         match self {
             Self::HostToDevice => "h2d",
@@ -38,7 +35,8 @@ impl Direction {
         }
     }
 
-    /// `CUpti_ActivityMemcpyKind`; from 11 on, numbers of Nsight Systems for copies of unified memory.
+    /// From a `CUpti_ActivityMemcpyKind`. Numbers from 11 on are Nsight Systems' own, for copies of unified
+    /// memory.
     pub fn from_cupti(number: i64) -> Option<Self> {
         Some(match number {
             1 | 3 | 11 => Self::HostToDevice,
@@ -50,7 +48,7 @@ impl Direction {
         })
     }
 
-    /// `CUDA_MEMCPY_KIND_HTOD`, `Memcpy HtoD (Pinned -> Device)`, `CopyHostToDevice`.
+    /// From words such as `CUDA_MEMCPY_KIND_HTOD`, `Memcpy HtoD (Pinned -> Device)` or `CopyHostToDevice`.
     pub fn from_words(words: &str) -> Option<Self> {
         // rocprofv3: `MEMORY_COPY_HOST_TO_DEVICE`; XLA: `MemcpyH2D`.
         const LONG: [(&str, Direction); 10] = [
@@ -89,7 +87,6 @@ impl Direction {
     }
 }
 
-/// Kind of memory at an end of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MemoryKind {
     Pageable,
@@ -100,7 +97,6 @@ pub(crate) enum MemoryKind {
 }
 
 impl MemoryKind {
-    /// All variants, in order of their numbers.
     pub const ALL: [Self; 5] = [
         Self::Pageable,
         Self::Pinned,
@@ -109,7 +105,7 @@ impl MemoryKind {
         Self::Managed,
     ];
 
-    /// The value of `transfers.src_kind` and `dst_kind`, and of `allocations.tag` where memory has no name.
+    /// The value of `transfers.src_kind` and `dst_kind`, and of `allocations.tag` for unnamed memory.
     pub fn name(self) -> &'static str {
         match self {
             Self::Pageable => "pageable",
@@ -120,7 +116,7 @@ impl MemoryKind {
         }
     }
 
-    /// `CUpti_ActivityMemoryKind`.
+    /// From a `CUpti_ActivityMemoryKind`.
     pub fn from_cupti(number: i64) -> Option<Self> {
         Some(match number {
             1 => Self::Pageable,
@@ -132,12 +128,12 @@ impl MemoryKind {
         })
     }
 
-    /// Nsight Systems counts from 0.
+    /// Nsight Systems numbers the kinds from 0.
     pub fn from_nsight(number: i64) -> Option<Self> {
         Self::from_cupti(number.checked_add(1)?)
     }
 
-    /// `CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC`, `Device Static`, `pinned`.
+    /// From words such as `CUDA_MEMOPR_MEMORY_KIND_DEVICE_STATIC`, `Device Static` or `pinned`.
     pub fn from_words(words: &str) -> Option<Self> {
         let words = words
             .strip_prefix("CUDA_MEMOPR_MEMORY_KIND_")
@@ -152,28 +148,24 @@ impl MemoryKind {
         })
     }
 
-    /// True for memory of the host, whichever device it was taken for.
+    /// Host memory, even if it was allocated for a device.
     pub fn is_of_host(self) -> bool {
         matches!(self, Self::Pageable | Self::Pinned)
     }
 }
 
-/// Kind of a wait, by its object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SyncKind {
-    /// All work of a device.
     Device,
     Stream,
     Event,
-    /// A stream for an event, which does not hold up the host.
+    /// A stream waits for an event; the host is not blocked.
     StreamWait,
 }
 
 impl SyncKind {
-    /// All variants, in order of their numbers.
     pub const ALL: [Self; 4] = [Self::Device, Self::Stream, Self::Event, Self::StreamWait];
 
-    /// The value of `syncs.kind`.
     pub fn name(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -183,7 +175,7 @@ impl SyncKind {
         }
     }
 
-    /// `CUpti_ActivitySynchronizationType`.
+    /// From a `CUpti_ActivitySynchronizationType`.
     pub fn from_cupti(number: i64) -> Option<Self> {
         Some(match number {
             1 => Self::Event,
@@ -194,7 +186,7 @@ impl SyncKind {
         })
     }
 
-    /// `CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE`, `Stream Sync`.
+    /// From words such as `CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_STREAM_SYNCHRONIZE` or `Stream Sync`.
     pub fn from_words(words: &str) -> Option<Self> {
         let words = words
             .strip_prefix("CUPTI_ACTIVITY_SYNCHRONIZATION_TYPE_")
@@ -208,18 +200,16 @@ impl SyncKind {
         })
     }
 
-    /// True where an event is waited for.
     pub fn is_for_event(self) -> bool {
         matches!(self, Self::Event | Self::StreamWait)
     }
 
-    /// True where the calling thread stops.
+    /// True if the calling thread blocks.
     pub fn holds_up_host(self) -> bool {
         self != Self::StreamWait
     }
 }
 
-/// The sign of a `CUpti_ActivityMemoryOperationType`: 1 for memory taken, -1 for memory given back.
 pub(crate) fn memory_sign(number: i64) -> Option<i64> {
     match number {
         1 => Some(1),
@@ -228,12 +218,10 @@ pub(crate) fn memory_sign(number: i64) -> Option<i64> {
     }
 }
 
-/// Sign of a change of memory, by Nsight Systems' number.
 pub(crate) fn memory_sign_from_nsight(number: i64) -> Option<i64> {
     memory_sign(number.checked_add(1)?)
 }
 
-/// Sign of a change of memory, by Nsight Systems' words.
 pub(crate) fn memory_sign_from_words(words: &str) -> Option<i64> {
     match words.strip_prefix("CUDA_DEV_MEM_EVENT_OPR_")? {
         "ALLOCATION" => Some(1),
@@ -242,8 +230,8 @@ pub(crate) fn memory_sign_from_words(words: &str) -> Option<i64> {
     }
 }
 
-/// The value of `streams.kind` for a `CUpti_ActivityStreamFlag`, whose upper half belongs to per-thread default
-/// streams.
+/// The value of `streams.kind` for a `CUpti_ActivityStreamFlag`. The upper half of the flag is for per-thread
+/// default streams.
 pub(crate) fn stream_kind(flag: i64) -> Option<&'static str> {
     match flag & 0xffff {
         1 => Some("blocking"),
@@ -253,7 +241,6 @@ pub(crate) fn stream_kind(flag: i64) -> Option<&'static str> {
     }
 }
 
-/// The name of a `CUpti_ExternalCorrelationKind`.
 pub(crate) fn external_kind(number: u32) -> String {
     match number {
         1 => "unknown".to_owned(),
@@ -263,7 +250,6 @@ pub(crate) fn external_kind(number: u32) -> String {
     }
 }
 
-/// The name of a `CUpti_ActivityOverheadKind`.
 pub(crate) fn overhead_kind(number: u32) -> String {
     let known = match number {
         1 => "driver compiler",
@@ -283,7 +269,7 @@ pub(crate) fn overhead_kind(number: u32) -> String {
     known.to_owned()
 }
 
-/// A number of an event, stream or pair; `None` for what CUPTI says where there is none.
+/// A number of an event, stream or pair; `None` for CUPTI's invalid values.
 pub(crate) fn number(number: u64) -> Option<u64> {
     let none = [0, u64::from(u32::MAX), u64::MAX];
     (!none.contains(&number)).then_some(number)

@@ -6,10 +6,9 @@
 
 use std::collections::VecDeque;
 
-/// Work that ends so near before a wait does that later work cannot push it out.
+/// Limit for ended work that is remembered for later waits.
 const REMEMBERED: usize = 4_096;
 
-/// Work of a device with a known launch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
     pub id: u64,
@@ -20,20 +19,18 @@ pub(crate) struct Work {
     pub end_ns: i64,
 }
 
-/// A wait of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wait {
     pub id: u64,
     pub process: u32,
-    /// `None`: not said; its stream alone tells, or any device may be meant.
+    /// `None` if not stated: then the stream decides, or any device may be meant.
     pub device: Option<u32>,
-    /// `None`: for all of the device.
     pub stream: Option<u32>,
     pub start_ns: i64,
     pub end_ns: i64,
 }
 
-/// Matches both while they come in order of their start.
+/// Matches work and waits, both added in order of their start.
 #[derive(Debug, Default)]
 pub(crate) struct DeviceWaits {
     work: VecDeque<Work>,
@@ -41,7 +38,7 @@ pub(crate) struct DeviceWaits {
 }
 
 impl DeviceWaits {
-    /// Work began. First call [`DeviceWaits::until`].
+    /// Adds work that began. Call [`DeviceWaits::until`] first.
     pub fn work(&mut self, work: Work, now_ns: i64) {
         if self.work.len() == 2 * REMEMBERED {
             let floor_ns = self.floor_ns(now_ns);
@@ -52,12 +49,13 @@ impl DeviceWaits {
         self.work.push_back(work);
     }
 
-    /// A wait began. First call [`DeviceWaits::until`].
+    /// Adds a wait that began. Call [`DeviceWaits::until`] first.
     pub fn wait(&mut self, wait: Wait) {
         self.waits.push(wait);
     }
 
-    /// All that began before `now_ns` is here: pairs of work and wait for the waits that ended by then.
+    /// Returns pairs of work and wait for the waits that ended by `now_ns`. Everything that began before
+    /// `now_ns` must have been added.
     pub fn until(&mut self, now_ns: i64) -> Vec<(u64, u64)> {
         if self.waits.iter().all(|wait| wait.end_ns > now_ns) {
             return Vec::new();
@@ -82,7 +80,7 @@ impl DeviceWaits {
         pairs
     }
 
-    /// Until then, work that ended is of no use to any wait that is open, nor to any that will come.
+    /// Work that ended before this time cannot match any open or future wait.
     fn floor_ns(&self, now_ns: i64) -> i64 {
         let starts = self.waits.iter().map(|wait| wait.start_ns);
         starts.fold(now_ns, i64::min)

@@ -10,27 +10,26 @@ use std::path::PathBuf;
 use crate::Error;
 use crate::sorter::{Sorted, Sorter};
 
-/// Key that a record and its waits share.
+/// Key shared by a record of an event and the waits for it.
 pub(crate) type Pairing = [u64; 3];
 
-/// A pairing, the order within it, and the row.
+/// Pairing, order within it, and row.
 const WORDS: usize = 5;
 
-/// Records and waits, sorted so that each wait stands behind its record.
+/// Records and waits, sorted so that each wait follows its record.
 pub(crate) struct EventWaits(Sorter<WORDS>);
 
 impl EventWaits {
-    /// `path` is where a file is made when memory does not do.
+    /// `path` is used for a temporary file when the rows do not fit in memory.
     pub fn new(path: PathBuf) -> Self {
         Self(Sorter::small(path))
     }
 
-    /// A row of `device_events`; later ones of the same pairing have a higher `order`, or a higher id.
+    /// Adds a row of `device_events`. Later ones of the same pairing have a higher `order`, or a higher id.
     pub fn recorded(&mut self, pairing: Pairing, order: u64, id: u64) -> Result<(), Error> {
         self.push(pairing, order << 1, id)
     }
 
-    /// A row of `syncs`.
     pub fn waited(&mut self, pairing: Pairing, order: u64, id: u64) -> Result<(), Error> {
         self.push(pairing, order << 1 | 1, id)
     }
@@ -40,7 +39,6 @@ impl EventWaits {
         done.map_err(|e| Error::io(self.0.path(), "write it", e))
     }
 
-    /// Pairs of record and wait, once all are here.
     pub fn pairs(self) -> Result<Pairs, Error> {
         let path = self.0.path().to_owned();
         let all = self
@@ -52,7 +50,6 @@ impl EventWaits {
     }
 }
 
-/// Pairs of records and waits, from [`EventWaits::pairs`].
 pub(crate) struct Pairs {
     all: Sorted<WORDS>,
     path: PathBuf,
@@ -60,7 +57,6 @@ pub(crate) struct Pairs {
 }
 
 impl Pairs {
-    /// The next record and its wait.
     pub fn next(&mut self) -> Result<Option<(u64, u64)>, Error> {
         let problem = |e| Error::io(&self.path, "read it", e);
         while let Some([a, b, c, order, id]) = self.all.next().map_err(problem)? {
@@ -76,13 +72,13 @@ impl Pairs {
     }
 }
 
-/// The pairings of CUPTI's records: by number, else by event of a context.
+/// Pairing of CUPTI's records: by number if there is one, else by event and context.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CudaEvent {
     pub process: Option<u32>,
     pub context: Option<i64>,
     pub event: u64,
-    /// Number of the pair.
+    /// CUPTI's number that pairs a record with its waits.
     pub sync_id: Option<u64>,
     pub correlation: Option<u64>,
 }
@@ -94,7 +90,6 @@ impl CudaEvent {
         [process << 1 | is_numbered, context, number]
     }
 
-    /// Adds a row of `device_events`.
     pub fn recorded(&self, id: u64, to: &mut EventWaits) -> Result<(), Error> {
         if let Some(number) = self.sync_id {
             to.recorded(self.pairing(1, number), 0, id)?;
@@ -105,7 +100,7 @@ impl CudaEvent {
         }
     }
 
-    /// Adds a row of `syncs`; one with neither number nor order joins nothing.
+    /// Adds a row of `syncs`; without number and order it matches nothing.
     pub fn waited(&self, id: u64, to: &mut EventWaits) -> Result<(), Error> {
         match (self.sync_id, self.correlation) {
             (Some(number), _) => to.waited(self.pairing(1, number), 0, id),

@@ -5,24 +5,20 @@
 
 use super::call_kind::CallKind;
 
-/// A call that has a correlation id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
     /// Process and correlation id.
     pub key: u64,
-    /// Its row of `calls`.
     pub call: u64,
-    /// The enclosing row of `bricks`; 0: none.
+    /// The enclosing row of `bricks`; 0 if there is none.
     pub brick: u64,
     pub start_ns: i64,
     pub end_ns: i64,
-    /// Its row of `threads`.
     pub thread: u32,
     pub kind: CallKind,
 }
 
 impl Launch {
-    /// The enclosing row of `bricks`.
     pub fn brick(&self) -> Option<u64> {
         Some(self.brick).filter(|brick| *brick != 0)
     }
@@ -31,8 +27,8 @@ impl Launch {
 /// Thread, start and end of a call.
 pub(crate) type CallSpan = (u32, i64, i64);
 
-/// True for a call of the same id that begins no earlier and is part of another. Calls of a thread nest, so that one
-/// which begins within another lies in it, even where rounded times put its end a little behind.
+/// True for a call of the same id that begins no earlier and is part of another. Calls of a thread nest, so one
+/// that begins within another is inside it, even if rounding puts its end a little later.
 pub(crate) fn is_part_of(
     (thread, _, end_ns): CallSpan,
     (inner_thread, inner_start_ns, _): CallSpan,
@@ -40,36 +36,31 @@ pub(crate) fn is_part_of(
     thread == inner_thread && inner_start_ns <= end_ns
 }
 
-/// The call of a correlation id, as far as it is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link<'l> {
-    /// No call has it.
     None,
-    /// The outermost call that has it.
     To(&'l Launch),
-    /// Calls that do not enclose each other have it.
+    /// Several calls that do not enclose each other have this id.
     Ambiguous,
 }
 
-/// Launches by key, once all calls are read.
 #[derive(Debug, Default)]
 pub(crate) struct Launches {
     calls: Vec<Launch>,
 }
 
 impl Launches {
-    /// Adds a call; those of one key come in order of their start, the longer first.
+    /// Adds a call. Calls with the same key must come in order of their start, longer first.
     pub fn push(&mut self, launch: Launch) {
         self.calls.push(launch);
     }
 
-    /// Ends the calls: from now on they can be looked up.
+    /// Prepares for lookups; add all calls before.
     pub fn sort(&mut self) {
         // Stable: of one key, the order of starts stays.
         self.calls.sort_by_key(|launch| launch.key);
     }
 
-    /// The call of that key.
     pub fn get(&self, key: u64) -> Link<'_> {
         let first = self.calls.partition_point(|launch| launch.key < key);
         let Some(outer) = self.calls.get(first).filter(|launch| launch.key == key) else {

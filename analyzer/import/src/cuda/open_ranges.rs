@@ -1,6 +1,6 @@
 //! NVTX ranges that are open on a thread, and the one that encloses an interval.
 
-/// Ranges among which an enclosing one is looked for, from the innermost.
+/// How many ranges are searched for an enclosing one, starting from the innermost.
 const MAX_DEPTH: usize = 1_024;
 
 /// The ranges of one thread, in order of their start.
@@ -16,10 +16,9 @@ struct Range {
 }
 
 impl OpenRanges {
-    /// The innermost range that encloses all of the interval, which starts no earlier than any before.
-    ///
-    /// Ranges that were started and ended by hand may overlap without nesting, so one further
-    /// down may be open still when one above it has ended.
+    /// The innermost range that encloses the whole interval. Intervals must come in order of their start.
+    /// Ranges started and ended by hand may overlap without nesting, so a range further down may still be open
+    /// after one above it has ended.
     pub fn around(&mut self, start_ns: i64, end_ns: i64) -> Option<u64> {
         while self
             .open

@@ -49,19 +49,16 @@ pub use build::Collected;
 pub use ceilings::CeilingsOfDevice;
 use spool_reader::Spool;
 
-/// The runs of a program, and what went wrong.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// Runs, one a process that did something.
     pub runs: Vec<Collected>,
     /// Command lines of processes that recorded nothing.
     pub idle: Vec<String>,
-    /// Problems that recorders noted.
     pub problems: Vec<String>,
 }
 
 impl Summary {
-    /// True when all that was asked for is there, and no record was lost.
+    /// True if nothing requested is missing and no record was lost.
     pub fn is_whole(&self) -> bool {
         let whole = |collected: &Collected| {
             let run = &collected.run;
@@ -76,10 +73,9 @@ impl Summary {
     }
 }
 
-/// Makes the run at `path` of all spools in a folder. With more than one process that did something, `path`
-/// becomes a folder of ranks: by the `RANK` that their launcher gave them, else in order of their start.
-///
-/// `here`: they were recorded on this machine, and its facts are theirs. `ceilings`: what is known of each device.
+/// Converts all spools in a folder into the run at `path`. If several processes did something, `path` becomes a
+/// folder of ranks: numbered by the `RANK` that their launcher set, else in order of their start. Set `here` if
+/// they were recorded on this machine, so that its facts are added. `ceilings` returns the ceilings of each device.
 ///
 /// # Errors
 /// The folder cannot be read, or the run cannot be written.
@@ -135,7 +131,6 @@ pub fn collect(
     Ok(summary)
 }
 
-/// Files of recorded processes in a folder, in order.
 fn spools(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let entries = fs::read_dir(folder).map_err(|e| Error::io(folder, "read the folder", e))?;
     let mut found: Vec<PathBuf> = entries

@@ -4,7 +4,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-/// Identity of a stream on its machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Stream {
     pub process: u32,
@@ -13,10 +12,9 @@ pub(crate) struct Stream {
     pub stream: u32,
 }
 
-/// Distance between the numbers given to streams that share one.
+/// Distance between the numbers given to streams with the same number.
 const APART: u32 = 1_000_000;
 
-/// Numbers of streams.
 #[derive(Debug, Default)]
 pub(crate) struct Streams {
     numbers: HashMap<Stream, u32>,
@@ -24,7 +22,7 @@ pub(crate) struct Streams {
 }
 
 impl Streams {
-    /// The number of a stream in the run; one that differs from its own was taken.
+    /// The stream's number in the run; differs from its own if that is taken.
     pub fn number(&mut self, stream: Stream) -> u32 {
         let taken = &mut self.taken;
         *self.numbers.entry(stream).or_insert_with(|| {
@@ -36,7 +34,6 @@ impl Streams {
         })
     }
 
-    /// The number of a stream that has one.
     pub fn known(&self, stream: Stream) -> Option<u32> {
         self.numbers.get(&stream).copied()
     }

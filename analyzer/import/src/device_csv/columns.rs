@@ -1,6 +1,5 @@
 //! The columns of a table, by what they mean.
 
-/// What a table holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
     Kernels,
@@ -14,7 +13,6 @@ pub enum Table {
     Smi,
 }
 
-/// What a column holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Column {
     Name,
@@ -68,7 +66,7 @@ pub enum Column {
 
 use Column::*;
 
-/// Names without spaces, signs and units, in lower case.
+/// Column names in lower case, without spaces, punctuation and units.
 const NAMES: &[(&str, Column)] = &[
     ("kernelname", Name),
     ("name", Name),
@@ -172,12 +170,12 @@ const NAMES: &[(&str, Column)] = &[
     ("timestamp", Time),
 ];
 
-/// A unit of a column, as a factor to nanoseconds or bytes.
+/// A unit of a column, as the factor to nanoseconds or bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unit(pub f64);
 
 impl Unit {
-    /// `(ns)`, `(us)`, `(MB)` and their like.
+    /// Parses `(ns)`, `(us)`, `(MB)` and similar.
     pub fn of_word(word: &str) -> Option<Self> {
         Some(Self(match word.trim().trim_matches(['(', ')', '[', ']']) {
             "ns" | "B" => 1.0,
@@ -191,17 +189,15 @@ impl Unit {
     }
 }
 
-/// Places and units of the columns of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
-    /// Column, place, unit where the head states one.
+    /// Column, position, and unit if the header states one.
     all: Vec<(Column, usize, Option<Unit>)>,
-    /// Names as they stand in the head.
     pub titles: Vec<String>,
 }
 
 impl Columns {
-    /// The columns of a head line, and the table that they make.
+    /// Parses a header line into the columns and the kind of table.
     pub fn new(head: &str) -> (Option<Table>, Self) {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
@@ -286,7 +282,6 @@ impl Columns {
         })
     }
 
-    /// Something that only work of a device has.
     fn is_of_device(&self) -> bool {
         [Queue, Stream, GridX, Grid, Core, Dispatch]
             .iter()
@@ -295,7 +290,6 @@ impl Columns {
 }
 
 impl Table {
-    /// The table whose head a line is.
     pub fn of_header(line: &str) -> Option<Self> {
         // No head is without a comma, and none is that long.
         if !line.contains(',') || line.len() > 1 << 14 {
@@ -304,7 +298,6 @@ impl Table {
         Columns::new(line).0
     }
 
-    /// True of rows that happened at a time.
     pub fn has_times(self) -> bool {
         !matches!(self, Self::Agents | Self::Sums)
     }

@@ -9,25 +9,22 @@ use super::{smi, sums};
 use crate::chrome::feed::{Feed, Kind, Slice};
 use crate::{Error, Notes};
 
-/// Writes the rows of all tables of a set.
 pub struct Rows<'a> {
     feed: Feed<'a>,
     table: Table,
-    /// Units of times, of a table that states them in a row of their own.
     units: BTreeMap<usize, Unit>,
     has_times: bool,
-    /// Rows of `nvidia-smi` and sums have no other times.
+    /// `nvidia-smi` samples and sums have no other times.
     pub(super) sums: sums::Sums,
 }
 
-/// A cell as a text.
 fn text<'r>(columns: &Columns, record: &'r ByteRecord, column: Column) -> Option<&'r str> {
     let cell = record.get(columns.place(column)?)?;
     let cell = std::str::from_utf8(cell).ok()?.trim();
     (!cell.is_empty()).then_some(cell)
 }
 
-/// A whole number; `Agent 4` and `NVIDIA A100 (0)` are numbers too.
+/// A whole number, also in `Agent 4` or `NVIDIA A100 (0)`.
 fn number(columns: &Columns, record: &ByteRecord, column: Column) -> Option<u64> {
     let cell = text(columns, record, column)?;
     if let Ok(number) = cell.parse() {
@@ -80,7 +77,6 @@ impl<'a> Rows<'a> {
         Ok(wall_ns.filter(|_| self.has_times))
     }
 
-    /// A time in nanoseconds.
     fn time_ns(&self, columns: &Columns, record: &ByteRecord, column: Column) -> Option<i64> {
         let cell = text(columns, record, column)?;
         let place = columns.place(column)?;
@@ -138,7 +134,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// nvprof states units below the names of columns.
+    /// nvprof states units in a row below the header.
     fn is_row_of_units(&mut self, columns: &Columns, record: &ByteRecord) -> bool {
         let start = columns
             .place(Column::Start)
@@ -349,7 +345,6 @@ fn axes(columns: &Columns, record: &ByteRecord, of: [Column; 3]) -> Option<[u32;
     Some([x, rest[0], rest[1]])
 }
 
-/// A grid of work items in blocks of such.
 pub(crate) fn in_blocks(grid: [u32; 3], block: [u32; 3]) -> [u32; 3] {
     let mut blocks = grid;
     for (items, block) in blocks.iter_mut().zip(block) {
@@ -358,7 +353,7 @@ pub(crate) fn in_blocks(grid: [u32; 3], block: [u32; 3]) -> [u32; 3] {
     blocks
 }
 
-/// A decimal times a power of ten, exactly where it has no more than nine digits behind the point.
+/// A decimal times a power of ten, exact for up to nine digits after the point.
 fn scaled(cell: &str, factor: f64) -> Option<i64> {
     let digits = factor.log10().round();
     let is_power = (factor - 10_f64.powi(digits as i32)).abs() < f64::EPSILON;

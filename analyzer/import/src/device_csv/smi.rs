@@ -6,7 +6,6 @@ use super::columns::{Column, Columns};
 use crate::Error;
 use crate::chrome::feed::Feed;
 
-/// Each value of a sample becomes a counter of its device.
 pub fn row(feed: &mut Feed<'_>, columns: &Columns, record: &ByteRecord) -> Result<(), Error> {
     let cell = |place: Option<usize>| {
         let cell = record.get(place?)?;
@@ -48,7 +47,7 @@ pub fn row(feed: &mut Feed<'_>, columns: &Columns, record: &ByteRecord) -> Resul
     Ok(())
 }
 
-/// `2024/05/01 12:00:00.123`, in the time of the machine, as nanoseconds since the epoch of such times.
+/// Parses `2024/05/01 12:00:00.123`, in local time, as nanoseconds since 1970 in local time.
 fn time_ns(text: &str) -> Option<i64> {
     let (date, time) = text.split_once(' ')?;
     let mut date = date.split(['/', '-']).map(str::parse::<i64>);

@@ -7,10 +7,8 @@ use super::columns::{Column, Columns};
 use crate::chrome::feed::Feed;
 use crate::{Error, Notes};
 
-/// Names at most; a table of sums has no more.
 const MAX_SUMS: usize = 1 << 16;
 
-/// The sums of all tables.
 #[derive(Debug, Default)]
 pub struct Sums(Vec<(String, f64)>);
 

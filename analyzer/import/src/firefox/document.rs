@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use crate::json_list::ListInto;
 
-/// What a file holds.
 #[derive(Debug, Default)]
 pub struct Document {
     pub meta: Meta,
@@ -42,10 +41,9 @@ impl Lib {
     }
 }
 
-/// A cell without a number.
 pub const NONE: u32 = u32::MAX;
 
-/// A column of numbers of which some are missing, also where they are negative or beyond 32 bits.
+/// A column of numbers. Missing, negative and too large ones become [`NONE`].
 #[derive(Debug, Default)]
 pub struct Column(pub Vec<u32>);
 
@@ -81,7 +79,7 @@ impl<'de> Visitor<'de> for Cells {
     }
 }
 
-/// Lists by column that stacks are made of: of one thread, or of all.
+/// Tables that stacks are made of, either per thread or shared.
 #[derive(Debug, Default)]
 pub struct Tables {
     pub stack_table: StackTable,
@@ -90,7 +88,7 @@ pub struct Tables {
     pub resource_table: ResourceTable,
     pub sources: Sources,
     pub texts: Vec<Option<String>>,
-    /// Of the thread, in old versions.
+    /// Per thread in old versions.
     pub libs: Vec<Lib>,
 }
 
@@ -99,7 +97,7 @@ pub struct Tables {
 pub struct StackTable {
     pub frame: Column,
     pub prefix: Column,
-    /// Of profiles that Firefox itself records.
+    /// Only in profiles as Firefox itself records them.
     schema: Option<IgnoredAny>,
 }
 
@@ -137,7 +135,7 @@ pub struct Sources {
     pub filename: Column,
 }
 
-/// A thread; also what threads share, which is its tables alone.
+/// A thread; also used for the data shared by all threads, which has only tables.
 #[derive(Debug, Default)]
 pub struct Thread {
     pub name: Option<String>,
@@ -231,7 +229,7 @@ impl Samples {
 }
 
 impl Thread {
-    /// True for the form in which Firefox records: rows behind a schema.
+    /// The form in which Firefox records: rows with a schema.
     pub fn is_raw(&self) -> bool {
         self.tables.stack_table.schema.is_some()
     }
@@ -245,13 +243,13 @@ impl Thread {
     }
 }
 
-/// Numbers of processes are texts since version 44; those of threads that have none in the system are texts such as `7.1`.
+/// Process ids are strings since version 44. Thread ids unknown to the system are strings such as `7.1`.
 fn number(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| value.as_str()?.parse().ok())
 }
 
 impl Document {
-    /// Reads it; what stands before an error is kept.
+    /// Reads into `self`, so that what was read before an error is kept.
     pub fn read(&mut self, from: &mut dyn Read) -> serde_json::Result<()> {
         let mut json = serde_json::Deserializer::from_reader(from);
         json.deserialize_map(Whole(self))?;

@@ -3,7 +3,7 @@ use crate::importer::Head;
 use crate::read_back::{Imported, read_back};
 use crate::{Error, Importer, Options};
 
-/// Version 41: each thread has its tables.
+/// Version 41: each thread has its own tables.
 const OWN: &str = r#"{"meta": {"interval": 1, "startTime": 1000.5, "preprocessedProfileVersion": 41, "symbolicated": true},
   "libs": [{"name": "app", "path": "/bin/app"}],
   "threads": [{"name": "main", "pid": 7, "tid": 8,
@@ -13,7 +13,7 @@ const OWN: &str = r#"{"meta": {"interval": 1, "startTime": 1000.5, "preprocessed
     "funcTable": {"length": 2, "name": [0, 1], "resource": [0, -1], "fileName": [null, 2], "lineNumber": [null, null]},
     "resourceTable": {"length": 1, "lib": [0]}, "markers": {"length": 2}, "stringArray": ["main", "inner", "a.c"]}]}"#;
 
-/// Version 66: all threads share them.
+/// Version 66: threads share their tables.
 const SHARED: &str = r#"{"meta": {"interval": 1, "preprocessedProfileVersion": 66, "symbolicated": false},
   "libs": [{"name": "app", "path": "/bin/app"}],
   "shared": {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// A counter of a run: name, unit, value.
+/// Name, unit, value.
 pub type Counter = (String, &'static str, f64);
 
 /// Operations by precision and path, and bytes of the device's memory:
@@ -58,8 +58,8 @@ pub fn counters(metrics: &BTreeMap<String, (f64, String)>) -> Vec<Counter> {
     counters
 }
 
-/// Operations of the tensor cores by their source. Those with and without sparsity are parts
-/// of a metric that has both.
+/// Operations of the tensor cores by source type. Metrics with and without sparsity are parts of a metric that
+/// includes both.
 fn tensor((metric, (value, _)): (&String, &(f64, String))) -> Option<Counter> {
     let source = metric.strip_prefix("sm__ops_path_tensor_src_")?;
     let source = source.strip_suffix(".sum")?;

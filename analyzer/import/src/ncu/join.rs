@@ -17,10 +17,10 @@ const NO_NAME: &str = "no kernel of this name is in the run";
 const OTHER_SHAPES: &str = "the run has this kernel in other launch shapes only";
 const NOT_PROFILED: &str = "kernel of the run: not profiled";
 
-/// Launches of one name and shape, and of one device where both sides tell devices apart.
+/// Launches with one name and shape, on one device if both sides distinguish devices.
 type Group = (Key, Option<u32>);
 
-/// Adds the counters of what can be told apart.
+/// Adds the counters of launches that can be matched unambiguously.
 pub fn join<'k>(
     launches: Vec<Launch>,
     kernels: impl Iterator<Item = TracedKernel<'k>>,
@@ -94,7 +94,7 @@ pub fn join<'k>(
     Ok(out)
 }
 
-/// True where devices are told apart: each has its number, and there are several.
+/// Devices are distinguished: each has a number, and there are several.
 fn tells_devices(devices: &BTreeSet<Option<u32>>) -> bool {
     devices.len() > 1 && !devices.contains(&None)
 }
@@ -123,7 +123,7 @@ fn traced<'k>(
     traced
 }
 
-/// A text once for all who have it.
+/// Shares one copy of equal texts.
 fn shared(texts: &mut BTreeSet<Rc<str>>, text: String) -> Rc<str> {
     match texts.get(&*text) {
         Some(known) => known.clone(),
@@ -135,7 +135,6 @@ fn shared(texts: &mut BTreeSet<Rc<str>>, text: String) -> Rc<str> {
     }
 }
 
-/// The same without telling devices apart.
 fn merged(traced: BTreeMap<Group, Vec<At>>) -> BTreeMap<Group, Vec<At>> {
     let mut all: BTreeMap<Group, Vec<At>> = BTreeMap::new();
     for ((key, _), mut kernels) in traced {

@@ -1,14 +1,14 @@
 //! The part of a kernel's name on which profilers agree.
 
-/// The function's own name: no return type, no namespaces, no template arguments, no parameters.
+/// The function's own name: no return type, namespaces, template arguments or parameters.
 pub fn base(name: &str) -> &str {
     let name = &name[..end_of_base(name)];
     let start = name.rfind([' ', ':']).map_or(0, |at| at + 1);
     &name[start..]
 }
 
-/// Template arguments without blanks and without casts of numbers, which profilers write or
-/// not: `<(int)4, T<float> >` is `<4,T<float>>`. `None`: the name has none, or was cut to its base.
+/// Template arguments without blanks and number casts, which only some profilers write: `<(int)4, T<float> >`
+/// becomes `<4,T<float>>`. `None` if the name has none, or was cut to its base.
 pub fn arguments(name: &str) -> Option<String> {
     let from = &name[end_of_base(name)..];
     let mut depth = 0_usize;
@@ -40,7 +40,6 @@ pub fn arguments(name: &str) -> Option<String> {
     (!plain.is_empty()).then_some(plain)
 }
 
-/// End of the base name: the arguments or parameters begin there.
 fn end_of_base(name: &str) -> usize {
     let anonymous = "(anonymous namespace)";
     let mut from = 0;

@@ -1,17 +1,15 @@
 //! Numbers and units as ncu prints them.
 
-/// Content of a cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Number {
-    /// A finite number.
     Is(f64),
     /// `n/a`, `nan`, a text, or nothing.
     None,
-    /// A decimal comma: thousands cannot be told from fractions in such a file.
+    /// A decimal comma: in such a file thousands cannot be distinguished from fractions.
     Comma,
 }
 
-/// Reads a cell; commas between groups of three are thousands.
+/// Parses a cell. Commas between groups of three digits are thousands separators.
 pub fn number(text: &str) -> Number {
     let text = text.trim();
     let plain = |text: &str| match text.parse::<f64>() {
@@ -38,7 +36,7 @@ pub fn number(text: &str) -> Number {
     Number::Comma
 }
 
-/// Factor to the base unit, and its name. ncu scales units unless told `--print-units base`.
+/// Factor to the base unit, and the base unit's name. ncu scales units without `--print-units base`.
 pub fn unit(unit: &str) -> (f64, &str) {
     match unit {
         "nsecond" | "ns" => return (1.0, "ns"),

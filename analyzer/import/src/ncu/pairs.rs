@@ -15,26 +15,24 @@ const NO_ORDER: &str =
 const OTHER_ARGUMENTS: &str =
     "profile and run have kernels with different template arguments at the same positions";
 
-/// A kernel of the run, as far as pairing needs it.
 #[derive(Clone, Debug)]
 pub struct At {
     pub id: u64,
     pub start_ns: i64,
-    /// Numbers launches in the order in which the program made them.
+    /// Numbers launches in program order.
     pub launch: Option<u64>,
     pub lane: (Option<u32>, Option<u32>),
-    /// Arguments of the template.
     pub arguments: Option<std::rc::Rc<str>>,
 }
 
-/// Kernels and launches, by their places, that belong to each other if anything does.
+/// Indices of kernels and launches that can only match each other.
 #[derive(Debug, Default)]
 pub struct Pairing {
     pub kernels: Vec<usize>,
     pub launches: Vec<usize>,
 }
 
-/// By template arguments that both sides have; the rest is one pairing, the last.
+/// Splits by template arguments that both sides have; the last pairing holds the rest.
 pub fn pairings(kernels: &[At], launches: &[Launch]) -> Vec<Pairing> {
     let mut spelled: BTreeMap<&str, Pairing> = BTreeMap::new();
     let mut rest = Pairing::default();
@@ -68,7 +66,7 @@ pub fn pairings(kernels: &[At], launches: &[Launch]) -> Vec<Pairing> {
 }
 
 impl Pairing {
-    /// Pairs of kernel and launch; or the reason why they cannot be known.
+    /// Pairs of kernel and launch, or why they cannot be determined.
     pub fn pairs<'l>(
         &self,
         kernels: &[At],
@@ -88,7 +86,7 @@ impl Pairing {
         }
     }
 
-    /// Arguments of its launches, where all have the same.
+    /// Template arguments of its launches, if all have the same.
     pub fn shown_arguments(&self, launches: &[Launch]) -> String {
         let mut all = self.launches.iter().map(|at| &launches[*at].arguments);
         match all.next() {
@@ -100,7 +98,7 @@ impl Pairing {
     }
 }
 
-/// True where each spelling of arguments always meets the same one; none meets any.
+/// True if each spelling of arguments always matches the same other one. Missing arguments match any.
 fn is_one_to_one(pairs: &[(At, &Launch)]) -> bool {
     let (mut there, mut back) = (BTreeMap::new(), BTreeMap::new());
     pairs.iter().all(|(kernel, launch)| {
@@ -111,8 +109,8 @@ fn is_one_to_one(pairs: &[(At, &Launch)]) -> bool {
     })
 }
 
-/// ncu runs kernels in the order of their launches, which is that of their starts on one
-/// stream only. `None`: the order is not known.
+/// ncu runs kernels in launch order, which equals the order of their starts on a single stream only. `None` if the
+/// order is unknown.
 fn in_order_of_launch(mut kernels: Vec<At>) -> Option<Vec<At>> {
     if kernels.iter().all(|kernel| kernel.launch.is_some()) {
         kernels.sort_by_key(|kernel| (kernel.launch, kernel.start_ns, kernel.id));

@@ -9,7 +9,6 @@ use super::number::{Number, number, unit};
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 
-/// The properties in which a launch has to agree.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     pub name: String,
@@ -17,19 +16,17 @@ pub struct Key {
     pub block: [u32; 3],
 }
 
-/// A launch that ncu profiled: value and unit by metric.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Launch {
     pub key: Option<Key>,
-    /// Arguments of the template; see [`arguments`].
     pub arguments: Option<String>,
     pub process: u64,
-    /// As ncu numbers devices; `None`: the file does not say.
+    /// ncu's device number; `None` if the file does not say.
     pub device: Option<u32>,
     pub metrics: BTreeMap<String, (f64, String)>,
 }
 
-/// Columns that name the launch; all others of the wide form are metrics.
+/// Columns that identify the launch; in the wide form all others are metrics.
 const IDENTITY: [&str; 12] = [
     "ID",
     "Process ID",
@@ -45,13 +42,12 @@ const IDENTITY: [&str; 12] = [
     "CC",
 ];
 
-/// True for the head of the table.
 pub fn is_header(line: &str) -> bool {
     let line = line.trim_start_matches('\u{feff}').trim_start();
     (line.starts_with("\"ID\",") || line.starts_with("ID,")) && line.contains("Kernel Name")
 }
 
-/// Reads all launches, by process and then in the order in which they were made.
+/// Reads all launches, sorted by process and then in launch order.
 pub fn read(path: &Path, notes: &mut Notes) -> Result<Vec<Launch>, Error> {
     let mut nothing = |_| ();
     let mut lines = BufReader::new(Source::open(path, &Options::default(), &mut nothing)?);
@@ -110,7 +106,6 @@ fn damaged(path: &Path, place: &str, problem: &str) -> Error {
 struct Sheet<'p> {
     path: &'p Path,
     columns: Vec<String>,
-    /// Launches by process and id.
     launches: BTreeMap<(u64, u64), Launch>,
     units: Vec<String>,
 }
@@ -231,7 +226,7 @@ impl Sheet<'_> {
     }
 }
 
-/// `(256, 1, 1)`.
+/// Parses `(256, 1, 1)`.
 fn shape(cell: Option<&str>) -> Option<[u32; 3]> {
     let inner = cell?.trim().strip_prefix('(')?.strip_suffix(')')?;
     let sizes: Vec<u32> = inner

@@ -102,7 +102,7 @@ fn the_long_form_says_the_same() {
 const HEAD: &str =
     "\"ID\",\"Process ID\",\"Kernel Name\",\"Block Size\",\"Grid Size\",\"Device\",\"m\"\n";
 
-/// Lines of launches: id, process, name, grid, device; the metric `m` is the id.
+/// A CSV of launches: id, process, name, grid, device. The metric `m` equals the id.
 fn csv(launches: &[(u64, u64, &str, u32, u32)]) -> String {
     let line = |(id, process, name, grid, device): &(u64, u64, &str, u32, u32)| {
         format!(

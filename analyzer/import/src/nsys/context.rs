@@ -23,23 +23,19 @@ pub struct Context<'a> {
     bytes: u64,
     rows: u64,
     visited: u64,
-    /// Damage that was met.
     damage: Vec<String>,
-    /// Time 0 of the run in the export's time.
+    /// Time 0 of the run, by the export's clock.
     pub origin_ns: i64,
-    /// End of the last interval.
     last_ns: Option<i64>,
     strings: HashMap<i64, String>,
     texts: HashMap<i64, Text>,
-    /// Layouts of payloads.
     pub schemas: Schemas,
     pub threads: Threads,
     pub launches: Launches,
     streams: Streams,
     signatures: Signatures,
-    /// Processes that ran kernels.
     pub kernel_processes: BTreeSet<u32>,
-    /// Devices of contexts, by process, as work states them.
+    /// Devices by process and context, as stated by device work.
     pub devices: HashMap<(u32, i64), u32>,
     last_id: u64,
 }
@@ -77,7 +73,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Reads all texts, which other tables name by number.
     pub fn read_names(&mut self, source: &mut dyn Source) -> Result<(), Error> {
         let columns = ["id", "value"];
         if !source.has_columns("StringIds", &columns) {
@@ -98,14 +93,12 @@ impl<'a> Context<'a> {
         Ok(())
     }
 
-    /// The text of that number in `StringIds`.
     pub fn string(&self, id: Option<i64>) -> Option<&str> {
         self.strings.get(&id?).map(String::as_str)
     }
 
-    /// The name of that number; where the export has none, what it is and its number.
-    ///
-    /// CUDA's runtime names the version a function came with; nobody calls it by that.
+    /// The name with that number or, if the export lacks it, a placeholder of `what` and the number. Version
+    /// suffixes of CUDA runtime functions are removed.
     pub fn name(&mut self, id: Option<i64>, what: &str) -> Text {
         let Some(id) = id else {
             return self.into.text(&format!("{what} without a name"));
@@ -121,35 +114,30 @@ impl<'a> Context<'a> {
         text
     }
 
-    /// An id no other row has.
     pub fn id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
 
-    /// Writes a row.
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
         self.notes.add(self.into, row)
     }
 
-    /// Writes an edge.
     pub fn edge(&mut self, from: u64, to: u64, kind: &str) -> Result<(), Error> {
         let kind = self.text(kind);
         self.add(&EdgeRow { from, to, kind })
     }
 
-    /// The run lasts at least until then.
     pub fn reach(&mut self, start_ns: i64, dur_ns: i64) {
         let end_ns = start_ns.saturating_add(dur_ns.max(0));
         self.last_ns = Some(self.last_ns.map_or(end_ns, |last| last.max(end_ns)));
     }
 
-    /// Interns a text.
     pub fn text(&mut self, text: &str) -> Text {
         self.into.text(text)
     }
 
-    /// The row of signatures with these dimensions; nothing else is known of it.
+    /// The row of `signatures` with these dimensions and nothing else.
     pub fn signature(&mut self, dims: &str) -> Result<Option<u64>, Error> {
         let mut lists = Lists::default();
         lists[0].extend_from_slice(dims.as_bytes());
@@ -157,7 +145,6 @@ impl<'a> Context<'a> {
         Ok(number.map(u64::from))
     }
 
-    /// The number of a stream in the run.
     pub fn stream(&mut self, stream: Stream) -> u32 {
         let number = self.streams.number(stream);
         if number != stream.stream {
@@ -169,7 +156,7 @@ impl<'a> Context<'a> {
         number
     }
 
-    /// The number that a stream with work has in the run.
+    /// The stream's number in the run, if it had work.
     pub fn known_stream(
         &self,
         pid: i64,
@@ -187,7 +174,6 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// A row of the export was read.
     pub fn visited(&mut self, table: &str) {
         self.notes.read(table);
         self.visited += 1;
@@ -197,7 +183,6 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Says what is damaged, also in the run.
     pub fn damaged(&mut self, damage: Vec<String>) {
         for text in damage {
             self.notes.warn(text.clone());
@@ -208,7 +193,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Ends the run: threads and problems are written, and its length is known.
+    /// Ends the run: writes threads and problems, and returns its length.
     ///
     /// # Errors
     /// Rows cannot be read and [`Options::partial`] is not set, or the run cannot be written.
@@ -244,7 +229,6 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The error of an export with rows that cannot be read.
 pub fn damaged(path: &Path, damage: &str) -> Error {
     Error::Damaged {
         path: path.to_owned(),

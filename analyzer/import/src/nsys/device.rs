@@ -14,7 +14,7 @@ use crate::cuda::event_waits::EventWaits;
 use crate::cuda::launches::{Launch, Link};
 use crate::cuda::streams::Stream;
 
-/// Reads all work of devices; adds to `far` how much was set aside for its times.
+/// Reads all device work. Adds to `far` the number of rows left out because of their times.
 pub fn read(
     source: &mut dyn Source,
     tables: &[Found],
@@ -73,7 +73,7 @@ pub fn read(
     Ok(device.doubtful)
 }
 
-/// Turns numbers of an export into words of a run, and matches waits.
+/// Converts an export's numbers to the run's texts, and matches waits.
 pub struct Device {
     pub directions: EnumTable,
     pub memory_kinds: EnumTable,
@@ -83,22 +83,20 @@ pub struct Device {
     pub event_waits: EventWaits,
     waits: DeviceWaits,
     doubtful: Doubtful,
-    /// Kernels that were read.
     kernels: u64,
 }
 
-/// Place and launch of device work: columns 2 to 6 of all tables of devices.
+/// Process, device and launch of device work: columns 2 to 6 of all device tables.
 pub struct Place {
     pub process: Option<u32>,
     pub device: Option<u32>,
     pub context: Option<i64>,
     pub stream: Option<u32>,
-    /// Correlation id in the run; null where it is ambiguous.
+    /// Correlation id in the run; `None` if it is ambiguous.
     pub correlation: Option<u64>,
     pub launch: Option<Launch>,
 }
 
-/// A row with its interval.
 pub struct Interval {
     pub start_ns: i64,
     pub dur_ns: i64,
@@ -107,7 +105,7 @@ pub struct Interval {
 type Write = fn(&mut Device, Row<'_>, &Interval, &Place, &mut Context<'_>) -> Result<(), Error>;
 
 impl Place {
-    /// Of a row; that of work is where its context is.
+    /// The device stated by work is taken as that of its context.
     fn from_row(record: Row<'_>, is_work: bool, context: &mut Context<'_>) -> Self {
         let stated = record.u32(2, context.notes);
         let native_context = record.int(3, context.notes);
@@ -174,24 +172,22 @@ impl Place {
         }
     }
 
-    /// The range that encloses the launch.
     pub fn brick(&self) -> Option<u64> {
         self.launch.and_then(|launch| launch.brick())
     }
 
-    /// The thread that launched.
     pub fn thread(&self) -> Option<u32> {
         self.launch.map(|launch| launch.thread)
     }
 
-    /// True where the call could return early.
+    /// True if the call may return early.
     pub fn is_async(&self) -> Option<bool> {
         self.launch.and_then(|launch| launch.kind.is_async())
     }
 }
 
 impl Device {
-    /// How many kernels of its stream the kernel lasts over that was read last, where they are too many.
+    /// How many later kernels the last kernel outlasts, if too many to be plausible.
     pub fn lasts_over(&self) -> Option<usize> {
         self.doubtful
             .overlong
@@ -214,7 +210,6 @@ impl Device {
         write(self, record, &interval, place, context)
     }
 
-    /// Writes that a wait waited, once all that began before its end is known.
     fn join(&mut self, now_ns: i64, context: &mut Context<'_>) -> Result<(), Error> {
         for (work, wait) in self.waits.until(now_ns) {
             context.edge(work, wait, "joins")?;
@@ -222,7 +217,6 @@ impl Device {
         Ok(())
     }
 
-    /// Links work to its launch, and offers it to the waits.
     pub fn launched(
         &mut self,
         id: u64,
@@ -251,7 +245,6 @@ impl Device {
         context.edge(launch.call, id, "launches")
     }
 
-    /// Offers a wait to the work.
     pub fn waited(&mut self, id: u64, interval: &Interval, place: &Place, whole_device: bool) {
         let stream = if whole_device { None } else { place.stream };
         if let (Some(process), true) = (place.process, whole_device || stream.is_some()) {

@@ -286,7 +286,6 @@ impl Device {
     }
 }
 
-/// The event of a record or of a wait.
 fn cuda_event(place: &Place, event: u64, sync_id: Option<u64>) -> CudaEvent {
     CudaEvent {
         process: place.process,

@@ -14,24 +14,20 @@ use crate::doubtful::{Pieces, Stream, without_many};
 pub const FAR: &str = "time far from that of all other rows";
 pub const TWICE: &str = "the same row once more: the export has every row twice";
 
-/// What is set aside.
 #[derive(Default)]
 pub struct Doubtful {
-    /// Starts of nearly all rows, in the time of the export; `None`: of all of them.
+    /// Range of plausible starts, by the export's clock; `None` if all are plausible.
     pub near: Option<RangeInclusive<i64>>,
-    /// By number in the order of starts, how many kernels of its stream a kernel lasts over.
+    /// By index in the order of starts: how many later kernels of its stream a kernel outlasts.
     pub overlong: BTreeMap<u64, usize>,
-    /// True if every row was there twice.
     is_doubled: bool,
 }
 
-/// True of tables of work.
 pub fn is_work(kind: Kind) -> bool {
     matches!(kind, Kind::Kernel | Kind::Memcpy | Kind::Memset)
 }
 
 impl Doubtful {
-    /// Reads times of all rows, and streams of all work.
     pub fn find(
         source: &mut Once<'_>,
         host: &[Found],
@@ -109,13 +105,11 @@ impl Doubtful {
         })
     }
 
-    /// True of a row that is not set aside for its time.
     pub fn is_near(&self, start_ns: i64) -> bool {
         let near = self.near.as_ref();
         near.is_none_or(|near| near.contains(&start_ns))
     }
 
-    /// Says what was set aside.
     pub fn warn(&self, far: u64, context: &mut Context<'_>) {
         let keep = "--keep-doubtful keeps";
         if far > 0 {
@@ -143,7 +137,6 @@ impl Doubtful {
     }
 }
 
-/// Those of some tables that hold every row twice.
 fn doubled(
     source: &mut Once<'_>,
     tables: &[&Found],

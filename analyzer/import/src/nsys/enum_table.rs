@@ -5,12 +5,11 @@ use std::collections::HashMap;
 use super::source::{Scan, Source, Value};
 use crate::Error;
 
-/// An `ENUM_` table: words by number.
 #[derive(Debug, Default)]
 pub struct EnumTable(HashMap<i64, String>);
 
 impl EnumTable {
-    /// Reads the list of that name; empty where there is none.
+    /// Reads the table of that name; empty if it is missing.
     pub fn read(source: &mut dyn Source, table: &str) -> Result<Self, Error> {
         let columns = ["id", "name"];
         let mut words = HashMap::new();
@@ -30,7 +29,7 @@ impl EnumTable {
         self.0.get(&number).map(String::as_str)
     }
 
-    /// The value of a number, from its word or, where the list has none, from the number itself.
+    /// Converts a number by its word or, if the table lacks it, by the number itself.
     pub fn value<T>(
         &self,
         number: Option<i64>,

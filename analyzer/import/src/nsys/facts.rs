@@ -10,7 +10,6 @@ use super::threads::pid;
 use crate::Error;
 use crate::cuda::cupti_enums::stream_kind;
 
-/// Fills in `run.json`, and takes over what the profiler had to say.
 pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
     context.into.run().clock.source = "nsys".to_owned();
     session(source, context)?;
@@ -21,10 +20,9 @@ pub fn read(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Er
     diagnostics(source, context)
 }
 
-/// A function that takes the rows of a table.
 type Take<'t> = dyn FnMut(&mut Context<'_>, &[Value<'_>]) -> Result<(), Error> + 't;
 
-/// Visits the rows of a table, of which any column may be missing.
+/// Visits the rows of a table. Any column may be missing.
 fn each(
     source: &mut dyn Source,
     table: &str,
@@ -127,7 +125,6 @@ fn machine(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
     )
 }
 
-/// Columns of `TARGET_INFO_GPU` and what they are in `run.json`.
 const DEVICE: [(&str, &str); 9] = [
     ("name", "name"),
     ("chipName", "chip"),
@@ -170,7 +167,7 @@ fn devices(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Err
     )
 }
 
-/// Streams, and those that are ordered with a device's default stream: nothing else in an export says it.
+/// Streams, and which of them synchronize with a device's default stream; no other table says that.
 fn streams(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
     let mut devices: HashMap<(i64, i64), i64> = HashMap::new();
     let columns = ["processId", "contextId", "deviceId"];
@@ -261,7 +258,6 @@ fn diagnostics(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(),
     )
 }
 
-/// Writes the threads that had a row, and which process it was.
 pub fn threads(source: &mut dyn Source, context: &mut Context<'_>) -> Result<(), Error> {
     let mut names: HashMap<i64, String> = HashMap::new();
     each(

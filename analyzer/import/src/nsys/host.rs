@@ -19,7 +19,6 @@ use crate::cuda::call_kind::CallKind;
 use crate::cuda::launches::Launch;
 use crate::cuda::open_ranges::OpenRanges;
 
-/// Kinds of NVTX rows, where an export has no list of them.
 const EVENT_TYPES: [(i64, &str); 5] = [
     (34, "NvtxMark"),
     (39, "NvtxThread"),
@@ -28,7 +27,7 @@ const EVENT_TYPES: [(i64, &str); 5] = [
     (75, "NvtxDomainCreate"),
 ];
 
-/// Reads ranges and calls; returns how many were set aside for their times.
+/// Reads ranges and calls. Returns how many were left out because of their times.
 pub fn read(
     source: &mut dyn Source,
     tables: &[Found],
@@ -67,7 +66,6 @@ pub fn read(
 
 struct Host {
     types: EnumTable,
-    /// Open ranges by thread.
     ranges: Vec<OpenRanges>,
     nccl: Nccl,
 }
@@ -246,7 +244,7 @@ impl Host {
     }
 }
 
-/// The text of a range or of a mark, which stands in the row or among all texts.
+/// The text of a range or mark, either in the row or in `StringIds`.
 fn nvtx_text<'r>(record: Row<'r>, what: &str, context: &mut Context<'_>) -> Cow<'r, str> {
     if let Some(Value::Text(text)) = record.values.get(4) {
         return Cow::Borrowed(text);
@@ -256,7 +254,6 @@ fn nvtx_text<'r>(record: Row<'r>, what: &str, context: &mut Context<'_>) -> Cow<
     Cow::Owned(text.unwrap_or_else(|| format!("{what} without a name")))
 }
 
-/// A row that cannot be one of the run.
 pub fn left_out(record: Row<'_>, reason: &str, context: &mut Context<'_>) -> Result<(), Error> {
     context
         .notes

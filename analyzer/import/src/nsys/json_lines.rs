@@ -30,7 +30,7 @@ use crate::importer::{Head, Importer};
 use crate::source::Source;
 use crate::{Error, Notes, Options};
 
-/// Exports of Nsight Systems to JSON, one object a line.
+/// Nsight Systems exports to JSON, one object per line.
 pub struct NsysJsonLines;
 
 impl Importer for NsysJsonLines {
@@ -67,7 +67,6 @@ impl Importer for NsysJsonLines {
     }
 }
 
-/// True for a line that no other tool writes.
 fn is_record(line: &str) -> bool {
     let line = Head::new(line.as_bytes());
     let is_text = line.behind(&["{", "\"type\"", ":", "\"String\"", ",", "\"id\"", ":"]);
@@ -81,7 +80,6 @@ fn is_record(line: &str) -> bool {
     is_text.is_some() || event.is_some()
 }
 
-/// Writes the records of a file into a new database.
 fn convert(
     path: &Path,
     database: &Path,
@@ -150,7 +148,7 @@ fn record(line: &Value, tables: &mut Tables<'_>, notes: &mut Notes) -> Result<()
     Ok(())
 }
 
-/// A field as a cell: numbers stand there as numbers or as texts.
+/// Converts a field to a cell. Numbers may be JSON numbers or strings.
 fn cell(of: &Value, field: &str) -> Cell {
     match of.get(field) {
         None | Some(Value::Null) => Cell::Null,
@@ -212,7 +210,7 @@ fn range(line: &Value, event: &Value, tables: &mut Tables<'_>) -> Result<(), Err
     )
 }
 
-/// Classes of calls: numbers in newer exports, words in older ones.
+/// Call classes are numbers in newer exports and words in older ones.
 fn table_of_call(class: &Cell) -> Option<&'static str> {
     let word = match class {
         Cell::Integer(0) => "CUDA_RUNTIME",
@@ -255,7 +253,7 @@ fn call(event: &Value, tables: &mut Tables<'_>, notes: &mut Notes) -> Result<(),
     tables.row(table, &columns, row)
 }
 
-/// Numbers of CUPTI for the words of waits.
+/// CUPTI's numbers for the words of waits.
 const SYNC_WORDS: [(&str, i64); 4] = [
     ("EVENT_SYNCHRONIZE", 1),
     ("STREAM_WAIT_EVENT", 2),
@@ -271,7 +269,7 @@ const PLACE: [&str; 5] = [
     "globalPid",
 ];
 
-/// Parts of an event of a device: its name, the table, fields and the columns they become.
+/// A part of a device event: its name, the table, and which fields become which columns.
 type Part = (
     &'static str,
     &'static str,
@@ -352,7 +350,7 @@ fn device_work(event: &Value, tables: &mut Tables<'_>, notes: &mut Notes) -> Res
     tables.row(table, &columns, row)
 }
 
-/// The tables of the database, each made when it gets its first row.
+/// The tables of the database, each created with its first row.
 struct Tables<'c> {
     connection: &'c Connection,
     path: &'c Path,

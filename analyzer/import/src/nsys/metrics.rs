@@ -10,15 +10,13 @@ use super::row::Row;
 use super::source::{Scan, Source, Value};
 use crate::Error;
 
-/// Bits of a `typeId` that are the number of the device.
+/// Bits of a `typeId` that hold the device number.
 const DEVICE: i64 = 0xff;
 
-/// Names of counters by `typeId` and `metricId`.
 #[derive(Debug, Default)]
 pub struct Metrics(HashMap<(i64, i64), (String, Option<String>)>);
 
 impl Metrics {
-    /// Reads `TARGET_INFO_GPU_METRICS`, where it is there.
     pub fn read(source: &mut dyn Source) -> Result<Self, Error> {
         let table = "TARGET_INFO_GPU_METRICS";
         let columns = ["typeId", "metricId", "metricName"];
@@ -34,7 +32,6 @@ impl Metrics {
         Ok(Self(names))
     }
 
-    /// A row of `counters`.
     pub fn sample(&self, record: Row<'_>, context: &mut Context<'_>) -> Result<(), Error> {
         let time = record.int(0, context.notes);
         let Some(time_ns) = time.and_then(|time| time.checked_sub(context.origin_ns)) else {
@@ -61,7 +58,7 @@ impl Metrics {
     }
 }
 
-/// Of `SMs Active [Throughput %]`: the name with the device's number, and the unit.
+/// Splits `SMs Active [Throughput %]` into a name (with the device number) and a unit.
 fn name_and_unit(device: i64, name: &str) -> (String, Option<String>) {
     let parts = name
         .strip_suffix(']')

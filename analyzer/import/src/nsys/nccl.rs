@@ -20,10 +20,9 @@ const RANK: &str = "Rank";
 const DEVICES: &str = "No. of devices";
 const PEER: &str = "Peer rank";
 const ROOT: &str = "Root";
-/// Type of elements where only bytes are stated.
+/// Element type if only bytes are stated.
 const BYTE: &str = "byte";
 
-/// A range of NCCL on a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Range<'r> {
     pub id: u64,
@@ -34,7 +33,6 @@ pub struct Range<'r> {
     pub dur_ns: i64,
 }
 
-/// Communicators of the processes, and groups that are open.
 #[derive(Debug, Default)]
 pub struct Nccl {
     communicators: HashMap<(Option<u32>, u64), Communicator>,
@@ -44,9 +42,8 @@ pub struct Nccl {
 #[derive(Clone, Copy, Debug, Default)]
 struct Communicator {
     size: Option<u32>,
-    /// The rank of the process in it.
     rank: Option<u32>,
-    /// The process is several ranks of it.
+    /// The process has several ranks in it.
     is_several: bool,
 }
 
@@ -66,11 +63,11 @@ struct Call {
     root: Option<u64>,
 }
 
-/// Elements that a rank gives and gets.
 type Elements = (Option<u64>, Option<u64>);
 
 impl Nccl {
-    /// Takes a range in order of starts, and gives the collective that it begins on the device.
+    /// Adds a range and returns the collective that it starts on the device. Ranges must come in order of their
+    /// start.
     pub fn collective(
         &mut self,
         range: Range<'_>,
@@ -119,7 +116,6 @@ impl Nccl {
         }
     }
 
-    /// Learns the size of a communicator from the call that made it.
     fn learn(&mut self, key: (Option<u32>, u64), members: &Map<String, Json>) {
         let number = |name| u32::try_from(whole(members.get(name)?)?).ok();
         let (size, rank, devices) = (number(RANKS), number(RANK), number(DEVICES));
@@ -133,7 +129,6 @@ impl Nccl {
         known.rank = known.rank.or(rank);
     }
 
-    /// The row of calls that are launched together.
     fn row(
         &self,
         calls: &[Call],
@@ -189,7 +184,7 @@ fn is_pair(operation: Operation) -> bool {
     matches!(operation, Operation::Send | Operation::Recv)
 }
 
-/// The operation that calls on one communicator are together.
+/// The single operation formed by several calls on one communicator.
 fn together(calls: &[Call], communicator: Communicator) -> Option<(Operation, Elements)> {
     let first = calls.first()?;
     if is_pair(first.operation) {
@@ -207,7 +202,7 @@ fn together(calls: &[Call], communicator: Communicator) -> Option<(Operation, El
     Some((first.operation, sum))
 }
 
-/// A send to each rank of the communicator, itself too, and a receive from each: how an all-to-all is made of them.
+/// An all-to-all consists of a send to and a receive from each rank, including itself.
 fn all_to_all(calls: &[Call], communicator: Communicator) -> Option<(Operation, Elements)> {
     let side = |operation| {
         let of_side = calls.iter().filter(|call| call.operation == operation);
@@ -227,7 +222,7 @@ fn all_to_all(calls: &[Call], communicator: Communicator) -> Option<(Operation, 
     (is_all && size > 1).then_some((Operation::AllToAll, (Some(given), Some(got))))
 }
 
-/// Bytes that the rank gives and gets; `bytes` are those of one rank's part, of a reduction those of the whole.
+/// Bytes that the rank sends and receives. `bytes` is one rank's part, or for a reduction the whole.
 fn elements(call: &Call, communicator: Communicator) -> Elements {
     let bytes = call.bytes;
     let of_all = communicator
@@ -248,7 +243,7 @@ fn elements(call: &Call, communicator: Communicator) -> Elements {
     }
 }
 
-/// A number, as JSON has it or as text, of which hexadecimal begins with `0x`.
+/// Parses a number from a JSON number or a string, hexadecimal after `0x`.
 fn whole(value: &Json) -> Option<u64> {
     match value {
         Json::Number(number) => number

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::source::{Scan, Source, Value, Visit};
 use crate::Error;
 
-/// The tables of an export; of doubled ones, each row comes once.
+/// The tables of an export. Tables with doubled rows return each row once.
 pub struct Once<'s> {
     inner: &'s mut dyn Source,
     doubled: BTreeSet<String>,
@@ -21,7 +21,7 @@ impl<'s> Once<'s> {
         }
     }
 
-    /// From here on leaves out every second row of these tables.
+    /// From now on leaves out every second of equal rows of these tables.
     pub fn leave_out_doubles(&mut self, doubled: BTreeSet<String>) {
         self.doubled = doubled;
     }
@@ -30,13 +30,12 @@ impl<'s> Once<'s> {
         !self.doubled.is_empty()
     }
 
-    /// Rows that were left out.
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
 }
 
-/// A hash of a row, which tells it from all others of its table.
+/// A hash that identifies a row within its table.
 fn hash(values: &[Value<'_>]) -> u64 {
     let mut bytes = Vec::with_capacity(values.len() * 9);
     for value in values {
@@ -65,7 +64,7 @@ fn hash(values: &[Value<'_>]) -> u64 {
     xxhash_rust::xxh3::xxh3_64(&bytes)
 }
 
-/// Whether every row of a table is there twice: then the exclusive-or of their hashes is 0.
+/// Detects tables that contain every row twice: the XOR of the hashes is then 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Doubles {
     sum: u64,

@@ -4,19 +4,16 @@
 //! name may be missing. Element types are not stated. A list of tensors is not told apart: its dimensions stand
 //! among those of the other arguments.
 
-/// An operator's range that states sizes.
 #[derive(Debug, PartialEq, Eq)]
 pub struct OperatorRange<'a> {
-    /// The operator, without the numbers of this call.
     pub name: &'a str,
     /// Dimensions of its arguments: a list of lists of integers.
     pub sizes: &'a str,
-    /// Numbers of this call that stand beside them.
     pub numbers: Vec<&'static str>,
 }
 
 impl<'a> OperatorRange<'a> {
-    /// Takes a range's text apart; `None`: it is another text.
+    /// Parses the text of a range; `None` if it is not one of these.
     pub fn parse(text: &'a str) -> Option<Self> {
         let (head, behind) = text.split_once(", sizes = ")?;
         let (sizes, inputs) = behind.split_at(behind.find("]]")? + 2);
@@ -41,7 +38,7 @@ impl<'a> OperatorRange<'a> {
     }
 }
 
-/// The text before `label` and a number at its end, and whether they stood there.
+/// Removes `label` and a number from the end of the text. Returns whether they were there.
 fn without_number<'a>(text: &'a str, label: &str) -> (&'a str, bool) {
     match text.rsplit_once(label) {
         Some((before, number)) if number.parse::<u64>().is_ok() => (before, true),

@@ -10,10 +10,9 @@ use super::source::Value;
 use crate::Error;
 use crate::json_attributes::attribute;
 
-/// Key of a value that has no name of its own.
+/// Key of a value without a name.
 const PAYLOAD: &str = "payload";
 
-/// Columns of rows of `NVTX_EVENTS`.
 mod column {
     pub const UNSIGNED_64: usize = 7;
     pub const FIRST_OF_NUMBERS: usize = 8;
@@ -23,7 +22,7 @@ mod column {
     pub const BYTES: usize = 15;
 }
 
-/// The values of a row by their keys: of a structure the members, of a single value `payload`.
+/// The values of a row by key: the members of a structure, or a single value as `payload`.
 pub fn members(record: Row<'_>, context: &mut Context<'_>) -> Map<String, Json> {
     let mut found = Map::new();
     let single = number(record);
@@ -58,7 +57,7 @@ fn number(record: Row<'_>) -> Option<Json> {
         })
 }
 
-/// Bytes of a structure. A folder of Parquet does not tell bytes from a text that they could be.
+/// Bytes of a structure. In Parquet, bytes that are valid text come as text.
 fn bytes(record: Row<'_>) -> Option<&[u8]> {
     match record.values.get(column::BYTES)? {
         Value::Blob(bytes) => Some(bytes),
@@ -75,7 +74,7 @@ fn json_text<'r>(record: Row<'r>, context: &mut Context<'_>) -> Option<Cow<'r, s
     context.string(id).map(|text| Cow::Owned(text.to_owned()))
 }
 
-/// Writes values of a row as its attributes; lists and structures as JSON.
+/// Writes a row's values as attributes; lists and structures as JSON.
 pub fn attributes(
     span: u64,
     members: &Map<String, Json>,

@@ -21,16 +21,15 @@ use super::source::{Scan, Source, Value};
 use crate::{Error, Notes};
 
 const HEADER_BYTES: usize = 32;
-/// Flags of an entry that is an array, or whose value lies elsewhere.
+/// Flags of an entry that is an array or whose value is stored elsewhere.
 const NOT_IN_PLACE: i64 = 0x7e;
 
-/// Domain and schema: schemas belong to a domain.
+/// Domain and schema; schema ids are unique only within a domain.
 type Key = (i64, i64);
 
-/// The layouts of an export.
 #[derive(Debug, Default)]
 pub struct Schemas {
-    /// Entries by their number. `None`: processes gave the schema different layouts.
+    /// Entries by schema. `None` if processes registered different layouts.
     layouts: HashMap<Key, Option<BTreeMap<i64, Entry>>>,
     words: HashMap<Key, HashMap<i64, String>>,
 }
@@ -44,7 +43,6 @@ struct Entry {
 }
 
 impl Schemas {
-    /// Reads the layouts; none where an export has no payloads.
     pub fn read(source: &mut dyn Source) -> Result<Self, Error> {
         let mut schemas = Self::default();
         let table = "NVTX_PAYLOAD_SCHEMA_ENTRIES";
@@ -116,7 +114,7 @@ impl Schemas {
         }
     }
 
-    /// The values of a payload by their names; what cannot be read is noted.
+    /// The values of a payload by name. What cannot be read is noted.
     pub fn members(&self, data: &[u8], notes: &mut Notes) -> Map<String, Json> {
         let mut found = Map::new();
         let Some((key, payload)) = parts(data) else {
@@ -154,7 +152,6 @@ impl Schemas {
     }
 }
 
-/// Domain and schema, and the payload behind the header.
 fn parts(data: &[u8]) -> Option<(Key, &[u8])> {
     let (header, payload) = data.split_at_checked(HEADER_BYTES)?;
     let word = |at: usize| Some(u64::from_le_bytes(*header.get(at..)?.first_chunk()?));
@@ -163,7 +160,6 @@ fn parts(data: &[u8]) -> Option<(Key, &[u8])> {
     (payload.len() == length).then_some((key, payload))
 }
 
-/// The number of a type at the beginning of some bytes.
 fn number(kind: i64, bytes: &[u8]) -> Option<Json> {
     Some(match kind {
         // Plain `char` is signed there.

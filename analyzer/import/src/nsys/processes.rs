@@ -9,12 +9,12 @@ use super::tables::present;
 use super::threads::pid;
 use crate::Error;
 
-/// Columns that name a row's process: machine, process and, in the first, thread.
+/// Columns that identify a row's process; the first also contains the thread.
 const PLACES: [&str; 2] = ["globalTid", "globalPid"];
-/// Tables of devices that name no process.
+/// Device tables without a process column.
 const OF_NOBODY: [&str; 1] = ["GPU_METRICS"];
 
-/// A process as exports number them: its machine and its number there.
+/// A process as exports identify it: by machine and process id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Process(i64);
 
@@ -23,7 +23,6 @@ impl Process {
         Self(global >> 24)
     }
 
-    /// The number the operating system gave it.
     pub fn pid(self) -> u32 {
         pid(self.0 << 24)
     }
@@ -53,17 +52,16 @@ pub fn device_processes(source: &mut dyn Source) -> Result<Vec<Process>, Error> 
     Ok(all.into_iter().map(|(process, _)| process).collect())
 }
 
-/// An export without the rows of other processes.
 pub struct OfProcess<'s> {
     inner: &'s mut dyn Source,
     process: Process,
-    /// Those that become ranks; none where another of them counts what is of nobody.
+    /// All ranks, if this is the first of them, which counts the rows of no rank. Empty otherwise.
     ranks: Vec<Process>,
     of_nobody: u64,
 }
 
 impl<'s> OfProcess<'s> {
-    /// The rows of a process, and those of tables that name none.
+    /// Restricts an export to a process.
     ///
     /// # Errors
     /// As [`device_processes`].
@@ -80,7 +78,8 @@ impl<'s> OfProcess<'s> {
         })
     }
 
-    /// Rows that were left out and are of no rank, as the first of them counts them: of processes without kernels, or of none.
+    /// Rows left out that belong to no rank: of processes without kernels, or of no process. Only the first
+    /// rank counts them.
     pub fn of_nobody(&self) -> u64 {
         self.of_nobody
     }
@@ -105,7 +104,7 @@ impl Source for OfProcess<'_> {
         self.inner.rows(table)
     }
 
-    /// Of all processes: ranks of one export have one origin.
+    /// Over all processes, because the ranks of an export share one origin.
     fn earliest(
         &mut self,
         table: &str,

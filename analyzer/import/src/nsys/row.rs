@@ -3,7 +3,6 @@
 use super::source::{Scan, Value};
 use crate::Notes;
 
-/// A row and what its columns are called.
 #[derive(Clone, Copy)]
 pub struct Row<'r> {
     pub scan: &'r Scan,
@@ -11,7 +10,7 @@ pub struct Row<'r> {
 }
 
 impl Row<'_> {
-    /// An integer; anything else is null, and counted where it is not.
+    /// An integer. Any other value but null is counted in the notes.
     pub fn int(&self, column: usize, notes: &mut Notes) -> Option<i64> {
         match self.values.get(column) {
             Some(Value::Int(value)) => Some(*value),
@@ -20,7 +19,6 @@ impl Row<'_> {
         }
     }
 
-    /// An integer that is not negative.
     pub fn unsigned(&self, column: usize, notes: &mut Notes) -> Option<u64> {
         let value = self.int(column, notes)?;
         u64::try_from(value)
@@ -28,7 +26,6 @@ impl Row<'_> {
             .or_else(|| self.no(column, "negative", notes))
     }
 
-    /// An integer of 32 bits.
     pub fn u32(&self, column: usize, notes: &mut Notes) -> Option<u32> {
         let value = self.int(column, notes)?;
         u32::try_from(value)
@@ -36,7 +33,6 @@ impl Row<'_> {
             .or_else(|| self.no(column, "not of 32 bits", notes))
     }
 
-    /// A number of either kind.
     pub fn number(&self, column: usize) -> Option<f64> {
         match self.values.get(column) {
             Some(Value::Int(value)) => Some(*value as f64),
@@ -45,7 +41,6 @@ impl Row<'_> {
         }
     }
 
-    /// A text, where it is one.
     pub fn text(&self, column: usize) -> Option<&str> {
         match self.values.get(column) {
             Some(Value::Text(text)) => Some(text),
@@ -53,7 +48,7 @@ impl Row<'_> {
         }
     }
 
-    /// Start and length; `Err`: why there are none.
+    /// Start and length, or the reason why there are none.
     pub fn interval(&self, origin_ns: i64, notes: &mut Notes) -> Result<(i64, i64), &'static str> {
         let start = self.int(0, notes).ok_or("no start")?;
         let end = self.int(1, notes).ok_or("no end")?;

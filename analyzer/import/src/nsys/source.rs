@@ -4,29 +4,27 @@ use std::borrow::Cow;
 
 use crate::Error;
 
-/// One value of a row.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     Null,
     Int(i64),
-    /// A floating-point number.
     Real(f64),
-    /// A text; what was not UTF-8 is replaced.
+    /// Invalid UTF-8 is replaced.
     Text(Cow<'a, str>),
     Blob(Cow<'a, [u8]>),
 }
 
-/// A selection of a table's columns: rows come in order of the first column, then downwards of the second,
-/// then as they are stored. A column that is `None` is null in each row.
+/// A selection of a table's columns. Rows come in ascending order of the first column, then descending of the
+/// second, then as stored. A column that is `None` is null in each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scan {
     pub table: String,
-    /// Its columns, of those that are there.
+    /// `None` for columns that the table lacks.
     pub columns: Vec<Option<String>>,
 }
 
 impl Scan {
-    /// All rows of some columns, which are there.
+    /// All rows with these columns, which must exist.
     pub(crate) fn new(table: &str, columns: &[&str]) -> Self {
         Self {
             table: table.to_owned(),
@@ -38,13 +36,13 @@ impl Scan {
     }
 }
 
-/// Bytes of a text at most, which is cut behind them; names are much shorter.
+/// Longer texts are cut to this many bytes; names are much shorter.
 pub const MAX_TEXT: usize = 1 << 14;
 
-/// A time in nanoseconds that no clock shows: 146 years. What lies beyond is damage.
+/// 146 years in nanoseconds. Times beyond this are damage.
 pub(crate) const LATEST_NS: i64 = i64::MAX / 2;
 
-/// True where the times of a row count for [`Source::earliest`].
+/// True if a row was timed (not 0 in both columns), does not end before it starts, and has plausible times.
 pub fn is_timed(start_ns: i64, end_ns: Option<i64>) -> bool {
     let was_timed = (start_ns, end_ns) != (0, Some(0));
     let is_near = start_ns > -2 * LATEST_NS && start_ns < 2 * LATEST_NS;
@@ -53,32 +51,26 @@ pub fn is_timed(start_ns: i64, end_ns: Option<i64>) -> bool {
     was_timed && is_near && is_forward
 }
 
-/// A function that takes rows: the number of the scan, and its values.
 pub type Visit<'v> = dyn FnMut(usize, &[Value<'_>]) -> Result<(), Error> + 'v;
 
-/// End of the message that texts of a table were cut; no row is lost then.
+/// End of the message about cut texts, which lose no row.
 pub const TEXTS_CUT: &str = "very long texts were cut";
 
-/// The tables of an export.
 pub trait Source {
     /// Names of all tables, sorted.
     fn tables(&self) -> Vec<String>;
 
-    /// Columns of a table; `None` where it is not there.
     fn columns(&self, table: &str) -> Option<&[String]>;
 
-    /// True where a table is there with all of some columns.
     fn has_columns(&self, table: &str, columns: &[&str]) -> bool {
         let there = self.columns(table);
         there.is_some_and(|there| columns.iter().all(|name| there.iter().any(|c| c == name)))
     }
 
-    /// About how many rows it has.
     fn rows(&self, table: &str) -> u64;
 
-    /// The smallest integer of the column `start`, and what is damaged. Rows do not count that were
-    /// not timed (0 there and in `end`), end before they start, or lie further off than clocks go:
-    /// one bad row would move all others.
+    /// The smallest integer of the column `start`, and the damage found. Considers only rows that [`is_timed`]
+    /// accepts, because one bad row would shift all others.
     ///
     /// # Errors
     /// Not for damage.
@@ -89,10 +81,11 @@ pub trait Source {
         end: Option<&str>,
     ) -> Result<(Option<i64>, Vec<String>), Error>;
 
-    /// Visits start and end of the rows of a table, in any order: of those that [`is_timed`]. Returns what is damaged.
+    /// Visits start and end of a table's rows, in any order, if they are timed ([`is_timed`]). Returns the
+    /// damage found.
     ///
     /// # Errors
-    /// What makes reading on impossible.
+    /// Reading cannot continue.
     fn times(
         &mut self,
         table: &str,
@@ -116,10 +109,10 @@ pub trait Source {
         })
     }
 
-    /// Visits the rows of all scans, merged by their first column; of equals, the scan that
-    /// stands first. Returns what is damaged: its rows are left out, all others come.
+    /// Visits the rows of all scans, merged by their first column; on ties, in the order of the scans. Returns
+    /// the damage found: damaged rows are left out, all others are visited.
     ///
     /// # Errors
-    /// Those of `visit`, and what makes reading on impossible.
+    /// Those of `visit`, and if reading cannot continue.
     fn merged(&mut self, scans: &[Scan], visit: &mut Visit<'_>) -> Result<Vec<String>, Error>;
 }

@@ -16,25 +16,21 @@ use salvage::Good;
 
 pub use open::open as open_file;
 
-/// An open export.
 pub struct Database {
     connection: Connection,
     path: PathBuf,
     bytes: u64,
     tables: BTreeMap<String, Table>,
-    /// Why not all tables can be listed or read.
     damage: Vec<String>,
 }
 
 struct Table {
     columns: Vec<String>,
     rows: u64,
-    /// The rows that can be read, where they are known not to be all.
     good: Option<Good>,
 }
 
 impl Database {
-    /// Opens it and reads which tables and columns there are.
     pub fn open(path: &Path, notes: &mut Notes) -> Result<Self, Error> {
         let (connection, bytes) = open::open(path, notes)?;
         let mut damage = Vec::new();
@@ -80,17 +76,15 @@ impl Database {
         Ok(())
     }
 
-    /// Length of the file.
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// No file has more rows than bytes; one that seems to has pages that stand twice.
+    /// A file cannot have more rows than bytes; one that seems to contains pages twice.
     fn max_rows(&self) -> i64 {
         i64::try_from(self.bytes).unwrap_or(i64::MAX)
     }
 
-    /// `SELECT`s the columns of all rows that can be read.
     fn select(&self, table: &str, columns: &[Option<String>]) -> String {
         let columns: Vec<String> = columns
             .iter()
@@ -114,7 +108,7 @@ impl Database {
         }
     }
 
-    /// Finds out which rows can be read; what is lost, in words.
+    /// Finds out which rows can be read. Returns a description of what is lost.
     fn salvage(&mut self, table: &str, error: &rusqlite::Error) -> String {
         let good = salvage::good(&self.connection, &quoted(table), self.max_rows());
         if let Some(table) = self.tables.get_mut(table) {
@@ -207,7 +201,6 @@ impl Source for Database {
     }
 }
 
-/// A name as SQL takes any.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }

@@ -3,46 +3,38 @@
 use super::source::{Scan, Source};
 use crate::Notes;
 
-/// Kind of a table's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// NVTX ranges and marks.
     Nvtx,
-    /// Calls of the CUDA runtime and driver.
     Api,
-    /// Calls of the operating system's libraries.
     OsCall,
     Kernel,
     Memcpy,
     Memset,
     Sync,
-    /// Records of events.
     Event,
-    /// Memory of devices taken and given back.
     Memory,
-    /// Samples of a device's counters.
     Metric,
 }
 
-/// Columns that stand together, each with its names.
+/// A group of columns, each with its alternative names.
 type Columns = &'static [&'static [&'static str]];
 
-/// Start and end, in nearly all tables.
 const TIMES: Columns = &[&["start"], &["end"]];
 
-/// A table that is known: its columns in the order of the modules that read them.
+/// A supported table, with its columns in the order in which the modules read them.
 pub struct Known {
     kind: Kind,
     name: &'static str,
-    /// The part of a run that is missing without it.
+    /// What the run lacks without this table.
     gives: &'static str,
-    /// Each with its names, the newest first; the first two are start and end.
+    /// Column groups, each column with its names, newest first. The first two columns are start and end.
     columns: &'static [Columns],
-    /// Behind those, columns that only newer exports have: nothing is said where they are missing.
+    /// Further columns, which only newer exports have. Nothing is reported if they are missing.
     newer: Columns,
 }
 
-/// Work of the host. Ranges stand first: of equal starts they come before what they enclose.
+/// Host tables. Ranges come first, so that on equal starts they precede what they enclose.
 pub const HOST: [Known; 4] = [
     Known {
         kind: Kind::Nvtx,
@@ -83,7 +75,7 @@ pub const HOST: [Known; 4] = [
     },
 ];
 
-/// Value of an NVTX range or mark, in one of these; and what it has of several, as JSON or as bytes.
+/// Value of an NVTX range or mark, in one of these columns; several values come as JSON or as bytes.
 const PAYLOAD: Columns = &[
     &["uint64Value"],
     &["int64Value"],
@@ -106,7 +98,7 @@ const API: &[Columns] = &[
     ],
 ];
 
-/// Place and launch of device work.
+/// Process, device and launch of device work.
 const PLACE: Columns = &[
     &["deviceId"],
     &["contextId"],
@@ -115,7 +107,6 @@ const PLACE: Columns = &[
     &["globalPid"],
 ];
 
-/// Work of devices.
 pub const DEVICE: [Known; 7] = [
     Known {
         kind: Kind::Kernel,
@@ -210,7 +201,6 @@ pub const DEVICE: [Known; 7] = [
     },
 ];
 
-/// Tables that say something about the others, or repeat them.
 const ABOUT: [&str; 9] = [
     "ENUM_",
     "NVTX_PAYLOAD_",
@@ -224,14 +214,13 @@ const ABOUT: [&str; 9] = [
 ];
 const READ_ELSEWHERE: [&str; 3] = ["PROCESSES", "DIAGNOSTIC_EVENT", "sqlite_sequence"];
 
-/// A known table that is there.
 #[derive(Clone, Debug)]
 pub struct Found {
     pub kind: Kind,
     pub scan: Scan,
 }
 
-/// Which version of a known table a name means: 1 without one, 3 with `_V3`. `None`: it is another table.
+/// The version of a known table: 1 without suffix, 3 with `_V3`. `None` if it is another table.
 fn version(known: &str, name: &str) -> Option<u32> {
     match name.strip_prefix(known)? {
         "" => Some(1),
@@ -239,8 +228,8 @@ fn version(known: &str, name: &str) -> Option<u32> {
     }
 }
 
-/// The table of an export that stands for a known one: the plain name if it has rows, else the newest version that has.
-/// An export has one of them as a rule.
+/// The actual name of a known table: the plain name if it has rows, else the newest version with rows. Usually an
+/// export has only one of them.
 pub fn present(known: &str, source: &dyn Source) -> Option<String> {
     let tables = source.tables().into_iter();
     let versions = tables.filter_map(|name| Some((version(known, &name)?, name)));
@@ -255,7 +244,7 @@ impl Found {
     }
 }
 
-/// The known tables that are there, with the names of their columns. What is missing is noted.
+/// The supported tables that exist, with the names of their columns. Missing ones are noted.
 pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<Found> {
     let mut found = Vec::new();
     for table in known {
@@ -286,7 +275,6 @@ pub fn resolve(known: &[Known], source: &dyn Source, notes: &mut Notes) -> Vec<F
     found
 }
 
-/// Counts the rows of tables that nothing here reads.
 pub fn name_the_rest(source: &dyn Source, read: &[Found], notes: &mut Notes) {
     for table in source.tables() {
         let is_read = read.iter().any(|found| found.table() == table)
@@ -306,7 +294,6 @@ pub fn name_the_rest(source: &dyn Source, read: &[Found], notes: &mut Notes) {
     }
 }
 
-/// Start of the first row of all tables, and the damage met on the way.
 pub fn earliest<'t>(
     source: &mut dyn Source,
     tables: impl Iterator<Item = &'t Found>,

@@ -2,20 +2,16 @@
 
 use std::collections::HashMap;
 
-/// Bits of a `globalTid` that are the thread; as many above them are the process.
+/// Number of bits of a `globalTid` that hold the thread; the same number above them hold the process.
 const BITS: u32 = 24;
 
-/// A thread that had a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thread {
-    /// Its `globalTid`.
     pub global: Option<i64>,
-    /// Start of its first row.
     pub start_ns: i64,
 }
 
 impl Thread {
-    /// The number the operating system gave it.
     pub fn os_id(self) -> Option<u64> {
         u64::try_from(self.global? & ((1 << BITS) - 1))
             .ok()
@@ -23,12 +19,11 @@ impl Thread {
     }
 }
 
-/// The number the operating system gave a process, from a `globalTid` or `globalPid`.
 pub fn pid(global: i64) -> u32 {
     ((global >> BITS) & ((1 << BITS) - 1)) as u32
 }
 
-/// Threads in order of their first row, and processes likewise.
+/// Threads and processes, each in order of their first row.
 #[derive(Debug, Default)]
 pub struct Threads {
     numbers: HashMap<Option<i64>, u32>,
@@ -38,7 +33,7 @@ pub struct Threads {
 }
 
 impl Threads {
-    /// The number of a thread; rows without one share one of their own.
+    /// The number of a thread. Rows without a thread share one number.
     pub fn number(&mut self, global: Option<i64>, start_ns: i64) -> u32 {
         if let Some(global) = global {
             self.process(global);
@@ -50,7 +45,6 @@ impl Threads {
         })
     }
 
-    /// The number of the process of a `globalTid` or `globalPid`.
     pub fn process(&mut self, global: i64) -> u32 {
         let pids = &mut self.pids;
         *self.processes.entry(global >> BITS).or_insert_with(|| {
@@ -59,9 +53,8 @@ impl Threads {
         })
     }
 
-    /// Process and correlation id in one: unique in the run, and the plain id in its first process.
-    ///
-    /// Without a process it is that of the only one there is.
+    /// Process and correlation id combined. Unique in the run, and equal to the plain id for its first process.
+    /// Without a process, the only process is assumed, if there is just one.
     pub fn key(&mut self, global: Option<i64>, correlation: u32) -> Option<u64> {
         let process = match global {
             Some(global) => self.process(global),

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-/// Spans of some resources.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Document {
@@ -19,7 +18,6 @@ pub struct ResourceSpans {
     pub scope_spans: Vec<ScopeSpans>,
 }
 
-/// A program, as it describes itself.
 #[derive(Debug, Default, Deserialize)]
 pub struct Resource {
     #[serde(default)]
@@ -91,7 +89,7 @@ pub struct KeyValue {
     pub value: AnyValue,
 }
 
-/// A value of one type; of none it is null.
+/// A value of one type; null if it has none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AnyValue {
@@ -110,7 +108,6 @@ pub struct Values<T> {
     values: Vec<T>,
 }
 
-/// A number, as such or as text.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 pub enum Number {
@@ -121,7 +118,6 @@ pub enum Number {
 }
 
 impl Number {
-    /// As a whole number of 64 bits.
     pub fn whole(&self) -> Option<i64> {
         match self {
             Number::Signed(number) => Some(*number),
@@ -142,7 +138,7 @@ impl Number {
 }
 
 impl AnyValue {
-    /// The same as plain JSON; bytes as text in base 64, numbers that JSON does not have as text.
+    /// As plain JSON. Bytes become base64, numbers that JSON lacks become strings.
     pub fn json(self) -> Value {
         if let Some(number) = self.int_value {
             return number.whole().map_or_else(|| number.json(), Value::from);
@@ -161,7 +157,7 @@ impl AnyValue {
     }
 }
 
-/// Keys and values as an object; of a key that comes twice, the last.
+/// Keys and values as an object; the last of duplicate keys wins.
 pub fn members_of(values: Vec<KeyValue>) -> Map<String, Value> {
     let members = values.into_iter().map(|of| (of.key, of.value.json()));
     members.collect()

@@ -13,18 +13,15 @@ use crate::json_attributes::{MAX_TEXT_BYTES, attribute};
 use crate::lanes::Lanes;
 use crate::{Error, Notes};
 
-/// Kinds of edges that our own export states of its links.
+/// Edge kinds that our own exporter states for links.
 const KINDS: [&str; 5] = ["depends_on", "launches", "joins", "wakes", "spawns"];
-/// Status of a span that failed.
 const FAILED: i64 = 2;
 
-/// A span, until all are known.
 #[derive(Debug)]
 struct Span {
     process: u32,
-    /// The thread that it names.
     thread: Option<u64>,
-    /// Of trace and span.
+    /// Hash of the trace and span ids.
     id: u64,
     parent: Option<u64>,
     name: Text,
@@ -34,17 +31,14 @@ struct Span {
     line: Option<u32>,
     attributes: Vec<AttributeRow>,
     events: Vec<AnnotationRow>,
-    /// Spans it is linked with, and the kind that is stated.
     links: Vec<(u64, Option<Text>)>,
 }
 
-/// A resource: the process of its spans.
 #[derive(Debug)]
 struct Process {
     attributes: Map<String, Value>,
 }
 
-/// Spans as they are read.
 #[derive(Debug, Default)]
 pub struct Spans {
     spans: Vec<Span>,
@@ -52,18 +46,14 @@ pub struct Spans {
     numbers: HashMap<String, u32>,
 }
 
-/// Place of a span in the run.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
-    /// Row of threads.
     thread: u32,
-    /// Among the lanes of its process.
     lane: usize,
     row: u64,
 }
 
 impl Spans {
-    /// Takes the spans of a document; those that cannot be rows are counted.
     pub fn take(&mut self, document: Document, into: &mut RunWriter, notes: &mut Notes) {
         for resource in document.resource_spans {
             let process = self.process(members_of(resource.resource.attributes));
@@ -86,7 +76,6 @@ impl Spans {
         })
     }
 
-    /// Writes all rows; gives the length of the run.
     pub fn write(
         mut self,
         path: &Path,
@@ -178,7 +167,6 @@ impl Spans {
         Ok(last_ns.map(|last_ns| last_ns - origin_ns))
     }
 
-    /// Threads of all spans, by the order of their first.
     fn place(
         &self,
         by_id: &HashMap<u64, usize>,
@@ -260,7 +248,6 @@ impl Spans {
         notes.add(into, &row)
     }
 
-    /// Fills in `run.json`.
     fn describe(&self, path: &Path, origin_ns: i64, into: &mut RunWriter) {
         let run = into.run();
         run.clock.source = "imported: otlp".to_owned();
@@ -290,13 +277,13 @@ impl Process {
     }
 }
 
-/// Tells whether a span lies within another: on its lane, and in its time. Spans are sorted by start.
+/// Whether a span is within another, on the same lane and in time. Spans are sorted by start.
 fn is_around(placed: &[Placed], ends_ns: &[i64], parent: usize, at: usize) -> bool {
     let is_on_lane = placed[parent].thread == placed[at].thread;
     is_on_lane && parent < at && ends_ns[at] <= ends_ns[parent]
 }
 
-/// Of the ids of a trace and a span, as they are written.
+/// A hash of the trace and span ids as written in the file.
 fn id_of(trace: &str, span: &str) -> Option<u64> {
     let is_none = span.bytes().all(|byte| byte == b'0');
     let key = format!("{trace}/{span}").to_ascii_lowercase();

@@ -1,6 +1,6 @@
 //! Names of events, apart from their modifiers.
 
-/// Letters that say of which code and how precisely perf counts an event.
+/// Modifier letters of perf events, for the privilege level and the precision.
 const MODIFIERS: &str = "ukhpPGHSDVIWebRX";
 
 /// The event without modifiers: `cycles` of `cycles:ppp`, `cpu/cycles/` of `cpu/cycles/u`.
@@ -21,7 +21,8 @@ pub fn name(printed: &str) -> &str {
     }
 }
 
-/// True for `system:event`. Breakpoints begin with `mem:`; other names with colons are those of libpfm, in capitals.
+/// True for `system:event`. Breakpoints begin with `mem:`; other names with colons come from libpfm and are upper
+/// case.
 pub fn is_tracepoint(name: &str) -> bool {
     let is_of_system =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';

@@ -1,11 +1,11 @@
 //! Functions of a stack, and the lines of source below them.
 
-/// A line `address function+offset (module)`, of which only the address must be there.
+/// A line `address function+offset (module)`. Only the address is required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameLine<'t> {
-    /// In its file where perf says so, otherwise as perf prints it.
+    /// The address within the file if perf states it, otherwise as printed.
     pub address: u64,
-    /// Address as it is printed: what is inlined has that of the function it lies in.
+    /// The printed address; inlined functions have that of their caller.
     pub printed_address: u64,
     pub function: Option<&'t str>,
     pub module: Option<&'t str>,
@@ -13,13 +13,11 @@ pub struct FrameLine<'t> {
 }
 
 impl FrameLine<'_> {
-    /// True where more than an address is known.
     pub fn is_symbolized(&self) -> bool {
         self.is_inlined || self.module.is_some() || self.function.is_some()
     }
 }
 
-/// Reads a line; `None`: it is none of a function.
 pub fn parse(line: &str) -> Option<FrameLine<'_>> {
     let line = line.trim();
     let (mut address, mut text) = first_word(line);
@@ -56,7 +54,6 @@ pub fn parse(line: &str) -> Option<FrameLine<'_>> {
     Some(frame)
 }
 
-/// The first word and what follows it.
 pub fn first_word(text: &str) -> (&str, &str) {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (word, rest.trim_start())
@@ -69,7 +66,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
         .filter(|_| is_hexadecimal)
 }
 
-/// Function without its offset, and what stands in parentheses behind it. Both may hold spaces and parentheses.
+/// Function without its offset, and the text in parentheses after it. Both may contain spaces and parentheses.
 fn parts(text: &str) -> (&str, Option<&str>) {
     for (plus, _) in text.match_indices("+0x") {
         let behind = text[plus + 3..].trim_start_matches(|c: char| c.is_ascii_hexdigit());
@@ -90,7 +87,8 @@ fn in_parentheses(text: &str) -> Option<&str> {
     text.strip_prefix('(')?.strip_suffix(')')
 }
 
-/// Beginning of the last pair of parentheses that stands apart: arguments of a function touch its name.
+/// Start of the last group in parentheses with a space before it: a function's argument list follows its name
+/// directly.
 fn last_group(text: &str) -> Option<usize> {
     if !text.ends_with(')') {
         return None;
@@ -107,7 +105,7 @@ fn last_group(text: &str) -> Option<usize> {
     (begin == 0 || text.as_bytes()[begin - 1] == b' ').then_some(begin)
 }
 
-/// A line of source below a function: `file:line`.
+/// A source line `file:line` below a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceLine<'t> {
     pub file: Option<&'t str>,
@@ -115,7 +113,6 @@ pub struct SourceLine<'t> {
     pub is_inlined: bool,
 }
 
-/// Reads a line; `None`: it is none of source.
 pub fn parse_source(line: &str) -> Option<SourceLine<'_>> {
     let text = line.strip_prefix("  ")?.trim();
     let (text, is_inlined) = match text.strip_suffix(" (inlined)") {

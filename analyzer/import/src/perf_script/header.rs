@@ -3,38 +3,33 @@
 use super::event;
 use super::frame::{self, first_word};
 
-/// A line `comm pid/tid [cpu] time: period event: text`, of which only thread and time must be there.
+/// A line `comm pid/tid [cpu] time: period event: text`. Only thread and time are required.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Header<'t> {
-    /// Name of the thread, empty where none is printed.
+    /// Name of the thread; empty if not printed.
     pub comm: &'t str,
-    /// Process id; negative where perf does not know it.
+    /// Process id; negative if unknown to perf.
     pub pid: Option<i64>,
-    /// Thread id; negative where perf does not know it.
+    /// Thread id; negative if unknown to perf.
     pub tid: i64,
     pub cpu: Option<u32>,
-    /// By the clock of perf.
     pub time_ns: i64,
     pub period: Option<u64>,
-    /// Name of the event as it is printed, with its modifiers.
+    /// Name of the event as printed, with modifiers.
     pub event: Option<&'t str>,
-    /// The rest of the line.
     pub text: &'t str,
 }
 
-/// Kind of the record that a line begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A moment at which a thread was seen running.
+    /// A time at which a thread was seen running.
     Sample,
-    /// An event that says something.
     Tracepoint,
-    /// A record of perf itself: memory mapped, a thread renamed.
+    /// A record of perf itself, such as a mapping or a renamed thread.
     Bookkeeping,
 }
 
 impl<'t> Header<'t> {
-    /// Reads a line; `None`: it begins no record.
     pub fn parse(line: &'t str) -> Option<Self> {
         // Lines of functions are most of a file, and begin no record.
         if line.starts_with('\t') {
@@ -67,7 +62,6 @@ impl<'t> Header<'t> {
         })
     }
 
-    /// The kind of the record.
     pub fn kind(&self) -> Kind {
         let event = self.event.unwrap_or_default();
         // Some of their names end with a colon, as events do.
@@ -86,7 +80,7 @@ impl<'t> Header<'t> {
         }
     }
 
-    /// True where no other program's line looks so.
+    /// True if no other program writes such lines.
     pub fn is_surely_of_perf(&self) -> bool {
         let is_frame = frame::parse(self.text).is_some_and(|frame| frame.is_symbolized());
         let is_event = self.event.is_some_and(|event| {
@@ -96,18 +90,19 @@ impl<'t> Header<'t> {
         self.may_be_of_perf() && (is_event || is_frame || self.kind() == Kind::Bookkeeping)
     }
 
-    /// False for a line of strace whose arguments hold text of perf: names of threads have no quotes and are short.
+    /// False for a line of strace whose arguments contain text of perf: thread names have no quotes and are
+    /// short.
     pub fn may_be_of_perf(&self) -> bool {
         self.comm.len() <= MAX_COMM_BYTES && !self.comm.contains('"')
     }
 }
 
-/// What stands between time and period where simpleperf of Android prints them.
+/// What Android's simpleperf prints between time and period.
 const SIMPLEPERF: &str = "\t\t";
-/// Names of the kernel's workers are longer than those that a program may give.
+/// Kernel workers have longer names than programs can set.
 const MAX_COMM_BYTES: usize = 64;
 
-/// Name, process, thread and processor, which stand before the time.
+/// Name, process, thread and CPU, which precede the time.
 fn thread(text: &str) -> Option<(&str, Option<i64>, i64, Option<u32>)> {
     let (mut rest, mut word) = last_word(text);
     // The mode in which it ran, as one or two letters.
@@ -134,7 +129,7 @@ fn last_word(text: &str) -> (&str, &str) {
     text.rsplit_once(char::is_whitespace).unwrap_or(("", text))
 }
 
-/// Period, event and what is left of the part behind the time.
+/// Period, event and the rest, which follow the time.
 fn description(text: &str) -> (Option<u64>, Option<&str>, &str) {
     let (first, rest) = first_word(text);
     if let Some(event) = event_word(first) {
@@ -158,7 +153,7 @@ fn event_word(word: &str) -> Option<&str> {
     word.strip_suffix(':').filter(|event| !event.is_empty())
 }
 
-/// `684943.45` of simpleperf before 2019, which prints microseconds without their leading zeros.
+/// `684943.45` of simpleperf before 2019, which prints microseconds without leading zeros.
 fn seconds_of_simpleperf(text: &str) -> Option<i64> {
     let (whole, micros) = text.split_once('.')?;
     if micros.is_empty() || micros.len() > 6 {
@@ -167,7 +162,7 @@ fn seconds_of_simpleperf(text: &str) -> Option<i64> {
     seconds(&format!("{whole}.{micros:0>6}"))
 }
 
-/// `11100.607618` or `11100.607618123` in nanoseconds, digit by digit: as floating point it would be rounded.
+/// Parses `11100.607618` or `11100.607618123` as nanoseconds, digit by digit, because floating point would round.
 fn seconds(text: &str) -> Option<i64> {
     let (whole, fraction) = text.split_once('.')?;
     let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

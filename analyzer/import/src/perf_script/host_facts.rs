@@ -2,7 +2,7 @@
 
 use trueno_format::run_json::Host;
 
-/// Reads a comment `# name : value` into the facts; others say nothing.
+/// Stores a comment `# name : value` in the facts; ignores other comments.
 pub fn read(comment: &str, host: &mut Host) {
     let Some((name, value)) = comment.trim_start_matches('#').split_once(':') else {
         return;

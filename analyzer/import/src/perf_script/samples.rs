@@ -13,10 +13,9 @@ use super::header::{Header, Kind};
 use super::{event, host_facts};
 use crate::{Error, Notes};
 
-/// Clocks that count from the boot of a machine are not at 31 years: this one counts from the Unix epoch.
+/// A clock beyond 31 years counts from 1970: clocks that count from boot do not get so far.
 const MIN_REALTIME_NS: i64 = 1_000_000_000_000_000_000;
 
-/// Record whose lines are being read.
 enum Open {
     Nothing,
     Sample(SampleRow),
@@ -30,23 +29,20 @@ struct Thread {
     start_ns: i64,
 }
 
-/// A function of the open sample, innermost first.
+/// A function of the open sample; innermost first.
 struct Place {
     printed_address: u64,
     frame: Frame,
     has_source: bool,
-    /// Stands behind the event, where no call chain is printed.
+    /// It came from the header line, because no call chain was printed.
     is_in_header: bool,
 }
 
-/// The run being written.
 pub struct Samples {
     instant: Text,
     unknown: Text,
     origin_ns: Option<i64>,
-    /// Earliest and latest time of a record.
     ends_ns: Option<(i64, i64)>,
-    /// Rows of `threads` by process and thread.
     numbers: HashMap<(Option<i64>, i64), u32>,
     threads: Vec<Thread>,
     stacks: Stacks,
@@ -69,7 +65,6 @@ impl Samples {
         }
     }
 
-    /// Reads a line.
     pub fn line(
         &mut self,
         line: &str,
@@ -205,7 +200,7 @@ impl Samples {
         }
     }
 
-    /// Source of the function above it; false where the line is none.
+    /// Parses the source line of the function above it; false if the line is not one.
     fn source(&mut self, line: &str, into: &mut RunWriter) -> bool {
         if matches!(self.open, Open::Tracepoint { has_stack: true }) {
             return frame::parse_source(line).is_some();
@@ -225,7 +220,6 @@ impl Samples {
         true
     }
 
-    /// Writes the sample whose lines end here.
     fn close(&mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
         let open = std::mem::replace(&mut self.open, Open::Nothing);
         let Open::Sample(mut row) = open else {
@@ -249,7 +243,6 @@ impl Samples {
         notes.add(into, &row)
     }
 
-    /// Writes the rest, and tells the length of the run.
     pub fn finish(
         mut self,
         path: &Path,

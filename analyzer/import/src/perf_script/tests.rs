@@ -27,7 +27,7 @@ const DWARF: &str = "a 14151/14151 [000] 11196.386905:    1003009 cpu-clock: \n\
     \t               0 [unknown] ([unknown])\n\
     \n";
 
-/// `perf script` of a recording without call chains.
+/// `perf script` for a recording without call chains.
 const FLAT: &str = "               a 10901 11102.744803:    1003009 cpu-clock:      \
     7fa15237ab75 __memmove_avx512_unaligned_erms+0x375 (/usr/lib/libc.so.6)\n               \
     a 10901 11102.745800:    1003009 cpu-clock:      7fa15237ab75 __memmove_avx512_unaligned_erms+0x375 (/usr/lib/libc.so.6)\n               \
@@ -286,7 +286,7 @@ fn only_lines_of_perf_are_recognised() {
     }
 }
 
-/// `report_sample.py` of simpleperf before 2019: microseconds without their leading zeros.
+/// `report_sample.py` of simpleperf before 2019: microseconds without leading zeros.
 const SIMPLEPERF: &str = "surfaceflinger\t550 [001] 684943.45:\t\t12345 cpu-cycles:\n     \
     7fb2a0c0d4\tart::Foo(int, char: x) (/system/lib64/libart.so)\n\n\
     surfaceflinger\t550 [001] 684943.500045:\t\t12346 cpu-cycles:\n     \

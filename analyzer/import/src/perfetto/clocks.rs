@@ -7,19 +7,17 @@ use std::collections::HashMap;
 
 use super::messages::ClockSnapshot;
 
-/// Time of day.
 const REALTIME: u32 = 1;
-/// Time since the machine was started, standby included: the clock of a packet that names none.
+/// Time since boot, including suspend. Packets without a clock use it.
 pub const BOOTTIME: u32 = 6;
 
 fn is_of_sequence(clock: u32) -> bool {
     (64..128).contains(&clock)
 }
 
-/// A clock of one sequence.
 #[derive(Clone, Copy, Debug)]
 struct Local {
-    /// At the snapshot: its own value, and the time.
+    /// Its own value and the trace time at the snapshot.
     value: i64,
     time_ns: i64,
     is_incremental: bool,
@@ -28,16 +26,13 @@ struct Local {
 
 #[derive(Debug, Default)]
 pub struct Clocks {
-    /// The one that all others are brought to.
     reference: Option<u32>,
-    /// Offsets that bring others to it.
+    /// Offsets to the reference clock.
     offsets_ns: HashMap<u32, i64>,
-    /// By sequence and number.
     local: HashMap<(u32, u32), Local>,
 }
 
 impl Clocks {
-    /// Takes a snapshot that a sequence has made.
     pub fn snapshot(&mut self, sequence: u32, snapshot: &ClockSnapshot) {
         let clocks = snapshot.clocks.iter();
         let values: Vec<(u32, i64)> = clocks
@@ -91,7 +86,7 @@ impl Clocks {
         }
     }
 
-    /// The time of a packet. `None`: no snapshot says what its clock shows.
+    /// The time of a packet. `None` if no snapshot relates its clock to the trace.
     pub fn time_ns(&mut self, sequence: u32, clock: u32, value: u64) -> Option<i64> {
         let value = i64::try_from(value).ok()?;
         if !is_of_sequence(clock) {
@@ -118,7 +113,7 @@ impl Clocks {
         }
     }
 
-    /// Time of day at a time of the trace, in nanoseconds since 1970.
+    /// Converts a time of the trace to nanoseconds since 1970.
     pub fn realtime_ns(&self, time_ns: i64) -> Option<i64> {
         match self.reference {
             Some(REALTIME) => Some(time_ns),

@@ -20,16 +20,14 @@ use crate::json_attributes::attribute;
 /// `SEQ_INCREMENTAL_STATE_CLEARED` and `SEQ_NEEDS_INCREMENTAL_STATE` of `sequence_flags`.
 const CLEARED: u32 = 1;
 const NEEDS_STATE: u32 = 2;
-/// Lists and objects in one another at most.
 const MAX_DEPTH: usize = 16;
 
 const OWN_EXPORT: &str = "an export of a run: its rows come back, but for those without a time (hint: `export chrome` \
                           keeps all rows)";
 
-/// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum What {
-    /// With its end, where the event says it.
+    /// With its end, if the event states it.
     Begin(Option<i64>),
     End,
     Instant,
@@ -40,7 +38,7 @@ pub enum What {
 pub struct Event {
     pub what: What,
     pub time_ns: i64,
-    /// Number in [`Events::tracks_of_events`].
+    /// Index into [`Events::tracks_of_events`].
     pub track: u32,
     pub name: Option<Text>,
     pub category: Option<Text>,
@@ -48,35 +46,30 @@ pub struct Event {
     pub line: Option<u32>,
     /// In [`Events::attributes`].
     pub attributes: Range<u32>,
-    /// Of an instant, as JSON.
+    /// For an instant, as JSON.
     pub arguments: Option<Text>,
     /// In [`Events::flows`].
     pub flows: Range<u32>,
-    /// The row that our own export wrote it for.
+    /// The row from which our exporter wrote the event.
     pub own: Option<Box<OwnRow>>,
 }
 
-/// All that was read.
 #[derive(Debug, Default)]
 pub struct Events {
     pub packets: u64,
     pub events: Vec<Event>,
     pub attributes: Vec<AttributeRow>,
-    /// Number of a flow, and whether it ends there.
     pub flows: Vec<(u64, bool)>,
     pub tracks: Tracks,
     pub tracks_of_events: Vec<TrackKey>,
     pub clocks: Clocks,
-    /// Some are rows of our own export.
     pub has_own: bool,
-    /// Some are of categories of ROCm's profilers.
     pub has_rocm: bool,
     numbers: HashMap<TrackKey, u32>,
     sequences: HashMap<u32, Sequence>,
 }
 
 impl Events {
-    /// Takes a packet; what cannot be an event is counted.
     pub fn take(&mut self, packet: TracePacket, into: &mut RunWriter, notes: &mut Notes) {
         self.packets += 1;
         let number = packet.trusted_packet_sequence_id.unwrap_or(0);
@@ -281,7 +274,7 @@ impl Events {
         })
     }
 
-    /// Values that stand beside an event, on tracks of their own.
+    /// Counter values attached to an event, which have their own tracks.
     fn extra_counters(&mut self, number: u32, time_ns: i64, event: &TrackEvent) {
         let sequence = &self.sequences[&number];
         let tracks = match &event.extra_counter_track_uuids[..] {
@@ -335,7 +328,6 @@ fn table_of(category: Text, into: &mut RunWriter) -> Option<TableId> {
     into.table(&name)
 }
 
-/// True for a category of work of ROCm's profilers, which no other has.
 fn is_work(category: &str) -> bool {
     matches!(
         rocprof::kind_of(category),
@@ -351,7 +343,7 @@ fn name_of(of: &DebugAnnotation, sequence: &Sequence) -> Option<String> {
     own.or_else(|| sequence.annotation_names.get(&of.name_iid?).cloned())
 }
 
-/// The value of an annotation; `None`: it has none, or lies too deep.
+/// The value of an annotation; `None` if it has none or is nested too deeply.
 fn value_of(of: DebugAnnotation, sequence: &Sequence, depth: usize) -> Option<Value> {
     let words = |bytes: Vec<u8>| Value::from(String::from_utf8_lossy(&bytes).into_owned());
     let depth = depth.checked_sub(1)?;

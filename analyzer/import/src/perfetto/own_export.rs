@@ -10,14 +10,13 @@ use trueno_format::schema::{ColumnType, LaneRule, ThreadRow};
 
 use crate::{Error, Notes};
 
-/// A row with all its columns but times and name.
+/// A row with all columns except times and name.
 #[derive(Clone, Debug)]
 pub struct OwnRow {
     pub table: TableId,
     members: Vec<(String, Value)>,
 }
 
-/// Threads that rows name.
 #[derive(Debug, Default)]
 pub struct OwnThreads(BTreeMap<u32, OwnThread>);
 
@@ -29,7 +28,6 @@ struct OwnThread {
     start_ns: i64,
 }
 
-/// What the track of a row says of its thread.
 pub struct OfTrack {
     pub name: String,
     pub os_id: Option<u64>,
@@ -46,12 +44,12 @@ impl OwnRow {
         found.map(|(_, value)| value)
     }
 
-    /// Its time in the run that was exported, where all times were moved.
+    /// Its time in the exported run; the export may have shifted all times.
     pub fn stated_ns(&self) -> Option<i64> {
         self.member("start_ns").or(self.member("time_ns"))?.as_i64()
     }
 
-    /// Its times are not those that it is drawn at.
+    /// Its real times differ from those at which it is drawn.
     pub fn is_untimed(&self) -> bool {
         self.member("untimed").is_some()
     }
@@ -60,7 +58,7 @@ impl OwnRow {
         self.member("id")?.as_u64()
     }
 
-    /// Its thread, and whether that is the lane it lies on.
+    /// Its thread, and whether the row is drawn on that thread's lane.
     fn thread(&self) -> Option<(u32, bool)> {
         let thread = u32::try_from(self.member("thread")?.as_u64()?).ok()?;
         let is_on_stream = self.member("device").is_some();
@@ -72,7 +70,6 @@ impl OwnRow {
         Some((thread, is_lane))
     }
 
-    /// Attributes that the program gave the row.
     pub fn attributes(&self) -> impl Iterator<Item = (&str, &Value)> {
         let members = self.members.iter();
         members.filter_map(|(name, value)| Some((name.strip_prefix("attributes.")?, value)))
@@ -135,7 +132,7 @@ fn cell(value: &Value, ty: ColumnType, into: &mut RunWriter) -> Cell {
 }
 
 impl OwnThreads {
-    /// A row of a thread; `of_track` is what its track says.
+    /// Registers the thread of a row. `of_track` returns what its track states.
     pub fn see(&mut self, row: &OwnRow, start_ns: i64, of_track: impl FnOnce() -> OfTrack) {
         let Some((thread, is_lane)) = row.thread() else {
             return;

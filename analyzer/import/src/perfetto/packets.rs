@@ -11,12 +11,12 @@ use prost::bytes::Bytes;
 use super::messages::TracePacket;
 use crate::Error;
 
-/// Tag of a packet in a trace: field 1, of a length that follows.
+/// Tag of a packet in a trace: field 1, length-delimited.
 pub const PACKET: u8 = 0x0a;
-/// Bytes of a packet at most, also of one that was unpacked.
+/// Limit for the bytes of a packet, also after decompression.
 const MAX_BYTES: u64 = 256 << 20;
 
-/// The first packet of these bytes, as far as they have it, and what follows. `None`: they begin otherwise.
+/// The first packet, possibly incomplete, and the rest. `None` if the bytes do not begin with a packet.
 pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let mut rest = bytes.strip_prefix(&[PACKET])?;
     let length = prost::decode_length_delimiter(&mut rest).ok()?;
@@ -26,9 +26,8 @@ pub fn split(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 pub struct Packets<R> {
     path: PathBuf,
     from: BufReader<R>,
-    /// Bytes before the next packet.
     read: u64,
-    /// Packets that lay packed in one.
+    /// Packets from a compressed packet.
     unpacked: VecDeque<TracePacket>,
 }
 
@@ -42,7 +41,6 @@ impl<R: Read> Packets<R> {
         }
     }
 
-    /// The next packet; `None` at the end.
     pub fn next(&mut self) -> Result<Option<TracePacket>, Error> {
         loop {
             if let Some(packet) = self.unpacked.pop_front() {
@@ -78,7 +76,6 @@ impl<R: Read> Packets<R> {
         }
     }
 
-    /// The bytes of the next packet; `None` at the end.
     fn bytes(&mut self) -> Result<Option<Bytes>, Error> {
         const WHOLE: &str = "a whole packet, found the end of the file";
         let start = self.read;

@@ -10,7 +10,7 @@ use super::events::{Event, Events, What};
 use crate::chrome::feed::{Feed, Kind, Slice};
 use crate::{Error, Notes, Options};
 
-/// What the slices of a category are; `None`: nothing of ROCm.
+/// The kind of the slices of a category; `None` if ROCm does not use it.
 pub fn kind_of(category: &str) -> Option<Kind> {
     let plain = category.strip_prefix("rocm_").unwrap_or(category);
     Some(match plain {
@@ -23,7 +23,7 @@ pub fn kind_of(category: &str) -> Option<Kind> {
     })
 }
 
-/// A slice as text: what a row needs while the run is written to.
+/// A slice with its texts copied, because the run is borrowed while rows are written.
 struct Record {
     kind: Kind,
     name: String,
@@ -42,7 +42,6 @@ const NUMBERS: [&[&str]; 6] = [
     &["grid_size"],
 ];
 
-/// Writes all rows; gives the length of the run.
 pub fn write(
     events: &Events,
     ends: &[(i64, Option<usize>, usize)],
@@ -114,7 +113,7 @@ fn record(events: &Events, event: &Event, end_ns: i64, run: &mut RunWriter) -> R
     }
 }
 
-/// The first annotation of one of these names, as a number; `GPU [1]` is one too.
+/// The first annotation with one of these names, as a number. `GPU [1]` is parsed too.
 fn number(attributes: &[AttributeRow], names: &[&str], run: &mut RunWriter) -> Option<u64> {
     let found = attributes
         .iter()

@@ -16,29 +16,24 @@ use crate::json_attributes::attribute;
 use crate::lanes::Lanes;
 use crate::{Error, Notes, Options};
 
-/// A slice as a row.
 #[derive(Clone, Copy, Debug)]
 struct Placed {
     row: u64,
     start_ns: i64,
     end_ns: i64,
-    /// Work of a device, which a call launches.
     is_work: bool,
 }
 
-/// A flow at a slice.
 #[derive(Clone, Copy, Debug)]
 struct Touch {
     flow: u64,
     time_ns: i64,
-    /// It ends there.
     is_last: bool,
-    /// It came to the end of the slice.
+    /// The flow was attached to the end of the slice.
     is_at_end: bool,
     slice: Placed,
 }
 
-/// Writes all rows; gives the length of the run.
 pub fn write(
     mut events: Events,
     path: &Path,
@@ -91,7 +86,7 @@ pub fn write(
     Ok(last_ns.map(|last_ns| last_ns.saturating_sub(origin_ns)))
 }
 
-/// Slices that have an end: the end, the event that says it, and the event that began them.
+/// Slices with an end: the end, the event that states it, and the event that began them.
 fn ends(events: &[Event], notes: &mut Notes) -> Vec<(i64, Option<usize>, usize)> {
     let mut open: HashMap<u32, Vec<usize>> = HashMap::new();
     let mut ends = Vec::new();
@@ -117,20 +112,17 @@ fn ends(events: &[Event], notes: &mut Notes) -> Vec<(i64, Option<usize>, usize)>
 struct Rows<'a> {
     events: &'a Events,
     origin_ns: i64,
-    /// By track and lane of it.
     threads: HashMap<(u32, usize), u32>,
-    /// Rows of each thread.
     counts: Vec<u64>,
     touches: Vec<Touch>,
     own_threads: OwnThreads,
-    /// Calls of our own export, from which edges to work are launches.
+    /// Calls of our own export. Edges from them to work are launches.
     calls: HashSet<u64>,
     into: &'a mut RunWriter,
     notes: &'a mut Notes,
 }
 
 impl Rows<'_> {
-    /// Slices, and the instants among them.
     fn slices(&mut self, ends: &[(i64, Option<usize>, usize)]) -> Result<(), Error> {
         let texts = ["function", "host", "instant", "event"];
         let [function, host, instant, unnamed] = texts.map(|text| self.into.text(text));
@@ -220,7 +212,6 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// A row of an interval, as it was exported.
     fn own_slice(
         &mut self,
         event: &Event,
@@ -263,7 +254,6 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// A row of a moment, as it was exported.
     fn own_point(&mut self, event: &Event, own: &OwnRow) -> Result<(), Error> {
         let name = event.name.map(|name| self.into.str(name).to_owned());
         let time_ns = event.time_ns - self.origin_ns;
@@ -297,7 +287,6 @@ impl Rows<'_> {
         }
     }
 
-    /// The thread of a lane of a track.
     fn thread(&mut self, track: u32, lane: usize, time_ns: i64) -> Result<u32, Error> {
         let next = self.threads.len() as u32;
         let thread = *self.threads.entry((track, lane)).or_insert(next);
@@ -358,7 +347,6 @@ impl Rows<'_> {
         Ok(())
     }
 
-    /// Flows, from each slice to the next.
     fn edges(&mut self) -> Result<(), Error> {
         let texts = ["joins", "depends_on", "spawns", "launches"];
         let [joins, depends_on, spawns, launches] = texts.map(|text| self.into.text(text));
@@ -388,14 +376,12 @@ impl Rows<'_> {
     }
 }
 
-/// Leaves what had ended.
 fn close(open: &mut Vec<Placed>, has_ended: impl Fn(i64) -> bool) {
     while open.last().is_some_and(|slice| has_ended(slice.end_ns)) {
         open.pop();
     }
 }
 
-/// Fills in `run.json`.
 fn describe(events: &Events, path: &Path, origin_ns: i64, into: &mut RunWriter) {
     let run = into.run();
     run.clock.source = "imported: perfetto".to_owned();

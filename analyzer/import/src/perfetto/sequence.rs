@@ -6,12 +6,12 @@ use trueno_format::run_writer::{RunWriter, Text};
 
 use super::messages::{Defaults, InternedData, InternedText, SourceLocation};
 
-/// A text of bytes that may not be UTF-8.
+/// Interns bytes that may not be UTF-8.
 pub fn text_of(bytes: &[u8], into: &mut RunWriter) -> Text {
     into.text(&String::from_utf8_lossy(bytes))
 }
 
-/// State of a sequence.
+/// Incremental state of a packet sequence.
 #[derive(Debug, Default)]
 pub struct Sequence {
     pub names: HashMap<u64, Text>,
@@ -22,14 +22,13 @@ pub struct Sequence {
     pub default_clock: Option<u32>,
     pub default_track: Option<u64>,
     pub default_counters: Vec<u64>,
-    /// Of sequences of old, whose packets say a time since the one before.
+    /// For old sequences, whose packets state the time since the previous packet.
     pub last_us: i64,
-    /// All that was told since it was cleared is here.
+    /// Nothing was lost since the state was last cleared.
     pub is_whole: bool,
 }
 
 impl Sequence {
-    /// Forgets what is told anew.
     pub fn clear(&mut self) {
         *self = Self {
             last_us: self.last_us,
@@ -38,7 +37,6 @@ impl Sequence {
         };
     }
 
-    /// Takes the texts of a packet.
     pub fn intern(&mut self, data: InternedData, into: &mut RunWriter) {
         let texts = |of: Vec<InternedText>| {
             let texts = of.into_iter();
@@ -64,7 +62,6 @@ impl Sequence {
         }
     }
 
-    /// Takes what later packets leave out.
     pub fn set_defaults(&mut self, defaults: Defaults) {
         self.default_clock = defaults.timestamp_clock_id;
         let track_event = defaults.track_event.unwrap_or_default();
@@ -73,7 +70,6 @@ impl Sequence {
     }
 }
 
-/// File and line.
 pub fn place_of(place: &SourceLocation, into: &mut RunWriter) -> (Option<Text>, Option<u32>) {
     let file = place.file_name.as_deref().map(|file| text_of(file, into));
     (file, place.line_number)

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use super::messages::{CounterDescriptor, ThreadDescriptor, TrackDescriptor};
 
-/// Number of a track, or, of packets that name none, that of their sequence.
+/// Id of a track or, for packets without a track, of their sequence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TrackKey {
     Uuid(u64),
     Sequence(u32),
 }
 
-/// Facts that descriptors tell of a track.
 #[derive(Clone, Debug, Default)]
 pub struct Track {
     parent: Option<u64>,
@@ -22,25 +21,22 @@ pub struct Track {
     pub counter: Option<Counter>,
 }
 
-/// A track of values.
 #[derive(Clone, Debug, Default)]
 pub struct Counter {
     pub unit: Option<String>,
     pub multiplier: i64,
-    /// Values are changes.
+    /// Values are increments.
     pub is_incremental: bool,
 }
 
 #[derive(Debug, Default)]
 pub struct Tracks(HashMap<TrackKey, Track>);
 
-/// A text that is there, and not empty.
 fn words(bytes: Option<&Vec<u8>>) -> Option<String> {
     let text = String::from_utf8_lossy(bytes?);
     (!text.is_empty()).then(|| text.into_owned())
 }
 
-/// Sets what is told.
 fn tell<T>(known: &mut Option<T>, told: Option<T>) {
     if told.is_some() {
         *known = told;
@@ -48,7 +44,7 @@ fn tell<T>(known: &mut Option<T>, told: Option<T>) {
 }
 
 impl Tracks {
-    /// Takes a descriptor; a later one adds to it.
+    /// Adds a descriptor; later ones complete earlier ones.
     pub fn describe(&mut self, of: &TrackDescriptor) {
         let key = TrackKey::Uuid(of.uuid.unwrap_or(0));
         let track = self.0.entry(key).or_default();
@@ -73,7 +69,6 @@ impl Tracks {
         }
     }
 
-    /// Takes what a sequence says of its thread.
     pub fn describe_thread(&mut self, key: TrackKey, thread: &ThreadDescriptor) {
         let track = self.0.entry(key).or_default();
         tell(&mut track.process, thread.pid);
@@ -85,25 +80,22 @@ impl Tracks {
         self.0.get(&key)
     }
 
-    /// A track and those it lies below, the innermost first.
+    /// A track and its parents, innermost first.
     fn ancestors(&self, key: TrackKey) -> impl Iterator<Item = &Track> {
         let parent = |track: &&Track| self.0.get(&TrackKey::Uuid(track.parent?));
         // A circle of tracks has no end.
         std::iter::successors(self.0.get(&key), parent).take(16)
     }
 
-    /// Thread of the operating system.
     pub fn thread(&self, key: TrackKey) -> Option<u64> {
         u64::try_from(self.0.get(&key)?.thread?).ok()
     }
 
-    /// Process that a track belongs to.
     pub fn process(&self, key: TrackKey) -> Option<u64> {
         let process = self.ancestors(key).find_map(|track| track.process)?;
         u64::try_from(process).ok()
     }
 
-    /// A name for the lane of a track.
     pub fn name(&self, key: TrackKey) -> String {
         let own = self.0.get(&key);
         if let Some(name) =
@@ -120,7 +112,6 @@ impl Tracks {
         }
     }
 
-    /// The only process that is named.
     pub fn only_process(&self) -> Option<&str> {
         let mut names = self
             .0

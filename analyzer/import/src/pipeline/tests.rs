@@ -3,7 +3,7 @@ use crate::importer::Head;
 use crate::read_back::{Imported, read_back};
 use crate::{Error, Importer, Options, Part};
 
-/// Two stages, one micro batch, a step.
+/// Two stages, one micro-batch, one step.
 const TIMELINE: &str = r#"[
   {"name": "forward-compute", "cat": "forward-compute", "pid": 0, "tid": 0, "ts": 10.0, "dur": 5.0, "ph": "X",
    "args": {"step": 7, "model_chunk": 0, "mb_id": 0, "seq_id": 0}},

@@ -3,7 +3,7 @@ use crate::importer::Head;
 use crate::read_back::{Imported, read_back};
 use crate::{Error, Importer, Options};
 
-/// Children stand before the frame they lie in, as Proton writes them.
+/// Children precede their frame, as Proton writes them.
 const TREE: &str = r#"[
   {"children": [
     {"children": [

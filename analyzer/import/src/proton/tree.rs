@@ -5,12 +5,11 @@ use std::collections::BTreeMap;
 
 use crate::Error;
 
-/// Levels of nesting at most; a stack of Python has fewer.
+/// Limit for nesting; Python stacks are shallower.
 const MAX_DEPTH: usize = 1 << 14;
 
-/// What is read.
 pub enum Node<'n> {
-    /// A frame with metrics; its path leads from the outermost frame to it.
+    /// A frame with metrics; the path begins with the outermost frame.
     Frame {
         path: &'n [&'n str],
         metrics: &'n Metrics,
@@ -22,7 +21,6 @@ pub enum Node<'n> {
     },
 }
 
-/// Values of an object that are no objects, by name.
 #[derive(Clone, Debug, Default)]
 pub struct Metrics(BTreeMap<String, Scalar>);
 
@@ -33,7 +31,6 @@ enum Scalar {
 }
 
 impl Metrics {
-    /// All numbers, by name.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
         self.0.iter().filter_map(|(name, value)| match value {
             Scalar::Number(number) => Some((name.as_str(), *number)),
@@ -55,31 +52,27 @@ impl Metrics {
         }
     }
 
-    /// The device of a node, as its metrics name it.
     pub fn device(&self) -> Option<&str> {
         self.text("device_id")
     }
 }
 
-/// Why reading stopped.
 pub enum Problem {
     Json { at: usize, expected: &'static str },
     Run(Error),
 }
 
-/// An object that is open: a frame, its `frame` or `metrics`, a list of children, or any other.
+/// An open object or list: a frame, its `frame` or `metrics`, a list of children, or any other.
 #[derive(Debug, Default)]
 struct Open {
-    /// Its name in the object around it.
     key: String,
     is_list: bool,
-    /// Of a frame: its name and metrics, as soon as they are read.
     name: Option<String>,
     metrics: Option<Metrics>,
     scalars: Metrics,
 }
 
-/// A frame that was read. Frames around it stand behind it, so it gets them as they end.
+/// A finished frame. Its enclosing frame is finished later, and is filled in then.
 struct Frame {
     name: String,
     around: Option<usize>,
@@ -89,11 +82,10 @@ struct Frame {
 #[derive(Default)]
 struct Frames {
     all: Vec<Frame>,
-    /// Level and number of those that wait for the frame around them.
+    /// Level and index of frames whose enclosing frame is not finished.
     waiting: Vec<(usize, usize)>,
 }
 
-/// Reads a document of hatchet.
 pub struct Reader<'b> {
     bytes: &'b [u8],
     at: usize,
@@ -104,7 +96,7 @@ impl<'b> Reader<'b> {
         Self { bytes, at: 0 }
     }
 
-    /// Gives all frames with metrics, and all devices, to a function.
+    /// Calls a function for all frames with metrics and all devices.
     pub fn read(
         &mut self,
         take: &mut dyn FnMut(&Node<'_>) -> Result<(), Error>,
@@ -201,7 +193,6 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// A key and the colon behind it.
     fn key(&mut self) -> Result<String, Problem> {
         if self.peek() != Some(b'"') {
             return self.expected("a key");
@@ -238,7 +229,7 @@ impl<'b> Reader<'b> {
         }
     }
 
-    /// A text or a number; `None`: true, false, null.
+    /// A text or a number; `None` for true, false and null.
     fn scalar(&mut self, first: u8) -> Result<Option<Scalar>, Problem> {
         if first == b'"' {
             return Ok(Some(Scalar::Text(self.string()?.into_owned())));
@@ -265,7 +256,6 @@ impl<'b> Reader<'b> {
     }
 }
 
-/// An object or list ends.
 fn close(
     open: &mut Vec<Open>,
     frames: &mut Frames,
@@ -306,11 +296,10 @@ fn close(
     Ok(())
 }
 
-/// Names of a path at most.
 const MAX_NAMES: usize = 256;
 
 impl Frames {
-    /// A frame ends, behind all that lie in it.
+    /// Adds a finished frame; all frames inside it were added before.
     fn add(&mut self, depth: usize, name: String, metrics: Metrics) {
         let number = self.all.len();
         while let Some((_, inner)) = self.waiting.pop_if(|(of, _)| *of > depth) {
@@ -324,7 +313,7 @@ impl Frames {
         });
     }
 
-    /// Gives the frames of a tree, whose outermost ended last.
+    /// Passes on the frames of a tree, whose outermost was added last.
     fn give(&mut self, take: &mut dyn FnMut(&Node<'_>) -> Result<(), Error>) -> Result<(), Error> {
         let outermost = self.all.len().saturating_sub(1);
         for (number, frame) in self.all.iter().enumerate() {

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::strace::instants::Source;
 
-/// Members beside the calls that become instants.
+/// Members other than calls that become instants.
 pub const ANALYSES: [&str; 3] = [
     "ml_analysis",
     "isolation_forest_analysis",
@@ -21,7 +21,7 @@ pub const ANALYSES: [&str; 3] = [
 #[derive(Debug, Deserialize)]
 pub struct Syscall {
     pub name: String,
-    /// The first three registers in hexadecimal; of `openat` the second is the quoted path.
+    /// The first three registers in hexadecimal. For `openat` the second is the quoted path.
     #[serde(default)]
     pub args: Vec<String>,
     #[serde(default)]
@@ -32,36 +32,33 @@ pub struct Syscall {
     pub source: Option<Source>,
 }
 
-/// All but the calls.
 #[derive(Debug, Default)]
 pub struct Document {
     pub format: Option<String>,
     pub summary: Summary,
-    /// By name, in the order of the file.
+    /// In file order.
     pub analyses: Vec<(&'static str, Value)>,
 }
 
-/// Totals of the program.
 #[derive(Debug, Default, Deserialize)]
 pub struct Summary {
     #[serde(default)]
     pub total_syscalls: Option<u64>,
-    /// Sum of the durations.
     #[serde(default)]
     pub total_time_us: Option<u64>,
     #[serde(default)]
     pub exit_code: Option<i64>,
 }
 
-/// A function that takes a call; it gives false to stop.
+/// Called for each call; returns false to stop.
 pub type Visit<'v> = dyn FnMut(Syscall) -> bool + 'v;
 
-/// Reads one document; the program's output may follow it.
+/// Reads one document. Output of the program may follow it.
 pub fn read(reader: impl Read, visit: &mut Visit<'_>) -> Result<Document, serde_json::Error> {
     serde_json::Deserializer::from_reader(reader).deserialize_map(Root(visit))
 }
 
-/// True where a document begins, as far as the text goes: the program may print JSON of its own before it.
+/// True if a document begins here, as far as the text goes: the program may have printed other JSON first.
 pub fn begins(text: &[u8]) -> bool {
     let Some(members) = text.trim_ascii_start().strip_prefix(b"{") else {
         return false;

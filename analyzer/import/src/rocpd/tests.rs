@@ -7,7 +7,7 @@ use crate::importer::Head;
 use crate::read_back::{Imported, KERNEL_COLUMNS, imported};
 use crate::{Importer, Options};
 
-/// The tables of one process, as rocprofv3 names them, without columns that nothing is made of.
+/// The tables of one process as rocprofv3 names them, without unused columns.
 fn tables(suffix: &str) -> String {
     format!(
         "CREATE TABLE rocpd_string{suffix} (id INTEGER PRIMARY KEY, guid TEXT, string TEXT);

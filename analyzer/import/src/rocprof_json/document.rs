@@ -11,22 +11,18 @@ use crate::Error;
 use crate::chrome::feed::{Feed, Kind, Slice};
 use crate::device_csv::in_blocks;
 
-/// Takes the parts of a process that it wants.
 pub trait Parts {
-    /// A process begins.
     fn begin(&mut self);
-    /// A field beside the records, such as `agents`; true: it is wanted whole.
+    /// Whether to read a field other than the records, such as `agents`.
     fn wants(&self, field: &str) -> bool;
     fn field(&mut self, field: &str, value: Value);
-    /// True if records of the kind, such as `hip_api`, are wanted.
     fn wants_records(&self, kind: &str) -> bool;
     fn record(&mut self, kind: &str, record: Record);
 }
 
-/// The whole file.
 pub struct Document<'p, P>(pub &'p mut P);
 
-/// A record of any kind: fields that it has not are nothing.
+/// A record of any kind; missing fields are `None`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Record {
@@ -84,7 +80,6 @@ struct Counted {
     value: f64,
 }
 
-/// A number of whatever type, or nothing.
 #[derive(Clone, Copy, Debug, Default)]
 struct Loose(Option<i64>);
 
@@ -230,7 +225,6 @@ seed!(
     }
 );
 
-/// Everything but the records, by process.
 #[derive(Debug, Default)]
 pub struct Facts(Vec<OfProcess>);
 
@@ -242,7 +236,7 @@ struct OfProcess {
     operations: Vec<Vec<String>>,
     markers: HashMap<i64, String>,
     counters: HashMap<i64, String>,
-    /// GPUs by their agents: number, name, compute units.
+    /// GPUs by agent: number, name, compute units.
     agents: HashMap<i64, (u32, String, Option<u32>)>,
 }
 
@@ -345,16 +339,13 @@ impl Parts for Facts {
     fn record(&mut self, _: &str, _: Record) {}
 }
 
-/// Correlations of the processes of one file are kept apart above this bit.
+/// Correlation ids of the processes of one file are distinguished above this bit.
 const PROCESS_SHIFT: u32 = 44;
 
-/// Turns records into rows.
 pub struct Records<'r, 'a> {
     facts: &'r Facts,
     feed: &'r mut Feed<'a>,
-    /// Place of the process among all; of the first `None` before it begins.
     process: Option<usize>,
-    /// The run cannot be written.
     pub failed: Option<Error>,
     nobody: OfProcess,
 }
@@ -516,7 +507,6 @@ impl<'r, 'a> Records<'r, 'a> {
     }
 }
 
-/// Counters of a kernel, at its start.
 fn counters(feed: &mut Feed<'_>, of: &OfProcess, record: &Record) -> Result<(), Error> {
     let data = record.dispatch_data.as_deref();
     let Some(time_ns) = data

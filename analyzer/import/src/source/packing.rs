@@ -7,15 +7,13 @@ use zstd::stream::read::Decoder;
 
 use super::tap::Tap;
 
-/// First bytes of gzip: its mark, and the one method there is.
+/// Magic bytes of gzip and the only compression method.
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const GZIP_MEMBER: &[u8] = &[0x1f, 0x8b, 0x08];
-/// First bytes of a frame of zstd.
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// Behind their first byte, 0x50 to 0x5f, frames that hold no data.
+/// Magic bytes of frames without data, after a first byte of 0x50 to 0x5f.
 const SKIPPABLE: &[u8] = &[0x2a, 0x4d, 0x18];
 
-/// How a file is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Packing {
     Gzip,
@@ -23,7 +21,6 @@ pub(crate) enum Packing {
 }
 
 impl Packing {
-    /// Its name in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gzip => "gzip",
@@ -41,7 +38,6 @@ impl Packing {
         }
     }
 
-    /// Tells whether more packed data begins here.
     fn goes_on(self, head: &[u8]) -> bool {
         match self {
             Self::Gzip => head.starts_with(GZIP_MEMBER),
@@ -56,11 +52,10 @@ fn is_frame(head: &[u8]) -> bool {
     head.starts_with(ZSTD) || (head.len() >= ZSTD.len() && is_skippable(head))
 }
 
-/// The content of a file.
 pub(super) struct Unpacked<'a> {
     packing: Option<Packing>,
     state: State<'a>,
-    /// Bytes behind the packed data, and how many of them are zero.
+    /// Bytes after the compressed data, and how many of them are zero.
     behind: (u64, u64),
 }
 
@@ -68,7 +63,6 @@ enum State<'a> {
     Plain(Box<Tap<'a>>),
     Gzip(Box<GzDecoder<Tap<'a>>>),
     Zstd(Box<Decoder<'static, Tap<'a>>>),
-    /// Between two states, or after an error.
     Gone,
 }
 
@@ -90,7 +84,6 @@ impl<'a> Unpacked<'a> {
         self.packing
     }
 
-    /// Bytes read of the file.
     pub fn bytes_read(&self) -> u64 {
         match &self.state {
             State::Plain(tap) => tap.bytes_read(),
@@ -100,7 +93,6 @@ impl<'a> Unpacked<'a> {
         }
     }
 
-    /// What lies behind the packed data, in words.
     pub fn trailing(&self) -> Option<String> {
         let packing = self.packing?.name();
         match self.behind {
@@ -114,7 +106,7 @@ impl<'a> Unpacked<'a> {
         }
     }
 
-    /// The file, to read it to its end.
+    /// Returns the file, to read it to its end.
     pub fn into_tap(self) -> io::Result<Tap<'a>> {
         match self.state {
             State::Plain(tap) => Ok(*tap),
@@ -124,7 +116,8 @@ impl<'a> Unpacked<'a> {
         }
     }
 
-    /// A member ended: begins the next, or looks at what lies behind the last. False at the end of the file.
+    /// After the end of a member: begins the next, or looks at what follows the last. False at the end of the
+    /// file.
     fn next_member(&mut self, packing: Packing) -> io::Result<bool> {
         let mut tap = match std::mem::replace(&mut self.state, State::Gone) {
             State::Plain(tap) => *tap,

@@ -7,10 +7,10 @@ use xxhash_rust::xxh3::Xxh3;
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Reads a file; what was looked at with [`Tap::peek`] comes again.
+/// Reads a file and allows to look ahead with [`Tap::peek`].
 pub(super) struct Tap<'a> {
     file: File,
-    /// Read already, not given out yet, from `at` on.
+    /// Read but not returned yet, from `at` on.
     ahead: Vec<u8>,
     at: usize,
     hash: Xxh3,
@@ -30,12 +30,11 @@ impl<'a> Tap<'a> {
         }
     }
 
-    /// Bytes read of the file.
     pub fn bytes_read(&self) -> u64 {
         self.read
     }
 
-    /// The next bytes, which stay; fewer than `most` at the end of the file.
+    /// The next bytes, without consuming them; fewer than `most` at the end of the file.
     pub fn peek(&mut self, most: usize) -> io::Result<&[u8]> {
         while self.ahead.len() - self.at < most {
             if self.pull(most)? == 0 {
@@ -46,7 +45,6 @@ impl<'a> Tap<'a> {
         Ok(&rest[..rest.len().min(most)])
     }
 
-    /// Reads more of the file behind what is there.
     fn pull(&mut self, least: usize) -> io::Result<usize> {
         self.ahead.drain(..self.at);
         self.at = 0;
@@ -66,7 +64,6 @@ impl<'a> Tap<'a> {
         Ok(count)
     }
 
-    /// Reads the rest of the file, and hashes all of it.
     pub fn hash(mut self) -> io::Result<u64> {
         loop {
             self.at = self.ahead.len();

@@ -27,7 +27,6 @@ fn utf16(text: &str, mark: bool, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     text.encode_utf16().flat_map(bytes).collect()
 }
 
-/// Content and warnings, or the error.
 fn read(bytes: &[u8]) -> Result<(Vec<u8>, Vec<String>), String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");

@@ -4,7 +4,6 @@ use std::io::{self, Read};
 
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Order of the bytes of a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
     Little,
@@ -12,9 +11,8 @@ pub(super) enum Order {
 }
 
 impl Order {
-    /// The order by the first bytes of a text, and the length of its byte order mark; `None`: not UTF-16.
-    ///
-    /// Without a mark only the beginning of JSON is believed.
+    /// Byte order and length of the byte order mark; `None` if the text is not UTF-16. Without a mark, only
+    /// what looks like the beginning of JSON is accepted.
     pub fn of(head: &[u8]) -> Option<(Self, usize)> {
         let is_json = |first: u8, second: u8| {
             let is_ascii = matches!(second, b'\t' | b'\n' | b'\r' | b' '..=b'~');
@@ -30,12 +28,11 @@ impl Order {
     }
 }
 
-/// Reads UTF-16 and gives UTF-8. Halves of pairs that stand alone become U+FFFD and are counted.
+/// Converts UTF-16 to UTF-8. Unpaired surrogates become U+FFFD and are counted.
 pub(super) struct Utf16<R> {
     inner: R,
     order: Order,
     raw: Vec<u8>,
-    /// Bytes of `raw` that are no whole character yet.
     left: usize,
     text: String,
     at: usize,
@@ -65,7 +62,6 @@ impl<R: Read> Utf16<R> {
         self.inner
     }
 
-    /// What was done, in words.
     pub fn summary(&self) -> String {
         let order = match self.order {
             Order::Little => "little",
@@ -81,7 +77,6 @@ impl<R: Read> Utf16<R> {
         )
     }
 
-    /// Decodes the next piece; false at the end of the file.
     fn refill(&mut self) -> io::Result<bool> {
         self.at = 0;
         self.text.clear();

@@ -9,7 +9,6 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 
 use crate::json_list::ListInto;
 
-/// What a file holds.
 #[derive(Debug, Default)]
 pub struct Document {
     pub frames: Vec<FrameText>,
@@ -25,7 +24,7 @@ pub struct FrameText {
     pub line: Option<u32>,
 }
 
-/// Some writers state -1 where a line is not known.
+/// Some writers state -1 for an unknown line.
 fn line<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
     let value = serde_json::Value::deserialize(from)?;
     let line = value.as_u64().and_then(|line| u32::try_from(line).ok());
@@ -38,7 +37,7 @@ struct Shared {
     frames: Vec<FrameText>,
 }
 
-/// A thread, or whatever the writer made one profile of.
+/// A thread, or whatever the writer stored as one profile.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct Profile {
@@ -55,7 +54,6 @@ pub struct Profile {
     pub events: Vec<Event>,
 }
 
-/// A function is entered or left.
 #[derive(Clone, Copy, Debug, Deserialize)]
 pub struct Event {
     #[serde(rename = "type", deserialize_with = "is_open")]
@@ -74,10 +72,10 @@ fn is_open<'de, D: Deserializer<'de>>(from: D) -> Result<bool, D::Error> {
     }
 }
 
-/// Stacks of samples: functions below their callers, and the innermost function of each sample.
+/// Stacks of samples as a tree, and the innermost function of each sample.
 #[derive(Debug, Default)]
 pub struct Samples {
-    /// Number of the caller, which stands before, and frame.
+    /// Index of the caller, which precedes its callees, and frame.
     pub nodes: Vec<(u32, u32)>,
     ids: HashMap<(u32, u32), u32>,
     pub leaves: Vec<u32>,
@@ -149,7 +147,7 @@ impl<'de> Visitor<'de> for Stack<'_> {
 }
 
 impl Document {
-    /// Reads it; what stands before an error is kept.
+    /// Reads into `self`, so that what was read before an error is kept.
     pub fn read(&mut self, from: &mut dyn Read) -> serde_json::Result<()> {
         let mut json = serde_json::Deserializer::from_reader(from);
         json.deserialize_map(Whole(self))?;

@@ -6,7 +6,6 @@ use super::document::Profile;
 use super::{Out, Scale};
 use crate::Error;
 
-/// A function that was entered.
 struct Open {
     id: u64,
     frame: u32,

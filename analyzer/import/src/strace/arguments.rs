@@ -5,7 +5,7 @@ use std::borrow::Cow;
 /// No call has more.
 const MAX_ARGUMENTS: usize = 8;
 
-/// The arguments, which stand between commas outside quotes, brackets and names of descriptors.
+/// Splits at commas outside quotes, brackets and names of descriptors.
 pub fn split(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut arguments = Vec::new();
@@ -38,7 +38,6 @@ pub fn split(text: &str) -> Vec<&str> {
     arguments
 }
 
-/// Place of the closing quote.
 fn quote_end(bytes: &[u8], mut at: usize) -> usize {
     while at < bytes.len() && bytes[at] != b'"' {
         at += 1 + usize::from(bytes[at] == b'\\');
@@ -46,7 +45,7 @@ fn quote_end(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Length of a descriptor's name, from behind its `<`. Names nest: `/dev/null<char 1:3>`.
+/// Length of a descriptor's name, starting after its `<`. Names nest: `/dev/null<char 1:3>`.
 fn name_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let first = bytes.first()?;
@@ -67,15 +66,14 @@ fn name_end(text: &str) -> Option<usize> {
     None
 }
 
-/// The text between quotes.
 pub fn quoted(argument: &str) -> Option<String> {
     let inside = argument.strip_prefix('"')?;
     let end = quote_end(inside.as_bytes(), 0).min(inside.len());
     Some(unescape(&inside[..end]))
 }
 
-/// The file behind a descriptor, from `3</etc/passwd>`: a path, or its kind without the numbers that differ from run to
-/// run.
+/// The file of a descriptor, from `3</etc/passwd>`: a path, or its kind without the numbers that differ between
+/// runs.
 pub fn descriptor(argument: &str) -> Option<String> {
     let name = argument.trim_start_matches(|c: char| c.is_ascii_digit());
     let name = name
@@ -99,7 +97,7 @@ pub fn descriptor(argument: &str) -> Option<String> {
     Some(kind.to_owned())
 }
 
-/// The bytes behind `\n`, `\303` and `\x41`.
+/// Decodes `\n`, `\303` and `\x41`.
 fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();

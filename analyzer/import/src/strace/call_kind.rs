@@ -6,13 +6,12 @@
 use super::arguments;
 use super::outcome::number;
 
-/// Bits of a flag of `clone`, for arguments that are no names.
+/// Bits of `clone`'s flags, for numeric arguments.
 const CLONE_VFORK: i64 = 0x4000;
 const CLONE_THREAD: i64 = 0x0001_0000;
 /// Operations of `futex` that wait: `FUTEX_WAIT`, `LOCK_PI`, `WAIT_BITSET`, `WAIT_REQUEUE_PI`, `LOCK_PI2`.
 const FUTEX_WAITS: [i64; 5] = [0, 6, 9, 11, 13];
 
-/// The file that a call is about.
 pub fn target(name: &str, arguments: &[&str]) -> Option<String> {
     let argument = |at: usize| arguments.get(at).copied();
     if let Some(at) = path_place(name) {
@@ -34,7 +33,6 @@ pub fn target(name: &str, arguments: &[&str]) -> Option<String> {
     argument(place).and_then(arguments::descriptor)
 }
 
-/// Number of the argument that is a path.
 fn path_place(name: &str) -> Option<usize> {
     match name {
         "open" | "creat" | "stat" | "stat64" | "lstat" | "lstat64" | "access" | "readlink"
@@ -53,7 +51,7 @@ fn path_place(name: &str) -> Option<usize> {
     }
 }
 
-/// True of calls that move bytes from or to the file of their first argument, and return how many.
+/// Calls that move bytes from or to the file of their first argument and return how many.
 fn moves(name: &str) -> bool {
     matches!(
         name,
@@ -82,7 +80,7 @@ fn moves(name: &str) -> bool {
     )
 }
 
-/// True of other calls whose first argument is a descriptor.
+/// Other calls whose first argument is a descriptor.
 fn takes_descriptor(name: &str) -> bool {
     matches!(
         name,
@@ -130,7 +128,7 @@ fn takes_descriptor(name: &str) -> bool {
     )
 }
 
-/// Bytes that a call is about: moved, or of memory mapped.
+/// Bytes moved, or mapped into memory.
 pub fn bytes(name: &str, arguments: &[&str], status: Option<i64>) -> Option<u64> {
     let in_argument = |at: usize| {
         let number = arguments.get(at).and_then(|text| number(text));
@@ -147,7 +145,7 @@ pub fn bytes(name: &str, arguments: &[&str], status: Option<i64>) -> Option<u64>
     }
 }
 
-/// True of calls in which a thread does nothing but wait for others, for time, or for what is to come. (`man 2` of each.)
+/// Calls in which a thread only waits for others, for time, or for events. Source: `man 2` of each.
 pub fn waits(name: &str, arguments: &[&str], target: Option<&str>) -> bool {
     match name {
         "futex" | "futex_time64" => {
@@ -174,23 +172,23 @@ pub fn waits(name: &str, arguments: &[&str], target: Option<&str>) -> bool {
     }
 }
 
-/// True of what is read only when somebody has given it.
+/// Files whose data must come from somebody else, so that reading may wait.
 fn is_given(target: &str) -> bool {
     let terminals = ["/dev/tty", "/dev/pts/", "/dev/console"];
     !target.starts_with('/') || terminals.iter().any(|path| target.starts_with(path))
 }
 
-/// True of calls that return the number of a thread or process they began.
+/// Calls that return the id of a thread or process that they started.
 pub fn spawns(name: &str) -> bool {
     matches!(name, "clone" | "clone3" | "fork" | "vfork")
 }
 
-/// True of calls that return the number of a process that has ended.
+/// Calls that return the id of a process that has ended.
 pub fn joins(name: &str) -> bool {
     matches!(name, "wait4" | "waitpid")
 }
 
-/// True of a `clone` whose child is of the same process.
+/// A `clone` whose child belongs to the same process.
 pub fn begins_thread(arguments: &[&str]) -> bool {
     has_clone_flag(arguments, "CLONE_THREAD", CLONE_THREAD)
 }

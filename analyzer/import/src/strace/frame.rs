@@ -3,7 +3,6 @@
 use trueno_format::run_writer::RunWriter;
 use trueno_format::stacks::Frame;
 
-/// A function as a line names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FrameText<'t> {
     module: Option<&'t str>,
@@ -13,14 +12,14 @@ pub struct FrameText<'t> {
     line: Option<u32>,
 }
 
-/// True of a line of a stack, which follows its call.
+/// A line of a stack, which follows its call.
 pub fn is_stack_line(line: &str) -> bool {
     line.starts_with(" > ")
 }
 
 impl<'t> FrameText<'t> {
-    /// Reads ` > /usr/lib/libc.so.6(read+0x12) [0xf1234] read.c:26`, of which the function and the source place may be
-    /// missing. `None`: it names no place.
+    /// Parses ` > /usr/lib/libc.so.6(read+0x12) [0xf1234] read.c:26`; the function and the source may be
+    /// missing. `None` if there is no location.
     pub fn parse(line: &'t str) -> Option<Self> {
         let text = line.strip_prefix(" > ")?.trim_end();
         let (place, after) = text.rsplit_once(" [0x")?;
@@ -44,7 +43,6 @@ impl<'t> FrameText<'t> {
         })
     }
 
-    /// A place in source.
     pub fn of_source(file: &'t str, line: Option<u32>, function: Option<&'t str>) -> Self {
         Self {
             file: Some(file),
@@ -54,7 +52,6 @@ impl<'t> FrameText<'t> {
         }
     }
 
-    /// The frame, with its texts in the run.
     pub fn intern(self, into: &mut RunWriter) -> Frame {
         Frame {
             function: self.function.map(|text| into.text(text)),
@@ -67,7 +64,6 @@ impl<'t> FrameText<'t> {
     }
 }
 
-/// File and line of `src/main.rs:9`.
 pub fn source_place(text: &str) -> Option<(&str, u32)> {
     let (file, line) = text.rsplit_once(':')?;
     Some((file, line.parse().ok()?)).filter(|_| !file.is_empty())

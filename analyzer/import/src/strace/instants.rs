@@ -8,9 +8,8 @@ use trueno_format::schema::AnnotationRow;
 
 use crate::{Error, Notes};
 
-/// Bytes of one text at most.
 pub(crate) const MAX_TEXT_BYTES: usize = 64 << 10;
-/// Bytes of arguments that are kept in all, as a run holds each of its texts in memory.
+/// Limit for all kept arguments, because a run holds each of its texts in memory.
 const MAX_BYTES: usize = 64 << 20;
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -29,17 +28,14 @@ pub(crate) struct Arguments<'a> {
     pub code: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<&'a str>,
-    /// As the tracer wrote them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub args: Option<Cow<'a, str>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<&'a Source>,
-    /// Row of `stacks`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stack: Option<u64>,
 }
 
-/// A place in the program's source.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Deserialize, Serialize)]
 pub(crate) struct Source {
     pub file: String,
@@ -79,7 +75,6 @@ impl Instants {
         self.add_json((thread, time_ns), name, &json, into, notes)
     }
 
-    /// Writes one whose arguments are JSON already.
     pub fn add_json(
         &mut self,
         (thread, time_ns): (Option<u32>, i64),
@@ -100,7 +95,6 @@ impl Instants {
     }
 }
 
-/// The beginning of a text that is too long.
 pub(crate) fn cut(text: &str) -> &str {
     if text.len() > MAX_TEXT_BYTES {
         &text[..text.floor_char_boundary(MAX_TEXT_BYTES)]

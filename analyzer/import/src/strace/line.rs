@@ -4,62 +4,53 @@ use super::frame::{FrameText, source_place};
 use super::outcome::Outcome;
 use super::stamp::{Stamp, seconds};
 
-/// Larger numbers before a call are times without a fraction: Linux has 2^22 process ids.
+/// Larger numbers before a call are times without a fraction, because Linux has at most 2^22 process ids.
 const MIN_SECONDS: u64 = 1_000_000_000;
 
-/// A line of a thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line<'t> {
-    /// Thread id; 0 without `-f`.
+    /// 0 without `-f`.
     pub thread_id: u64,
-    /// Name of the thread (`-Y`).
+    /// With `-Y`.
     pub thread_name: Option<&'t str>,
     pub stamp: Option<Stamp>,
-    /// Time since the line before, where `-r` adds it to another.
+    /// Time since the previous line, if `-r` adds it to another time.
     pub since_last_ns: Option<i64>,
     pub body: Body<'t>,
 }
 
-/// The part behind thread and time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Body<'t> {
     Call(Beginning<'t>, End<'t>),
-    /// Another thread's line came between, or the call never ended.
+    /// A line of another thread came in between, or the call never ended.
     Unfinished(Beginning<'t>),
-    /// Name, the rest of the arguments, and the end.
     Resumed(&'t str, &'t str, End<'t>),
     Event(Event<'t>),
 }
 
-/// The beginning of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Beginning<'t> {
     pub name: &'t str,
     pub arguments: &'t str,
-    /// Place in the program's source, which renacer's text has.
     pub source: Option<FrameText<'t>>,
 }
 
-/// The end of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct End<'t> {
     pub dur_ns: Option<i64>,
     pub outcome: Outcome<'t>,
 }
 
-/// A signal, or the end of a thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Event<'t> {
     pub name: &'t str,
     pub is_exit: bool,
     pub code: Option<i64>,
-    /// Signal that killed or stopped.
     pub signal: Option<&'t str>,
     pub arguments: Option<&'t str>,
 }
 
 impl Line<'_> {
-    /// The kind of the line, for counting.
     pub fn kind(&self) -> &'static str {
         match self.body {
             Body::Call(..) => "call",
@@ -70,7 +61,7 @@ impl Line<'_> {
     }
 }
 
-/// Reads a line; `None`: it is no such line.
+/// Parses a line; `None` if strace did not write it.
 pub fn parse(line: &str) -> Option<Line<'_>> {
     let text = line.trim_start().trim_end_matches(['\n', '\r']);
     let (thread_id, thread_name, text) = thread(text);
@@ -100,7 +91,7 @@ pub fn parse(line: &str) -> Option<Line<'_>> {
     })
 }
 
-/// Takes off `[pid 7]`, `7` or `7<sh>`.
+/// Strips `[pid 7]`, `7` or `7<sh>`.
 fn thread(text: &str) -> (u64, Option<&str>, &str) {
     let (bracket, number) = match text.strip_prefix("[pid") {
         Some(rest) => ("]", rest.trim_start()),
@@ -128,7 +119,7 @@ fn thread(text: &str) -> (u64, Option<&str>, &str) {
     read().unwrap_or((0, None, text))
 }
 
-/// Takes off a time, and the difference that `-r` adds to it. `None`: a time that is none.
+/// Strips a time, and the difference that `-r` adds to it. `None` if the time is invalid.
 fn stamp(text: &str) -> Option<(Option<Stamp>, Option<i64>, &str)> {
     let Some((word, rest)) = text.split_once(' ') else {
         return Some((None, None, text));
@@ -150,7 +141,7 @@ fn stamp(text: &str) -> Option<(Option<Stamp>, Option<i64>, &str)> {
     }
 }
 
-/// Takes off numbers of calls (`-n`), instruction pointers (`-i`) and security contexts.
+/// Strips call numbers (`-n`), instruction pointers (`-i`) and security contexts.
 fn without_brackets(mut text: &str) -> &str {
     while let Some(rest) = text.strip_prefix('[')
         && let Some((_, rest)) = rest.split_once("] ")
@@ -195,7 +186,7 @@ fn exit(text: &str) -> Event<'_> {
     event
 }
 
-/// Reads `name(arguments) = result`.
+/// Parses `name(arguments) = result`.
 fn call<'t>(text: &'t str, source: Option<FrameText<'t>>) -> Option<Body<'t>> {
     let (name, text) = text.split_once('(')?;
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
@@ -215,7 +206,7 @@ fn call<'t>(text: &'t str, source: Option<FrameText<'t>>) -> Option<Body<'t>> {
     Some(Body::Call(beginning(arguments), end))
 }
 
-/// Reads `src/main.rs:9 main name(arguments) = result`, of which the function may be missing.
+/// Parses `src/main.rs:9 main name(arguments) = result`; the function may be missing.
 fn call_at_source(text: &str) -> Option<Body<'_>> {
     let (place, text) = text.split_once(' ')?;
     let (file, line) = source_place(place)?;
@@ -227,7 +218,7 @@ fn call_at_source(text: &str) -> Option<Body<'_>> {
     call(text, Some(FrameText::of_source(file, Some(line), function)))
 }
 
-/// The last arguments, and the end behind them. It is looked for from the end of the line: arguments may hold anything.
+/// The last arguments and the end. Searched from the end of the line, because arguments may contain anything.
 fn end(text: &str) -> Option<(&str, End<'_>)> {
     let duration = text
         .strip_suffix('>')

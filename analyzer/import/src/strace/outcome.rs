@@ -4,17 +4,15 @@ use std::borrow::Cow;
 
 use syscalls::Errno;
 
-/// Result and error of a call, as the columns of `calls` take them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outcome<'t> {
-    /// Result; -1 for an error.
+    /// -1 for an error.
     pub status: Option<i64>,
-    /// Name of the error.
     pub errno: Option<Cow<'t, str>>,
 }
 
 impl<'t> Outcome<'t> {
-    /// The result as the kernel gave it, which keeps -4095 to -1 for errors.
+    /// From the kernel's raw result, in which -4095 to -1 are errors.
     pub fn from_raw(result: i64) -> Self {
         if !(-4095..0).contains(&result) {
             return Self {
@@ -33,8 +31,8 @@ impl<'t> Outcome<'t> {
         }
     }
 
-    /// Reads what stands behind `= `, such as `3</etc/passwd>`, `-1 ENOENT (No such file or directory)`, `0x7f00` or
-    /// `?`.
+    /// Parses the text after `= `, such as `3</etc/passwd>`, `-1 ENOENT (No such file or directory)`, `0x7f00`
+    /// or `?`.
     pub fn parse(text: &'t str) -> Self {
         let (word, rest) = text
             .find([' ', '<'])
@@ -65,7 +63,7 @@ impl<'t> Outcome<'t> {
     }
 }
 
-/// A number as strace writes it: decimal, or in the notation of C.
+/// A number as strace prints it: decimal, or in C notation.
 pub fn number(text: &str) -> Option<i64> {
     if let Some(hex) = text.strip_prefix("0x") {
         return u64::from_str_radix(hex, 16).ok().map(u64::cast_signed);

@@ -19,17 +19,16 @@ const NO_TIMES: &str = "the file has no times: its calls keep their order, and t
 const MESSAGE: &str = "message of strace itself";
 const NOT_ENDED: &str = "unfinished call";
 
-/// The state between lines.
 #[derive(Default)]
 pub struct Reader {
     timeline: Timeline,
-    /// Earliest time, which is 0 in a file in order.
+    /// Earliest time; 0 if the file is in order.
     first_ns: i64,
     last_ns: i64,
     threads: Threads,
     calls: SystemCalls,
     stacks: Stacks,
-    /// The beginning of a line that a message of strace stands in.
+    /// The beginning of a line that is interrupted by a message of strace.
     cut: String,
     /// The last record, whose stack may follow.
     pending: Option<Pending>,
@@ -57,7 +56,6 @@ enum Record {
 }
 
 impl Reader {
-    /// Takes the next line.
     pub fn line(
         &mut self,
         text: &str,
@@ -126,7 +124,7 @@ impl Reader {
         Ok(())
     }
 
-    /// A call has ended: it waits for its stack.
+    /// Keeps a call that has ended until its stack was read.
     fn ended(&mut self, thread: u32, open: OpenCall, more_arguments: &str, end: End<'_>) {
         let errno = end.outcome.errno.map(|name| name.into_owned().into());
         let mut arguments = open.arguments;
@@ -169,7 +167,6 @@ impl Reader {
         });
     }
 
-    /// Writes the record that waits.
     fn flush(&mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
         let Some(pending) = self.pending.take() else {
             return Ok(());
@@ -244,7 +241,7 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends the run; its length, where the file has times.
+    /// Ends the run. Returns its length, if the file has times.
     pub fn finish(mut self, into: &mut RunWriter, notes: &mut Notes) -> Result<Option<i64>, Error> {
         self.flush(into, notes)?;
         for _ in self
@@ -285,14 +282,13 @@ impl Reader {
     }
 }
 
-/// The thread of `strace: Process 7 attached`, and the beginning of a call that may stand before it.
+/// Parses `strace: Process 7 attached`; the beginning of a call may precede it.
 fn attached(text: &str) -> Option<(&str, u64)> {
     let (before, message) = text.rsplit_once("strace: Process ")?;
     let number = message.trim_end().strip_suffix(" attached")?;
     Some((before, number.parse().ok()?))
 }
 
-/// The beginning of a call, kept.
 fn open(beginning: &Beginning<'_>, start_ns: i64, into: &mut RunWriter) -> OpenCall {
     OpenCall {
         name: beginning.name.to_owned(),

@@ -2,20 +2,19 @@
 
 const NS_PER_S: i64 = 1_000_000_000;
 const DAY_NS: i64 = 86_400 * NS_PER_S;
-/// Smaller numbers of seconds are differences (`-r`), larger ones dates (`-ttt`).
+/// Smaller numbers of seconds are differences (`-r`), larger ones are Unix times (`-ttt`).
 const MIN_EPOCH_NS: i64 = 100_000_000 * NS_PER_S;
 
-/// A time as it stands before a call, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamp {
-    /// Since the Unix epoch (`-ttt`), or since the line before (`-r`).
+    /// Since the Unix epoch (`-ttt`), or since the previous line (`-r`).
     Seconds(i64),
     /// Since midnight (`-t`, `-tt`).
     OfDay(i64),
 }
 
 impl Stamp {
-    /// Reads `1700000000.123456`, `0.000123` or `12:01:02.123456`.
+    /// Parses `1700000000.123456`, `0.000123` or `12:01:02.123456`.
     pub fn parse(text: &str) -> Option<Self> {
         let Some((hours, rest)) = text.split_once(':') else {
             return seconds(text).map(Self::Seconds);
@@ -31,7 +30,7 @@ impl Stamp {
     }
 }
 
-/// Seconds in nanoseconds, digit by digit: as floating point they would be rounded.
+/// Seconds to nanoseconds, digit by digit, because floating point would round.
 pub fn seconds(text: &str) -> Option<i64> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
@@ -46,7 +45,6 @@ pub fn seconds(text: &str) -> Option<i64> {
         .checked_add(nanoseconds)
 }
 
-/// Form of a file's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
     None,
@@ -55,23 +53,20 @@ enum Form {
     Differences,
 }
 
-/// The time of each line since the first one.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    /// Known from the first line.
     form: Option<Form>,
     origin_ns: i64,
-    /// Of the midnights that have passed.
+    /// Nanoseconds of the days that have passed.
     days_ns: i64,
     now_ns: i64,
-    /// True once a time has a fraction of a second.
     is_fine: bool,
     lines: u64,
 }
 
 impl Timeline {
-    /// Time of a line. One whose time is missing or of another form happened by the time reached. A difference to the line
-    /// before counts more than a time, which may be a whole second.
+    /// Time of a line. If the time is missing or of another form, the latest time so far. A difference to the
+    /// previous line takes precedence over a time, which may be in whole seconds.
     pub fn time_ns(&mut self, stamp: Option<Stamp>, since_last_ns: Option<i64>) -> i64 {
         let fraction = |ns: i64| ns % NS_PER_S != 0;
         let has_fraction = match stamp {
@@ -110,17 +105,15 @@ impl Timeline {
         self.now_ns
     }
 
-    /// True where the file has times.
     pub fn is_timed(&self) -> bool {
         self.form.is_some_and(|form| form != Form::None)
     }
 
-    /// True where no time has a fraction of a second.
     pub fn is_coarse(&self) -> bool {
         self.is_timed() && !self.is_fine && self.lines > 1
     }
 
-    /// Time 0 in nanoseconds since the Unix epoch; 0 where the file has no date.
+    /// Time 0 as Unix time in nanoseconds; 0 if the file has no date.
     pub fn origin_realtime_ns(&self) -> i64 {
         match self.form {
             Some(Form::Epoch) => self.origin_ns,

@@ -13,18 +13,15 @@ use super::instants::{Arguments, Instants, Source};
 use super::outcome::Outcome;
 use crate::{Error, Notes};
 
-/// A call that has ended.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SystemCall<'a> {
     pub name: &'a str,
     pub arguments: &'a [&'a str],
-    /// The same as one text.
     pub text: &'a str,
     pub thread: u32,
     pub start_ns: i64,
     pub dur_ns: Option<i64>,
     pub outcome: Outcome<'a>,
-    /// Row of `stacks`.
     pub stack: Option<u64>,
     pub source: Option<&'a Source>,
     /// Last row of the process that it waited for.
@@ -36,7 +33,8 @@ pub(crate) struct SystemCalls {
     pub instants: Instants,
     texts: Option<KindTexts>,
     last_id: u64,
-    /// Calls without a duration that returned: one was not measured. Those that end their thread have none.
+    /// Calls that returned but have no duration, which the tracer did not measure. Calls that end their thread
+    /// are not counted.
     pub untimed: u64,
 }
 
@@ -50,7 +48,6 @@ struct KindTexts {
 }
 
 impl SystemCalls {
-    /// Writes a call; the id of its row of `calls`.
     pub fn add(
         &mut self,
         call: &SystemCall<'_>,
@@ -124,7 +121,7 @@ impl SystemCalls {
         Ok(Some(row.id))
     }
 
-    /// Writes the edge from the call that began a thread to that thread's first row.
+    /// Writes the edge from the call that started a thread to the thread's first row.
     pub fn spawn(
         &mut self,
         (from, to): (u64, u64),

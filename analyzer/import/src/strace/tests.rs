@@ -61,7 +61,7 @@ fn calls_keep_their_exact_times_also_in_two_lines() {
     assert!(recognises(FILE) && !recognises("{}"));
 }
 
-/// Of `strace -f -ttt -T -yy sh -c 'sleep 0.1 | cat'`, strace 6.1.
+/// Output of `strace -f -ttt -T -yy sh -c 'sleep 0.1 | cat'`, strace 6.1.
 const PROCESSES: &str = r#"15133 1700000000.000000 clone(child_stack=NULL, flags=CLONE_CHILD_CLEARTID|SIGCHLD, child_tidptr=0x7f) = 15134 <0.000058>
 15133 1700000000.000100 wait4(-1,  <unfinished ...>
 15134 1700000000.000110 openat(AT_FDCWD</tmp>, "/no/\"such\"", O_RDONLY) = -1 ENOENT (No such file or directory) <0.000005>
@@ -130,7 +130,7 @@ fn a_thread_is_of_the_process_that_began_it() {
     assert_eq!(run.rows("edges", &["from", "to", "kind"]), ["2 1 spawns"]);
 }
 
-/// Of `strace -k`, strace 6.1.
+/// Output of `strace -k`, strace 6.1.
 const STACKS: &str = " > /lost(f+0x1) [0x1]
 1700000000.000001 brk(NULL) = 0x55e5 <0.000003>
  > /usr/lib/ld.so(_dl_sysdep_start+0x77c7) [0x1fc47]
@@ -249,7 +249,7 @@ fn on_a_terminal_threads_have_numbers_only_while_there_are_several() {
     assert_eq!(run.notes.left_out, messages.into());
 }
 
-/// As renacer 0.6.2 prints with `-s -T`: numbers for arguments and errors, the program's output between.
+/// Output of renacer 0.6.2 with `-s -T`: numeric arguments and errors, interleaved with the program's output.
 const RENACER: &str =
     "src/main.rs:9 main openat(0xffffff9c, \"/etc/passwd\", 0x80000) = 3 <0.000021>
 arch_prctl(0x3001, 0x7ffd, 0x7652) = -22 <0.000002>

@@ -8,23 +8,21 @@ use trueno_format::stacks::Frame;
 
 use crate::{Error, Notes};
 
-/// A thread that has a line.
 #[derive(Debug, Default)]
 pub struct Thread {
-    /// 0: no line says it.
+    /// 0 if no line states it.
     os_id: u64,
     name: Option<String>,
     start_ns: i64,
-    /// End of its last call, where the file has no times.
+    /// End of its last call, for files without times.
     pub reached_ns: i64,
     pub open: Option<OpenCall>,
     pub first_row: Option<u64>,
     pub last_row: Option<u64>,
-    /// The call that began it, until it has a row of its own.
+    /// The call that started it, until the thread has a row.
     pub begun_by: Option<u64>,
 }
 
-/// The first half of a call.
 #[derive(Debug, Default)]
 pub struct OpenCall {
     pub name: String,
@@ -33,25 +31,25 @@ pub struct OpenCall {
     pub source: Option<Frame>,
 }
 
-/// All threads, in order of their first lines.
 #[derive(Debug, Default)]
 pub struct Threads {
     list: Vec<Thread>,
     numbers: HashMap<u64, u32>,
-    /// Threads that a call or a message says were begun.
+    /// Threads that were started according to a call or message.
     begun: HashSet<u64>,
-    /// Calls that began threads which have no line yet.
+    /// Calls that started threads without a line yet.
     waiting: HashMap<u64, u64>,
-    /// Those that have not ended.
     living: BTreeSet<u32>,
-    /// Of threads that are not the first of their process: the thread that began them, or an earlier one of the process.
+    /// For threads that are not the first of their process: the thread that started them, or an earlier one of
+    /// the process.
     creators: HashMap<u64, u64>,
-    /// Last rows of processes that have ended and that nobody has waited for yet.
+    /// Last rows of ended processes that nothing has waited for yet.
     ended: HashMap<u64, u64>,
 }
 
 impl Threads {
-    /// The thread of a line. strace names none while there is only one, and says which it was when there are two.
+    /// The thread of a line. While there is only one thread strace does not name it; it does once there are
+    /// two.
     pub fn number(&mut self, os_id: u64, name: Option<&str>, time_ns: i64) -> u32 {
         let number = self.find(os_id).unwrap_or_else(|| {
             self.list.push(Thread {
@@ -103,13 +101,12 @@ impl Threads {
         self.list.iter_mut()
     }
 
-    /// A message says that a thread was begun.
     pub fn attach(&mut self, os_id: u64) {
         self.begun.insert(os_id);
     }
 
-    /// A call, whose row is given where it has one, began a thread. The edge to that thread's first row, if it has one
-    /// already.
+    /// Handles a call that started a thread; `row` is the call's row, if it has one. Returns the edge to the
+    /// new thread's first row, if that exists already.
     pub fn spawn(
         &mut self,
         creator: u32,
@@ -135,7 +132,7 @@ impl Threads {
         thread.first_row.map(|first| (row, first))
     }
 
-    /// A row of a thread was written. The edge to it from the call that began the thread.
+    /// Handles a new row of a thread. Returns the edge to it from the call that started the thread.
     pub fn wrote(&mut self, number: u32, row: u64) -> Option<(u64, u64)> {
         let thread = &mut self.list[number as usize];
         thread.first_row.get_or_insert(row);
@@ -143,7 +140,6 @@ impl Threads {
         thread.begun_by.take().map(|from| (from, row))
     }
 
-    /// A thread has ended.
     pub fn end(&mut self, number: u32) {
         self.living.remove(&number);
         let thread = &self.list[number as usize];
@@ -152,12 +148,11 @@ impl Threads {
         }
     }
 
-    /// The last row of a process that has ended, once.
+    /// The last row of an ended process; returned only once.
     pub fn join(&mut self, os_id: u64) -> Option<u64> {
         self.ended.remove(&os_id)
     }
 
-    /// Writes the rows of `threads`.
     pub fn write(&self, into: &mut RunWriter, notes: &mut Notes) -> Result<(), Error> {
         for (number, thread) in (0..).zip(&self.list) {
             let os_id = Some(thread.os_id).filter(|id| *id != 0);
@@ -174,7 +169,7 @@ impl Threads {
         Ok(())
     }
 
-    /// The process of a thread: the one that its first thread has the number of.
+    /// The process of a thread, which is the id of its first thread.
     fn process(&self, os_id: u64) -> u64 {
         let mut process = os_id;
         // A thread may begin another before the call that began it has returned: short chains are left, and in a damaged

@@ -3,7 +3,7 @@ use crate::importer::Head;
 use crate::read_back::{Imported, read_back};
 use crate::{Error, Importer, Options};
 
-/// As `printPerformanceProfile` and `exportJSONTrace` of `sampleReporting.cpp` write them.
+/// As written by `printPerformanceProfile` and `exportJSONTrace` of `sampleReporting.cpp`.
 const TIMES: &str = "[
   { \"startEnqMs\" : 1, \"endEnqMs\" : 1.25, \"startH2dMs\" : 1.1, \"endH2dMs\" : 1.3, \"startComputeMs\" : 1.3, \"endComputeMs\" : 3.3, \"startD2hMs\" : 3.3, \"endD2hMs\" : 3.4, \"h2dMs\" : 0.2, \"computeMs\" : 2, \"d2hMs\" : 0.1, \"latencyMs\" : 2.3 }
 , { \"startEnqMs\" : 1.25, \"endEnqMs\" : 1.5, \"startH2dMs\" : 0, \"endH2dMs\" : 0, \"startComputeMs\" : 2.3, \"endComputeMs\" : 4.3, \"startD2hMs\" : 0, \"endD2hMs\" : 0, \"h2dMs\" : 0, \"computeMs\" : 2, \"d2hMs\" : 0, \"latencyMs\" : 2 }

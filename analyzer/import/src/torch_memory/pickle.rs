@@ -4,20 +4,20 @@ use std::cell::RefCell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
-/// Things on the stack, and texts of one value, at most.
+/// Limits for the stack and for the texts of one value.
 const MAX_STACK: usize = 1 << 24;
 const MAX_TEXT_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Debug, Default)]
 pub enum Value {
-    /// None, or what nothing is made of.
+    /// `None`, or a value that is not used.
     #[default]
     Nothing,
     Number(i64),
     Text(Rc<str>),
     List(Rc<RefCell<Vec<Value>>>),
     Dict(Rc<RefCell<Vec<(Value, Value)>>>),
-    /// What a sink made of a dict.
+    /// A dict, replaced by a number of the sink.
     Made(u32),
 }
 
@@ -37,18 +37,15 @@ impl Value {
     }
 }
 
-/// A pickle that cannot be read on.
 #[derive(Debug)]
 pub struct Problem {
     pub at: u64,
     pub text: String,
 }
 
-/// Takes what is built, as soon as it is.
 pub trait Sink {
-    /// The items of a dict: a number stands for it then, or it stays as it is.
+    /// The items of a dict. Returns a number that replaces it, or `None` to keep it.
     fn dict(&mut self, items: &[(Value, Value)]) -> Option<u32>;
-    /// The pickle's one value.
     fn end(&mut self, value: Value);
 }
 
@@ -60,7 +57,6 @@ struct Reader<'r, R> {
     memo: Vec<Value>,
 }
 
-/// Reads a pickle to its end.
 pub fn read<R: Read>(from: &mut R, sink: &mut impl Sink) -> Result<(), Problem> {
     let mut reader = Reader {
         from,
@@ -328,7 +324,7 @@ fn cut(error: io::Error) -> String {
     }
 }
 
-/// Little-endian, in two's complement; numbers of more than 64 bits mean nothing here.
+/// Little-endian two's complement; numbers of more than 64 bits are not used.
 fn long_number(bytes: &[u8]) -> Value {
     let is_negative = bytes.last().is_some_and(|byte| *byte >= 0x80);
     let mut word = if is_negative { [0xff; 9] } else { [0; 9] };

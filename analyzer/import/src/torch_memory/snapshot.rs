@@ -5,12 +5,11 @@ use std::rc::Rc;
 
 use super::pickle::{Sink, Value};
 
-/// What happened to memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     Allocate,
     Free,
-    /// Taken from the device's driver.
+    /// Allocated from the device driver.
     Reserve,
     Release,
     OutOfMemory,
@@ -28,41 +27,35 @@ impl Action {
     }
 }
 
-/// An event of a device.
 #[derive(Clone, Copy, Debug)]
 pub struct Event {
     pub time_ns: i64,
     pub address: u64,
     pub bytes: u64,
-    /// Its innermost Python frame, by number.
     pub frame: Option<u32>,
     pub device: u32,
     pub action: Action,
 }
 
-/// Bytes of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     pub allocated: i64,
     pub reserved: i64,
 }
 
-/// All that is wanted of a snapshot.
 #[derive(Debug, Default)]
 pub struct Snapshot {
     pub events: Vec<Event>,
-    /// State of each device at the end.
     ends: BTreeMap<u32, Totals>,
     frames: Vec<(Rc<str>, i64, Rc<str>)>,
     numbers: HashMap<(Rc<str>, i64, Rc<str>), u32>,
     pub left_out: BTreeMap<String, u64>,
-    /// Events with a time that no clock shows.
     pub out_of_range: u64,
     has_segments: bool,
     has_traces: bool,
 }
 
-/// Half of what fits: so the time between two events fits too.
+/// Half of the range, so that differences of times fit too.
 const LATEST_NS: u64 = i64::MAX.cast_unsigned() / 2;
 
 fn item<'v>(items: &'v [(Value, Value)], key: &str) -> Option<&'v Value> {
@@ -148,7 +141,6 @@ impl Sink for Snapshot {
 }
 
 impl Snapshot {
-    /// True of a memory snapshot; also of one that is cut.
     pub fn is_one(&self) -> bool {
         self.has_segments || self.has_traces || !self.events.is_empty()
     }
@@ -167,7 +159,7 @@ impl Snapshot {
         })
     }
 
-    /// The innermost frame of a Python file; else the innermost.
+    /// The innermost frame of a Python file, else the innermost frame.
     fn innermost(&self, frames: &Value) -> Option<u32> {
         let Value::List(frames) = frames else {
             return None;
@@ -186,7 +178,6 @@ impl Snapshot {
         numbers.find(is_python).or(first)
     }
 
-    /// Frames as texts, by number.
     pub fn frames(&self) -> impl Iterator<Item = String> {
         self.frames
             .iter()

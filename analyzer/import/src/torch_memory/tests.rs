@@ -3,8 +3,8 @@ use crate::importer::Head;
 use crate::read_back::{Imported, read_back};
 use crate::{Error, Importer, Options};
 
-/// A snapshot as Python wrote it: a segment, two blocks in use, one of them older than the trace; an allocation
-/// that is freed again, and one that failed.
+/// A snapshot as Python wrote it: a segment, two blocks in use (one older than the trace), an allocation that is
+/// freed again, and one that failed.
 const SNAPSHOT: &str = "\
 80049511040000000000007d94288c087365676d656e7473945d947d94288c06646576696365944b008c0761646472657373948a0600c044\
 4a547f8c0a746f74616c5f73697a65944a000020008c0673747265616d944b008c0c7365676d656e745f74797065948c05736d616c6c948c\

@@ -1,25 +1,22 @@
 //! Details of kernels and copies, which XLA writes as one text: `regs:32 static_shared:0 grid:4,1,1 …`
 //! (`ToXStat` of `cupti_collector.h`).
 
-/// The word behind a key.
 pub fn word<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let mut words = text.split_ascii_whitespace();
     words.find_map(|word| word.strip_prefix(key)?.strip_prefix(':'))
 }
 
-/// The number behind a key.
 pub fn number<N: std::str::FromStr>(text: &str, key: &str) -> Option<N> {
     word(text, key)?.parse().ok()
 }
 
-/// The three numbers behind a key.
 pub fn dimensions(text: &str, key: &str) -> Option<[u32; 3]> {
     let mut numbers = word(text, key)?.split(',');
     let mut next = || numbers.next()?.parse().ok();
     Some([next()?, next()?, next()?])
 }
 
-/// Direction of a copy, by the name of its event and the kinds of its memories.
+/// Direction of a copy, from the event's name and its kinds of memory.
 pub fn direction(name: &str, source: Option<&str>, target: Option<&str>) -> Option<&'static str> {
     let name = name.to_ascii_lowercase();
     for (word, direction) in [

@@ -17,7 +17,6 @@ use crate::cuda::cupti_enums::Direction;
 
 const COUNTERS: &str = "_counters_";
 
-/// Writes a device and the events of its lines.
 pub fn write(
     device: u32,
     plane: &XPlane,

@@ -8,7 +8,6 @@ use trueno_format::schema::EdgeRow;
 use super::plane::Event;
 use crate::{Error, Notes};
 
-/// An event that has a row.
 #[derive(Clone, Copy, Debug)]
 pub struct Placed {
     pub row: u64,
@@ -17,10 +16,9 @@ pub struct Placed {
     pub end_ns: i64,
 }
 
-/// Type and number of a flow.
+/// Type and id of a flow.
 pub type Key = (u64, u64);
 
-/// Ends of all flows.
 #[derive(Debug, Default)]
 pub struct Flows {
     producers: HashMap<Key, Vec<Placed>>,
@@ -28,7 +26,6 @@ pub struct Flows {
 }
 
 impl Flows {
-    /// Takes the flows of an event with a row.
     pub fn take(&mut self, event: &Event<'_>, placed: Placed) {
         self.produced(event, placed);
         if let Some(key) = consumed(event) {
@@ -36,14 +33,13 @@ impl Flows {
         }
     }
 
-    /// Takes the flow that begins at an event, of the row that it is in.
+    /// Adds the flow that begins at an event; `placed` is the row that contains it.
     pub fn produced(&mut self, event: &Event<'_>, placed: Placed) {
         if let Some(key) = key(event, "_pt", "_p") {
             self.producers.entry(key).or_default().push(placed);
         }
     }
 
-    /// Takes flows that came to a mark in front of a row.
     pub fn take_marks(&mut self, marks: &mut Vec<Key>, placed: Placed) {
         let marks = marks.drain(..);
         self.consumers.extend(marks.map(|key| (key, placed)));
@@ -81,7 +77,6 @@ impl Flows {
     }
 }
 
-/// The flow that comes to an event.
 pub fn consumed(event: &Event<'_>) -> Option<Key> {
     key(event, "_ct", "_c")
 }

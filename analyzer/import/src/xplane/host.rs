@@ -13,24 +13,21 @@ use super::stats::{Value, name_of};
 use crate::Error;
 use crate::lanes::Lanes;
 
-/// An open row of a lane.
 #[derive(Clone, Copy)]
 struct Open {
     placed: Placed,
     iteration: Option<u64>,
 }
 
-/// A lane of a thread.
 struct Lane {
     thread: u32,
     open: Vec<Open>,
-    /// End of the last operation.
     operation_end_ns: i64,
-    /// Flows to marks behind which no row has begun yet: a pool says so that it begins what another thread asked for.
+    /// Flows that ended at markers after which no row has begun yet. Thread pools mark in this way that they
+    /// start work requested by another thread.
     marks: Vec<Key>,
 }
 
-/// Writes the events of one thread.
 pub fn write(mut events: Vec<Event<'_>>, rows: &mut Rows<'_>) -> Result<(), Error> {
     // What lies in another comes after it.
     events.sort_by_key(|event| (event.start_ns, Reverse(event.end_ns)));
@@ -168,7 +165,6 @@ fn call(
     rows.attributes(placed.row, event.stats(), &["correlation_id"])
 }
 
-/// An operation of XLA that this thread ran.
 fn operation(
     event: &Event<'_>,
     placed: Placed,
@@ -235,8 +231,8 @@ fn brick(
     Ok(iteration)
 }
 
-/// The name without its mark, and where it stands in the program: of a function of Python (`$file.py:12 name`) as the
-/// name says it, of others as XLA does (`_src`).
+/// The name without its prefix, and the source location: for a Python function from the name (`$file.py:12 name`),
+/// for others from XLA (`_src`).
 fn source<'n>(event: &Event<'_>, name: &'n str) -> (&'n str, Option<(String, Option<u32>)>) {
     if let Some(function) = name.strip_prefix('$') {
         let place = function.split_once(' ').and_then(|(place, _)| {

@@ -9,7 +9,7 @@ use super::plane::{Event, Kind};
 use super::rows::Threads;
 use crate::Notes;
 
-/// Moves calls to the line that they nest in, where it is the only one.
+/// Moves calls to the line in which they nest, if there is only one.
 pub fn place(threads: &mut Threads<'_>, notes: &mut Notes) {
     for (_, events) in threads.iter_mut() {
         events.sort_by_key(|event| (event.start_ns, Reverse(event.end_ns)));
@@ -40,7 +40,7 @@ pub fn place(threads: &mut Threads<'_>, notes: &mut Notes) {
     }
 }
 
-/// True if every call lies in an event, and none crosses the end of one. Both are sorted.
+/// True if every call is inside an event and none crosses an event's end. Both are sorted.
 fn nests(calls: &[Event<'_>], events: &[Event<'_>]) -> bool {
     let events = events.iter();
     let events = events.filter(|event| event.kind == Kind::Host && event.end_ns > event.start_ns);

@@ -58,7 +58,7 @@ pub struct XEvent {
     pub duration_ps: i64,
     #[prost(message, repeated, tag = "4")]
     pub stats: Vec<XStat>,
-    /// Of an event that stands for several, which has no time of its own.
+    /// For an event that stands for several and has no time of its own.
     #[prost(int64, optional, tag = "5")]
     pub num_occurrences: Option<i64>,
 }
@@ -83,7 +83,7 @@ pub enum StatValue {
     Text(Vec<u8>),
     #[prost(bytes = "vec", tag = "6")]
     Bytes(Vec<u8>),
-    /// The text that is the name of this stat metadata.
+    /// The text is the name of this stat metadata.
     #[prost(uint64, tag = "7")]
     Reference(u64),
 }

@@ -4,17 +4,13 @@ use super::messages::{XEvent, XEventMetadata, XLine, XPlane};
 use super::stats::{Value, name_of};
 use crate::Notes;
 
-/// Subject of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Threads of the host.
     Host,
-    /// Calls of a GPU's driver, by threads of the host.
     Calls,
     Device,
 }
 
-/// Subject of a plane, by its name.
 pub fn kind_of(plane: &XPlane) -> Kind {
     match plane.name.as_slice() {
         b"/host:CUPTI" | b"/host:ROCTRACER" => Kind::Calls,
@@ -25,7 +21,6 @@ pub fn kind_of(plane: &XPlane) -> Kind {
     }
 }
 
-/// An event, and where it stands.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<'p> {
     pub plane: &'p XPlane,
@@ -41,7 +36,7 @@ impl<'p> Event<'p> {
         self.plane.event_metadata.get(&self.event.metadata_id)
     }
 
-    /// Its name; of an operation the short one.
+    /// Its name; for an operation the short name.
     pub fn name(&self) -> String {
         let name = self.metadata().map_or(&b""[..], |metadata| {
             if metadata.display_name.is_empty() || self.kind != Kind::Device {
@@ -56,19 +51,19 @@ impl<'p> Event<'p> {
         }
     }
 
-    /// True for a function that the tracer of Python saw: its name begins with a dollar sign.
+    /// A function from the Python tracer: its name begins with a dollar sign.
     pub fn is_python(&self) -> bool {
         let name = self.metadata().map(|metadata| metadata.name.as_slice());
         self.kind == Kind::Host && name.is_some_and(|name| name.starts_with(b"$"))
     }
 
-    /// True of a call of a GPU's driver that stands among the threads of the host, as XProf merges them. Older profiles
-    /// give it the name of the kernel that it launches.
+    /// A driver call on a host thread, where XProf merges them. Older profiles name it after the kernel that it
+    /// launches.
     fn is_call(&self) -> bool {
         self.kind == Kind::Host && self.stat("correlation_id").is_some()
     }
 
-    /// True of a function that starts or stops the profiler: JAX's, and TensorFlow's.
+    /// A function of JAX or TensorFlow that starts or stops the profiler.
     pub fn is_profiler(&self) -> bool {
         if !self.is_python() {
             return false;
@@ -85,14 +80,13 @@ impl<'p> Event<'p> {
         })
     }
 
-    /// Its own stats, by name.
     pub fn stats(&self) -> impl Iterator<Item = (&'p [u8], Value<'p>)> {
         let plane = self.plane;
         let stats = self.event.stats.iter();
         stats.filter_map(move |stat| Some((name_of(plane, stat), Value::new(plane, stat)?)))
     }
 
-    /// Its own stats, and those of all events of its name.
+    /// Its own stats and those of the event metadata, which all events of its name share.
     pub fn all_stats(&self) -> impl Iterator<Item = (&'p [u8], Value<'p>)> {
         let plane = self.plane;
         let shared = self.metadata().into_iter();
@@ -110,7 +104,7 @@ impl<'p> Event<'p> {
     }
 }
 
-/// Events of a line that have times; others are counted.
+/// Events of a line with times; counts the others.
 pub fn events<'p>(plane: &'p XPlane, line: &'p XLine, notes: &mut Notes) -> Vec<Event<'p>> {
     let kind = kind_of(plane);
     let read = format!("event of {}", String::from_utf8_lossy(&plane.name));
@@ -142,7 +136,7 @@ pub fn events<'p>(plane: &'p XPlane, line: &'p XLine, notes: &mut Notes) -> Vec<
     found
 }
 
-/// Both ends cut to nanoseconds, so that what lay in another still does.
+/// Truncates both ends to nanoseconds, so that nested events stay nested.
 fn times(line: &XLine, event: &XEvent) -> Option<(i64, i64)> {
     let start_ps = event.offset_ps.unwrap_or(0);
     let end_ps = start_ps.checked_add(event.duration_ps)?;

@@ -14,21 +14,20 @@ use super::plane::{Event, Kind, events, kind_of};
 use super::stats::{Value, attribute, name_of};
 use crate::{Error, Notes};
 
-/// Times beyond this are of the Unix epoch: 2001. Others are of the profile's beginning.
+/// Later times (from 2001 on) are Unix times. Others count from the beginning of the profile.
 const EPOCH_NS: i64 = 1_000_000_000_000_000_000;
 /// A function that spends this share of its time in starting or stopping the profiler does nothing else.
 const PROFILER_SHARE: f64 = 0.95;
-/// Values kept of one file, and the length of each.
+/// Limits for the values of one file, and for the length of each.
 const MAX_VALUES: usize = 512;
 const MAX_VALUE_BYTES: usize = 1 << 10;
 
-/// Events of the host by the number of their line, those of Python's tracer apart.
+/// Host events by line id, with those of the Python tracer separate.
 pub type Threads<'p> = BTreeMap<(i64, bool), Vec<Event<'p>>>;
 
-/// The run that all parts write to.
 pub struct Rows<'a> {
     pub origin_ns: i64,
-    /// Rows of each thread and, behind them, of each stream of a device.
+    /// Number of rows per thread and, after them, per device stream.
     counts: Vec<u64>,
     pub flows: Flows,
     pub into: &'a mut RunWriter,
@@ -36,20 +35,18 @@ pub struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    /// Number of a new thread, or of a place like one.
     pub fn new_place(&mut self) -> u32 {
         self.counts.push(0);
         self.counts.len() as u32 - 1
     }
 
-    /// A new number of a row: as the recorder counts, the thread in the upper half, from 1.
+    /// A new row id, numbered as the recorder does: the thread in the upper half, counting from 1.
     pub fn new_row(&mut self, place: u32) -> u64 {
         let count = &mut self.counts[place as usize];
         *count += 1;
         (u64::from(place) + 1) << 32 | *count
     }
 
-    /// Writes a thread.
     pub fn thread(
         &mut self,
         name: &str,
@@ -70,7 +67,7 @@ impl Rows<'_> {
         Ok(thread)
     }
 
-    /// Writes stats as attributes of a row, but for those that columns have.
+    /// Writes stats as attributes of a row, except those with a column.
     pub fn attributes<'p>(
         &mut self,
         span: u64,
@@ -93,7 +90,6 @@ impl Rows<'_> {
     }
 }
 
-/// Writes all rows; gives the length of the run.
 pub fn write(
     space: &XSpace,
     path: &Path,
@@ -157,8 +153,8 @@ pub fn write(
     Ok(last_ns.map(|last_ns| last_ns - origin_ns))
 }
 
-/// Leaves out the starting and stopping of the profiler, what the thread does within it, and functions that do hardly more
-/// (`trace`, `__exit__`): that is no time of the program.
+/// Leaves out the starting and stopping of the profiler, everything inside it, and functions that do little else
+/// (`trace`, `__exit__`), because it is not the program's time.
 fn leave_out_profiler(threads: &mut Threads<'_>, notes: &mut Notes) {
     let mut own: BTreeMap<i64, Vec<(i64, i64)>> = BTreeMap::new();
     let times = |event: &Event<'_>| (event.start_ns, event.end_ns);
@@ -193,7 +189,6 @@ fn leave_out_profiler(threads: &mut Threads<'_>, notes: &mut Notes) {
     }
 }
 
-/// Fills in `run.json`.
 fn describe(space: &XSpace, path: &Path, origin_ns: i64, into: &mut RunWriter, notes: &mut Notes) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut values = BTreeMap::new();

@@ -21,7 +21,7 @@ pub enum Value<'p> {
 }
 
 impl<'p> Value<'p> {
-    /// The value; `None`: it has none, or bytes that are no text.
+    /// `None` if the stat has no value, or bytes that are not text.
     pub fn new(plane: &'p XPlane, stat: &'p XStat) -> Option<Self> {
         Some(match stat.value.as_ref()? {
             StatValue::Double(value) => Value::Double(*value),
@@ -36,7 +36,6 @@ impl<'p> Value<'p> {
         })
     }
 
-    /// As a whole number that is not negative.
     pub fn unsigned(self) -> Option<u64> {
         match self {
             Value::Unsigned(value) => Some(value),
@@ -75,7 +74,6 @@ impl<'p> Value<'p> {
     }
 }
 
-/// A stat as an attribute of a row.
 pub fn attribute(
     span: u64,
     name: &[u8],

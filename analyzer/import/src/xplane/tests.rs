@@ -14,16 +14,16 @@ use crate::importer::Head;
 use crate::read_back::{Imported, imported, read_back};
 use crate::{Error, Importer, Options};
 
-/// Of JAX 0.10.2 on a processor: four steps of a jitted function, each in a `StepTraceAnnotation`, and one evaluation in
-/// a `TraceAnnotation`.
+/// Written by JAX 0.10.2 on a CPU: four steps of a jitted function, each in a `StepTraceAnnotation`, and one
+/// evaluation in a `TraceAnnotation`.
 const JAX: &str = "src/xplane/samples/jax_step.xplane.pb.gz";
 
-/// Events of `python` in which the profiler starts or stops, two functions around that among them, and their time: by that
-/// reader too.
+/// Number and total time of the events of `python` in which the profiler starts or stops, including two functions
+/// around that. From the same reader.
 const PROFILER: (usize, i64) = (5, 5_234_952);
 
-/// Figures of `jax.profiler.ProfileData`, another reader: events, those without a length, those with `hlo_op`, and
-/// the sum of all lengths, by name of the line; of two names there are two lines.
+/// Results of another reader, `jax.profiler.ProfileData`: events, those without a length, those with `hlo_op`, and
+/// the sum of all lengths, by line name; two names have two lines each.
 const LINES: [(&str, usize, usize, usize, i64); 4] = [
     ("python", 3130 - PROFILER.0, 6, 0, 611_183_443 - PROFILER.1),
     ("tf_PjRtCompilerThreadPool", 169, 4, 0, 88_159_820),
@@ -149,14 +149,13 @@ fn steps_operations_and_annotations_are_found() {
     assert!(run.notes.left_out["program of XLA (Hlo Proto)"] > 0);
 }
 
-/// `profile_start_time` of the profile.
 const BEGIN_NS: i64 = 1_795_763_282_698_321_212;
 
 fn text(text: &str) -> StatValue {
     StatValue::Text(text.into())
 }
 
-/// A plane under construction: names become metadata.
+/// A plane under construction; names become metadata.
 #[derive(Default)]
 struct Plane(XPlane);
 
@@ -308,8 +307,8 @@ fn a_gpu_has_kernels_copies_and_the_calls_that_launched_them() {
     );
 }
 
-/// A thread of the host with an event from 0 to 100 ns, another in it from 10 to 60, and a line of calls from 20 to 30 and
-/// from 70 to 80; gives names of calls with their threads and bricks.
+/// A host thread has an event from 0 to 100 ns with another inside from 10 to 60, and a line has calls from 20 to
+/// 30 and from 70 to 80. Returns names of calls with their threads and bricks.
 fn calls_beside(others: Vec<(i64, &str, i64, i64)>) -> Vec<String> {
     let mut host = Plane::new("/host:CPU");
     let number = |number| [("correlation_id", StatValue::Unsigned(number))];

@@ -15,7 +15,7 @@ const COLUMNS: [&str; 9] = [
     "group_ranks",
 ];
 
-/// Arguments of `record_param_comms` as of PyTorch 2.6, of the all-reduce with that number.
+/// Arguments of `record_param_comms` in PyTorch 2.6, for the all-reduce with this sequence number.
 fn arguments(sequence: u32) -> String {
     format!(
         r#""Collective name": "allreduce", "dtype": "Float", "In msg nelems": 1024, "Out msg nelems": 1024, "Group size": 2,
@@ -73,7 +73,7 @@ fn a_kernel_states_it_where_no_call_does() {
     );
 }
 
-/// Long lists are cut by PyTorch: `[0, 1, ..., 31]` says nothing of which ranks there are.
+/// PyTorch truncates long lists: `[0, 1, ..., 31]` does not state the ranks.
 #[test]
 fn a_list_that_was_cut_is_not_stated() {
     let cut = arguments(0).replace("[4, 5]", "[0, 1, ..., 31]");
@@ -84,7 +84,7 @@ fn a_list_that_was_cut_is_not_stated() {
     );
 }
 
-/// Older versions of PyTorch number process groups and do not name them.
+/// Older versions of PyTorch state numbers of process groups instead of names.
 #[test]
 fn a_group_with_a_number_only_is_named_by_it() {
     let numbered = arguments(0).replace("\"Process Group Name\": \"3\"", "\"Process Group ID\": 5");
@@ -119,7 +119,7 @@ const GLOO_COLUMNS: [&str; 7] = [
     "group_ranks",
 ];
 
-/// A trace of gloo's work as of PyTorch 2.15, in a job with these process groups.
+/// A trace of gloo's work by PyTorch 2.15, in a job with these process groups.
 fn of_gloo(groups: &str) -> String {
     let events = [
         gloo(
@@ -147,7 +147,7 @@ fn of_gloo(groups: &str) -> String {
     trace(&events).replacen('{', &info, 1)
 }
 
-/// Annotations of gloo are the work itself: what kernels of NCCL state stays beside it.
+/// Annotations of gloo are the work itself; what kernels of NCCL state is kept as well.
 #[test]
 fn the_work_of_gloo_is_collectives_of_the_only_group() {
     let run = import(of_gloo(
@@ -167,7 +167,7 @@ fn the_work_of_gloo_is_collectives_of_the_only_group() {
     assert_eq!(rows(&run, "bricks", &["name"]).len(), 5);
 }
 
-/// Of several groups it is not stated which one an annotation is of.
+/// With several groups, the annotation does not state its own.
 #[test]
 fn the_group_of_gloos_work_is_not_guessed() {
     for groups in [

@@ -57,7 +57,7 @@ fn copies_and_fills_without_a_size_are_kept() {
     );
 }
 
-/// A kernel with its counters, as Kineto writes what CUPTI's range profiler measured.
+/// A kernel with counters, as Kineto writes the results of CUPTI's range profiler.
 fn profiler_range(name: &str, ts: u32, [fadd, ffma]: [u32; 2]) -> String {
     let metric = |operation: &str, value: u32| {
         format!(r#""smsp__sass_thread_inst_executed_op_{operation}_pred_on.sum": {value}"#)
@@ -115,14 +115,12 @@ fn kernels_of_the_range_profiler_have_counters_and_no_times() {
     );
 }
 
-/// An operator with the node of autograd's graph that it states.
 fn operator(name: &str, thread: u32, (ts, dur): (u32, u32), sequence: i32, forward: u32) -> String {
     format!(
         r#"{{"ph": "X", "cat": "cpu_op", "name": "{name}", "pid": 7, "tid": {thread}, "ts": {ts}, "dur": {dur}, "args": {{"Sequence number": {sequence}, "Fwd thread id": {forward}}}}}"#
     )
 }
 
-/// Edges as names of their ends.
 fn edges(run: &crate::support::Imported) -> Vec<String> {
     let bricks = rows(run, "bricks", &["id", "name"]);
     let name = |id: &str| {

@@ -3,7 +3,6 @@
 use crate::support::{import, rows};
 use crate::traces::trace;
 
-/// An operator with arguments as Kineto writes them.
 fn operator(phase: &str, name: &str, ts: u32, arguments: &str) -> String {
     format!(
         r#"{{"ph": "{phase}", "cat": "cpu_op", "name": "{name}", "pid": 7, "tid": 7, "ts": {ts}, "dur": 5, "args": {{"External id": {ts}{arguments}}}}}"#

@@ -13,7 +13,6 @@ use trueno_format::run_writer::RunWriter;
 use trueno_import::chrome::Kineto;
 use trueno_import::{Importer, Notes, Options};
 
-/// A run that was imported.
 pub struct Imported {
     folder: tempfile::TempDir,
     pub json: RunJson,
@@ -25,7 +24,6 @@ impl Imported {
         self.folder.path().join("imported.run")
     }
 
-    /// Records left out for reasons that begin with or contain a text.
     pub fn left_out(&self, reason: &str) -> u64 {
         let of = self.notes.left_out.iter();
         of.filter(|(text, _)| text.contains(reason))
@@ -33,7 +31,6 @@ impl Imported {
             .sum()
     }
 
-    /// Records that repeat others, by what is said of them.
     pub fn repeated(&self, what: &str) -> u64 {
         let of = self.notes.repeated.iter();
         of.filter(|(text, _)| text.contains(what))
@@ -41,7 +38,6 @@ impl Imported {
             .sum()
     }
 
-    /// All files with their bytes.
     pub fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut out = Vec::new();
         let mut folders = vec![self.path()];
@@ -98,7 +94,7 @@ pub fn import_with(content: impl AsRef<[u8]>, options: Options) -> Result<Import
     })
 }
 
-/// Rows as text, their cells apart by a space; a null is a dash.
+/// Rows as text, with cells separated by spaces; null is a dash.
 pub fn rows(run: &Imported, table: &str, columns: &[&str]) -> Vec<String> {
     let file = run.path().join(table).join("000000.arrow");
     if !Path::new(&file).exists() {

@@ -19,7 +19,7 @@ pub fn trace(events: &[String]) -> String {
     )
 }
 
-/// One step, an operator with a launch in it, its kernel and a copy, and what surrounds them.
+/// One step with an operator that launches a kernel, a copy, and their surroundings.
 pub fn kineto() -> Vec<String> {
     let on_device = |name: &str, category: &str, ts: &str, args: &str| {
         format!(

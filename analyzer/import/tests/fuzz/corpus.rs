@@ -4,7 +4,6 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// A trace in pieces.
 pub struct Trace {
     pub head: Vec<u8>,
     pub events: Vec<Vec<u8>>,

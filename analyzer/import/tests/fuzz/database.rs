@@ -23,7 +23,6 @@ const VALUES: &[&str] = &[
     "1e308",
 ];
 
-/// Writes a database made of one of the corpus.
 pub fn mutated(from: &[u8], to: &Path, random: &mut Random) {
     let mut bytes = from.to_vec();
     let by_bytes = random.below(3);

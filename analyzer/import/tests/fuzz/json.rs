@@ -5,7 +5,6 @@ use std::io::Write;
 use crate::corpus::Trace;
 use crate::random::{Random, mutate};
 
-/// Events of a case.
 const MAX_EVENTS: usize = 300;
 
 const TOKENS: &[&str] = &[
@@ -62,7 +61,6 @@ const TOKENS: &[&str] = &[
     "\"otherData\"",
 ];
 
-/// A trace made of one of the corpus.
 pub fn mutated(from: &Trace, random: &mut Random) -> Vec<u8> {
     let count = from.events.len().min(random.count(MAX_EVENTS));
     let first = random.below(from.events.len() - count + 1);
@@ -104,7 +102,6 @@ pub fn mutated(from: &Trace, random: &mut Random) -> Vec<u8> {
     bytes
 }
 
-/// Puts another token, or one of the same event, in the place of one.
 fn swap_tokens(event: &mut Vec<u8>, random: &mut Random) {
     let tokens = tokens(event);
     if tokens.is_empty() {

@@ -27,7 +27,7 @@ use trueno_import::{Error, Importer, Notes, Options};
 
 type Import = fn(&Path, &mut Random, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>;
 
-/// Imports a file; what is counted is what is written.
+/// Imports a file and checks that the written rows match the counts.
 fn import(file: &Path, folder: &Path, random: &mut Random, by: Import) -> bool {
     let path = folder.join("imported.run");
     let mut run = RunWriter::create(&path, RunJson::default()).unwrap();

@@ -16,7 +16,7 @@ impl Random {
         word ^ word >> 31
     }
 
-    /// Below `end`; 0 where there is nothing below.
+    /// A number below `end`; 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         (self.word() % end.max(1) as u64) as usize
     }
@@ -29,13 +29,13 @@ impl Random {
         &of[self.below(of.len())]
     }
 
-    /// Often few, seldom many.
+    /// Often small, rarely large.
     pub fn count(&mut self, most: usize) -> usize {
         1 + self.below(most).min(self.below(most))
     }
 }
 
-/// Changes bytes, takes some away, doubles some, cuts.
+/// Changes, removes and duplicates bytes, and truncates.
 pub fn mutate(bytes: &mut Vec<u8>, random: &mut Random) {
     for _ in 0..random.count(16) {
         if bytes.is_empty() {

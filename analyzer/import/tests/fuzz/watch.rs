@@ -7,9 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::random::Random;
 
-/// A case of a small file takes milliseconds.
+/// Small files take milliseconds.
 const MAX_TIME: Duration = Duration::from_secs(30);
-/// Resident memory of the whole process.
 const MAX_KIBIBYTES: u64 = 1 << 20;
 
 fn number(name: &str, default: u64) -> u64 {
@@ -18,7 +17,7 @@ fn number(name: &str, default: u64) -> u64 {
         .map_or(default, |text| text.parse().unwrap())
 }
 
-/// Runs cases until the time is over. `case` says whether a run came of it.
+/// Runs cases until the time is over. `case` returns whether a run was written.
 pub fn cases(what: &str, case: impl Fn(&Path, &mut Random) -> bool) {
     let seed = number("TRUENO_FUZZ_SEED", 1);
     let length = Duration::from_secs(number("TRUENO_FUZZ_SECONDS", 10));
@@ -72,7 +71,7 @@ pub fn cases(what: &str, case: impl Fn(&Path, &mut Random) -> bool) {
     );
 }
 
-/// Of Linux; elsewhere memory is not looked at.
+/// On Linux; elsewhere memory is not checked.
 fn peak_kibibytes() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));

@@ -81,7 +81,7 @@ impl TextTest {
     }
 }
 
-/// `LIKE`: `%` stands for any characters, `_` for one.
+/// `LIKE`: `%` matches any characters, `_` exactly one.
 fn is_like(text: &[char], pattern: &[char]) -> bool {
     let (mut at, mut next) = (0, 0);
     // The last `%`, and where in the text what follows it is being looked for.
@@ -114,7 +114,6 @@ mod tests {
 
     use super::is_like;
 
-    /// By recursion over the pattern.
     fn slowly(text: &[char], pattern: &[char]) -> bool {
         match pattern.split_first() {
             None => text.is_empty(),

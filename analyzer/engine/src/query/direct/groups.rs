@@ -12,22 +12,17 @@ use super::{Direct, Item};
 use crate::columns::{Kind, Packed, is_set};
 use crate::cores;
 
-/// Most keys of a group.
 pub(super) const MAX_KEYS: usize = 16;
 
-/// Keys of groups, and columns of the result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Grouping {
     keys: Vec<Item>,
     outputs: Vec<(String, Aggregate)>,
 }
 
-/// A column of a result.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Aggregate {
-    /// The key of that number.
     Key(usize),
-    /// The number of rows.
     Rows,
     Of(Function, Item),
 }
@@ -42,13 +37,12 @@ pub(super) enum Function {
 }
 
 impl Grouping {
-    /// `None`: its keys are too many, or of a type whose values are not the same when their bits are.
+    /// `None` if there are too many keys, or a key's type has equal values with different bits.
     pub(super) fn new(keys: Vec<Item>, outputs: Vec<(String, Aggregate)>) -> Option<Self> {
         let is_exact = keys.iter().all(|key| key.kind() != Kind::F64);
         (is_exact && keys.len() <= MAX_KEYS).then_some(Self { keys, outputs })
     }
 
-    /// Values that it looks at of a row.
     pub(super) fn items(&self) -> impl Iterator<Item = &Item> {
         let of_outputs = self.outputs.iter().filter_map(|(_, output)| match output {
             Aggregate::Of(_, item) => Some(item),
@@ -68,7 +62,6 @@ impl Grouping {
         self.keys.iter_mut().chain(of_outputs)
     }
 
-    /// Names and types of the result's columns.
     pub(super) fn columns(&self) -> impl Iterator<Item = (&str, Kind)> {
         self.outputs.iter().map(|(name, output)| {
             let kind = match output {
@@ -83,7 +76,6 @@ impl Grouping {
 }
 
 impl Direct {
-    /// The groups of the rows that the condition holds for, a column of the result each.
     pub(super) fn groups(
         &self,
         grouping: &Grouping,
@@ -126,16 +118,13 @@ impl Direct {
     }
 }
 
-/// Fewer batches than these are not worth a thread.
 const MIN_BATCHES: usize = 16;
 
-/// Distinct keys, numbered in the order in which they were first seen.
 struct Keys {
-    /// Words of a key: its values, and bits of those that are missing.
+    /// Words per key: its values, and a bitmap of missing ones.
     width: usize,
-    /// The words of all keys.
     words: Vec<u64>,
-    /// Number of a key plus one by hash; 0: free.
+    /// Hash table of key number plus one; 0 is free.
     slots: Vec<u32>,
 }
 
@@ -156,7 +145,6 @@ impl Keys {
         &self.words[at * self.width..][..self.width]
     }
 
-    /// The number of a key.
     fn find(&mut self, key: &[u64]) -> u32 {
         let mask = self.slots.len() - 1;
         let mut slot = hash(key) as usize & mask;
@@ -203,15 +191,13 @@ fn hash(key: &[u64]) -> u64 {
     mixed >> 20
 }
 
-/// Counts, sums or values of each group.
 enum Gathered {
     Nothing,
     Counts(Vec<u64>),
-    /// Sums of the groups that have one, and the type of their values.
+    /// Sum of each group (`None` without values), and the kind of the values.
     Sums(Kind, Vec<Option<u64>>),
-    /// Least or greatest values of the groups that have one.
+    /// Minimum or maximum of each group (`None` without values).
     Values(Function, Vec<Option<u64>>),
-    /// Group and value of each row.
     All(Vec<(u32, u64)>),
 }
 
@@ -220,7 +206,7 @@ struct Groups {
     gathered: Vec<Gathered>,
 }
 
-/// Turns the bits of an integer into ones that are in the order of the integers, and back.
+/// Maps the bits of an integer to an unsigned number with the same order. It is its own inverse.
 fn ordered(kind: Kind, bits: u64) -> u64 {
     match kind {
         Kind::I64 => bits ^ 1 << 63,
@@ -247,7 +233,6 @@ impl Groups {
         self.keys.count()
     }
 
-    /// Makes room for groups that are new.
     fn grow(&mut self) {
         let count = self.count();
         for gathered in &mut self.gathered {
@@ -261,7 +246,6 @@ impl Groups {
         }
     }
 
-    /// Adds rows of a batch.
     fn add(
         &mut self,
         grouping: &Grouping,
@@ -296,7 +280,6 @@ impl Groups {
         Ok(())
     }
 
-    /// The group of each row.
     fn groups_of(
         &mut self,
         grouping: &Grouping,
@@ -334,7 +317,6 @@ impl Groups {
         Ok(rows.iter().map(&mut group).collect())
     }
 
-    /// Adds the groups of rows that come after these.
     fn append(&mut self, other: Self) -> Result<(), &'static str> {
         let keys = (0..other.count()).map(|at| self.keys.find(other.keys.key(at)));
         let groups: Vec<u32> = keys.collect();
@@ -431,7 +413,6 @@ fn add_to(kind: Kind, sum: &mut Option<u64>, value: u64) -> Result<(), &'static 
     Ok(())
 }
 
-/// Takes the least or the greatest value.
 fn combine(function: Function, to: &mut Option<u64>, value: u64) {
     *to = Some(match (function, *to) {
         (_, None) => value,
@@ -440,7 +421,6 @@ fn combine(function: Function, to: &mut Option<u64>, value: u64) {
     });
 }
 
-/// The median of each group, the bits of a float.
 fn medians(mut all: Vec<(u32, u64)>, kind: Kind, count: usize) -> Vec<Option<u64>> {
     all.sort_unstable();
     let mut medians = vec![None; count];

@@ -10,14 +10,12 @@ use crate::columns::{Kind, Packed, ReadColumns, StoredTable, is_set};
 #[derive(Clone)]
 pub(super) struct Side {
     pub(super) table: Arc<StoredTable>,
-    /// Name by which the query calls it.
     pub(super) called: String,
-    /// The column that is compared.
     pub(super) key: usize,
 }
 
-/// The rows of two tables whose keys are the same; their columns go by the names of the tables and their own. `None`:
-/// the keys are of types that cannot be compared.
+/// The rows of two tables with equal keys. Columns are named by table alias and column. `None` if the types of the
+/// keys cannot be compared.
 pub(super) fn joined(first: Side, second: Side) -> Option<StoredTable> {
     let kind = |side: &Side| side.table.columns()[side.key].1;
     let is_exact = !matches!(kind(&first), Kind::F64 | Kind::Bool);
@@ -96,7 +94,7 @@ impl ReadColumns for Join {
     }
 }
 
-/// Place of a row: its batch, and its place there.
+/// A row, packed as its batch and its index there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place(u32);
 
@@ -118,16 +116,15 @@ impl Place {
     }
 }
 
-/// Places of rows by key.
 enum RowsByKey {
-    /// By the key less the least one.
+    /// Indexed by the difference to the smallest key.
     Dense(u64, Vec<Place>),
     Sorted(Vec<(u64, Place)>),
 }
 
 impl RowsByKey {
     /// # Errors
-    /// Two rows have one key, or there are too many rows.
+    /// Keys are not unique, or there are too many rows.
     fn new(batches: &[Packed]) -> Result<Self, String> {
         let rows: usize = batches.iter().map(Packed::rows).sum();
         let mut all: Vec<(u64, Place)> = Vec::with_capacity(rows);

@@ -25,30 +25,26 @@ use groups::Grouping;
 pub(super) use parse::query;
 pub(super) use rows::distinct;
 
-/// A query over one table.
+/// A query over one table that needs no engine.
 #[derive(Clone)]
 pub(crate) struct Direct {
     table: Arc<StoredTable>,
     numbers: Arc<CategoricalMapping>,
     filter: Option<Condition>,
     output: Output,
-    /// Columns of the output that order its rows, the first first.
     order: Vec<Order>,
 }
 
-/// Result of the rows that the condition of a query holds for.
 #[derive(Clone, Debug, PartialEq)]
 enum Output {
-    /// One row each; of the columns only the first `shown` are handed out, the others order them.
+    /// One result row each. Only the first `shown` columns are returned; the others are sort keys.
     Rows {
         items: Vec<(String, Item)>,
         shown: usize,
     },
-    /// One row for each group of them.
     Groups(Grouping),
 }
 
-/// A column that rows are ordered by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Order {
     column: usize,
@@ -56,48 +52,34 @@ struct Order {
     nulls_first: bool,
 }
 
-/// A value of a row. Columns of the table go by their numbers.
 #[derive(Clone, Debug, PartialEq)]
 enum Item {
-    /// As it is stored.
     Column(usize, Kind),
-    /// The number of a text.
     Id(usize),
-    /// The sum of two items of 64 bits.
     Sum(Box<Item>, Box<Item>),
-    /// An integer, or this one where there is none.
+    /// An integer, or this default if it is missing.
     OrElse(Box<Item>, u64),
     Truth(Condition),
 }
 
-/// A condition of rows, with three truths.
 #[derive(Clone, Debug, PartialEq)]
 enum Condition {
     Constant(bool),
-    /// A column of truth values.
     Column(usize),
-    /// A text is the one with that number.
     Text(usize, u64),
-    /// A text passes a test.
     Texts(usize, TextTest),
-    /// The number of a text is in a set.
     Numbers(usize, Arc<[bool]>),
-    /// An integer compared with a number that is not negative.
     Integer(usize, Kind, Comparison, u64),
-    /// An integer, as its 64 bits, is one of these, which are sorted.
+    /// An integer, as its 64 bits, is in this sorted list.
     Integers(usize, Arc<[u64]>),
-    /// A value is among the rows of another query.
     Among(usize, ValueType, String),
-    /// Two columns of one type hold the same.
     Same(usize, usize),
-    /// A value is there.
     Present(usize),
     Not(Box<Condition>),
     And(Box<Condition>, Box<Condition>),
     Or(Box<Condition>, Box<Condition>),
 }
 
-/// Type of the values that are looked for in the rows of another query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ValueType {
     Text,
@@ -108,7 +90,7 @@ enum ValueType {
 #[derive(Clone, Debug, PartialEq)]
 enum TextTest {
     Among(BTreeSet<String>),
-    /// `LIKE`, after `LOWER` if so said.
+    /// `LIKE`, optionally after `LOWER`.
     Like {
         is_lower: bool,
         pattern: Vec<char>,
@@ -125,7 +107,6 @@ enum Comparison {
 }
 
 impl Direct {
-    /// Columns of the table that it reads.
     pub(super) fn columns(&self) -> Vec<usize> {
         let mut columns = BTreeSet::new();
         match &self.output {
@@ -152,12 +133,11 @@ impl Direct {
         &self.table
     }
 
-    /// True if it reads that table.
     pub(super) fn is_of(&self, table: &Arc<StoredTable>) -> bool {
         Arc::ptr_eq(&self.table, table)
     }
 
-    /// True if it gives few rows for many.
+    /// The query returns few rows for many.
     pub(super) fn is_grouped(&self) -> bool {
         matches!(self.output, Output::Groups(_))
     }
@@ -178,7 +158,6 @@ impl Item {
         }
     }
 
-    /// Type of its values.
     fn kind(&self) -> Kind {
         match self {
             Self::Column(_, kind) => *kind,

@@ -18,10 +18,9 @@ use super::scope::{Scope, plain_call};
 use super::{Condition, Direct, Item, Order, Output};
 use crate::columns::{Kind, StoredTable};
 
-/// A table of a database, by its name.
 pub(crate) type Find<'a> = &'a dyn Fn(&str) -> Option<Arc<StoredTable>>;
 
-/// The direct form of a query, if it has one.
+/// Parses a query that can be answered directly; `None` for any other.
 pub(crate) fn query(
     sql: &str,
     find: Find<'_>,
@@ -38,21 +37,18 @@ pub(crate) fn query(
     (direct.is_grouped() || !parts.is_join()).then_some(direct)
 }
 
-/// The parts of a query of one `SELECT` and nothing else.
 struct Parts {
     select: Select,
     groups: Vec<Expr>,
     order: Vec<OrderByExpr>,
     is_distinct: bool,
     from: From,
-    /// Name by which the query calls its rows.
     called: String,
 }
 
-/// Rows that a query reads.
 enum From {
     Table(String),
-    /// Tables, what they are called, and the columns that are compared.
+    /// Table, alias and compared column of both sides.
     Join(Box<[(String, String, String); 2]>),
     Query(Box<Parts>),
 }
@@ -146,7 +142,6 @@ impl Parts {
         }
     }
 
-    /// Expressions that are selected, and their names where those are given.
     fn projection(&self) -> Option<Vec<(&Expr, Option<&str>)>> {
         let items = self.select.projection.iter().map(|item| match item {
             SelectItem::UnnamedExpr(expr) => Some((expr, None)),
@@ -157,7 +152,6 @@ impl Parts {
     }
 }
 
-/// Two tables of which one column each is the same.
 fn join(from: &TableWithJoins) -> Option<From> {
     let [join] = from.joins.as_slice() else {
         return None;
@@ -315,7 +309,6 @@ fn form(parts: &Parts, find: Find<'_>, numbers: &Arc<CategoricalMapping>) -> Opt
     })
 }
 
-/// Keys and aggregates of a query that has some.
 fn grouping(parts: &Parts, scope: &Scope<'_>, names: &[String]) -> Option<Grouping> {
     let projection = parts.projection()?;
     let mut keys: Vec<Item> = Vec::new();
@@ -351,7 +344,7 @@ fn grouping(parts: &Parts, scope: &Scope<'_>, names: &[String]) -> Option<Groupi
     Grouping::new(keys, outputs)
 }
 
-/// True of an expression that is no aggregate if `holds` says so.
+/// False for an aggregate, otherwise the result of `holds`.
 fn is_aggregate_or(expr: &Expr, holds: impl Fn(&Expr) -> bool) -> bool {
     match expr {
         // An aggregate that goes by the name of a key would be taken for the key.
@@ -360,7 +353,6 @@ fn is_aggregate_or(expr: &Expr, holds: impl Fn(&Expr) -> bool) -> bool {
     }
 }
 
-/// The aggregate function of a call.
 fn function(call: &Call) -> Option<Function> {
     Some(match call.name.to_string().to_ascii_uppercase().as_str() {
         "COUNT" => Function::Count,
@@ -393,7 +385,7 @@ fn aggregate(call: &Call, scope: &Scope<'_>) -> Option<Aggregate> {
     is_known.then_some(Aggregate::Of(function, item))
 }
 
-/// The columns that order the rows; those that are not handed out are added to the output.
+/// The sort keys. Those not in the result are added to the output as hidden columns.
 fn order(
     parts: &Parts,
     scope: &Scope<'_>,

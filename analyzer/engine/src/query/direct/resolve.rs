@@ -6,11 +6,9 @@ use polars::prelude::{CategoricalMapping, DataFrame, DataType};
 
 use super::{Condition, Direct, Item, Output, TextTest, ValueType};
 
-/// The rows of a query.
 pub(crate) type Ask<'a> = &'a dyn Fn(&str) -> Result<DataFrame, String>;
 
 impl Direct {
-    /// The queries that its conditions ask, and the type of their values.
     pub(crate) fn asked(&self) -> Vec<&str> {
         let mut asked = Vec::new();
         for condition in self.conditions() {
@@ -34,10 +32,10 @@ impl Direct {
         self.filter.iter().chain(of_items)
     }
 
-    /// The query with conditions that look at the values of a row only.
+    /// The query with its subqueries replaced by their results.
     ///
     /// # Errors
-    /// A query that it asks fails, or gives what it cannot use.
+    /// A subquery fails, or returns values that cannot be used.
     pub(crate) fn resolved(mut self, ask: Ask<'_>) -> Result<Self, String> {
         let context = Context {
             numbers: &self.numbers,
@@ -102,7 +100,7 @@ impl Context<'_> {
         })
     }
 
-    /// The texts of the dictionary that pass a test, by number.
+    /// For each text of the dictionary, by number, whether it passes a test.
     fn numbers_of(&self, test: &TextTest) -> Arc<[bool]> {
         let count = self.numbers.num_cats_upper_bound() as u32;
         let holds = |number| {

@@ -12,19 +12,15 @@ use super::rows::Chosen;
 use super::{Direct, Order};
 use crate::columns::{Kind, is_set};
 
-/// Rows of a batch that is handed out at most.
 const BATCH_ROWS: usize = 1 << 16;
 
-/// Values of one column.
 pub(super) struct Vector {
     kind: Kind,
-    /// 64 bits each; anything where a row holds none.
+    /// 64 bits each; arbitrary for missing values.
     values: Vec<u64>,
-    /// Rows that hold a value; `None`: all do.
     valid: Option<Vec<bool>>,
 }
 
-/// The type of a column that plugins read.
 pub(super) fn arrow_type(kind: Kind) -> ArrowDataType {
     match kind {
         Kind::I64 | Kind::U32 => ArrowDataType::Int64,
@@ -44,7 +40,6 @@ impl Vector {
         }
     }
 
-    /// Values, where `None` stands for a row without one.
     pub(super) fn of(kind: Kind, rows: impl Iterator<Item = Option<u64>>) -> Self {
         let rows: Vec<Option<u64>> = rows.collect();
         let any_missing = rows.iter().any(Option::is_none);
@@ -55,7 +50,6 @@ impl Vector {
         }
     }
 
-    /// Appends rows of a batch.
     pub(super) fn extend(&mut self, values: &[u64], valid: Option<&[u8]>, chosen: &Chosen) {
         let before = self.values.len();
         match chosen {
@@ -84,7 +78,7 @@ impl Vector {
         self.valid.as_ref().is_some_and(|valid| !valid[row])
     }
 
-    /// Its rows, or those given.
+    /// Its rows, or only those given.
     pub(super) fn array(
         &self,
         rows: Option<&[u32]>,
@@ -127,7 +121,6 @@ impl Vector {
         })
     }
 
-    /// Numbers in the order of the values.
     fn order_keys(&self, numbers: &CategoricalMapping) -> PolarsResult<Vec<u64>> {
         const SIGN: u64 = 1 << 63;
         let integer = |value: u64| value ^ SIGN;
@@ -175,7 +168,7 @@ fn text(numbers: &CategoricalMapping, number: u64) -> PolarsResult<&str> {
 }
 
 impl Direct {
-    /// The rows of some columns in the query's order, batch by batch; rows that it does not order stay in theirs.
+    /// The rows in the query's order, batch by batch. The sort is stable.
     pub(super) fn in_order(
         &self,
         made: Vec<Vector>,
@@ -195,7 +188,6 @@ impl Direct {
     }
 }
 
-/// The rows of columns, in an order.
 fn sorted(
     columns: &[Vector],
     order: &[Order],

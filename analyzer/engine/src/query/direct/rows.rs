@@ -11,24 +11,20 @@ use super::result::{Vector, arrow_type};
 use super::{Condition, Direct, Item, Output};
 use crate::columns::{From64, Kind, Packed, TRUE, Truths, UNKNOWN, is_set};
 
-/// The columns of one batch that a query reads.
 pub(super) struct Batch<'a> {
     pub(super) columns: &'a [usize],
     pub(super) packed: Vec<&'a Packed>,
     pub(super) rows: usize,
 }
 
-/// Rows of a batch that a condition holds for.
 pub(super) enum Chosen {
     All,
     Some(Vec<u32>),
 }
 
-/// Rows made one after the other.
 type Batches = Box<dyn Iterator<Item = PolarsResult<ArrayRef>>>;
 
 impl Direct {
-    /// Columns of the result, in the types that plugins read.
     pub(crate) fn fields(&self) -> Vec<Field> {
         let field = |name: &str, kind: Kind| Field::new(name.into(), arrow_type(kind), true);
         match &self.output {
@@ -43,10 +39,10 @@ impl Direct {
         }
     }
 
-    /// Its rows, as structs of [`Direct::fields`]; it is one of [`Direct::resolved`].
+    /// Its rows, as structs of [`Direct::fields`]. Call it on the result of [`Direct::resolved`].
     ///
     /// # Errors
-    /// A column cannot be read; nothing was handed out then.
+    /// A column cannot be read; no batch was returned then.
     pub(crate) fn batches(self) -> Result<Batches, String> {
         let is_empty = self.filter == Some(Condition::Constant(false));
         let columns = self.columns();
@@ -77,7 +73,6 @@ impl Direct {
         })))
     }
 
-    /// All rows as columns.
     fn rows(
         &self,
         items: &[(String, Item)],
@@ -102,7 +97,6 @@ impl Direct {
         Ok(made)
     }
 
-    /// The rows of a batch that the condition holds for; `None`: there is none.
     pub(super) fn chosen(&self, batch: &Batch<'_>) -> Option<Chosen> {
         if batch.rows == 0 {
             return None;
@@ -186,7 +180,7 @@ impl Direct {
 }
 
 impl Item {
-    /// The values of all rows of a batch as 64 bits, and bits of the rows that hold one; `None`: all do.
+    /// The values of all rows of a batch as 64 bits, and the validity bitmap (`None` if all have a value).
     ///
     /// # Errors
     /// A sum does not fit into 64 bits.
@@ -243,13 +237,12 @@ impl Item {
     }
 }
 
-/// Values as 64 bits, and bits of the rows that hold one; `None`: all do.
+/// Values as 64 bits, and the validity bitmap (`None` if all have a value).
 pub(super) type Values = (Vec<u64>, Option<Vec<u8>>);
 
 pub(super) const TOO_LARGE: &str =
     "a sum of whole numbers does not fit into 64 bits (hint: CAST(… AS DOUBLE) first)";
 
-/// The sum of whole numbers, if it fits.
 pub(super) fn add(kind: Kind, a: u64, b: u64) -> Option<u64> {
     if kind == Kind::I64 {
         let sum = a.cast_signed().checked_add(b.cast_signed())?;
@@ -259,7 +252,6 @@ pub(super) fn add(kind: Kind, a: u64, b: u64) -> Option<u64> {
     }
 }
 
-/// One batch of each column.
 pub(super) fn batch_at<'a>(
     columns: &'a [usize],
     of_columns: &'a [Arc<[Packed]>],
@@ -309,7 +301,7 @@ fn integers(packed: &Packed, chosen: Option<&[u32]>) -> Box<dyn Array> {
     PrimitiveArray::new(ArrowDataType::Int64, values.into(), valid).boxed()
 }
 
-/// Not polars's own, whose zeros are 8 MiB that it fills when the first are asked for.
+/// polars' own version allocates 8 MiB of zeros on first use.
 fn same_bit(bit: bool, rows: usize) -> Bitmap {
     let byte = if bit { u8::MAX } else { 0 };
     Bitmap::from_u8_vec(vec![byte; rows.div_ceil(8)], rows)
@@ -366,7 +358,7 @@ fn texts(
     Ok(Utf8Array::<i64>::from(all).boxed())
 }
 
-/// Distinct numbers of the texts of a column, in order; `None` first, where a row has no text.
+/// Distinct numbers of a column's texts, sorted. `None` comes first, if a row has no text.
 pub(crate) fn distinct(batches: &Arc<[Packed]>) -> Vec<Option<i64>> {
     let mut seen: Vec<bool> = Vec::new();
     let mut any_missing = false;

@@ -12,18 +12,17 @@ use sqlparser::ast::{
 use super::{Comparison, Condition, Item, TextTest, ValueType};
 use crate::columns::{Kind, StoredTable};
 
-/// Names that an expression may use, and what they stand for.
 pub(super) struct Scope<'a> {
-    /// Name of its table in the query; those of several go into the names of their columns.
+    /// Alias of the table. In a join, aliases are part of the column names instead.
     pub(super) called: Vec<String>,
     pub(super) table: &'a StoredTable,
-    /// The columns of a query that is read in the place of the table.
+    /// Columns of a subquery used in place of the table.
     pub(super) derived: Option<BTreeMap<String, Item>>,
     pub(super) numbers: &'a CategoricalMapping,
 }
 
 impl Scope<'_> {
-    /// The name of a column, if that is all there is.
+    /// The column name, if the expression is nothing else.
     pub(super) fn name<'e>(&self, expr: &'e Expr) -> Option<Cow<'e, str>> {
         match expr {
             Expr::Identifier(name) => Some(Cow::Borrowed(&name.value)),
@@ -41,7 +40,6 @@ impl Scope<'_> {
         }
     }
 
-    /// The column or item of a name.
     pub(super) fn named(&self, name: &str) -> Option<Item> {
         if let Some(derived) = &self.derived {
             return derived.get(name).cloned();
@@ -180,7 +178,6 @@ impl Scope<'_> {
         })
     }
 
-    /// A column compared with a literal, or with another.
     fn comparison(&self, left: &Expr, by: Comparison, right: &Expr) -> Option<Condition> {
         let (column, kind) = self.column(left)?;
         let Expr::Value(literal) = right else {
@@ -212,10 +209,9 @@ impl Scope<'_> {
     }
 }
 
-/// The engine reads greater literals as another type.
+/// The engine gives larger literals another type.
 const MAX_LITERAL: u64 = i32::MAX as u64;
 
-/// The text of a literal.
 fn text(expr: &Expr) -> Option<&str> {
     match expr {
         Expr::Value(literal) => match &literal.value {
@@ -226,7 +222,7 @@ fn text(expr: &Expr) -> Option<&str> {
     }
 }
 
-/// Arguments of a call of that function that says nothing else.
+/// The arguments of a call of this function, if it has no other clauses.
 pub(super) fn plain_call(call: &Call, name: &str) -> Option<Vec<Expr>> {
     let FunctionArguments::List(list) = &call.args else {
         return None;

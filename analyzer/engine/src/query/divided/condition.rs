@@ -5,7 +5,7 @@ use sqlparser::ast::{BinaryOperator, Expr, UnaryOperator, Value};
 use super::{Scope, quoted};
 use crate::columns::Kind;
 
-/// The condition in SQL that both engines read alike; `None`: it is not certain that they do.
+/// The condition in SQL that both engines interpret in the same way; `None` if that is uncertain.
 pub(super) fn exact(expr: &Expr, scope: &Scope<'_>) -> Option<String> {
     match expr {
         Expr::Nested(inner) => exact(inner, scope),
@@ -83,7 +83,7 @@ fn comparison(left: &Expr, op: &BinaryOperator, right: &Expr, scope: &Scope<'_>)
     is_exact.then(|| format!("({shown})"))
 }
 
-/// A value that a column of this type can have.
+/// A literal that a column of this kind can hold.
 fn literal(expr: &Expr, kind: Kind) -> Option<String> {
     let (negated, expr) = match expr {
         Expr::UnaryOp {

@@ -55,7 +55,7 @@ impl Database {
         }
     }
 
-    /// True if the query gives the same columns where a table has only these.
+    /// Planning with only these columns gives the same result columns.
     fn can_be_planned(&self, divided: &Divided, table: &str, columns: &[&(String, Kind)]) -> bool {
         let rank = (RANK, DataType::UInt64);
         let rank = (!columns.iter().any(|(name, _)| name == RANK)).then_some(rank);
@@ -74,7 +74,7 @@ impl Database {
         published.is_ok() && planned() == Some(divided.schema.clone())
     }
 
-    /// A condition that all rows pass that a query needs of a table: of a query of that table alone.
+    /// A condition that all rows needed by the query pass, if the query reads only this table.
     fn condition(&self, sql: &str, table: &str, stored: &StoredTable) -> Option<String> {
         let tokens = tokens::tokens(sql);
         // Below or beside another one, all rows may be needed.
@@ -95,7 +95,7 @@ impl Database {
         (!exact.is_empty()).then(|| exact.join(" AND "))
     }
 
-    /// Publishes rows in the place of a recorded table, with the numbers of its texts.
+    /// Publishes rows in place of a recorded table, with the numbers of its texts.
     pub(super) fn publish_gathered(
         &mut self,
         table: &str,
@@ -118,7 +118,7 @@ impl Database {
     }
 }
 
-/// The rows one rank after the other, as those of files are: sums of fractions depend on which rows are added first.
+/// Sorts the rows by rank, as in files: sums of floats depend on the order of addition.
 fn by_rank(rows: &DataFrame) -> PolarsResult<LazyFrame> {
     let Ok(ranks) = rows.column(RANK).and_then(Column::u64) else {
         return Ok(rows.clone().lazy());
@@ -146,7 +146,7 @@ pub(super) fn without_rows<'a>(columns: impl Iterator<Item = (&'a str, DataType)
     frame_without_rows(&schema)
 }
 
-/// The rows with the number of each text, behind all other columns as in the catalog.
+/// Adds the companions after all other columns, as in the catalog.
 fn with_numbers<'a>(frame: LazyFrame, texts: impl Iterator<Item = &'a str>) -> LazyFrame {
     let numbers = DataType::from_categories(Categories::global());
     let number = |name: &str| {
@@ -163,7 +163,7 @@ fn with_numbers<'a>(frame: LazyFrame, texts: impl Iterator<Item = &'a str>) -> L
     }
 }
 
-/// The columns of an answer, by name and in these types, its ranks in order.
+/// Selects columns of an answer by name and casts them, sorted by rank.
 pub(super) fn typed(
     answer: DataFrame,
     columns: &[(String, DataType)],
@@ -189,7 +189,6 @@ pub(super) fn typed(
     guarded(|| rows.sort([RANK], stable))
 }
 
-/// Sum of a column of whole numbers.
 pub(super) fn sum(rows: &DataFrame, column: &str) -> u64 {
     let column = rows
         .column(column)
@@ -198,7 +197,6 @@ pub(super) fn sum(rows: &DataFrame, column: &str) -> u64 {
     sum.unwrap_or(0)
 }
 
-/// Number of rows of each rank.
 pub(super) fn rows_of_ranks(rows: &DataFrame) -> BTreeMap<u32, u64> {
     let mut counts = BTreeMap::new();
     let Ok(ranks) = rows.column(RANK).and_then(Column::u64) else {
@@ -212,7 +210,6 @@ pub(super) fn rows_of_ranks(rows: &DataFrame) -> BTreeMap<u32, u64> {
     counts
 }
 
-/// Rows under the names and in the types that a query was planned with.
 pub(super) fn as_planned(found: DataFrame, schema: &Schema) -> Result<DataFrame, QueryError> {
     let rows = found.height();
     let planned = || -> PolarsResult<DataFrame> {

@@ -20,26 +20,23 @@ use crate::frame::{i64_at, u64_at};
 use crate::query::empty_join::{parsed, table_name};
 use crate::query::{QueryError, collect, tokens};
 
-/// Beginning of the names of columns that stand for aggregates.
 const MADE: &str = "trueno made ";
-/// Whole numbers up to this one are fractions of 64 bits too, and so are their sums in whatever order.
+/// Integers up to this one are exact as 64-bit floats, and so are their sums in any order.
 const EXACT: i128 = 1 << 53;
 
-/// A query whose groups the other engine makes.
 pub(super) struct Grouping {
-    /// The rest of the query, over the groups.
     pub(super) sql: String,
     sums: Vec<String>,
     means: Vec<Mean>,
 }
 
-/// A mean of whole numbers, and the columns that it is made of.
+/// A mean of integers, and the columns from which it is computed.
 struct Mean {
     name: String,
     of: [String; 4],
 }
 
-/// Aggregates that groups are asked for: each an expression, by the name of its column.
+/// Aggregates requested from the other engine: expression and column name.
 #[derive(Default)]
 struct GroupColumns {
     aggregates: Vec<(String, String)>,
@@ -48,7 +45,6 @@ struct GroupColumns {
 }
 
 impl GroupColumns {
-    /// The column of an aggregate.
     fn column(&mut self, sql: String) -> String {
         if let Some((name, _)) = self.aggregates.iter().find(|(_, known)| *known == sql) {
             return name.clone();
@@ -60,7 +56,8 @@ impl GroupColumns {
 }
 
 impl Database {
-    /// The question for groups, and what is left of the query; `None`: it is not a query of exact groups of one table.
+    /// The question for groups, and the rest of the query. `None` if the query does not compute exact groups of
+    /// one table.
     pub(super) fn grouping(
         &self,
         divided: &Divided,
@@ -134,7 +131,7 @@ impl Database {
         (planned.len() == divided.schema.len()).then_some((grouping, piece))
     }
 
-    /// The question for groups, with the types that this engine gives them.
+    /// The question for groups, with the types that this engine would return.
     fn piece(
         &self,
         table: &str,
@@ -171,7 +168,7 @@ impl Database {
 }
 
 impl Grouping {
-    /// Groups with their means, and sums of nothing as this engine has them; `None`: a mean is not exact.
+    /// Groups with means, and with this engine's sums of empty sets; `None` if a mean is not exact.
     pub(super) fn groups(&self, mut groups: DataFrame) -> Result<Option<DataFrame>, QueryError> {
         let failed = |error: PolarsError| QueryError::Failed(error.to_string());
         for sum in &self.sums {
@@ -208,7 +205,7 @@ impl Grouping {
     }
 }
 
-/// The column with the sum that this engine gives of nothing in the place of none.
+/// Replaces null by this engine's sum of an empty set.
 fn sums_of_nothing(column: &Column) -> PolarsResult<Result<Column, QueryError>> {
     let mut probe = Database::new();
     probe.register("probe", df!["x" => [None::<i64>]]?);
@@ -222,7 +219,6 @@ fn sums_of_nothing(column: &Column) -> PolarsResult<Result<Column, QueryError>> 
     }))
 }
 
-/// True if a query is a body with an order and a limit.
 fn is_plain_query(query: &Query) -> bool {
     let is_limit = |limit: &LimitClause| match limit {
         LimitClause::LimitOffset { limit_by, .. } => limit_by.is_empty(),
@@ -237,7 +233,7 @@ fn is_plain_query(query: &Query) -> bool {
         && query.pipe_operators.is_empty()
 }
 
-/// True if it selects from one table, with a condition, groups and a condition on them.
+/// It selects from one table, with at most a condition, groups and `HAVING`.
 fn is_plain(select: &Select) -> bool {
     let is_one = matches!(select.from.as_slice(), [from] if from.joins.is_empty());
     is_one
@@ -257,7 +253,6 @@ fn is_plain(select: &Select) -> bool {
         && select.value_table_mode.is_none()
 }
 
-/// The columns that rows are grouped by, or that are to be distinct.
 fn keys(select: &Select, scope: &Scope<'_>) -> Option<Vec<String>> {
     let GroupByExpr::Expressions(groups, _) = &select.group_by else {
         return None;
@@ -302,16 +297,14 @@ fn keys(select: &Select, scope: &Scope<'_>) -> Option<Vec<String>> {
     (!select.projection.iter().any(is_other)).then_some(keys)
 }
 
-/// The rest of a query: columns in the place of its aggregates.
 struct Rest<'a> {
     scope: &'a Scope<'a>,
     keys: &'a [String],
     asked: &'a mut GroupColumns,
-    /// Names of the answer, and what they stand for.
     aliases: Vec<(String, Expr)>,
 }
 
-/// Functions of values of a group, which are left to this engine.
+/// Scalar functions of group values, which this engine computes.
 const OF_ROW: [&str; 5] = ["abs", "coalesce", "lower", "round", "upper"];
 
 impl Rest<'_> {
@@ -344,7 +337,7 @@ impl Rest<'_> {
         }
     }
 
-    /// True if a name is one of a key, of the answer, or of what was made.
+    /// The name is a key, an alias of the result, or a generated column.
     fn is_known(&self, expr: &Expr) -> bool {
         let Some(name) = self.scope.name(expr) else {
             return false;
@@ -358,7 +351,7 @@ impl Rest<'_> {
                 .any(|key| key == name || Some(key.as_str()) == text)
     }
 
-    /// The column in the place of an aggregate; `None`: it is none, or not exact.
+    /// The column that replaces an aggregate; `None` if it is not an aggregate or not exact.
     fn aggregate(&mut self, call: &Function) -> Option<Expr> {
         let name = call.name.0.as_slice();
         let [name] = name else {
@@ -463,13 +456,12 @@ impl VisitorMut for Rest<'_> {
     }
 }
 
-/// Puts what names of the answer stand for in their place.
 struct Named<'a>(&'a [(String, Expr)]);
 
 impl VisitorMut for Named<'_> {
     type Break = ();
 
-    /// After what lies in it: what is put there is not looked at again.
+    /// Post-order, so that replaced expressions are not visited again.
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
         if let Expr::Identifier(name) = expr
             && let Some((_, meant)) = self.0.iter().find(|(alias, _)| *alias == name.value)

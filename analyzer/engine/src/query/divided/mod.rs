@@ -20,41 +20,35 @@ use super::{Database, QueryError, collect_in_order, rewrite, tables_of};
 use crate::columns::{Kind, StoredTable};
 use grouping::Grouping;
 
-/// Column with the rank of each row, which the other engine knows of all tables.
+/// Column with the rank of each row, which exists in all tables of the other engine.
 const RANK: &str = "rank";
 
-/// Rows that the other engine has of each table, by rank.
 pub type RowsOfRanks = BTreeMap<String, BTreeMap<u32, u64>>;
 
-/// A query, divided between the other engine and this one.
 pub struct Divided {
     sql: String,
-    /// Columns of the answer, as this engine plans them.
     schema: SchemaRef,
     pieces: Vec<Piece>,
     grouping: Option<Grouping>,
 }
 
-/// A question to the other engine: SQL over one table, that both engines read alike.
+/// A question to the other engine: SQL over one table that both engines interpret in the same way.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     pub table: String,
-    /// The question; its rows may come in any order, but those of a rank in the order of the table.
+    /// The question. Rows may come in any order, but those of a rank must be in table order.
     pub sql: String,
-    /// Columns of its answer, and their types.
     columns: Vec<(String, DataType)>,
-    /// Column that counts the rows of each group; `None`: rows are those of the table.
+    /// Column with the number of rows per group; `None` if the answer consists of table rows.
     counted: Option<String>,
-    /// Rows of the table that its answer must stand for, by rank; `None`: there is a condition.
+    /// Row counts by rank that the answer must account for; `None` if there is a condition.
     whole: Option<BTreeMap<u32, u64>>,
 }
 
-/// Division of a query.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Division {
-    /// Groups are made by the other engine where that is exact, or else rows are asked for.
+    /// The other engine groups if the result is exact; otherwise it returns rows.
     Groups,
-    /// Rows are asked for.
     Rows,
 }
 
@@ -62,7 +56,7 @@ impl Database {
     /// Divides a query over tables of which the other engine has these rows.
     ///
     /// # Errors
-    /// Those of [`collect_in_order`] that show before a query runs.
+    /// Those of [`collect_in_order`] that are detected before the query runs.
     pub fn divided(
         &self,
         sql: &str,
@@ -98,7 +92,6 @@ impl Database {
     }
 }
 
-/// True if a query asks for rows, and not for its plan or for names.
 fn is_of_rows(sql: &str) -> bool {
     let tokens = super::tokens::tokens(sql);
     let first = tokens
@@ -108,16 +101,15 @@ fn is_of_rows(sql: &str) -> bool {
 }
 
 impl Divided {
-    /// The questions to the other engine.
     pub fn pieces(&self) -> &[Piece] {
         &self.pieces
     }
 
-    /// The answer to the query, from the answers to its pieces; `None`: its groups are not exact enough, and it has to be
-    /// divided by rows.
+    /// The result of the query, from the answers to its pieces. `None` if its groups are not exact, so that it
+    /// must be divided by rows.
     ///
     /// # Errors
-    /// An answer is not to what was asked; those of [`collect_in_order`].
+    /// An answer does not match its question; those of [`collect_in_order`].
     pub fn answer(
         &self,
         database: &Database,
@@ -145,7 +137,7 @@ impl Divided {
 }
 
 impl Piece {
-    /// Its answer in the types of the table, the ranks in order, if it stands for all rows that there are.
+    /// The answer in the types of the table, sorted by rank, if it accounts for all rows.
     fn rows(&self, answer: DataFrame) -> Result<DataFrame, QueryError> {
         let rows = gathered::typed(answer, &self.columns).map_err(|why| self.refused(&why))?;
         let Some(whole) = &self.whole else {
@@ -187,20 +179,18 @@ impl Piece {
     }
 }
 
-/// A table and its names in a query of one table.
 struct Scope<'a> {
     stored: &'a StoredTable,
     called: String,
 }
 
 impl Scope<'_> {
-    /// The name and type of a column, if that is all there is.
+    /// The name and kind of a column, if the expression is nothing else.
     fn column<'e>(&self, expr: &'e Expr) -> Option<(&'e str, Kind)> {
         let name = self.name(expr)?;
         Some((name, self.stored.column(name)?.1))
     }
 
-    /// The text column that a companion numbers.
     fn text_of_companion(&self, name: &str) -> Option<&str> {
         let column = self.stored.text_of_companion(name)?;
         Some(&self.stored.columns()[column].0)
@@ -219,17 +209,14 @@ impl Scope<'_> {
     }
 }
 
-/// A name as both engines read it.
 fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Names with commas between them.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.map(quoted).collect::<Vec<_>>().join(", ")
 }
 
-/// The query with the order of its rows made total, as it is answered here.
 fn in_order(sql: &str, columns: usize) -> String {
     rewrite::order_totally(sql, columns).unwrap_or_else(|| sql.to_owned())
 }

@@ -15,11 +15,10 @@ use super::select::Context;
 use super::types::{Constant, Ty, Typed, repeated, typed_lit};
 use super::{Answer, Planner, SortKey, invalid, sort_key, unsupported};
 
-/// The column of an aggregate.
 pub(super) struct Aggregate {
     pub(super) id: PlSmallStr,
     pub(super) expr: Expr,
-    /// True of a number of rows, which is 0 where there are none.
+    /// A count, which is 0 without rows.
     pub(super) is_count: bool,
 }
 
@@ -91,12 +90,10 @@ pub(super) fn is_aggregate(name: &str) -> bool {
     NAMES.contains(&own_name(&name))
 }
 
-/// What an aggregate is computed of.
 pub(super) struct Input {
     pub(super) arguments: Vec<Typed>,
     pub(super) is_distinct: bool,
     pub(super) order: Vec<SortKey>,
-    /// Truth for the rows that count.
     pub(super) filter: Option<Expr>,
 }
 
@@ -165,7 +162,6 @@ impl Planner<'_> {
         Ok(typed)
     }
 
-    /// Arguments and clauses of a call.
     pub(super) fn input(&mut self, call: &Function, context: &mut Context) -> Answer<Input> {
         if call.null_treatment.is_some() {
             return unsupported("IGNORE NULLS and RESPECT NULLS", "aggregates skip NULL");
@@ -221,7 +217,7 @@ impl Planner<'_> {
     }
 }
 
-/// The expression of an aggregate, over columns that `column` makes of expressions over the rows of a group.
+/// The expression of an aggregate. `column` makes columns from expressions over the rows of a group.
 pub(super) fn aggregated(
     name: &str,
     input: Input,
@@ -337,7 +333,6 @@ pub(super) fn aggregated(
     })
 }
 
-/// Aggregates with two arguments.
 fn of_two(
     name: &str,
     first: Typed,
@@ -449,7 +444,7 @@ fn joined(texts: Expr, separator: &str, column: &mut dyn FnMut(Expr, bool) -> Ex
     Typed::new(text.otherwise(lit(NULL)), Ty::Text)
 }
 
-/// A sum, NULL of no values. One of whole numbers that does not fit into 64 bits is an error.
+/// A sum; NULL without values. A sum of integers that does not fit into 64 bits is an error.
 fn sum(
     first: Typed,
     is_distinct: bool,
@@ -472,13 +467,13 @@ fn sum(
     Ok(Typed::new(sum.otherwise(lit(NULL)), ty))
 }
 
-/// The sum, if it is about what the sum of fractions is.
+/// The integer sum. It is an error if it is far from the sum as floats, because then it wrapped.
 fn exact_sum(sum: Expr, about: Expr, ty: Ty) -> Expr {
     let check = |columns: &mut [Column]| {
         let sum = columns[0].cast(&DataType::Float64)?;
         let (sum, about) = (sum.f64()?, columns[1].cast(&DataType::Float64)?);
         let about = about.f64()?;
-        /// Half of what is lost when a sum begins anew.
+        /// Half of 2^64, the error of a wrapped sum.
         const FAR: f64 = (1_u64 << 63) as f64;
         let is_far = |(sum, about): (Option<f64>, Option<f64>)| match (sum, about) {
             (Some(sum), Some(about)) => (sum - about).abs() > FAR,

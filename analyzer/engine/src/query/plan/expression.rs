@@ -16,7 +16,6 @@ use super::types::{Constant, Ty, Typed, common_type, compared, computed, typed_l
 use super::{Answer, Planner, invalid, unsupported};
 
 impl Planner<'_> {
-    /// The rows that pass a condition.
     pub(super) fn filter(
         &mut self,
         relation: Relation,
@@ -98,7 +97,6 @@ impl Planner<'_> {
         }
     }
 
-    /// Tests, and functions with a syntax of their own.
     fn test(&mut self, expr: &Ast, context: &mut Context) -> Answer<Typed> {
         let truth = |expr: Expr| Ok(Typed::new(expr, Ty::Bool));
         match expr {
@@ -252,7 +250,6 @@ impl Planner<'_> {
         Err(context.base.unknown(parts))
     }
 
-    /// A column, where it may be named.
     pub(super) fn field(&mut self, field: &Field, context: &Context) -> Answer<Typed> {
         let is_outer = context.base.outer.iter().any(|outer| outer.id == field.id);
         if !context.is_over_groups() || is_outer {
@@ -355,7 +352,7 @@ fn is_connective(expr: &Ast) -> bool {
     matches!(op, Operator::And | Operator::Or | Operator::Xor)
 }
 
-/// `a IS DISTINCT FROM b AND c` as SQL has it: the parser (sqlparser 0.62) takes `b AND c` for what is compared.
+/// Parses `a IS DISTINCT FROM b AND c` as in SQL: the parser (sqlparser 0.62) takes `b AND c` as the right operand.
 fn reassociated(expr: &Ast) -> Ast {
     match expr {
         Ast::IsDistinctFrom(a, b) | Ast::IsNotDistinctFrom(a, b) => {
@@ -383,7 +380,7 @@ fn negated_if(negated: bool, expr: Expr) -> Expr {
     if negated { expr.not() } else { expr }
 }
 
-/// A regular expression for a pattern with `%` and `_`; `None`: it has none.
+/// A regular expression for a `LIKE` pattern; `None` if it has no wildcards.
 fn regex_of_like(pattern: &str, escape: Option<char>) -> Option<String> {
     let mut regex = String::new();
     let mut is_plain = true;
@@ -412,7 +409,6 @@ fn escaped(one: char) -> String {
     }
 }
 
-/// True where a text matches a regular expression.
 pub(super) fn matched(text: Typed, pattern: &Typed, flags: &str) -> Answer<Expr> {
     let pattern = regex(pattern, flags)?;
     if !matches!(text.ty, Ty::Text | Ty::Null) {
@@ -421,7 +417,7 @@ pub(super) fn matched(text: Typed, pattern: &Typed, flags: &str) -> Answer<Expr>
     Ok(text.into_text().str().contains(pattern, true))
 }
 
-/// A regular expression, looked at before the query runs where it is written out.
+/// A regular expression. A literal is validated before the query runs.
 pub(super) fn regex(pattern: &Typed, flags: &str) -> Answer<Expr> {
     let Some(Constant::Text(text)) = &pattern.constant else {
         return Ok(pattern.clone().into_text());
@@ -440,7 +436,7 @@ pub(super) fn regex(pattern: &Typed, flags: &str) -> Answer<Expr> {
     Ok(lit(format!("{flags}{text}")))
 }
 
-/// The key of the group that an expression is; `None`: it is none.
+/// The group key that the expression equals; `None` if there is none.
 fn key_of_group(expr: &Ast, context: &Context) -> Option<Typed> {
     let grouping = context
         .grouping
@@ -464,7 +460,7 @@ fn key_of_group(expr: &Ast, context: &Context) -> Option<Typed> {
     Some(key.2.typed())
 }
 
-/// The expression with the columns of the frame in the place of names.
+/// The expression with names replaced by columns of the frame.
 pub(super) fn canonical(expr: &Ast, relation: &Relation) -> Ast {
     let mut own = without_nesting(expr).clone();
     let _ = visit_expressions_mut(&mut own, |expr| {
@@ -481,7 +477,7 @@ pub(super) fn canonical(expr: &Ast, relation: &Relation) -> Ast {
     own
 }
 
-/// Names of columns in an expression; `None`: there is a subquery in it.
+/// Names of columns in an expression; `None` if it contains a subquery.
 pub(super) fn names_in(expr: &Ast) -> Option<Vec<Vec<Ident>>> {
     struct Names(Vec<Vec<Ident>>);
     impl Visitor for Names {
@@ -507,7 +503,7 @@ pub(super) fn names_in(expr: &Ast) -> Option<Vec<Vec<Ident>>> {
     }
 }
 
-/// True if an expression calls an aggregate, outside of subqueries.
+/// The expression calls an aggregate, outside of subqueries.
 pub(super) fn is_aggregated(expr: &Ast) -> bool {
     struct Aggregates(usize);
     impl Visitor for Aggregates {
@@ -635,7 +631,6 @@ fn binary(a: Typed, op: &Operator, b: Typed) -> Answer<Typed> {
     }
 }
 
-/// True where a value is among those of a list.
 fn in_list(value: Typed, list: Vec<Typed>) -> Answer<Expr> {
     let unknown = || lit(LiteralValue::untyped_null()).cast(DataType::Boolean);
     let (nulls, list): (Vec<Typed>, Vec<Typed>) =
@@ -669,7 +664,7 @@ fn in_list(value: Typed, list: Vec<Typed>) -> Answer<Expr> {
     })
 }
 
-/// Constants as a set of one type, and that type; `None`: they are compared one by one.
+/// Constants as a set of one type, and that type; `None` if they must be compared one by one.
 fn series(constants: &[Constant], ty: Ty, own: Ty) -> Option<(Series, Ty)> {
     let name = || "".into();
     Some(match (ty, own) {
@@ -713,7 +708,7 @@ fn series(constants: &[Constant], ty: Ty, own: Ty) -> Option<(Series, Ty)> {
     })
 }
 
-/// A value in another type; whole numbers are the nearest ones, as in DuckDB and PostgreSQL.
+/// Casts a value. Floats are rounded to the nearest integer, as in DuckDB and PostgreSQL.
 fn cast(value: Typed, to: &SqlType, is_try: bool) -> Answer<Typed> {
     let (ty, dtype) = type_of(to)?;
     let narrow = dtype != ty.dtype();

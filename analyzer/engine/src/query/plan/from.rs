@@ -17,7 +17,6 @@ use crate::closed_types::frame_without_rows;
 use crate::query::error::first_line;
 use crate::query::{QueryError, nearest};
 
-/// Tables of a join that an expression names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     None,
@@ -26,7 +25,6 @@ enum Side {
     Both,
 }
 
-/// Conditions of a join by what they compare.
 #[derive(Default)]
 struct Conditions {
     keys: Vec<(Expr, Expr)>,
@@ -36,7 +34,7 @@ struct Conditions {
 }
 
 impl Planner<'_> {
-    /// The rows of `FROM`. Equalities among the conditions of `WHERE` that join tables are taken out of them.
+    /// The rows of `FROM`. Removes equalities that join tables from `conditions`, the conditions of `WHERE`.
     pub(super) fn from(
         &mut self,
         from: &[TableWithJoins],
@@ -134,7 +132,6 @@ impl Planner<'_> {
         Ok(relation)
     }
 
-    /// The rows of a table or of a query of `WITH`.
     pub(super) fn table(&mut self, name: &str) -> Answer<Relation> {
         let is = |known: &str| known.eq_ignore_ascii_case(name);
         let ctes = self.ctes.iter().rev();
@@ -272,7 +269,6 @@ impl Planner<'_> {
         }
     }
 
-    /// A left or a full join.
     fn outer(
         &mut self,
         left: Relation,
@@ -315,7 +311,7 @@ impl Planner<'_> {
         Ok(relation)
     }
 
-    /// An outer join by any condition: the pairs that pass it, and the rows that are in none.
+    /// An outer join with any condition: the pairs that pass it, and the rows in no pair.
     fn outer_by_rows(
         &mut self,
         left: Relation,
@@ -372,7 +368,7 @@ impl Planner<'_> {
         Ok(relation)
     }
 
-    /// Rows of the left that have, or have not, a partner on the right.
+    /// Rows of the left side that have, or do not have, a partner on the right.
     fn chosen_by(
         &mut self,
         left: Relation,
@@ -444,7 +440,6 @@ impl Planner<'_> {
         Ok(parts)
     }
 
-    /// The keys that an equality between two tables compares.
     fn key(
         &mut self,
         condition: &Ast,
@@ -470,7 +465,6 @@ impl Planner<'_> {
     }
 }
 
-/// The error for a condition of a join that names what its tables do not have.
 fn unknown_in_join<T>(condition: &Ast, relation: &Relation) -> Answer<T> {
     for parts in super::expression::names_in(condition).unwrap_or_default() {
         if relation.find(&parts)?.is_none() {
@@ -480,7 +474,7 @@ fn unknown_in_join<T>(condition: &Ast, relation: &Relation) -> Answer<T> {
     unsupported(format!("{condition} in ON before a RIGHT or FULL JOIN"), "")
 }
 
-/// Keys of one type. A number that the other type does not have is equal to nothing.
+/// Casts keys to one type. A number that the other type cannot represent equals nothing.
 pub(super) fn equal_keys(a: Typed, b: Typed) -> Answer<(Expr, Expr)> {
     let ty = common_type([&a, &b].into_iter())?;
     let key = |one: Typed| {
@@ -513,7 +507,6 @@ fn inner(left: Relation, right: Relation, keys: Vec<(Expr, Expr)>) -> Relation {
     }
 }
 
-/// The columns of a frame, which is not read.
 pub(super) fn without_rows(mut frame: LazyFrame) -> LazyFrame {
     match frame.collect_schema() {
         Ok(schema) => frame_without_rows(&schema).lazy(),
@@ -521,7 +514,7 @@ pub(super) fn without_rows(mut frame: LazyFrame) -> LazyFrame {
     }
 }
 
-/// A join that keeps all columns of both; keys are expressions over each.
+/// A join that keeps all columns of both sides. Keys are expressions over each side.
 pub(super) fn join(
     left: LazyFrame,
     right: LazyFrame,
@@ -571,7 +564,7 @@ pub(super) fn join(
     }
 }
 
-/// Columns that `USING` or `NATURAL` name, on both sides.
+/// Columns named by `USING` or implied by `NATURAL`, on both sides.
 fn shared_names(
     constraint: &JoinConstraint,
     left: &Relation,
@@ -608,7 +601,7 @@ fn shared_names(
         .map(Some)
 }
 
-/// A join by columns of the same name, which are one column of the result.
+/// A join by columns of the same name, which become one column.
 fn using(
     left: Relation,
     right: Relation,
@@ -672,7 +665,6 @@ pub(super) fn name_of(name: &ObjectName) -> Answer<String> {
     }
 }
 
-/// Conditions that all have to hold.
 pub(super) fn conjuncts(condition: &Ast) -> Vec<Ast> {
     fn add(condition: &Ast, to: &mut Vec<Ast>) {
         match condition {
@@ -700,7 +692,7 @@ pub(super) fn without_nesting(expr: &Ast) -> &Ast {
     }
 }
 
-/// The tables whose columns an expression names; `None`: it names others, or something else than columns.
+/// The tables whose columns an expression names; `None` if it names anything else.
 fn side(expr: &Ast, left: &Relation, right: &Relation) -> Option<Side> {
     let mut side = Side::None;
     for parts in super::expression::names_in(expr)? {
@@ -723,7 +715,7 @@ fn side(expr: &Ast, left: &Relation, right: &Relation) -> Option<Side> {
     Some(side)
 }
 
-/// True if all names of a condition are columns of the relation, or stand in subqueries.
+/// All names in a condition are columns of the relation or inside subqueries.
 fn is_known(condition: &Ast, relation: &Relation) -> bool {
     let Some(names) = super::expression::names_in(condition) else {
         return false;

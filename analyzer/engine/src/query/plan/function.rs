@@ -14,7 +14,6 @@ use super::types::{Constant, Ty, Typed, common_type, compared, computed, typed_l
 use super::{Answer, Planner, aggregate, invalid, unsupported};
 use crate::query::nearest;
 
-/// Names of the functions of a row, for hints.
 const NAMES: &[&str] = &[
     "abs",
     "acos",
@@ -104,7 +103,6 @@ impl Planner<'_> {
         function(&name, arguments)
     }
 
-    /// A function that has a syntax of its own.
     pub(super) fn named_call(
         &mut self,
         name: &str,
@@ -116,7 +114,7 @@ impl Planner<'_> {
     }
 }
 
-/// The arguments of a call, without `DISTINCT` and clauses.
+/// The arguments of a call without `DISTINCT` and clauses.
 pub(super) fn arguments_of(call: &Function) -> Answer<Vec<&FunctionArgExpr>> {
     match &call.args {
         FunctionArguments::None => Ok(Vec::new()),
@@ -201,7 +199,6 @@ fn truth(expr: Expr) -> Typed {
     Typed::new(expr, Ty::Bool)
 }
 
-/// Functions that choose among their arguments.
 fn chosen(name: &str, arguments: Vec<Typed>) -> Answer<Typed> {
     match (name, arguments.as_slice()) {
         ("nullif", [a, b]) => {
@@ -230,7 +227,7 @@ fn chosen(name: &str, arguments: Vec<Typed>) -> Answer<Typed> {
     }
 }
 
-/// The greatest or least value; NULL is passed over.
+/// The greatest or least value, ignoring NULL.
 fn extreme(all: Vec<Expr>, is_before: fn(Expr, Expr) -> Expr) -> Expr {
     let mut all = all.into_iter();
     let first = all.next().unwrap_or_else(|| lit(NULL));
@@ -508,7 +505,7 @@ fn ternary(name: &str, a: Typed, b: Typed, c: Typed) -> Answer<Typed> {
     })
 }
 
-/// A text of that length: cut, or filled up.
+/// `LPAD` and `RPAD`: pads or truncates a text to a length.
 fn padded(name: &str, a: Typed, length: Typed, fill: &str) -> Answer<Typed> {
     let mut chars = fill.chars();
     let (Some(fill), None) = (chars.next(), chars.next()) else {
@@ -534,7 +531,7 @@ fn extracted(a: Typed, pattern: &Typed, group: usize) -> Answer<Typed> {
     ))
 }
 
-/// A part of a text, counted from 1, or from its end where the start is negative.
+/// A substring, counted from 1, or from the end if `start` is negative.
 fn part_of(a: Typed, start: Typed, length: Option<Typed>) -> Answer<Expr> {
     let (own, start) = (a.into_text(), whole(start)?);
     let (zero, one) = (|| typed_lit(0_i64), || typed_lit(1_i64));
@@ -551,7 +548,7 @@ fn part_of(a: Typed, start: Typed, length: Option<Typed>) -> Answer<Expr> {
     Ok(own.str().slice(from, count))
 }
 
-/// Rounds half away from zero; negative digits are tens.
+/// Rounds half away from zero; negative digits round to tens.
 fn rounded(name: &str, a: Typed, digits: &Typed) -> Answer<Typed> {
     let Some(Constant::Int(digits)) = digits.constant else {
         return invalid(format!("{name}() takes a literal number of digits"));

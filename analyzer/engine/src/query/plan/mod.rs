@@ -46,16 +46,12 @@ fn unsupported<T>(what: impl std::fmt::Display, instead: &str) -> Answer<T> {
     invalid(format!("{what} is not supported{hint}"))
 }
 
-/// Tables that a query may read.
 pub(super) trait Tables {
-    /// The table of exactly that name.
     fn frame(&self, name: &str) -> Option<LazyFrame>;
     fn names(&self) -> Vec<&str>;
-    /// True if a table is known to have no rows.
     fn is_empty(&self, name: &str) -> bool;
 }
 
-/// The one statement of a text.
 pub(super) fn parse(sql: &str) -> Answer<Statement> {
     let options = ParserOptions {
         trailing_commas: true,
@@ -76,7 +72,7 @@ pub(super) fn parse(sql: &str) -> Answer<Statement> {
     }
 }
 
-/// Plans a query. With `is_total`, rows whose order the query leaves open are ordered by all columns.
+/// Plans a query. With `is_total`, rows whose order the query leaves open are sorted by all columns.
 pub(super) fn plan(tables: &dyn Tables, sql: &str, is_total: bool) -> Answer<LazyFrame> {
     let mut planner = Planner {
         tables,
@@ -93,26 +89,25 @@ pub(super) fn plan(tables: &dyn Tables, sql: &str, is_total: bool) -> Answer<Laz
 struct Planner<'a> {
     tables: &'a dyn Tables,
     is_total: bool,
-    /// Number of the next column.
     next: usize,
-    /// Queries and parts of them around the one that is planned.
+    /// Current nesting of queries and set operations.
     nesting: usize,
-    /// Queries of `WITH`, the innermost last.
+    /// Queries of `WITH`, innermost last.
     ctes: Vec<(String, Relation)>,
-    /// Columns of the queries around the one that is planned, the innermost last.
+    /// Columns of the enclosing queries, innermost last.
     outer: Vec<Vec<Field>>,
-    /// Columns of them that were named, by their place in `outer`.
+    /// Those of them that were used, by index in `outer`.
     outer_refs: BTreeSet<(usize, String)>,
 }
 
-/// The distinct values that a correlated subquery takes from the query around it.
+/// The distinct values that a correlated subquery uses from the enclosing query.
 #[derive(Clone)]
 struct Domain {
     frame: LazyFrame,
     fields: Vec<Field>,
 }
 
-/// Rows that are passed over, and the number of those that follow.
+/// Number of rows to skip, and of rows to return.
 #[derive(Clone, Copy, Default)]
 struct Limit {
     offset: u64,
@@ -125,7 +120,7 @@ impl Limit {
     }
 }
 
-/// A key of an order: expression, descending, nulls first.
+/// A sort key: expression, descending, nulls first.
 type SortKey = (polars::prelude::Expr, bool, bool);
 
 impl Planner<'_> {
@@ -156,7 +151,7 @@ impl Planner<'_> {
         id.into()
     }
 
-    /// The rows of a query; those of a correlated one for each row of the domain.
+    /// The rows of a query; for a correlated one, for each row of the domain.
     fn query(&mut self, query: &Query, domain: Option<&Domain>) -> Answer<Relation> {
         self.nesting += 1;
         let known = self.ctes.len();
@@ -197,7 +192,7 @@ impl Planner<'_> {
         }
     }
 
-    /// Orders rows by columns of the answer, as after `UNION`, and cuts them.
+    /// Sorts rows by columns of the result, as after `UNION`, and applies the limit.
     fn ordered_by_output(
         &mut self,
         mut relation: Relation,
@@ -221,7 +216,7 @@ impl Planner<'_> {
         Ok(self.sorted(relation, keys, &fields, limit))
     }
 
-    /// Orders rows by keys, those that are equal by all columns of the answer if the order is to be total, and cuts them.
+    /// Sorts rows by keys, then by all columns of the result if the order must be total, and applies the limit.
     fn sorted(
         &self,
         mut relation: Relation,
@@ -274,7 +269,7 @@ fn sort(frame: LazyFrame, by: Vec<SortKey>) -> LazyFrame {
     frame.sort_by_exprs(exprs, options)
 }
 
-/// NULL comes last, and first where the order is descending, as in PostgreSQL.
+/// NULL comes last, or first in descending order, as in PostgreSQL.
 fn sort_key(expr: polars::prelude::Expr, options: OrderByOptions) -> SortKey {
     let is_descending = options.asc == Some(false);
     (
@@ -284,7 +279,7 @@ fn sort_key(expr: polars::prelude::Expr, options: OrderByOptions) -> SortKey {
     )
 }
 
-/// The keys of an `ORDER BY`; `ALL` are the columns of the answer by their numbers.
+/// The keys of an `ORDER BY`. `ALL` means the columns of the result, by number.
 fn order_list(order: Option<&OrderBy>, columns: usize) -> Answer<Vec<OrderByExpr>> {
     let Some(order) = order else {
         return Ok(Vec::new());
@@ -311,7 +306,7 @@ fn order_list(order: Option<&OrderBy>, columns: usize) -> Answer<Vec<OrderByExpr
     })
 }
 
-/// The column that a whole number in `ORDER BY` or `GROUP BY` stands for.
+/// The column that an integer in `ORDER BY` or `GROUP BY` refers to.
 fn ordinal(expr: &Ast, columns: usize) -> Answer<Option<usize>> {
     let Ast::Value(value) = expr else {
         return Ok(None);
@@ -384,7 +379,6 @@ fn number_of_rows(expr: &Ast, word: &str) -> Answer<Option<u64>> {
     invalid(format!("{word} takes a whole number, and not {expr}"))
 }
 
-/// Gives the columns of a table the names of its alias.
 fn rename(relation: &mut Relation, alias: &sqlparser::ast::TableAlias) -> Answer<()> {
     for field in &mut relation.fields {
         field.qualifier = Some(alias.name.value.clone());
@@ -403,7 +397,7 @@ fn rename(relation: &mut Relation, alias: &sqlparser::ast::TableAlias) -> Answer
     Ok(())
 }
 
-/// The answer with the names that the user sees: of equal ones, the second is `name_2`.
+/// The result with the names that the user sees. The second of duplicate names becomes `name_2`.
 fn named(relation: Relation) -> LazyFrame {
     let mut taken: BTreeMap<String, usize> = BTreeMap::new();
     let all: BTreeSet<&String> = relation.fields.iter().map(|field| &field.name).collect();

@@ -7,16 +7,14 @@ use super::types::{Ty, Typed};
 use super::{Answer, invalid};
 use crate::query::{QueryError, nearest};
 
-/// A column that a query can name.
 #[derive(Clone, Debug)]
 pub(super) struct Field {
     pub(super) qualifier: Option<String>,
     pub(super) name: String,
-    /// Name in the frame, which no other column of the query has.
     pub(super) id: PlSmallStr,
     pub(super) ty: Ty,
     pub(super) narrow: bool,
-    /// False of the second column of `USING`: found with its table's name only.
+    /// False for the second column of `USING`, which is only found with its table's name.
     pub(super) shown: bool,
 }
 
@@ -49,20 +47,16 @@ impl Field {
     }
 }
 
-/// Rows under planning.
 #[derive(Clone)]
 pub(super) struct Relation {
     pub(super) frame: LazyFrame,
     pub(super) fields: Vec<Field>,
-    /// Columns of the query around it, for a correlated subquery.
+    /// Columns of the enclosing query, for a correlated subquery.
     pub(super) outer: Vec<Field>,
-    /// True if rows come in the order of a table.
     pub(super) is_ordered: bool,
-    /// True if there is exactly one row.
     pub(super) is_single: bool,
-    /// True if there is no row.
     pub(super) is_empty: bool,
-    /// True if it is a product of all rows of two.
+    /// It is the product of all rows of two relations.
     pub(super) is_crossed: bool,
 }
 
@@ -79,7 +73,6 @@ impl Relation {
         }
     }
 
-    /// The column of a name; `None`: there is none.
     pub(super) fn find(&self, parts: &[Ident]) -> Answer<Option<Field>> {
         Ok(match found(&self.fields, parts)? {
             None => found(&self.outer, parts)?,
@@ -87,8 +80,8 @@ impl Relation {
         })
     }
 
-    /// Chooses rows. polars 0.55.2 makes a join by inequalities of a product and a comparison, which it can only run with
-    /// a feature that we do not build; so there the comparison is hidden from it.
+    /// Filters rows. polars 0.55.2 turns a product and a comparison into a join by inequalities, which needs a
+    /// feature that our build lacks, so the comparison is hidden from it.
     pub(super) fn filtered(&self, truth: Expr) -> LazyFrame {
         let truth = if self.is_crossed {
             truth.fill_null(lit(false))
@@ -108,7 +101,6 @@ impl Relation {
     }
 }
 
-/// The column of a name among these.
 pub(super) fn found(fields: &[Field], parts: &[Ident]) -> Answer<Option<Field>> {
     let Some((name, table)) = parts.split_last() else {
         return Ok(None);
@@ -148,7 +140,6 @@ pub(super) fn found(fields: &[Field], parts: &[Ident]) -> Answer<Option<Field>> 
     }
 }
 
-/// The error for a name that no column has, with those most like it.
 pub(super) fn unknown_column(parts: &[Ident], fields: &[Field]) -> QueryError {
     let (name, table) = parts
         .split_last()

@@ -21,46 +21,36 @@ use super::{
     unsupported,
 };
 
-/// Names of the answer, and what they stand for.
+/// Aliases of the result and their expressions.
 pub(super) type Aliases = Vec<(String, Ast)>;
 
-/// A step that is taken once the groups are made.
 type Step = Box<dyn FnOnce(LazyFrame) -> LazyFrame>;
 
-/// What expressions are planned over.
 pub(super) struct Context {
     pub(super) base: Relation,
     pub(super) aliases: Aliases,
-    /// Aliases that are being planned, which do not stand for themselves.
     pub(super) expanding: Vec<String>,
     pub(super) grouping: Option<Grouping>,
-    /// True within the argument of an aggregate.
     pub(super) in_aggregate: bool,
     pub(super) named_windows: Vec<(String, WindowSpec)>,
-    /// Calls of window functions, and the columns that they read.
     pub(super) windows: Vec<Call>,
     pub(super) window_columns: Vec<(Expr, PlSmallStr)>,
     /// Aggregates over whole partitions.
     pub(super) window_sums: Vec<Expr>,
-    /// True where windows may be used.
     pub(super) allows_windows: bool,
     later: Vec<Step>,
 }
 
-/// Groups of rows.
 #[derive(Default)]
 pub(super) struct Grouping {
-    /// Expressions that rows are grouped by, and their columns.
     pub(super) keys: Vec<(Ast, Expr, Field)>,
     pub(super) aggregates: Vec<Aggregate>,
-    /// Aggregates that were planned, by their text.
+    /// Planned aggregates, by their text.
     pub(super) known: Vec<(String, Typed)>,
-    /// Columns that aggregates read and that are computed first.
     pub(super) before: Vec<Expr>,
 }
 
 impl Grouping {
-    /// Some column of the groups.
     fn any_column(&self) -> Expr {
         let key = self.keys.first().map(|(.., field)| field.id.clone());
         let id = key.or_else(|| self.aggregates.first().map(|one| one.id.clone()));
@@ -68,7 +58,7 @@ impl Grouping {
     }
 }
 
-/// The number of rows of a group of which nothing else is asked.
+/// Column with the row count, for groups without any other aggregate.
 const ROWS: &str = "rows of the group";
 
 impl Context {
@@ -88,12 +78,11 @@ impl Context {
         }
     }
 
-    /// True if expressions are over groups, and not over rows.
     pub(super) fn is_over_groups(&self) -> bool {
         self.grouping.is_some() && !self.in_aggregate
     }
 
-    /// An expression that has a value for each row, also where that is always the same.
+    /// An expression with a value for each row, even if it is constant.
     pub(super) fn with_rows(&self, expr: Expr) -> Expr {
         match &self.grouping {
             Some(grouping) if !self.in_aggregate => {
@@ -106,7 +95,6 @@ impl Context {
         }
     }
 
-    /// Changes the frame that expressions are over.
     pub(super) fn change(&mut self, step: impl FnOnce(LazyFrame) -> LazyFrame + 'static) {
         if self.is_over_groups() {
             self.later.push(Box::new(step));
@@ -116,7 +104,6 @@ impl Context {
     }
 }
 
-/// A column of the answer.
 struct Output {
     name: String,
     typed: Typed,
@@ -187,7 +174,6 @@ impl Planner<'_> {
         self.assembled(context, steps, domain)
     }
 
-    /// Finds out whether rows are grouped, and by what.
     fn group(
         &mut self,
         select: &Select,
@@ -441,7 +427,6 @@ impl Planner<'_> {
         self.answered(relation, steps, &any_column)
     }
 
-    /// The columns of the answer: distinct, ordered, cut.
     fn answered(
         &mut self,
         relation: Relation,
@@ -518,7 +503,7 @@ impl Planner<'_> {
         Ok(relation)
     }
 
-    /// The first rows of a correlated subquery, for each row around it.
+    /// Applies the limit of a correlated subquery, for each row of the enclosing query.
     fn cut_by_outer(
         &mut self,
         frame: LazyFrame,
@@ -543,7 +528,7 @@ impl Planner<'_> {
     }
 }
 
-/// The rows with the columns of window functions, and of all others those that are read.
+/// The rows with the columns of window functions, and those other columns that are read.
 fn with_calls(
     frame: LazyFrame,
     mut windows: Vec<Call>,
@@ -569,19 +554,16 @@ fn with_calls(
     window::with_windows(frame.select(read), windows)
 }
 
-/// What is done with the rows, after they are grouped.
 struct Steps {
     having: Option<Expr>,
     qualify: Option<Expr>,
     outputs: Vec<Output>,
     keys: Vec<SortKey>,
-    /// Expressions of `DISTINCT ON`.
     on: Vec<Expr>,
     limit: Limit,
     is_distinct: bool,
 }
 
-/// One row for each group.
 fn grouped(
     mut frame: LazyFrame,
     grouping: Grouping,
@@ -630,7 +612,7 @@ fn grouped(
     }
 }
 
-/// An expression that has a value for each row, also where that is always the same.
+/// An expression with a value for each row, even if it is constant.
 fn with_rows(expr: Expr, any_column: &Expr) -> Expr {
     if expr.clone().meta().root_names().is_empty() {
         repeated(expr, any_column.clone())
@@ -689,7 +671,7 @@ fn named_windows(select: &Select) -> Answer<Vec<(String, WindowSpec)>> {
     Ok(named)
 }
 
-/// What a name of the answer stands for in `GROUP BY`, unless a column has that name.
+/// The expression of an alias in `GROUP BY`, unless a column has the same name.
 fn resolved_alias(expr: Ast, context: &Context) -> Answer<Ast> {
     let Ast::Identifier(name) = &expr else {
         return Ok(expr);
@@ -704,7 +686,6 @@ fn resolved_alias(expr: Ast, context: &Context) -> Answer<Ast> {
     Ok(aliased.map_or(expr.clone(), |(_, aliased)| aliased.clone()))
 }
 
-/// The column of the answer that `ORDER BY` names.
 fn output_of<'a>(expr: &Ast, outputs: &'a [Output]) -> Option<&'a Output> {
     let Ast::Identifier(name) = expr else {
         return None;
@@ -719,7 +700,7 @@ fn output_of<'a>(expr: &Ast, outputs: &'a [Output]) -> Option<&'a Output> {
     })
 }
 
-/// The name of a column of the answer that is given none: that of the column, or the expression as written.
+/// The name of an unnamed result column: that of the column, or the expression as written.
 fn header(expr: &Ast, relation: &Relation) -> String {
     let parts = match expr {
         Ast::Identifier(name) => std::slice::from_ref(name),

@@ -15,7 +15,6 @@ use crate::query::QueryError;
 use crate::query::error::first_line;
 
 impl Planner<'_> {
-    /// The rows of a part of a query.
     pub(super) fn body(&mut self, body: &SetExpr, domain: Option<&Domain>) -> Answer<Relation> {
         self.nesting += 1;
         let relation = self.part(body, domain);
@@ -117,7 +116,8 @@ impl Planner<'_> {
         Ok(relation)
     }
 
-    /// Rows of the left that are, or are not, on the right. With `ALL`, the second of equal rows needs a second one.
+    /// `INTERSECT` and `EXCEPT`: rows of the left that are, or are not, on the right. With `ALL`, duplicates
+    /// are matched one to one.
     fn chosen(
         &mut self,
         left: LazyFrame,
@@ -144,7 +144,7 @@ impl Planner<'_> {
         joined.select(fields.iter().map(Field::column).collect::<Vec<_>>())
     }
 
-    /// Both with the same columns in the same order; what one does not have is NULL there.
+    /// Both sides with the same columns in the same order; missing ones are NULL.
     fn matched_by_name(&mut self, left: Relation, right: Relation) -> Answer<(Relation, Relation)> {
         let mut names: Vec<&Field> = left.fields.iter().collect();
         let is_new = |field: &&Field| !left.fields.iter().any(|known| known.name == field.name);
@@ -217,7 +217,7 @@ impl Planner<'_> {
     }
 }
 
-/// The distinct rows; NULL is equal to NULL.
+/// The distinct rows; NULL equals NULL.
 pub(super) fn distinct(frame: LazyFrame, fields: &[Field]) -> LazyFrame {
     let ids = fields.iter().map(|field| field.id.clone());
     frame.unique(Some(cols(ids)), UniqueKeepStrategy::Any)

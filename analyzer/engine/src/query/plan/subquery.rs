@@ -14,10 +14,9 @@ use super::types::{Ty, Typed, typed_lit};
 use super::{Answer, Domain, Planner, invalid, unsupported};
 use crate::query::QueryError;
 
-/// A subquery that was planned.
 struct Subquery {
     relation: Relation,
-    /// Columns of the query around it, and those of the subquery that are equal to them.
+    /// Columns of the enclosing query, and those of the subquery that are equal to them.
     keys: Vec<(Expr, Expr)>,
 }
 
@@ -70,7 +69,6 @@ impl Planner<'_> {
         }
     }
 
-    /// A column as it is before rows are grouped.
     fn over_rows(&self, field: &Field, context: &Context) -> Expr {
         let keys = context.grouping.iter().flat_map(|grouping| &grouping.keys);
         let is_field =
@@ -209,7 +207,7 @@ impl Planner<'_> {
         Ok(Typed::new(is_in, Ty::Bool))
     }
 
-    /// Chooses the rows that a condition holds for, if it is one that a join answers; true if it is.
+    /// Filters rows by a condition that a join can evaluate. Returns false if the condition is of another form.
     pub(super) fn chosen_by_subquery(
         &mut self,
         condition: &Ast,
@@ -280,7 +278,7 @@ fn distinct_outer(relation: &Relation) -> LazyFrame {
     rows.unique(None, UniqueKeepStrategy::Any)
 }
 
-/// A join in which NULL is equal to NULL. Of the right, columns that are no keys are added.
+/// A join in which NULL equals NULL. Adds the columns of the right side except keys.
 fn null_safe(
     left: LazyFrame,
     right: LazyFrame,
@@ -316,7 +314,6 @@ fn null_safe(
     }
 }
 
-/// The value of a group of one row.
 fn one_of_group(value: Expr, rows: Expr) -> Expr {
     let check = |columns: &mut [Column]| {
         let rows = columns[1].cast(&DataType::Int64)?;

@@ -10,7 +10,7 @@ use sqlparser::ast::BinaryOperator as Operator;
 use super::{Answer, invalid};
 pub(super) use crate::literal::typed_lit;
 
-/// Types that the planner tells apart. Columns of narrower types are widened before they are computed with.
+/// Types that the planner distinguishes. Narrower columns are widened before computing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ty {
     Null,
@@ -23,7 +23,7 @@ pub(super) enum Ty {
 }
 
 impl Ty {
-    /// The type of a column, and true if its values are narrower.
+    /// The type of a column, and whether its values have to be widened.
     pub(super) fn of(dtype: &DataType) -> (Self, bool) {
         match dtype {
             DataType::Null => (Self::Null, false),
@@ -75,7 +75,6 @@ pub(super) enum Constant {
     Text(String),
 }
 
-/// An expression and its type.
 #[derive(Clone, Debug)]
 pub(super) struct Typed {
     pub(super) expr: Expr,
@@ -112,7 +111,6 @@ impl Typed {
         }
     }
 
-    /// The expression, of 64 bits.
     pub(super) fn wide(self) -> Expr {
         if self.narrow {
             self.expr.cast(self.ty.dtype())
@@ -121,7 +119,6 @@ impl Typed {
         }
     }
 
-    /// The expression in another type.
     pub(super) fn into_type(self, ty: Ty) -> Answer<Expr> {
         if let Some(constant) = &self.constant
             && let Some(expr) = constant_of(constant, ty)?
@@ -182,14 +179,13 @@ impl Typed {
         }
     }
 
-    /// True of an expression that is the same for all rows.
     pub(super) fn is_same_for_all(&self) -> bool {
         self.constant.is_some() || self.expr.clone().meta().root_names().is_empty()
     }
 }
 
-/// A value that is the same for all rows, as a column with as many rows as another. polars 0.55.2 loses rows where it
-/// reads no column at all for a literal.
+/// Repeats a constant as a column, as long as another column. polars 0.55.2 loses rows if it reads no column at all
+/// for a literal.
 pub(super) fn repeated(value: Expr, along: Expr) -> Expr {
     let repeat = |columns: &mut [Column]| {
         let all = columns[0].new_from_index(0, columns[1].len());
@@ -200,7 +196,7 @@ pub(super) fn repeated(value: Expr, along: Expr) -> Expr {
     map_multiple(repeat, [value, along], field)
 }
 
-/// A constant in another type; `None`: it cannot be had before the query runs.
+/// Casts a constant; `None` if that is only possible while the query runs.
 fn constant_of(constant: &Constant, ty: Ty) -> Answer<Option<Expr>> {
     Ok(Some(match (constant, ty) {
         (Constant::Int(number), Ty::Int) => match i64::try_from(*number) {
@@ -233,7 +229,6 @@ fn constant_of(constant: &Constant, ty: Ty) -> Answer<Option<Expr>> {
     }))
 }
 
-/// The type that all of these can be had in.
 pub(super) fn common_type<'a>(all: impl Iterator<Item = &'a Typed> + Clone) -> Answer<Ty> {
     let is_text_constant = |one: &&Typed| matches!(one.constant, Some(Constant::Text(_)));
     let mut found = Ty::Null;
@@ -272,13 +267,12 @@ pub(super) fn common_type<'a>(all: impl Iterator<Item = &'a Typed> + Clone) -> A
     Ok(found)
 }
 
-/// Both in one type.
 pub(super) fn unified(a: Typed, b: Typed) -> Answer<(Expr, Expr, Ty)> {
     let ty = common_type([&a, &b].into_iter())?;
     Ok((a.into_type(ty)?, b.into_type(ty)?, ty))
 }
 
-/// A comparison; whole numbers with and without a sign are compared exactly.
+/// A comparison. Signed and unsigned integers are compared exactly.
 pub(super) fn compared(a: Typed, op: &Operator, b: Typed) -> Answer<Expr> {
     let ty = common_type([&a, &b].into_iter())?;
     let is_mixed = ty == Ty::Int && (a.ty == Ty::UInt || b.ty == Ty::UInt);
@@ -310,7 +304,6 @@ fn comparison(a: Expr, op: &Operator, b: Expr) -> Expr {
     }
 }
 
-/// The comparison from the other side.
 pub(super) fn mirrored(op: &Operator) -> Operator {
     match op {
         Operator::Lt => Operator::Gt,
@@ -321,7 +314,7 @@ pub(super) fn mirrored(op: &Operator) -> Operator {
     }
 }
 
-/// Arithmetic whose results fit, or which says that they do not.
+/// Arithmetic in which an overflow is an error.
 pub(super) fn computed(a: Typed, op: &Operator, b: Typed) -> Answer<Typed> {
     let (a, b) = (a.into_number()?, b.into_number()?);
     if *op == Operator::Divide {

@@ -38,7 +38,6 @@ pub(super) fn is_window_only(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// What a window function gives.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Kind {
     RowNumber,
@@ -47,7 +46,7 @@ pub(super) enum Kind {
     PercentRank,
     CumeDist,
     Ntile(usize),
-    /// The value so many rows before; after, if negative.
+    /// The value this many rows before, or after if negative.
     Lag(i64),
     First,
     Last,
@@ -60,24 +59,23 @@ pub(super) enum Kind {
     Max,
 }
 
-/// An end of a frame, as rows from the current one.
+/// A bound of a frame, in rows relative to the current one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Bound {
     Start,
     Rows(i64),
-    /// The rows that are equal to the current one by the order.
+    /// The rows equal to the current one in the order.
     Peers,
     End,
 }
 
-/// A call of a window function; columns go by their names in the frame.
+/// A call of a window function. Columns are named as in the frame.
 #[derive(Clone, Debug)]
 pub(super) struct Call {
-    /// Column that is made.
     pub(super) id: PlSmallStr,
     pub(super) kind: Kind,
     argument: Option<PlSmallStr>,
-    /// Value of `LAG` and `LEAD` where there is no such row.
+    /// Value of `LAG` and `LEAD` if there is no such row.
     default: Option<PlSmallStr>,
     pub(super) partition: Vec<PlSmallStr>,
     /// Column, descending, nulls first.
@@ -87,7 +85,7 @@ pub(super) struct Call {
 }
 
 impl Call {
-    /// The number of each row of a partition, in the order in which they come.
+    /// Numbers the rows of a partition in their current order.
     pub(super) fn row_number(id: PlSmallStr, partition: &[Field]) -> Self {
         Self {
             id,
@@ -103,7 +101,6 @@ impl Call {
 }
 
 impl Call {
-    /// The columns that it reads.
     pub(super) fn columns(&self) -> impl Iterator<Item = PlSmallStr> {
         let order = self.order.iter().map(|key| &key.0);
         let all = self.partition.iter().chain(order).chain(&self.argument);
@@ -240,7 +237,6 @@ impl Planner<'_> {
         })
     }
 
-    /// Any aggregate over whole partitions.
     fn aggregate_of_partition(
         &mut self,
         name: &str,
@@ -334,7 +330,7 @@ fn ignores_nulls(call: &Function) -> bool {
     of_clause || call.null_treatment == Some(NullTreatment::IgnoreNulls)
 }
 
-/// The function of a name; `None`: it is an aggregate that only whole partitions have.
+/// The function with this name; `None` for an aggregate that is only supported over whole partitions.
 fn kind_of(name: &str, arguments: &[Typed]) -> Answer<Option<Kind>> {
     let whole = |at: usize, otherwise: i64| match arguments.get(at) {
         None => Ok(otherwise),
@@ -430,7 +426,6 @@ fn rows_of(expr: &Ast) -> Answer<i64> {
     invalid(format!("a frame takes a number of rows, and not {expr}"))
 }
 
-/// The frame with a column for each call.
 pub(super) fn with_windows(frame: LazyFrame, calls: Vec<Call>) -> LazyFrame {
     let calls = Arc::new(calls);
     let of_schema = calls.clone();
@@ -479,15 +474,12 @@ fn dtype_of(kind: Kind, argument: Option<&DataType>) -> DataType {
     }
 }
 
-/// Rows in the order of partitions and keys.
 struct Sorted {
     partition: Vec<PlSmallStr>,
     order: Vec<(PlSmallStr, bool, bool)>,
-    /// Row of the frame at each place.
     rows: Vec<IdxSize>,
-    /// Places of each partition.
     partitions: Vec<Range<usize>>,
-    /// First place of the rows that are equal by the order, and the one after the last.
+    /// For each position, the range of positions with equal sort keys.
     peers: Vec<Range<usize>>,
 }
 
@@ -550,7 +542,7 @@ impl Sorted {
         })
     }
 
-    /// The values of a call, in the order of the frame.
+    /// The values of a call, in frame order.
     fn column(&self, frame: &DataFrame, call: &Call, height: usize) -> PolarsResult<Column> {
         let mut places: Vec<IdxSize> = vec![0; height];
         for (place, row) in self.rows.iter().enumerate() {
@@ -581,7 +573,7 @@ impl Sorted {
         Ok(values.with_name(call.id.clone()).into_column())
     }
 
-    /// True at the places whose partition has no row so many places before.
+    /// True for positions whose row `offset` rows before is outside the partition.
     fn outside(&self, offset: i64) -> Vec<bool> {
         let mut outside = Vec::with_capacity(self.rows.len());
         for range in &self.partitions {
@@ -593,7 +585,7 @@ impl Sorted {
         outside
     }
 
-    /// The values of a call, in the order of the places.
+    /// The values of a call, in sorted order.
     fn values(&self, call: &Call, argument: Option<&Series>) -> PolarsResult<Series> {
         let each = |value: &dyn Fn(&Range<usize>, usize) -> i64| {
             let all = self.partitions.iter().flat_map(|range| {
@@ -710,7 +702,6 @@ impl Sorted {
         }
     }
 
-    /// Places of the rows so many places before.
     fn lagged(&self, offset: i64, ignores_nulls: bool, valid: &[bool]) -> Vec<Option<IdxSize>> {
         let mut all = Vec::with_capacity(self.rows.len());
         for range in &self.partitions {
@@ -736,7 +727,6 @@ impl Sorted {
         all
     }
 
-    /// Counts, sums and means.
     fn summed(&self, call: &Call, argument: &Series, valid: &[bool]) -> PolarsResult<Series> {
         let frames = self.frames(call);
         let mut count =
@@ -804,7 +794,6 @@ impl Sorted {
         Ok(Series::from(sums.into_iter().collect::<Int64Chunked>()))
     }
 
-    /// The frame of each place.
     fn frames(&self, call: &Call) -> Vec<Range<usize>> {
         let mut frames = Vec::with_capacity(self.rows.len());
         for range in &self.partitions {
@@ -832,7 +821,7 @@ impl Sorted {
     }
 }
 
-/// Ranges of neighbours; `is_new` is true where one begins.
+/// Splits `0..count` into ranges; `is_new` is true at the first element of a range.
 fn ranges(count: usize, is_new: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     let mut all = Vec::new();
     let mut from = 0;
@@ -845,7 +834,7 @@ fn ranges(count: usize, is_new: impl Fn(usize) -> bool) -> Vec<Range<usize>> {
     all
 }
 
-/// The place of each value in the order of values; equal ones have one place.
+/// The rank of each value; equal values have the same rank.
 fn ranks_of(values: &Series) -> PolarsResult<Vec<u32>> {
     let sorted = values.arg_sort(Default::default());
     let order: Vec<IdxSize> = sorted.iter().flatten().collect();
@@ -868,7 +857,7 @@ fn ranks_of(values: &Series) -> PolarsResult<Vec<u32>> {
     Ok(ranks)
 }
 
-/// What is gathered over frames: a frame that begins where the last one did goes on from it, others begin anew.
+/// Accumulates over frames. A frame with the same start as the previous one continues from it; others start over.
 struct Running<T, F> {
     add: F,
     of: std::marker::PhantomData<T>,

@@ -5,8 +5,8 @@ use trueno_format::schema;
 
 use crate::run::columns::{convertible, dtype, plain_type_name, published_type};
 
-/// The reason why these rows are not of the table: one of its columns that are never null is not there, of another
-/// type, or null somewhere. `None`: they may be, or the table is not known.
+/// Why these rows do not belong to the table: a column that is never null is missing, has another type, or contains
+/// nulls. `None` if they may belong to it, or the table is unknown.
 pub(super) fn foreign_to(table: &str, rows: &DataFrame) -> Option<String> {
     let table = schema::table(table)?;
     let never_null = table.columns.iter().filter(|column| !column.nullable);
@@ -26,7 +26,7 @@ pub(super) fn foreign_to(table: &str, rows: &DataFrame) -> Option<String> {
     })
 }
 
-/// The fault of a file that is left out for that.
+/// The fault of a file that is left out for this reason.
 pub(super) fn fault(table: &str, reason: &str) -> String {
     format!(
         "left out, as its rows are not those of {table}: {reason} (hint: move the file to where it belongs)"

@@ -21,10 +21,9 @@ use super::self_verified::UNLISTED;
 use super::{Reader, own_columns, segment_errors, table_of};
 use crate::panic_guard::guarded;
 
-/// Rows decoded at once where a file has to be decoded to know that it can be.
+/// Rows decoded at a time when a file has to be decoded to check it.
 const DECODED_ROWS: u64 = 1 << 17;
 
-/// Contents of a footer.
 struct Footer {
     schema: SchemaRef,
     rows: u64,
@@ -69,14 +68,13 @@ impl Reader<'_> {
         }
     }
 
-    /// Tells whether the journal lists a file of this length from its first to its last byte.
+    /// The journal covers a file of this length from the first to the last byte.
     fn lists_all_of_it(&self) -> bool {
         self.checked.covers()
             && (self.chunks.last())
                 .is_some_and(|c| c.kind == ChunkKind::Tail && c.end() == self.file.bytes)
     }
 
-    /// Tells whether the journal lists a file of another length.
     fn was_changed(&self) -> bool {
         let last = self.chunks.last();
         last.is_some_and(|c| c.kind == ChunkKind::Tail && c.end() != self.file.bytes)
@@ -96,7 +94,7 @@ impl Reader<'_> {
         }
     }
 
-    /// The row groups that are as they were written, given that head and footer are.
+    /// The intact row groups, provided that head and footer are intact.
     fn good_groups(&self, handle: &File) -> io::Result<Segment> {
         let mut faults = self.faults();
         let ends = self.chunks.iter().zip(&self.checked.verdicts);
@@ -164,7 +162,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Another program wrote it, without hashes to verify: all of it is decoded.
+    /// A file of another program without hashes is decoded completely.
     fn foreign(&self, handle: &File) -> io::Result<Segment> {
         let decoded =
             footer(handle.try_clone()?).and_then(|footer| Ok((footer, self.decoded(handle)?)));
@@ -191,7 +189,7 @@ impl Reader<'_> {
         })
     }
 
-    /// Decodes all rows; gives the reason why they are not of the table, if they are not.
+    /// Decodes all rows. Returns why they do not belong to the table, if so.
     fn decoded(&self, handle: &File) -> Result<Option<String>, String> {
         let footer = footer(handle.try_clone().map_err(|error| error.to_string())?)?;
         let mut at = 0;

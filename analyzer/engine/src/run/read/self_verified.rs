@@ -13,12 +13,12 @@ use super::super::segment::{Segment, SegmentState, Source};
 use super::super::verify;
 use super::{Reader, own_columns, table_of};
 
-/// The fault of a file that is as it was written, while nothing says that it belongs to the run.
+/// The fault of an intact file that may not belong to the run.
 pub(super) const UNLISTED: &str =
     "unchanged by its own hashes, but the journal is complete and does not list it";
 
 impl Reader<'_> {
-    /// `None`: the segment has no hashes.
+    /// `None` if the segment has no hashes.
     pub(super) fn by_own_hashes(&self, handle: &mut File) -> io::Result<Option<Segment>> {
         let mut chunks = match embedded_hashes::read(handle, self.file.bytes, FileForm::Arrow)? {
             Own::Chunks(chunks) => chunks,
@@ -73,7 +73,6 @@ impl Reader<'_> {
     }
 }
 
-/// The texts of each text column.
 fn dictionaries(file: &File, footer: &Footer) -> Result<BTreeMap<String, Vec<String>>, String> {
     let mut by_id = BTreeMap::new();
     for Place { offset, bytes } in &footer.dictionaries {

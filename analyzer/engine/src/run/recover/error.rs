@@ -7,45 +7,38 @@ use trueno_format::edit::FileError;
 
 use crate::run::RunError;
 
-/// The reason why a run was not recovered; it is then as it was.
+/// Why a run was not recovered. It is unchanged then.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RecoverError {
-    /// It cannot be opened.
     #[error(transparent)]
     Run(#[from] RunError),
     /// Its writer is alive, or another process is recovering it.
     #[error("{}: is being recorded or recovered now (hint: wait for its end)", .0.display())]
     Recording(PathBuf),
-    /// Each rank is a run of its own.
     #[error("{}: holds several ranks (hint: recover each of them, such as {}/rank=0)", .0.display(), .0.display())]
     Ranks(PathBuf),
-    /// Without `run.json` it is not known whether the recording has ended.
+    /// Without `run.json` it is unknown whether the recording has ended.
     #[error("{}: run.json is missing or damaged, so that it is not known how the recording ended (hint: the other verbs read what is there)", .0.display())]
     Unknown(PathBuf),
-    /// There is something already.
     #[error("{}: already exists (hint: choose another path)", .0.display())]
     Exists(PathBuf),
-    /// Something that is not known lies where the new run is put together.
+    /// Something unknown is where the new run is to be assembled.
     #[error("{}: is in the way, and was not left by a recovery (hint: move it away)", .0.display())]
     InTheWay(PathBuf),
-    /// The path ends in nothing that a folder beside it could be named after.
+    /// The path has no last component from which to derive the name of a folder beside it.
     #[error("{}: has no name (hint: give the run's own path, such as ../my.run)", .0.display())]
     Nameless(PathBuf),
-    /// The recovered run does not hold what the old one does.
     #[error("{}: the recovered run differs from it: {difference}; nothing was changed (hint: please report it)", .path.display())]
     Differs {
         path: PathBuf,
-        /// The difference: what was compared, expected and found.
+        /// What was compared, expected and found.
         difference: String,
     },
-    /// The file system refused.
     #[error("{}: cannot {action}: {source} (hint: `-o NEW` makes the recovered run somewhere else)", .path.display())]
     Io {
-        /// File or folder.
         path: PathBuf,
         action: &'static str,
-        /// Error of the system.
         source: io::Error,
     },
 }

@@ -12,18 +12,15 @@ use trueno_format::run_json::{RUN_JSON, RunJson};
 
 use super::RecoverError;
 
-/// The paths of one recovery.
 pub(super) struct Place {
     old: PathBuf,
-    /// The folder of the old run, if it can be opened.
     held: Option<Folder>,
-    /// A hidden folder beside the target.
     stage: PathBuf,
     target: PathBuf,
 }
 
 impl Place {
-    /// In place, or at `to`, where nothing may be yet.
+    /// In place, or at `to`, which must not exist.
     pub(super) fn new(run: &Path, to: Option<&Path>) -> Result<Place, RecoverError> {
         if let Some(to) = to.filter(|to| to.symlink_metadata().is_ok()) {
             return Err(RecoverError::Exists(to.to_path_buf()));
@@ -61,8 +58,8 @@ impl Place {
         self.target == self.old
     }
 
-    /// Keeps other recoveries out, as the recorder kept out everyone while it lived. A run
-    /// without a log has no lock.
+    /// Excludes other recoveries, as the recorder excluded everyone while it lived. A run without a log has no
+    /// lock.
     pub(super) fn lock(&self) -> Result<Option<FileLock>, RecoverError> {
         let path = self.old.join("live").join("log.jsonl");
         let Ok(log) = regular_file::open(&path) else {
@@ -79,7 +76,6 @@ impl Place {
         }
     }
 
-    /// Removes what an earlier recovery of this run left.
     pub(super) fn clear(&self, run_id: &str) -> Result<(), RecoverError> {
         let stage = &self.stage;
         if stage.symlink_metadata().is_err() {
@@ -98,7 +94,7 @@ impl Place {
         remove_run(stage).map_err(RecoverError::io(stage, "remove it"))
     }
 
-    /// The recovered run gets its name. In place, the old one gets that of the stage.
+    /// Renames the recovered run to its final name. In place, the old run gets the name of the stage.
     pub(super) fn publish(&self) -> Result<(), RecoverError> {
         let done = match &self.held {
             Some(old) if self.is_in_place() => put_in_place(&self.stage, &self.target, old),
@@ -110,7 +106,7 @@ impl Place {
         ))
     }
 
-    /// Makes sure that it is there also after a loss of power.
+    /// Syncs the rename to disk.
     pub(super) fn sync(&self) -> Result<(), RecoverError> {
         let parent = self.target.parent().filter(|p| !p.as_os_str().is_empty());
         let parent = parent.unwrap_or(Path::new("."));

@@ -13,7 +13,7 @@ use crate::run::journal::{Chunk, ChunkKind};
 use crate::run::layout::SegmentFile;
 use crate::run::verify::{self, Verdict};
 
-/// Tells whether a segment of this table can be sealed: if it has the columns this program knows.
+/// A segment of this table can be sealed only if it has the columns that this program knows.
 pub(super) fn can_seal(table: &str, chunks: &[Chunk]) -> bool {
     let known = schema::table(table).map(|table| xxh3_64(&head_bytes(table)));
     chunks.first().is_some_and(|head| {
@@ -21,7 +21,7 @@ pub(super) fn can_seal(table: &str, chunks: &[Chunk]) -> bool {
     })
 }
 
-/// The good batches of an open segment, as a sealed one.
+/// The intact batches of an open segment, as a sealed one.
 pub(super) fn seal(
     name: &str,
     table: &str,
@@ -49,7 +49,7 @@ pub(super) fn seal(
     segment.seal()
 }
 
-/// The line of a chunk that stays as it is.
+/// The journal line of an unchanged chunk.
 pub(super) fn line(name: &str, chunk: &Chunk) -> Line {
     Line {
         segment: name.to_owned(),

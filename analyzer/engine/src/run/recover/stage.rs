@@ -16,27 +16,23 @@ use crate::run::Run;
 use crate::run::scan::Gathered;
 use crate::run::segment::SegmentState;
 
-/// The new run as far as it is.
 pub(super) struct Stage<'a> {
     place: &'a Place,
-    /// The journal, by segment.
     lines: BTreeMap<String, Vec<Line>>,
-    /// Segments that were sealed, and no longer show what they have lost.
+    /// Segments that were sealed, so that they no longer show what was lost.
     rewritten: BTreeSet<String>,
     pub(super) sealed: u64,
     pub(super) added: u64,
-    /// Losses that no longer show in the files.
     pub(super) problems: Vec<String>,
 }
 
 /// Segments that are not sealed, by what is done with them.
 #[derive(Default)]
 pub(super) struct Sorted {
-    /// Files that the new run does not have, relative to the run.
+    /// Files that the new run will not have, relative to the run.
     pub(super) replaced: BTreeSet<PathBuf>,
-    /// Segments to seal.
     seal: Vec<String>,
-    /// Sealed, and not renamed any more.
+    /// Segments that are sealed but not yet renamed.
     rename: Vec<String>,
 }
 
@@ -62,7 +58,6 @@ impl<'a> Stage<'a> {
         Ok(stage)
     }
 
-    /// Decides about each segment.
     pub(super) fn sort(&mut self, old: &Gathered, before: &Run) -> Result<Sorted, RecoverError> {
         let mut sorted = Sorted::default();
         let segments = before.segments().iter();
@@ -121,7 +116,7 @@ impl<'a> Stage<'a> {
         Ok(sorted)
     }
 
-    /// Takes over all files that stay as they are. What is no file, and no link to one, is left out and named.
+    /// Takes over all unchanged files. Anything but files and links to files is left out and reported.
     pub(super) fn carry(&mut self, replaced: &BTreeSet<PathBuf>) -> Result<(), RecoverError> {
         self.carry_folder(Path::new(""), replaced)
     }
@@ -165,7 +160,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// In place, as a second name of the same file: nobody writes to it any more.
+    /// In place, a hard link suffices, because nothing writes to the file any more.
     fn carry_file(&self, from: &Path, to: &Path) -> io::Result<()> {
         let in_place = self.place.old() == self.place.target();
         if in_place && fs::hard_link(from, to).is_ok() {
@@ -175,7 +170,6 @@ impl<'a> Stage<'a> {
         File::open(to)?.sync_all()
     }
 
-    /// Writes the segments that were open as sealed ones.
     pub(super) fn seal(&mut self, old: &Gathered, sorted: &Sorted) -> Result<(), RecoverError> {
         for name in &sorted.rename {
             let to = self.place.stage().join(name);
@@ -202,7 +196,7 @@ impl<'a> Stage<'a> {
         Ok(())
     }
 
-    /// Writes what lay in `live/`: rows as further segments, and kernel sources.
+    /// Writes the content of `live/`: rows as further segments, and kernel sources.
     pub(super) fn add_rest(&mut self, old: &Gathered) -> Result<(), RecoverError> {
         let Some(rest) = &old.rest else { return Ok(()) };
         let mut next: BTreeMap<&str, u32> = BTreeMap::new();
@@ -248,8 +242,8 @@ impl<'a> Stage<'a> {
         self.write(JOURNAL, text.as_bytes())
     }
 
-    /// Last of all files, and in one step: until then the folder holds no recovered run. It is that of the run `from`
-    /// made anew.
+    /// Written last and atomically: before, the folder contains no recovered run. `from` is the run being
+    /// recovered.
     pub(super) fn run_json(&self, run: &RunJson, from: &Path) -> Result<(), RecoverError> {
         let [temporary, path] = [NEW_RUN_JSON, RUN_JSON].map(|name| self.place.stage().join(name));
         let old = regular_file::read(&from.join(RUN_JSON));
@@ -259,7 +253,6 @@ impl<'a> Stage<'a> {
         fs::rename(&temporary, &path).map_err(RecoverError::io(&path, "write it"))
     }
 
-    /// A new file, on disk when this returns, and the folders to it.
     fn write(&self, name: &str, bytes: &[u8]) -> Result<(), RecoverError> {
         let path = self.place.stage().join(name);
         if let Some(folder) = path.parent() {
@@ -268,7 +261,6 @@ impl<'a> Stage<'a> {
         Ok(write_synced(&path, bytes)?)
     }
 
-    /// Counts of the segments that the journal lists.
     pub(super) fn tables(&self) -> BTreeMap<String, Table> {
         let mut tables: BTreeMap<String, Table> = BTreeMap::new();
         for (name, lines) in &self.lines {
@@ -287,7 +279,7 @@ impl<'a> Stage<'a> {
         tables
     }
 
-    /// Rows of a table that are lost in segments which still show it.
+    /// Lost rows of a table in segments that still show the loss.
     pub(super) fn still_lost(&self, before: &Run, table: &str) -> u64 {
         let segments = before.segments().iter();
         let shown = segments.filter(|s| s.table() == table && !self.rewritten.contains(&s.name));
@@ -296,7 +288,7 @@ impl<'a> Stage<'a> {
             .fold(0, u64::saturating_add)
     }
 
-    /// Reads the new run: it must hold exactly the rows that could be read before.
+    /// Opens the new run, which must contain exactly the rows that were readable before.
     pub(super) fn compare(&self, before: &Run) -> Result<Run, RecoverError> {
         let after = Run::open(self.place.stage())?;
         let rows = |run: &Run| -> BTreeMap<String, u64> {

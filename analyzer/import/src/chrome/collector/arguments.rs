@@ -15,7 +15,6 @@ use crate::chrome::record::{low, pair};
 use crate::chrome::scanner::Value;
 use crate::sorter::Sorter;
 
-/// Types of kept values.
 mod ty {
     pub const INTEGER: u32 = 0;
     pub const UNSIGNED: u32 = 1;
@@ -24,14 +23,13 @@ mod ty {
     pub const TEXT: u32 = 4;
 }
 
-/// Arguments of all events, until it is known which rows these become.
+/// Arguments of all events, kept until it is known which rows the events become.
 pub struct KeptArguments {
-    /// Event; place among its arguments and type; key; value.
+    /// Event; argument index and type; key; value.
     values: Sorter<4>,
-    /// Event and row.
     places: Sorter<2>,
     has_any: bool,
-    /// Texts by the number that values have.
+    /// Texts, indexed by the number that values use.
     texts: Vec<Text>,
     numbers: HashMap<Text, u64>,
 }
@@ -76,7 +74,6 @@ impl KeptArguments {
         }
     }
 
-    /// Row of a value.
     fn row(&self, span: u64, [_, place_and_type, name, word]: [u64; 4]) -> AttributeRow {
         let of_type = |ty: u32| (low(place_and_type) == ty).then_some(word);
         AttributeRow {
@@ -92,7 +89,8 @@ impl KeptArguments {
 }
 
 impl Collector<'_> {
-    /// Puts arguments of the event with this place in the file aside; `is_end`: they stand where it ended.
+    /// Keeps the arguments of an event, identified by its position in the file. `is_end` if they come from the
+    /// event that ended the interval.
     pub(super) fn keep_arguments(
         &mut self,
         order: u64,
@@ -112,7 +110,6 @@ impl Collector<'_> {
         Ok(())
     }
 
-    /// Says that an event became a row.
     pub fn became(&mut self, order: u64, id: u64) -> Result<(), Error> {
         let kept = &mut self.arguments;
         if !kept.has_any {
@@ -122,7 +119,7 @@ impl Collector<'_> {
         done.map_err(|e| Error::io(kept.places.path(), "write it", e))
     }
 
-    /// Writes the arguments of events that became rows, and counts the others.
+    /// Writes the arguments of events that became rows and counts the others.
     pub fn write_arguments(&mut self) -> Result<(), Error> {
         if !self.arguments.has_any {
             return Ok(());

@@ -20,28 +20,25 @@ pub(in crate::chrome) const TWICE: &str =
 
 const STREAM_WORDS: usize = 5;
 
-/// What is gathered while events are read.
 pub(in crate::chrome) struct Believable {
     is_off: bool,
     pieces: Pieces,
-    /// All records, each taken with itself once more vanishes.
+    /// XOR of the hashes of all records: equal pairs cancel out.
     sum: u64,
     records: u64,
     streams: Sorter<STREAM_WORDS>,
-    /// The latest end of what is no kernel.
     last_ns: i64,
     doubts: Doubts,
 }
 
-/// What is set aside, once all events are read.
 #[derive(Default)]
 pub(in crate::chrome) struct Doubts {
-    /// Starts of all other events.
+    /// The range in which all other events start.
     near: Option<RangeInclusive<i64>>,
     is_twice: bool,
-    /// By place in the file, how many kernels of its stream a kernel lasts over.
+    /// By position in the file: how many later kernels of its stream this kernel outlasts.
     pub overlong: BTreeMap<u64, usize>,
-    /// Records that start together, where each comes twice.
+    /// Records with the same start, if every record of the file occurs twice.
     together: (Option<[u64; 2]>, HashSet<Vec<u64>>),
 }
 
@@ -58,7 +55,7 @@ impl Believable {
         }
     }
 
-    /// Checks nothing if the options ask for doubtful events.
+    /// Turns the checks off if the options ask to keep doubtful events.
     pub fn turn_off(&mut self, options: &Options) {
         self.is_off = options.keep_doubtful;
     }
@@ -98,7 +95,7 @@ impl Believable {
         self.records += 1;
     }
 
-    /// Finds what is set aside; and of `reach`, the earliest start and the latest end of all, that of all else.
+    /// Decides what to set aside. Shrinks `reach`, the earliest start and latest end, to the remaining events.
     pub fn finish(
         &mut self,
         reach: Option<(i64, i64)>,
@@ -122,7 +119,7 @@ impl Believable {
         Ok((doubts, reach))
     }
 
-    /// Kernels that last over others, and the latest end of all others.
+    /// Kernels that outlast others, and the latest end of everything else.
     fn overlong(&mut self) -> Result<(BTreeMap<u64, usize>, i64), Error> {
         let path = self.streams.path().to_owned();
         let mut all = sorted(&mut self.streams)?;
@@ -142,7 +139,6 @@ impl Believable {
 }
 
 impl Doubts {
-    /// Says what was set aside.
     pub fn warn(&self, notes: &mut Notes) {
         let keep = "--keep-doubtful keeps";
         if let Some(count) = notes.left_out.get(FAR) {
@@ -172,25 +168,22 @@ impl Doubts {
         }
     }
 
-    /// True of an event that is not set aside for its time.
     pub fn is_near(&self, start_ns: i64) -> bool {
         let near = self.near.as_ref();
         near.is_none_or(|near| near.contains(&start_ns))
     }
 
-    /// True of a record of a lane that came before.
     pub fn is_again(&mut self, record: &Host) -> bool {
         let at = [u64::from(record.lane), rising(record.start_ns)];
         self.is_twice && self.came_before(at, without_place(record).to_vec())
     }
 
-    /// The same of a record with a correlation.
     pub fn is_link_again(&mut self, link: &Link) -> bool {
         let at = [link.correlation, rising(link.start_ns)];
         self.is_twice && self.came_before(at, link_without_place(link).to_vec())
     }
 
-    /// Of records that start together every second of equal ones.
+    /// True for every second one of equal records with the same start.
     fn came_before(&mut self, at: [u64; 2], words: Vec<u64>) -> bool {
         let (last, together) = &mut self.together;
         if last.replace(at) != Some(at) {

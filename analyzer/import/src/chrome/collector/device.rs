@@ -146,7 +146,6 @@ impl Collector<'_> {
         self.push_link(link)
     }
 
-    /// Work on a lane of a device, whatever its category is.
     pub(super) fn work_of_lane(
         &mut self,
         event: &Event,
@@ -191,7 +190,7 @@ impl Collector<'_> {
         self.device_work(event, class, Some(place), start_ns, dur_ns)
     }
 
-    /// A row that says again what others say, as an annotation of its stream.
+    /// A row that repeats others, such as an annotation of its stream.
     pub(super) fn repeated_row(
         &mut self,
         event: &Event,
@@ -217,7 +216,6 @@ impl Collector<'_> {
         })
     }
 
-    /// A stream that waits: for an event, or for another rank.
     fn stream_wait(
         &mut self,
         event: &Event,
@@ -244,12 +242,12 @@ impl Collector<'_> {
         })
     }
 
-    /// The correlation of work that states none, by which an arrow that ends at its start finds it.
+    /// A made-up correlation for work without one, so that a flow that ends at its start finds it.
     pub(super) fn id_at(&mut self, event: &Event, start_ns: i64) -> u64 {
         id_of_place(self.lanes.number(&event.process, &event.thread), start_ns)
     }
 
-    /// A kernel with its metrics, and without times of its own.
+    /// A kernel with metrics but without its own times.
     pub(super) fn profiler_range(&mut self, event: &Event, start_ns: i64, dur_ns: i64) {
         for _ in 0..event.arguments.series_left_out {
             self.notes
@@ -275,7 +273,7 @@ impl Collector<'_> {
         }
     }
 
-    /// A wait for an event names the call that recorded it, which names no event itself.
+    /// A wait for an event names the call that recorded the event, but that call does not name the event.
     fn recorded(&mut self, event: &Event, event_id: Option<u64>, wait: &Link) -> Result<(), Error> {
         let call = event
             .arguments
@@ -301,14 +299,12 @@ impl Collector<'_> {
     }
 }
 
-/// The operator that device work was begun in. Where Kineto knew of none it writes the
-/// correlation in its place, or 0.
+/// The operator in which device work was launched. If Kineto found none, it writes the correlation instead, or 0.
 fn external(arguments: &Arguments) -> u64 {
     let is_operator = |id: &u64| *id != 0 && Some(*id) != arguments.correlation;
     arguments.external.filter(is_operator).unwrap_or(NO_ID)
 }
 
-/// The class of device work whose category says nothing.
 pub(in crate::chrome) fn class_of_work(name: &str) -> Class {
     let lower = name.trim().to_ascii_lowercase();
     let begins = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
@@ -329,7 +325,7 @@ pub(in crate::chrome) fn class_of_work(name: &str) -> Class {
     }
 }
 
-/// A correlation for work that states none: ordered by time, then by lane. Times repeat after thirteen days.
+/// A made-up correlation, ordered by time and then by lane. Times wrap after thirteen days.
 pub(super) fn id_of_place(lane: u32, start_ns: i64) -> u64 {
     const TIME_BITS: u32 = 50;
     const LANE_BITS: u32 = 11;
@@ -338,7 +334,7 @@ pub(super) fn id_of_place(lane: u32, start_ns: i64) -> u64 {
     OF_PLACE | time << LANE_BITS | lane
 }
 
-/// Device and stream of a row: as it states them, else as its lane does.
+/// Device and stream stated by the row, or else by its lane.
 fn device_and_stream(event: &Event, place: Option<Place>) -> (u32, u32) {
     // Kineto writes -1, at times as 32 bits without a sign, for no stream.
     let small = |value: i64| u32::try_from(value).unwrap_or(NONE);
@@ -357,7 +353,7 @@ fn device_and_stream(event: &Event, place: Option<Place>) -> (u32, u32) {
     }
 }
 
-/// Kinds of memory at the source and the target, as a name such as `Memcpy HtoD (Pinned -> Device)` states them.
+/// Source and target kinds of memory in a name such as `Memcpy HtoD (Pinned -> Device)`.
 fn memory_kinds(name: &str) -> (Option<MemoryKind>, Option<MemoryKind>) {
     let Some((_, inside)) = name.split_once('(') else {
         return (None, None);

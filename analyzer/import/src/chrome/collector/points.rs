@@ -11,11 +11,10 @@ use crate::chrome::layout::Role;
 use crate::chrome::record::{FlowEnd, Host, HostEvent, NO_LANE, NONE, known};
 use crate::signatures::{MAX_SHAPE_BYTES, without_spaces};
 
-/// Bytes of the arguments of instants that are kept, so that memory stays flat where no two are equal.
+/// Limit for kept arguments of instants, so that memory stays bounded if no two are equal.
 const MAX_INSTANT_BYTES: usize = 64 << 20;
 
 impl Collector<'_> {
-    /// A point of a lane.
     fn point(&mut self, event: &Event, point: HostEvent, name: u32) -> Result<(), Error> {
         let Some(time_ns) = self.start(event) else {
             return Ok(());
@@ -65,7 +64,7 @@ impl Collector<'_> {
         self.point(event, HostEvent::Flow { id, end }, 0)
     }
 
-    /// A flow from a launch to device work; true if it is nothing else.
+    /// Handles a flow from a launch to device work; true if the flow is nothing else.
     fn launch_flow(&mut self, event: &Event) -> Result<bool, Error> {
         let category = std::str::from_utf8(&event.category).unwrap_or("");
         let is_launch = is_launch_flow(category);
@@ -130,8 +129,9 @@ impl Collector<'_> {
         self.point(event, value, name)
     }
 
-    /// Adds the totals that an allocator states with an event. Of the host PyTorch counts from when its
-    /// profiler was told to look at memory, which the events say by themselves, and reserves nothing.
+    /// Adds the totals that an allocator states with an event, for devices only. PyTorch's totals of host
+    /// memory count from the start of memory profiling, which adding up the events gives as well, and it
+    /// reserves no host memory.
     fn totals(&mut self, event: &Event, device: u32, bytes: i64) -> Result<(), Error> {
         let (allocated, reserved) = (event.arguments.allocated, event.arguments.reserved);
         // Allocators that do not count say 0.
@@ -180,7 +180,7 @@ impl Collector<'_> {
         }
     }
 
-    /// An instant with a name. It is no work, so the run reaches no further for it.
+    /// A named instant. It is not work, so it does not extend the run.
     fn named_point(&mut self, event: &Event) -> Result<(), Error> {
         let Some(time_ns) = self.start(event) else {
             return Ok(());
@@ -207,7 +207,6 @@ impl Collector<'_> {
         done.map_err(|e| Error::io(self.host.path(), "write it", e))
     }
 
-    /// The number of their text.
     fn arguments_of_instant(&mut self, event: &Event) -> Option<u32> {
         if event.raw.is_empty() || event.raw == b"{}" {
             return None;

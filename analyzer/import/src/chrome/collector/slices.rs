@@ -16,11 +16,9 @@ use crate::chrome::record::{Host, HostEvent, Link, LinkEvent, NO_ID, Node};
 use crate::chrome::unitrace;
 use crate::cuda::call_kind::without_version;
 
-/// What becomes of rows of a device that are no work.
 pub(super) const NO_WORK: &str =
     "row of a device that is no work: idle time, or a sum over other rows";
 
-/// What an event of a host thread states of itself.
 #[derive(Clone, Copy, Default)]
 struct Stated {
     correlation: Option<u64>,
@@ -153,7 +151,7 @@ impl Collector<'_> {
         self.slice(open, start_ns + dur_ns, stated, node)
     }
 
-    /// An interval of a host thread, and the node of autograd's graph that an operator is about.
+    /// An interval of a host thread, and the autograd node of an operator.
     fn slice(
         &mut self,
         open: Open,
@@ -290,7 +288,6 @@ impl Collector<'_> {
         self.slice(open, end_ns, Stated::default(), None)
     }
 
-    /// Work that a device began and ended in events of their own.
     fn ended_work(
         &mut self,
         role: Role,
@@ -328,7 +325,7 @@ impl Collector<'_> {
     }
 }
 
-/// Tells a call from work, by what an event states of itself.
+/// Decides between call and work from the event's own arguments.
 fn resolved(event: &Event, class: Class) -> Class {
     // unitrace has one category for all of the host.
     if class == Class::Operator && unitrace::is_call(&event.name) {
@@ -356,7 +353,7 @@ fn resolved(event: &Event, class: Class) -> Class {
     }
 }
 
-/// An event says where on a device it ran, or which call led to it.
+/// The event states where on a device it ran, or which call launched it.
 fn states_place(event: &Event) -> bool {
     let arguments = &event.arguments;
     arguments.device.is_some()

@@ -7,9 +7,8 @@ use super::event::Field;
 use crate::chrome::decimal::integer;
 use crate::chrome::scanner::Value;
 
-/// The cell; `None`: the value is none of that type.
-///
-/// Integers beyond 2^53 and numbers that JSON has not, such as NaN, are texts.
+/// Converts a value; `None` if it does not fit the column's type. Integers beyond 2^53 and numbers that JSON lacks,
+/// such as NaN, are written as strings.
 pub(super) fn cell(field: &Field, ty: ColumnType, into: &mut RunWriter) -> Option<Cell> {
     let text = std::str::from_utf8(&field.text);
     match (field.kind, ty) {

@@ -5,41 +5,36 @@ use std::io::Read;
 use super::mark::MARK;
 use crate::chrome::scanner::{Scanned, Scanner, Value};
 
-/// Bytes of a kernel's source that are kept.
 const MAX_SOURCE: usize = 64 << 20;
-/// Columns of one row that are looked at; no table has as many.
+/// Limit for the columns of one row; no table has as many.
 const MAX_FIELDS: usize = 256;
 
-/// The members that are read of an event.
 #[derive(Debug, Default)]
 pub(super) struct Event {
-    /// The phase, 0 where there is none.
+    /// 0 if there is none.
     pub phase: u8,
     pub category: Vec<u8>,
     pub name: Vec<u8>,
-    /// Decimal microseconds; empty: none.
+    /// Decimal microseconds; empty if there is none.
     pub time: Vec<u8>,
-    /// Decimal microseconds; empty: none.
+    /// Decimal microseconds; empty if there is none.
     pub duration: Vec<u8>,
     arguments: Fields,
-    /// The member [`MARK`].
     marked: Fields,
-    /// The member of [`MARK`] that is a file beside the tables, `ptx_source`.
+    /// The member of [`MARK`] that becomes a file instead of a cell, `ptx_source`.
     source: Option<Vec<u8>>,
     key: Vec<u8>,
     value: Vec<u8>,
 }
 
-/// Members of an object.
 #[derive(Debug, Default)]
 struct Fields {
-    /// The rest is memory to be used again.
+    /// Number of fields in use; the rest is memory kept for reuse.
     used: usize,
     all: Vec<Field>,
     key: Vec<u8>,
 }
 
-/// A column and its value, as it stands there.
 #[derive(Debug)]
 pub(super) struct Field {
     pub name: Vec<u8>,
@@ -47,17 +42,14 @@ pub(super) struct Field {
     pub text: Vec<u8>,
 }
 
-/// The row that an event carries.
 pub(super) enum Row<'a> {
     Fields(&'a [Field]),
-    /// Drawn for viewers; the row, if any, stands elsewhere.
+    /// Only drawn for viewers; its row, if any, comes in another event.
     Drawn,
-    /// No export has such an event.
     Foreign,
 }
 
 impl Event {
-    /// The kernel source that its row names.
     pub fn kernel_source(&self) -> Option<&str> {
         std::str::from_utf8(self.source.as_deref()?).ok()
     }
@@ -72,7 +64,7 @@ impl Event {
         }
     }
 
-    /// Reads an object whose brace comes next.
+    /// Reads an object; its opening brace comes next.
     pub fn read<R: Read>(&mut self, from: &mut Scanner<R>) -> Scanned<()> {
         self.phase = 0;
         (self.arguments.used, self.marked.used) = (0, 0);
@@ -121,7 +113,7 @@ impl Fields {
         Row::Fields(&self.all[..self.used])
     }
 
-    /// `source` takes the member of that name.
+    /// `source` receives the member of that name.
     fn read<R: Read>(
         &mut self,
         from: &mut Scanner<R>,

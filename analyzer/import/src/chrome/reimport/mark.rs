@@ -8,22 +8,21 @@ use trueno_format::run_json::RunJson;
 
 use crate::{Error, Notes};
 
-/// Member of `otherData`, and of some events, that an export of a run has.
+/// Member of `otherData` and of some events that marks an export of a run.
 pub const MARK: &str = "trueno";
 /// Raised when an older importer would misread the events.
 pub const FORMAT_VERSION: u32 = 1;
 
-/// Value of the run that holds the identity of the one that was exported.
+/// Entry in the run's `values` with the identity of the exported run.
 const EXPORTED_FROM: &str = "exported_from";
 
-/// The mark of an export.
 pub(in crate::chrome) struct Mark {
     format: u64,
     run: Value,
 }
 
 impl Mark {
-    /// The mark in `otherData`; `None`: another program's.
+    /// Parses the mark in `otherData`; `None` if another program wrote the file.
     pub fn parse(other_data: &[u8]) -> Option<Self> {
         let mut other_data: Value = serde_json::from_slice(other_data).ok()?;
         let mark = other_data.get_mut(MARK)?;
@@ -32,7 +31,6 @@ impl Mark {
         Some(Self { format, run })
     }
 
-    /// Refuses what this version would misread.
     pub fn check(&self, path: &Path) -> Result<(), Error> {
         if (1..=u64::from(FORMAT_VERSION)).contains(&self.format) {
             return Ok(());
@@ -47,7 +45,7 @@ impl Mark {
         })
     }
 
-    /// Fills `run.json`; the length of the run, where a clock measured it.
+    /// Fills `run.json`. Returns the length of the run, if a clock measured it.
     pub fn describe(&self, hash: u64, run: &mut RunJson, notes: &mut Notes) -> Option<i64> {
         let facts = &self.run;
         run.run_id = format!("{hash:016x}");
@@ -81,7 +79,7 @@ impl Mark {
     }
 }
 
-/// One fact; one of another type is as good as none, and takes no other with it.
+/// One fact, or `None` if it has another type, so that one bad fact does not lose the others.
 fn fact<T: DeserializeOwned>(of: &Value, key: &str) -> Option<T> {
     T::deserialize(of.get(key)?).ok()
 }

@@ -14,16 +14,15 @@ use crate::chrome::document::{Failure, Sink};
 use crate::chrome::scanner::{Scanned, Scanner};
 use crate::{Error, Notes};
 
-/// Reasons that name a table or a column; a file that makes up more has them counted together.
+/// Limit for reasons that name a table or a column; the others are counted together.
 const MAX_REASONS: usize = 256;
 
-/// Writes the rows of an export.
 pub(super) struct Rows<'a> {
     into: &'a mut RunWriter,
     notes: &'a mut Notes,
     categories: Categories,
     cells: Vec<Cell>,
-    /// Hashes of kernel sources that rows name, and of those the file holds.
+    /// Hashes of the kernel sources that rows refer to, and of those in the file.
     named: BTreeSet<String>,
     held: BTreeSet<String>,
 }
@@ -40,7 +39,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Says what was read.
+    /// Counts what was read and warns of missing kernel sources.
     pub fn end(self) {
         for (kind, count) in self.categories.counts() {
             *self.notes.read.entry(kind).or_default() += count;
@@ -115,7 +114,6 @@ impl<'a> Rows<'a> {
         Ok(())
     }
 
-    /// Keeps the source that a row of ptx names.
     fn source(&mut self, event: &Event) -> Result<(), Error> {
         let Some(Cell::Text(hash)) = self.cells.first().copied() else {
             return Ok(());

@@ -18,31 +18,25 @@ use crate::cuda::call_kind::without_version;
 use crate::cuda::launches::{Launch, Launches, Link};
 use crate::cuda::streams::{Stream, Streams};
 
-/// The run of one process.
 #[derive(Clone, Debug)]
 pub struct Collected {
-    /// Its run directory.
     pub path: PathBuf,
-    /// Its `run.json`.
     pub run: RunJson,
 }
 
-/// A run being made.
 pub struct Build {
     pub into: RunWriter,
     pub from: Spool,
-    /// Time 0 of the run, `CLOCK_REALTIME`.
+    /// Time 0 of the run, by `CLOCK_REALTIME`.
     origin: i64,
     pub launches: Launches,
     streams: Streams,
-    /// Rows that nodes of replayed graphs became.
     pub nodes: Vec<Node>,
-    /// Rows of `threads` by the operating system's number, in order of their first event.
+    /// Rows of `threads` by OS thread id, in order of their first event.
     threads: BTreeMap<u32, Thread>,
     last_id: u64,
-    /// End of the last row.
     last: i64,
-    /// Records that could not become a sound row, by kind and reason.
+    /// Records that could not become a valid row, by kind and reason.
     pub invalid: BTreeMap<String, u64>,
     pub overhead_ns: BTreeMap<String, u64>,
     pub problems: Vec<String>,
@@ -54,17 +48,15 @@ struct Thread {
     start: i64,
 }
 
-/// CUPTI's number where no stream is meant.
+/// CUPTI's number for no stream.
 const NO_STREAM: u32 = u32::MAX;
 
-/// An interval on the run's timeline.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval {
     pub start: i64,
     pub dur: i64,
 }
 
-/// Makes a run.
 pub fn build(
     from: Spool,
     path: &Path,
@@ -107,38 +99,34 @@ pub fn build(
 }
 
 impl Build {
-    /// Writes a row.
     pub fn add<R: TableRow>(&mut self, row: &R) -> Result<(), Error> {
         Ok(self.into.add(row)?)
     }
 
-    /// Interns a text.
     pub fn text(&mut self, text: &str) -> Text {
         self.into.text(text)
     }
 
-    /// Interns a text where there is one.
     pub fn maybe(&mut self, text: Option<&str>) -> Option<Text> {
         text.map(|text| self.text(text))
     }
 
-    /// An id no other row has.
     pub fn id(&mut self) -> u64 {
         self.last_id += 1;
         self.last_id
     }
 
-    /// A moment on the run's timeline. `None`: CUPTI did not collect it.
+    /// Converts a time to the run's timeline. `None` if CUPTI did not collect it.
     pub fn time(&self, realtime: u64) -> Option<i64> {
         (realtime != 0).then(|| i64::try_from(realtime).ok()?.checked_sub(self.origin))?
     }
 
-    /// A moment of this process's own clock.
+    /// Converts a time of this process's own clock to the run's timeline.
     pub fn own_time(&self, realtime: i64) -> i64 {
         realtime.saturating_sub(self.origin)
     }
 
-    /// A sound interval, or what is wrong with it.
+    /// A valid interval, or the reason why it is not.
     pub fn interval(&self, start: u64, end: u64) -> Result<Interval, &'static str> {
         match (self.time(start), self.time(end)) {
             (None, None) => Err("CUPTI gave no times"),
@@ -153,22 +141,19 @@ impl Build {
         }
     }
 
-    /// The run lasts at least until then.
     pub fn reach(&mut self, interval: Interval) {
         self.last = self.last.max(interval.start.saturating_add(interval.dur));
     }
 
-    /// End of the last row.
     pub fn last(&self) -> i64 {
         self.last
     }
 
-    /// A record that cannot be a sound row.
     pub fn not_sound(&mut self, kind: &str, reason: &str) {
         *self.invalid.entry(format!("{kind}: {reason}")).or_default() += 1;
     }
 
-    /// The number of a stream in the run; `None`: no stream is meant.
+    /// The stream's number in the run; `None` for no stream.
     pub fn stream(&mut self, device: Option<u32>, context: u32, stream: u32) -> Option<u32> {
         let stream = Stream {
             process: 0,
@@ -192,12 +177,10 @@ impl Build {
         })
     }
 
-    /// The row of a thread.
     pub fn thread(&self, os: u32) -> u32 {
         self.threads.get(&os).map_or(0, |row| row.number)
     }
 
-    /// The call that began something.
     pub fn launch(&self, correlation: u32) -> Option<Launch> {
         match self.launches.get(correlation.into()) {
             Link::To(launch) => Some(*launch),
@@ -205,7 +188,6 @@ impl Build {
         }
     }
 
-    /// The name of a function.
     pub fn function(&mut self, domain: Domain, call: &Api) -> Text {
         let (number, what) = match domain {
             Domain::Driver => (1, "driver"),
@@ -218,7 +200,6 @@ impl Build {
         }
     }
 
-    /// Threads in order of their first event.
     fn number_threads(&mut self) {
         let mut first: BTreeMap<u32, i64> = BTreeMap::new();
         let calls = self.from.calls.iter().map(|(_, call)| {

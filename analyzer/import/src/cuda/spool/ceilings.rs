@@ -5,10 +5,10 @@ use trueno_format::RecordedCeilings;
 use super::build::Build;
 use crate::Error;
 
-/// Ceilings of a device, by its number in the recording and its UUID.
+/// Returns the ceilings of a device, by its number in the recording and its UUID.
 pub type CeilingsOfDevice<'a> = &'a dyn Fn(u32, &[u8; 16]) -> RecordedCeilings;
 
-/// Writes the ceilings of each device, under the number it has in this recording.
+/// Writes the ceilings of each device, under its number in this recording.
 pub fn write(build: &mut Build, of_device: CeilingsOfDevice<'_>) -> Result<(), Error> {
     let devices = build.from.devices.values();
     // A part of a device has other ceilings than the whole, and both have one UUID here.

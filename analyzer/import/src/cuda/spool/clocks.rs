@@ -10,7 +10,7 @@ use trueno_format::schema::ClockPairRow;
 use super::build::Build;
 use crate::Error;
 
-/// A clock that is set moves by more than this a second.
+/// A faster drift than this means that the clock was set.
 const STEADY_NS_PER_S: u64 = 1_000;
 
 pub fn write(build: &mut Build) -> Result<(), Error> {
@@ -32,7 +32,7 @@ pub fn write(build: &mut Build) -> Result<(), Error> {
     Ok(())
 }
 
-/// Readings between which the clock was set, and by how much.
+/// Pairs of readings between which the clock was set, and by how much.
 fn steps(readings: &[ClockReading]) -> Vec<(ClockReading, ClockReading, i64)> {
     let stepped = readings.windows(2).filter_map(|two| {
         let (before, after) = (two[0], two[1]);
@@ -48,7 +48,7 @@ fn steps(readings: &[ClockReading]) -> Vec<(ClockReading, ClockReading, i64)> {
     stepped.collect()
 }
 
-/// Length of the run: to its end, or as far as anything is known.
+/// Length of the run: to its stated end, or else to the last known time.
 pub fn wall(build: &Build) -> Option<i64> {
     match &build.from.end {
         Some(end) => Some(build.own_time(end.realtime_ns).max(build.last())),

@@ -50,7 +50,7 @@ impl Build {
         self.add(&EdgeRow { from, to, kind })
     }
 
-    /// Links work to its call, and offers it to the waits.
+    /// Links work to its call and matches it with waits.
     pub(super) fn launched(
         &mut self,
         work: &mut Vec<(i64, Work)>,
@@ -139,7 +139,7 @@ impl Build {
         self.launched(work, launch, interval.start, done)
     }
 
-    /// Times that make no sound interval, for a row that says so.
+    /// Invalid times, as the row states them.
     fn as_stated(&self, start: u64, end: u64) -> Interval {
         match (self.time(start), self.time(end)) {
             (Some(start), Some(end)) => Interval {
@@ -192,7 +192,6 @@ impl Build {
         self.launched(work, launch, interval.start, done)
     }
 
-    /// Writes all waits; returns those for streams and devices.
     fn syncs(&mut self, events: &mut EventWaits) -> Result<Vec<Wait>, Error> {
         let mut waits = Vec::new();
         let mut syncs = std::mem::take(&mut self.from.syncs);
@@ -329,7 +328,6 @@ impl Build {
     }
 }
 
-/// An event of the one process of a spool.
 fn cuda_event(context: u32, event: u32, sync_id: Option<u64>, correlation: u32) -> CudaEvent {
     CudaEvent {
         process: Some(0),

@@ -6,7 +6,7 @@ use trueno_format::schema::CounterRow;
 use super::build::Build;
 use crate::Error;
 
-/// Names, values and units of a record; none of what is not known.
+/// Names, values and units of a record, without unknown ones.
 fn readings(of: &Environment) -> Vec<(&'static str, u32, &'static str)> {
     match of.what {
         1 => vec![

@@ -7,7 +7,7 @@ use super::build::Build;
 use crate::Error;
 use crate::cuda::cupti_enums::external_kind;
 
-/// The first whole number that a value of `counters` cannot hold with all before it.
+/// From 2^53 on, a value of `counters` (a float) cannot hold every integer.
 const TOO_LARGE: u64 = 1 << 53;
 
 impl Build {

@@ -15,7 +15,6 @@ use super::build::Build;
 use super::spool_reader::Spool;
 use crate::Error;
 
-/// The facts that are known from the beginning.
 pub fn run_json(from: &Spool, here: bool) -> RunJson {
     RunJson {
         producer: Producer {
@@ -48,7 +47,6 @@ pub fn run_json(from: &Spool, here: bool) -> RunJson {
     }
 }
 
-/// Writes the facts that are known at the end.
 pub fn write(build: &mut Build) -> Result<(), Error> {
     let capture = capture(build);
     let mut problems = std::mem::take(&mut build.problems);

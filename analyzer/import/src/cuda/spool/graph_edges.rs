@@ -9,7 +9,6 @@ use std::collections::{HashMap, HashSet};
 use super::build::{Build, Interval};
 use crate::Error;
 
-/// A row that a node of a graph became.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
     correlation: u32,
@@ -19,19 +18,17 @@ pub struct Node {
     end: i64,
 }
 
-/// Clones of clones are followed so far.
 const MAX_CLONES: usize = 16;
-/// Most rows that one row waits for through nodes without a row.
+/// Limit for the rows that one row waits for through nodes without a row.
 const MAX_THROUGH: usize = 64;
 
-/// Edges, and counts of those that could not be told.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Found {
-    /// Ids: what ended, and what began then.
+    /// Ids of the row that ended and of the row that began then.
     edges: Vec<(u64, u64)>,
-    /// Nodes of which a launch has several rows: which one was waited for is not known.
+    /// Nodes with several rows in one launch, so it is unknown which one was waited for.
     ambiguous: u64,
-    /// Edges where the later row began before the earlier one ended.
+    /// Edges whose later row began before the earlier one ended.
     early: u64,
     /// Rows that wait for too many others through nodes without a row.
     wide: u64,
@@ -108,7 +105,7 @@ fn find(mut rows: Vec<Node>, clones: &HashMap<u64, u64>, edges: &[(u64, u64)]) -
 }
 
 impl Build {
-    /// Remembers the row that a node became; a node of 0 is none.
+    /// Remembers the row of a node; node 0 means none.
     pub(super) fn node(&mut self, correlation: u32, node: u64, id: u64, interval: Interval) {
         if correlation != 0 && node != 0 && !self.from.graph_edges.is_empty() {
             self.nodes.push(Node {
@@ -161,7 +158,7 @@ mod tests {
         }
     }
 
-    /// 0 before 1 and 2, both of which are before 5, which has no row, before 3.
+    /// Node 0 precedes 1 and 2; both precede 5, which has no row; 5 precedes 3.
     const DIAMOND: [(u64, u64); 5] = [(100, 101), (100, 102), (101, 105), (102, 105), (105, 103)];
 
     fn clones() -> HashMap<u64, u64> {
@@ -225,7 +222,7 @@ mod tests {
         assert_eq!((found.edges.len() as u64, found.wide), (most + 1, 0));
     }
 
-    /// True where one node leads to another over nodes without rows, by trying every way.
+    /// True if one node leads to another over nodes without rows. Tries every path.
     fn leads(from: u64, to: u64, edges: &[(u64, u64)], has_row: &[bool]) -> bool {
         edges.iter().any(|(a, b)| {
             *a == from && (*b == to || !has_row[*b as usize] && leads(*b, to, edges, has_row))

@@ -12,7 +12,6 @@ use crate::cuda::cupti_enums::overhead_kind;
 use crate::cuda::launches::Launch;
 use crate::cuda::open_ranges::OpenRanges;
 
-/// A range or a call of a thread.
 enum Event {
     Range(Range),
     Call(usize),
@@ -135,7 +134,6 @@ impl Build {
         })
     }
 
-    /// Writes CUPTI's own overhead.
     fn overheads(&mut self) -> Result<(), Error> {
         for overhead in std::mem::take(&mut self.from.overheads) {
             let interval = match self.interval(overhead.start, overhead.end) {
@@ -163,7 +161,6 @@ impl Build {
     }
 }
 
-/// A correlation id; 0 is none.
 pub fn correlation(number: u32) -> Option<u64> {
     (number != 0).then_some(u64::from(number))
 }

@@ -12,12 +12,10 @@ use trueno_format::schema::CounterRow;
 use super::build::Build;
 use crate::Error;
 
-/// `CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL`: figures of other pools are not valid.
+/// `CUPTI_ACTIVITY_MEMORY_POOL_TYPE_LOCAL`: sizes of other pools are not valid.
 const OWN: u32 = 1;
-/// `CUPTI_ACTIVITY_MEMORY_POOL_OPERATION_TYPE_DESTROYED`.
 const DESTROYED: u32 = 2;
 
-/// Size and use of a pool at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Reading {
     time: u64,
@@ -57,7 +55,7 @@ impl Reading {
     }
 }
 
-/// Numbers of pools, by device, in order of their first reading. An address that is used again is another pool.
+/// Numbers of pools, by device, in order of their first reading. A reused address is a new pool.
 #[derive(Debug, Default)]
 struct Numbers {
     there: BTreeMap<(u32, u64), u32>,

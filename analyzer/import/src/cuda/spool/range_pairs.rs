@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 
 use trueno_cupti::spool::{RangeEvent, RangeKind};
 
-/// A range that ended, or a moment.
+/// A range that ended, or an instant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Range {
-    /// The thread it began on.
     pub thread: u32,
     pub start: i64,
     pub end: i64,
@@ -16,20 +15,17 @@ pub struct Range {
     pub message: u32,
 }
 
-/// Ranges of a process.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
-    /// In order of thread and start; of two that start together the longer one first.
+    /// Sorted by thread and start; of two with the same start the longer one comes first.
     pub ranges: Vec<Range>,
-    /// Numbers of names of categories, by domain and the program's number.
+    /// Numbers of the names of categories, by domain and the program's category number.
     pub categories: BTreeMap<(u32, u32), u32>,
-    /// Began, and never ended.
     pub open: u64,
-    /// Ends of nothing.
     pub stray: u64,
 }
 
-/// Matches beginnings and ends. Events of a thread come in their order.
+/// Matches beginnings and ends. The events of each thread must be in order.
 pub fn pair(events: &[RangeEvent]) -> Ranges {
     let mut all = Ranges::default();
     let mut pushed: HashMap<(u32, u32), Vec<RangeEvent>> = HashMap::new();

@@ -13,7 +13,6 @@ use trueno_cupti::spool::{ClockReading, Damage, End, Facts, Item, Note, RangeEve
 use crate::Error;
 use crate::cuda::cupti_enums::{Direction, MemoryKind};
 
-/// A copy or a fill.
 #[derive(Clone, Copy, Debug)]
 pub struct Transfer {
     pub kind: u32,
@@ -28,12 +27,11 @@ pub struct Transfer {
     pub context: u32,
     pub stream: u32,
     pub correlation: u32,
-    /// Node of a replayed graph; 0: none.
+    /// Node of a replayed graph; 0 if none.
     pub graph_node: u64,
 }
 
 impl Transfer {
-    /// `None` for other records.
     fn from_record(record: Record) -> Option<Self> {
         let memory = |kind: u8| MemoryKind::from_cupti(kind.into());
         Some(match record {
@@ -68,7 +66,6 @@ impl Transfer {
         })
     }
 
-    /// Fields that all have at the same places; the rest is filled in.
     fn from_moved(kind: u32, direction: Direction, moved: Moved) -> Self {
         Self {
             kind,
@@ -88,22 +85,19 @@ impl Transfer {
     }
 }
 
-/// API that a call belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Domain {
     Driver,
     Runtime,
-    /// A launch inside the driver that no public function made.
+    /// A launch inside the driver, made by no public function.
     Internal,
 }
 
-/// All that one process recorded.
 #[derive(Debug, Default)]
 pub struct Spool {
     pub facts: Facts,
     pub names: HashMap<u32, String>,
     pub callbacks: HashMap<(u32, u32), String>,
-    /// Names of threads by the operating system's number.
     pub threads: BTreeMap<u32, String>,
     pub clocks: Vec<ClockReading>,
     pub notes: Vec<Note>,
@@ -119,7 +113,6 @@ pub struct Spool {
     pub pools: Vec<MemoryPool>,
     pub externals: Vec<ExternalCorrelation>,
     pub graphs: Vec<GraphTrace>,
-    /// Nodes of graphs, and what they were cloned from.
     pub graph_clones: HashMap<u64, u64>,
     pub graph_edges: Vec<(u64, u64)>,
     pub environments: Vec<Environment>,
@@ -133,13 +126,11 @@ pub struct Spool {
 }
 
 impl Spool {
-    /// `None`: it is no spool.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         let bytes = read(path).map_err(|e| Error::io(path, "read it", e))?;
         Ok(Self::from_bytes(&bytes))
     }
 
-    /// Decodes the bytes of a spool.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let mut all = Self::default();
         let reader = Reader::new(bytes)?;
@@ -212,12 +203,10 @@ impl Spool {
         }
     }
 
-    /// True when there is anything to make a run of.
     pub fn did_something(&self) -> bool {
         !self.ranges.is_empty() || !self.records.is_empty() || self.dropped > 0
     }
 
-    /// The text of that number.
     pub fn name(&self, number: u64) -> Option<&str> {
         let number = u32::try_from(number).ok()?;
         self.names.get(&number).map(String::as_str)

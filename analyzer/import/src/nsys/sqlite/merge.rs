@@ -8,8 +8,8 @@ use super::Database;
 use crate::Error;
 use crate::nsys::source::{MAX_TEXT, Scan, TEXTS_CUT, Value, Visit};
 
-/// Sorting reads a table to its end before its first row comes, so that damage shows before
-/// anything is visited, and there is time to find out what is good.
+/// Sorting reads a whole table before returning its first row, so damage is found before any row is visited, and
+/// the readable rows can be determined first.
 pub fn merged(
     database: &mut Database,
     scans: &[Scan],
@@ -23,7 +23,7 @@ pub fn merged(
     Ok(damage)
 }
 
-/// The table that has to be salvaged first, if one has.
+/// Returns the table that has to be salvaged first, if any.
 fn attempt(
     database: &Database,
     scans: &[Scan],
@@ -98,7 +98,7 @@ fn ordered(database: &Database, scan: &Scan) -> String {
 
 struct Cursor<'s> {
     rows: Rows<'s>,
-    /// First column of the row it is at; `None`: at the end.
+    /// First column of the current row; `None` at the end.
     key: Option<i64>,
 }
 

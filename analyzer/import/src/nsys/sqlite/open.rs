@@ -11,7 +11,6 @@ use super::quoted;
 use crate::importer::SQLITE_MAGIC;
 use crate::{Error, Notes};
 
-/// The connection and the file's length.
 pub fn open(path: &Path, notes: &mut Notes) -> Result<(Connection, u64), Error> {
     let mut head = Vec::new();
     let file = File::open(path).map_err(|e| Error::io(path, "open it", e))?;
@@ -45,7 +44,7 @@ pub fn open(path: &Path, notes: &mut Notes) -> Result<(Connection, u64), Error> 
     Ok((connection, bytes))
 }
 
-/// Immutable: no lock is taken and nothing is written, also beside the file.
+/// Immutable mode: SQLite takes no lock and writes nothing, not even files beside the database.
 fn uri(path: &Path) -> String {
     let mut uri = String::from("file:");
     for &byte in path.as_os_str().as_bytes() {
@@ -59,7 +58,7 @@ fn uri(path: &Path) -> String {
     uri + "?mode=ro&immutable=1"
 }
 
-/// Warns of files beside it: what is not yet in the file is not read.
+/// Warns of files beside the database, whose content is not read.
 fn beside(path: &Path, notes: &mut Notes) {
     for (suffix, what) in [("-wal", "newer rows"), ("-journal", "an unfinished change")] {
         let mut name = path.as_os_str().to_owned();
@@ -73,7 +72,7 @@ fn beside(path: &Path, notes: &mut Notes) {
     }
 }
 
-/// Names of the real tables: no views and no virtual ones, which could be endless.
+/// Names of the real tables. Views and virtual tables are excluded, because they could be endless.
 pub fn table_names(
     connection: &Connection,
     path: &Path,
@@ -103,7 +102,6 @@ fn names(connection: &Connection) -> rusqlite::Result<Vec<String>> {
         .collect()
 }
 
-/// Columns, and about how many rows.
 pub fn table_of(connection: &Connection, name: &str) -> rusqlite::Result<(Vec<String>, u64)> {
     let columns = connection
         .prepare(&format!("PRAGMA table_info({})", quoted(name)))?

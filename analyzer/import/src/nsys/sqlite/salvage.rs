@@ -4,13 +4,13 @@ use std::fmt;
 
 use rusqlite::Connection;
 
-/// Numbers of rows that can be read from either end. Not row numbers: to see that a number is past
-/// the last good one, sqlite would have to read the damaged page.
+/// How many rows can be read from either end. These are counts rather than row ids: to see that an id is past the
+/// last good one, SQLite would have to read the damaged page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Good {
-    /// Rows from the first on.
+    /// Readable rows from the first on.
     pub first: i64,
-    /// Rows up to the last.
+    /// Readable rows up to the last.
     pub last: i64,
 }
 
@@ -21,7 +21,6 @@ impl fmt::Display for Good {
     }
 }
 
-/// Reads the table from both ends until it cannot.
 pub fn good(connection: &Connection, table: &str, max_rows: i64) -> Good {
     let up_to = readable(connection, table, "ASC", max_rows);
     let from = readable(connection, table, "DESC", max_rows);
@@ -35,7 +34,7 @@ pub fn good(connection: &Connection, table: &str, max_rows: i64) -> Good {
     }
 }
 
-/// Count of rows that are in order and can be read, and the number of the last of them.
+/// How many rows are in order and can be read, and the id of the last of them.
 fn readable(
     connection: &Connection,
     table: &str,

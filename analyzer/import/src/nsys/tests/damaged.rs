@@ -7,7 +7,6 @@ use crate::read_back::{Imported, read_back};
 use crate::{Error, Options};
 use proptest::prelude::*;
 
-/// A thousand kernels over many pages.
 fn long() -> Export {
     Export::new(
         "PRAGMA page_size=512;
@@ -17,7 +16,7 @@ fn long() -> Export {
     )
 }
 
-/// What can be read of a damaged export, which is refused otherwise.
+/// Imports what can be read of a damaged export, after checking that it is refused otherwise.
 fn import_partial(export: &Export) -> Imported {
     let refused = export.import().err().expect("it is damaged").to_string();
     assert!(
@@ -67,7 +66,7 @@ fn a_damaged_page_loses_itself_and_not_what_lies_behind() {
     assert!(run.warns("its first"));
 }
 
-/// A text of 900 MB once ended the import.
+/// A text of 900 MB once made the import fail.
 #[test]
 fn very_long_texts_are_cut_between_characters_and_counted() {
     let run = Export::new(

@@ -2,7 +2,7 @@
 
 use super::fixture::Export;
 
-/// Records at 20 and 40 of event 3 on stream 13, and waits for it by a stream and by the host.
+/// Event 3 is recorded on stream 13 at 20 and 40; a stream and the host wait for it.
 fn events(sync_ids: bool) -> Export {
     let (column, ids) = if sync_ids {
         (", eventSyncId", [", 51", ", 52", ", 52", ", 51"])
@@ -139,7 +139,7 @@ fn streams_say_what_they_wait_for() {
     );
 }
 
-/// The wait states device 0, and its context works on device 1.
+/// The wait states device 0, but its context is on device 1.
 #[test]
 fn a_wait_is_on_the_device_of_its_context() {
     let run = Export::new(

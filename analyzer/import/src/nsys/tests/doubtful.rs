@@ -10,7 +10,7 @@ fn kernels(rows: &str) -> Export {
     ))
 }
 
-/// Twenty kernels of 800 ns, one a microsecond, from `from_ns` on.
+/// Twenty kernels of 800 ns, one per microsecond, starting at `from_ns`.
 fn usual(from_ns: i64) -> String {
     let row = |at: i64| {
         let start = from_ns + 1_000 * at;

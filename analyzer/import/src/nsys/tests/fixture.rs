@@ -6,7 +6,6 @@ use crate::Error;
 use crate::nsys::NsysSqlite;
 use crate::read_back::{Imported, imported};
 
-/// An sqlite file in a folder of its own.
 pub struct Export {
     folder: tempfile::TempDir,
 }
@@ -36,7 +35,7 @@ pub fn import(path: &Path) -> Result<Imported, Error> {
     imported(&NsysSqlite, path)
 }
 
-/// One of each. The first row begins at 100; the thread is 5 of process 5 (83886085).
+/// One row of each kind. The first begins at 100; the thread is 5 of process 5 (83886085).
 pub const FULL: &str = "
 CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel_v7000'), (2, 'cuLaunchKernel'),

@@ -6,7 +6,7 @@ use crate::nsys::json_lines::NsysJsonLines;
 use crate::read_back::{Imported, read_back};
 use crate::{Error, Importer, Options};
 
-/// What [`FULL`] holds, as `nsys export --type jsonlines` writes it: numbers of 64 bits as texts.
+/// The content of [`FULL`] as `nsys export --type jsonlines` writes it: 64-bit numbers as strings.
 const LINES: &str = r#"{"data":["[Unknown]","cudaLaunchKernel_v7000","cuLaunchKernel","cudaMemcpyAsync_v3020","cudaStreamSynchronize_v3020","void saxpy<float>(float *)","saxpy","poll","layer"]}
 {"type":"String","id":"9","value":"main"}
 {"Type":59,"NvtxEvent":{"Type":"59","Timestamp":"110","TextId":"8","GlobalTid":"83886085","EndTimestamp":"600","DomainId":"0","NsTime":true}}

@@ -41,7 +41,6 @@ CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
 INSERT INTO StringIds VALUES (1, 'cudaLaunchKernel'), (2, 'ncclDevKernel_AllReduce_Sum_f32_RING_LL');
 ";
 
-/// Ranges of a thread, one after the other, 100 ns each.
 struct Ranges {
     sql: String,
     at_ns: u64,
@@ -70,7 +69,7 @@ impl Ranges {
         self.row(name, "NULL", "NULL")
     }
 
-    /// A range with a payload: numbers of so many bytes each.
+    /// A range with a payload: values with their sizes in bytes.
     fn with(&mut self, name: &str, schema: u64, values: &[(u64, usize)]) -> &mut Self {
         let mut payload: Vec<u8> = Vec::new();
         for (value, bytes) in values {

@@ -75,7 +75,7 @@ fn samples() -> impl Strategy<Value = Vec<Printed>> {
     vec(sample, 1..12)
 }
 
-/// The text, and the rows of samples with their stacks that it should become.
+/// The text, and the expected rows of samples with their stacks.
 fn print(samples: &[Printed]) -> (String, Vec<String>) {
     let (mut text, mut rows) = (String::new(), Vec::new());
     let (mut now_ns, mut threads) = (5_000_000_000_u64, HashMap::new());
