@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::Dir;
 
-/// A trace as Kineto writes it; times are microseconds.
+/// A trace as Kineto writes it. Times are microseconds.
 #[derive(Clone, Default)]
 struct Trace {
     events: Vec<Value>,
@@ -28,7 +28,7 @@ impl Trace {
         self.row("cpu_op", name, times, json!({}));
     }
 
-    /// A call, whose work is added next.
+    /// A call. Device work added after it gets its correlation.
     fn call(&mut self, name: &str, times: (f64, f64)) {
         self.correlation += 1;
         let args = json!({"correlation": self.correlation});
@@ -40,7 +40,7 @@ impl Trace {
         self.row("kernel", name, times, args);
     }
 
-    /// A kernel of so many blocks of so many threads.
+    /// A kernel with this many blocks and threads per block.
     fn kernel_of(&mut self, name: &str, (grid, block): (u32, u32), times: (f64, f64)) {
         self.kernel(name, times);
         let last = self.events.last_mut().expect("the kernel");
@@ -63,7 +63,7 @@ impl Trace {
         self.row("gpu_memcpy", &name, times, args);
     }
 
-    /// An operator that launches a kernel, which runs from `device` on.
+    /// An operator that launches a kernel, which runs at `device` (start, duration).
     fn launch(&mut self, name: &str, host_us: f64, device: (f64, f64)) {
         self.operator("aten::mm", (host_us, 9.0));
         self.call("cudaLaunchKernel", (host_us + 1.0, 5.0));
@@ -78,7 +78,7 @@ impl Trace {
         name.to_owned()
     }
 
-    /// With the time of each event, device or not, made another.
+    /// Replaces the times of each event. `to` also gets whether the event is a device's.
     fn retimed(&self, mut to: impl FnMut(bool, f64, f64) -> (f64, f64)) -> Self {
         let mut out = self.clone();
         for event in &mut out.events {
@@ -96,7 +96,7 @@ fn query(dir: &Dir, file: &str, sql: &str) -> Vec<Value> {
     ask(dir, file, sql).unwrap_or_else(|| panic!("{file}: {sql}"))
 }
 
-/// Rows of a query; `None` where the run makes no such table.
+/// Rows of a query; `None` if the run has no such table.
 fn ask(dir: &Dir, file: &str, sql: &str) -> Option<Vec<Value>> {
     let mut run = dir.command(&["query", file, sql, "--format", "json"]);
     let output = run.command.output().expect("the command runs");
@@ -108,7 +108,6 @@ fn ask(dir: &Dir, file: &str, sql: &str) -> Option<Vec<Value>> {
     Some(rows.unwrap_or_else(|| json["rows"].as_array().cloned().unwrap_or_default()))
 }
 
-/// The one row of the headline.
 fn headline(dir: &Dir, trace: &Trace) -> Value {
     let file = trace.write(dir, "trace.json");
     let rows = query(dir, &file, "SELECT * FROM summary.headline");
@@ -122,7 +121,7 @@ fn says(headline: &Value, by: &str, words: &str) {
     assert!(sentence.contains(words), "{sentence}");
 }
 
-/// The host sits in a copy behind work that was launched before the recording; a short decode follows.
+/// The host waits in a copy behind work that was launched before the recording; a short decode follows.
 fn behind_unrecorded_work() -> Trace {
     let mut trace = Trace::default();
     trace.call("cudaLaunchKernel", (10.0, 5.0));
@@ -141,7 +140,7 @@ fn behind_unrecorded_work() -> Trace {
     trace
 }
 
-/// Steps in which the device holds launched work for 120 of 200 ms.
+/// Steps in which the device delays launched work for 120 of 200 ms.
 fn device_holds_work() -> Trace {
     let mut trace = Trace::default();
     for step in 0..5 {
@@ -182,7 +181,7 @@ fn work_that_is_not_recorded_bounds_what_it_holds() {
     assert!(ns("asked_before_ns") > 500_000_000, "{idle}");
 }
 
-/// Kernels, then `item()`, in every iteration of 250 µs; of the host's time 165 µs are not recorded.
+/// Kernels, then `item()`, in every iteration of 250 µs. 165 µs of the host's time are not recorded.
 fn item_in_every_iteration() -> Trace {
     let mut trace = Trace::default();
     for step in 0..40 {
@@ -212,7 +211,7 @@ fn unrecorded_host_time_stays_in_every_prediction() {
     assert!((0.10..=0.12).contains(&share), "{share}");
 }
 
-/// Fifty kernels of 100 µs that the host launches ahead, and a copy that it waits for, thirty times.
+/// Thirty times: fifty kernels of 100 µs that the host launches ahead, and a copy that it waits for.
 fn waits_for_copies(late_us: f64) -> Trace {
     let mut trace = Trace::default();
     let (mut host, mut device) = (0.0, 0.0_f64);
@@ -291,7 +290,7 @@ fn one_call_like_no_other_is_no_pattern() {
     );
 }
 
-/// Kernels of 30 µs in steps of 50.
+/// Kernels of 30 µs, one every 50 µs.
 fn rows() -> Trace {
     let mut trace = Trace::default();
     for at in 0..80 {
@@ -371,7 +370,7 @@ fn sleeping_is_no_work() {
     assert_eq!(rows[0]["category"], "uncategorised");
 }
 
-/// A device that is idle in half of each 50 µs, as the host launches one kernel after the other.
+/// A device that is idle for half of each 50 µs, because the host launches kernels one by one.
 fn launch_bound() -> Trace {
     let mut trace = Trace::default();
     for at in 0..400 {
@@ -386,7 +385,6 @@ fn launch_bound() -> Trace {
     trace
 }
 
-/// Findings: class, severity and share of the gain.
 fn findings(dir: &Dir, trace: &Trace) -> Vec<(String, String, f64)> {
     let file = trace.write(dir, "changed.json");
     let sql = "SELECT class, severity, gain_share FROM bottleneck.top ORDER BY rank";
@@ -399,7 +397,7 @@ fn findings(dir: &Dir, trace: &Trace) -> Vec<(String, String, f64)> {
     rows.map(row).collect()
 }
 
-/// Numbers between 0 and 1, always the same ones.
+/// Pseudo-random numbers between 0 and 1, always the same.
 fn random() -> impl FnMut() -> f64 {
     let mut state = 1_u64;
     move || {
@@ -486,7 +484,6 @@ fn what_changes_nothing_that_matters_changes_no_verdict() {
     }
 }
 
-/// Sentences of all findings.
 fn sentences(dir: &Dir, file: &str) -> Vec<String> {
     let sql = "SELECT sentence FROM bottleneck.bottlenecks ORDER BY rank";
     let rows = query(dir, file, sql);
@@ -536,7 +533,7 @@ fn a_grid_that_leaves_the_device_empty_comes_first() {
     says(&headline(&dir, &full), "computation", "computation");
 }
 
-/// Findings that promise a gain or are more than low, and the gain of the headline.
+/// Findings with a gain or a severity above low, and the headline's gain.
 fn promises(dir: &Dir, file: &str) -> (Vec<Value>, Value) {
     let sql = "SELECT sentence, severity FROM bottleneck.bottlenecks WHERE gain_ns IS NOT NULL OR severity <> 'low'";
     let headline = query(dir, file, "SELECT gain_share FROM summary.headline").remove(0);
@@ -792,7 +789,7 @@ fn devices_of_all_makers_are_devices() {
     }
 }
 
-/// No finding promises more than the run would save without any of what its fix makes less of.
+/// Asserts that no finding promises more than the run would save without all the work that its fix reduces.
 #[track_caller]
 fn keeps_its_promises(dir: &Dir, file: &str) {
     let sql = "SELECT target, gain_ns FROM critical_path.without";

@@ -8,7 +8,7 @@ use crate::harness::Dir;
 
 const MS: i64 = 1_000_000;
 
-/// Two bricks, one of them with attributes of each type.
+/// Two bricks. One has attributes of each type.
 fn recorded(dir: &Dir) -> String {
     let path = dir.join("own.run");
     let facts = RunJson {

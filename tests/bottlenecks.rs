@@ -51,7 +51,7 @@ fn rows(report: &Value, table: &str) -> Vec<Value> {
     .collect()
 }
 
-/// Cases of simulated devices, whose times are no matter of the machine's load.
+/// Only the cases with simulated devices. Their times do not depend on the machine's load.
 #[test]
 fn simulated_runs_are_called_what_they_are() {
     let dir = Dir::new();

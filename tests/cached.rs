@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::harness::{Dir, copy};
 
-/// A step with one operator and one kernel, in a trace of another program for each name.
+/// A step with one operator and one kernel. Traces with different names differ in content.
 fn trace(dir: &Dir, file: &str, name: &str) {
     let event = |cat: &str, name: &str, ts: f64, dur: f64, args: serde_json::Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": 1, "ts": ts, "dur": dur, "args": args});
     let trace = json!({
@@ -23,7 +23,6 @@ fn trace(dir: &Dir, file: &str, name: &str) {
     fs::write(dir.join(file), trace.to_string()).unwrap();
 }
 
-/// Runs in the cache.
 fn cached(dir: &Dir) -> Vec<PathBuf> {
     entries(&dir.join("cache/trueno-analyze/imported"), ".run")
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::harness::{Dir, section};
 
-/// Two kernels, one collective, one kernel and one operator that no rule knows.
+/// Two kernels and one collective, and one kernel and one operator that no rule matches.
 const TRACE: &str = r#"{"traceEvents": [
     {"ph":"X","cat":"cpu_op","name":"somebody's operator","pid":1,"tid":1,"ts":0,"dur":40,"args":{"External id":1}},
     {"ph":"X","cat":"kernel","name":"sm80_xmma_gemm_f32","pid":0,"tid":7,"ts":10,"dur":20,"args":{"device":0,"stream":7,"correlation":1}},
@@ -21,7 +21,7 @@ fn imported(dir: &Dir) -> PathBuf {
     dir.join("t.run")
 }
 
-/// `name: category` of the device's rows.
+/// `name: category` of each device row.
 fn device(report: &Value) -> Vec<String> {
     let table = section(report, "category")["tables"]
         .as_array()

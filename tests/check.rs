@@ -32,7 +32,6 @@ pub fn command(dir: &Dir, run: &str, toml: &str, args: &[&str]) -> Run {
     dir.command(&all)
 }
 
-/// Checks one assertion; its outcome.
 #[track_caller]
 pub fn one(dir: &Dir, run: &str, body: &str, args: &[&str], code: i32) -> Value {
     let toml = format!("[[assertion]]\nname = \"it\"\n{body}");
@@ -64,7 +63,6 @@ pub fn empty(dir: &Dir) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// A run with some rows of one table.
 pub fn rows(
     dir: &Dir,
     name: &str,
@@ -136,8 +134,8 @@ fn critical_path() {
     );
 }
 
-/// Plain `strace` has neither times nor durations: budgets on counts hold, those on time cannot be measured. The run of
-/// the file is kept, and the second command takes it.
+/// Plain `strace` output has neither times nor durations. Limits on counts can be checked, limits on times cannot.
+/// The imported run is cached, and the second command uses it.
 #[test]
 fn calls_without_durations_are_counted_and_not_timed() {
     let dir = Dir::new();
@@ -286,7 +284,7 @@ fn category_share_and_coverage() {
     one(&dir, &empty(&dir), "type = \"coverage\"\nmin = 0.5", &[], 3);
 }
 
-/// A device with kernels on two streams and copies; the second stream begins at `second_ns`.
+/// A device with copies and with kernels on two streams. The second stream begins at `second_ns`.
 pub fn device(dir: &Dir, name: &str, copy_ns: i64, second_ns: i64) -> String {
     let path = dir.join(name);
     let mut made = Made::new(&path);

@@ -7,14 +7,14 @@ use crate::compare::bricks;
 use crate::harness::Dir;
 use trueno_testing::{Made, Value as Cell};
 
-/// Passes with the first value, fails with the second.
+/// The check passes with the first value and fails with the second.
 #[track_caller]
 fn flips(dir: &Dir, run: &str, body: &str, key: &str, holds: f64, violated: f64) {
     one(dir, run, &format!("{body}\n{key} = {holds}"), &[], 0);
     one(dir, run, &format!("{body}\n{key} = {violated}"), &[], 1);
 }
 
-/// Two bricks on one thread, 250 ns and 250 ns of 1000 ns.
+/// Two bricks on one thread, 250 ns each in a run of 1000 ns.
 fn two_bricks(dir: &Dir) -> String {
     let brick = |id: i64, category: &'static str, start: i64| {
         [

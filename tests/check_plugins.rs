@@ -96,7 +96,6 @@ fn divergence(dir: &Dir, run: &str, golden: &str, more: &str, code: i32) -> Valu
     )
 }
 
-/// A run of one tensor.
 fn one_tensor(dir: &Dir, file: &str, name: &'static str, shape: &[usize]) -> PathBuf {
     let path = dir.join(file);
     let rec = Recorder::create(&path).expect("a recorder");
@@ -129,7 +128,7 @@ fn tensors_that_diverge() {
     divergence(&dir, &dataset("scalar.run"), &dataset("simd.run"), "", 0);
 }
 
-/// Of a third run; who is golden and who is checked changes places, and so does who moved.
+/// With a third run as reference. If golden and checked run are swapped, so is the side that moved.
 #[test]
 fn a_third_run_says_which_side_moved() {
     let dir = Dir::new();

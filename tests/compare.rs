@@ -21,7 +21,8 @@ fn compare(dir: &Dir, args: &[&str]) -> Run {
     dir.command(&all)
 }
 
-/// A run of `iterations`, each with one brick of about `ns` nanoseconds; durations repeat a fixed scatter of 2 %.
+/// A run of `iterations`, each with one brick of about `ns` nanoseconds. Durations scatter by 2 %, the same in each
+/// run.
 pub fn bricks(dir: &Dir, name: &str, iterations: i64, ns: i64, timing: &str) -> String {
     let path = dir.join(name);
     let mut made = Made::new(&path);
@@ -184,7 +185,7 @@ fn one_sentence_says_how_much_and_how_sure() {
     assert!(unsure.starts_with("step "), "{unsure}");
 }
 
-/// A trace of Kineto with kernels of 100 µs by these names, one every so many microseconds.
+/// A Kineto trace with kernels of 100 µs by these names, one every `every_us` microseconds.
 fn kernels(
     dir: &Dir,
     file: &str,
@@ -464,7 +465,7 @@ fn device_or_host_time_is_told_by_operator_with_the_largest_change_first() {
     assert!(!page.contains("time by operator"), "{page}");
 }
 
-/// A run of one iteration with one kernel on a device with these properties.
+/// A run of one iteration with one kernel, on a device with these properties.
 fn on_device(dir: &Dir, name: &str, kernel: &str, dur_ns: i64, values: &[(&str, &str)]) -> String {
     let path = dir.join(name);
     let values = values.iter();
@@ -556,7 +557,7 @@ fn kernels_of_another_name_are_told_by_operator_and_devices_in_one_line() {
     );
 }
 
-/// A run of 30 calls of an operator on a device; each launches these kernels, one behind the other.
+/// A run of 30 calls of an operator on a device. Each launches these kernels one after the other.
 fn matmuls(dir: &Dir, name: &str, device: &str, kernels: &[(&str, i64)]) -> String {
     let path = dir.join(name);
     let run = trueno_format::run_json::RunJson {
@@ -637,7 +638,7 @@ fn kernels_of_other_vendors_are_compared_by_operator_and_shapes() {
     name(&found, "device_kernel", "ampere_sgemm_128x64");
 }
 
-/// Two results of a profiler that keeps sums alone.
+/// Two results of a profiler that records only sums.
 #[test]
 fn sums_that_a_run_was_given_stand_beside_each_other() {
     let dir = Dir::new();

@@ -12,7 +12,7 @@ const HEAD: &str = "==PROF== Connected to process 9\n\"ID\",\"Process ID\",\"Ker
 \"smsp__sass_thread_inst_executed_op_fmul_pred_on.sum\",\"smsp__sass_thread_inst_executed_op_ffma_pred_on.sum\",\"gpu__time_duration.sum\"\n\
 \"\",\"\",\"\",\"\",\"\",\"\",\"byte\",\"byte\",\"inst\",\"inst\",\"inst\",\"nsecond\"\n";
 
-/// Two launches of one kernel, a third of another shape, and one of another name.
+/// Two launches of one kernel, a third with another shape, and one of another kernel.
 fn run(dir: &Dir) {
     let kernel = |name: &str, ts: f64, correlation: u64, grid: u64| {
         json!({"ph": "X", "cat": "kernel", "name": name, "pid": 0, "tid": 7, "ts": ts, "dur": 10.0,
@@ -48,7 +48,6 @@ fn ask(dir: &Dir, run: &str, sql: &str) -> Vec<Value> {
     rows.as_array().unwrap().clone()
 }
 
-/// All files below a folder with their bytes.
 fn files(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let mut all = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -172,7 +171,7 @@ fn counters_join_those_that_are_there() {
     assert_eq!(damage(&info), [""; 0]);
 }
 
-/// Problems of a run that its import did not have.
+/// Problems of a run, without those of its import.
 fn damage(info: &Value) -> Vec<&str> {
     let problems = info["problems"].as_array().unwrap().iter();
     let own = problems.filter(|problem| problem["code"] != "import");

@@ -14,7 +14,7 @@ fn change(path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
     fs::write(path, bytes).unwrap();
 }
 
-/// A report of a run that lost something: it exits 0, says so, and has all sections.
+/// The report of a run that lost data. It exits with 0, says so, and has all sections.
 #[track_caller]
 fn incomplete(dir: &Dir, run: &Path, expected: &str) -> Value {
     let report = dir.report(run, &["--json", "-"]).exits(0).json();
@@ -37,7 +37,6 @@ fn incomplete(dir: &Dir, run: &Path, expected: &str) -> Value {
     report
 }
 
-/// Rows of a table of a plugin.
 fn rows<'a>(report: &'a Value, plugin: &str, table: &str) -> &'a Vec<Value> {
     let tables = section(report, plugin)["tables"].as_array().unwrap();
     let found = tables.iter().find(|t| t["name"] == table);

@@ -2,7 +2,7 @@
 
 use crate::harness::{Dir, standard_plugins};
 
-/// A line as `sh` splits it, with single quotes alone.
+/// Splits a line like `sh`, but knows only single quotes.
 fn words(line: &str) -> Vec<String> {
     line.split('\'')
         .enumerate()

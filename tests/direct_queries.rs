@@ -10,7 +10,7 @@ use trueno_engine::run::Run;
 
 use crate::harness::{Dir, standard_plugins};
 
-/// All queries of the standard plugins to the run.
+/// All queries that the standard plugins send to a run.
 pub fn queries() -> Vec<String> {
     let dir = Dir::new();
     let folder = standard_plugins(&dir);
@@ -29,7 +29,7 @@ pub fn queries() -> Vec<String> {
     queries
 }
 
-/// The rows in an order of their own: a query may leave it open.
+/// The rows in sorted order, because a query may leave their order open.
 fn rows(frame: Result<DataFrame, QueryError>) -> Option<Vec<String>> {
     let frame = to_closed_types(frame.ok()?).unwrap();
     let mut bytes = Vec::new();

@@ -10,7 +10,6 @@ fn dataset(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("../datasets/{name}.run"))
 }
 
-/// Ends with that exit code.
 fn compare(run: &str, baseline: &str, args: &[&str], code: i32) -> Done {
     let library = built_library("trueno_plugin_divergence");
     let (library, baseline) = (
@@ -34,7 +33,6 @@ fn json(run: &str, baseline: &str, args: &[&str]) -> Value {
     compare(run, baseline, &[args, &["--json", "-"]].concat(), 0).json()
 }
 
-/// Cells of a column.
 fn column(report: &Value, name: &str, column: &str) -> Vec<Value> {
     let tables = section(report, "divergence")["tables"].as_array().unwrap();
     let table = tables.iter().find(|table| table["name"] == name).unwrap();
@@ -47,7 +45,7 @@ fn column(report: &Value, name: &str, column: &str) -> Vec<Value> {
     rows.iter().map(|row| row[at].clone()).collect()
 }
 
-/// Tensors by verdict: identical, within, diverged, not comparable, duplicated, only in one.
+/// Number of tensors by verdict: identical, within, diverged, not comparable, duplicated, only in one.
 fn counts(report: &Value) -> Vec<u64> {
     column(report, "summary", "tensors")
         .iter()
@@ -55,7 +53,6 @@ fn counts(report: &Value) -> Vec<u64> {
         .collect()
 }
 
-/// A property of the first divergence, of the run.
 fn first(report: &Value, property: &str) -> Value {
     let at = column(report, "first", "property")
         .iter()

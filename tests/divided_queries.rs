@@ -15,10 +15,10 @@ use trueno_model::csv::CsvTexts;
 use crate::direct_queries::queries;
 use crate::harness::Dir;
 
-/// Ranks of the job: not all are there, and 10 comes before 2 by name.
+/// Ranks of the job. Some are missing, and 10 sorts before 2 by name.
 const RANKS: [u32; 4] = [0, 1, 2, 10];
 
-/// A job of ranks with rows in all tables, whose clocks began at different times.
+/// A job of ranks with rows in all tables. Their clocks began at different times.
 pub fn full_job(dir: &Dir) -> PathBuf {
     let job = dir.join("job");
     std::fs::create_dir_all(&job).unwrap();
@@ -31,7 +31,7 @@ pub fn full_job(dir: &Dir) -> PathBuf {
     job
 }
 
-/// Queries that are tried besides those of plugins: groups, conditions, and what goes wrong easily.
+/// Queries besides those of plugins: groups, conditions, and cases that easily go wrong.
 const OWN: &[&str] = &[
     "SELECT name, COUNT(*) AS n, SUM(dur_ns) AS ns, MIN(start_ns) AS first, MAX(name) AS last FROM bricks GROUP BY name",
     "SELECT rank, name, AVG(dur_ns) AS mean FROM bricks GROUP BY rank, name ORDER BY mean DESC LIMIT 5",
@@ -67,7 +67,7 @@ fn shown(frame: &DataFrame) -> String {
     format!("{:?}\n{rows}", frame.dtypes())
 }
 
-/// Rows as another engine may give them: the ranks in another order, groups in any.
+/// Reorders rows as another engine may: the ranks, or the groups, come in another order.
 fn disturbed(frame: &DataFrame) -> DataFrame {
     let ranks: Vec<u64> = match frame.column("rank") {
         Ok(ranks) => ranks.u64().unwrap().iter().map(Option::unwrap).collect(),
@@ -101,7 +101,8 @@ fn rows_of_ranks(run: &Run, database: &Database) -> RowsOfRanks {
     all
 }
 
-/// The answer, and whether it is made of groups. This engine stands in for the other one, and `change` for its faults.
+/// The result of a query, and whether it was divided by groups. This engine stands in for the other one; `change`
+/// simulates that engine's faults.
 fn divided(
     database: &Database,
     sql: &str,
@@ -161,7 +162,7 @@ fn divided_queries_have_the_same_answer() {
     assert!(answered > 100 && grouped > 25);
 }
 
-/// Rows that the other engine lost or doubled are an error.
+/// Rows that the other engine lost or duplicated are an error.
 #[test]
 fn wrong_answers_are_refused() {
     let dir = Dir::new();
@@ -191,7 +192,7 @@ fn wrong_answers_are_refused() {
     }
 }
 
-/// A mean that is not the same in whatever order its rows are added is made here.
+/// A mean that depends on the order of addition is computed by this engine.
 #[test]
 fn means_that_are_not_exact_are_made_here() {
     let dir = Dir::new();

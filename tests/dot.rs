@@ -14,10 +14,9 @@ enum Token {
     Mark(&'static str),
 }
 
-/// Names and values.
 type Attributes = Vec<(String, String)>;
 
-/// A graph: nodes in order, and edges with what they are labelled with.
+/// A graph: nodes in order, and edges with their attributes.
 #[derive(Debug, Default)]
 pub struct Dot {
     pub nodes: Vec<(String, Attributes)>,
@@ -105,7 +104,7 @@ impl Parser {
     }
 }
 
-/// Reads a graph; panics where the grammar is broken, or where an edge leads to no node.
+/// Parses a graph. Panics if the syntax is wrong, or if an edge leads to a missing node.
 #[track_caller]
 pub fn parse(text: &str) -> Dot {
     let mut parser = Parser {

@@ -15,15 +15,15 @@ use trueno_recorder::{Overflow, Recorder};
 use crate::harness::{Dir, ends};
 use crate::victim::Counts;
 
-/// Tells the test binary to be the program that ends: a way, a policy, the records of a ring.
+/// If set, the test binary acts as the program that ends. The value is a way, a policy, and the number of records
+/// in a ring.
 const ROLE: &str = "TRUENO_TEST_ENDING";
 const RUN: &str = "ended.run";
-/// Rows of each thread.
 const ROWS: u64 = 3_000;
-/// Threads of the way `many threads`, and their rows.
+/// Number of threads in the way `many threads`, and rows of each.
 const MANY: (u64, u64) = (1_000, 70);
 
-/// Ways to end, and the exit code or, negative, the signal of each.
+/// Ways to end, each with its exit code or, negative, its signal.
 const WAYS: [(&str, i32); 14] = [
     ("finish", 0),
     ("drop", 0),
@@ -40,7 +40,7 @@ const WAYS: [(&str, i32); 14] = [
     ("replace", 0),
     ("many threads", 0),
 ];
-/// Ways whose rows are counted with a margin: the number of events that may be lost or late.
+/// Ways whose row counts have a tolerance: the number of events that may be lost or late.
 const LOOSE: [&str; 2] = ["thread-local", "handler"];
 
 const POLICIES: [(&str, Overflow); 3] = [
@@ -53,7 +53,7 @@ static RECORDER: OnceLock<Recorder> = OnceLock::new();
 static COUNTS: OnceLock<Counts> = OnceLock::new();
 static FROM_SIGNALS: AtomicU64 = AtomicU64::new(0);
 
-/// Records a row, and announces it.
+/// Records a row, and counts it.
 fn span() {
     if let (Some(rec), Some(counts)) = (RECORDER.get(), COUNTS.get()) {
         drop(rec.brick("step"));
@@ -79,7 +79,7 @@ extern "C" fn handle(_signal: libc::c_int) {
     FROM_SIGNALS.fetch_add(1, Ordering::Relaxed);
 }
 
-/// The program that ends; alone it has nothing to do.
+/// The child program. Without [`ROLE`] it does nothing.
 #[test]
 fn ends_as_it_is_told() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -178,7 +178,7 @@ fn ends_as_it_is_told() {
     }
 }
 
-/// Handlers that record on the thread that they interrupt.
+/// Signal handlers that record on the interrupted thread.
 fn signals() {
     // SAFETY: the handler has the type that is asked for.
     unsafe { libc::signal(libc::SIGUSR1, handle as extern "C" fn(libc::c_int) as usize) };
@@ -200,7 +200,7 @@ fn signals() {
     });
 }
 
-/// One program, to its end; a fault in words.
+/// Runs one program to its end. The error describes what is wrong.
 fn case(way: &str, code: Option<i32>, policy: &str, records: usize) -> Result<u64, String> {
     let dir = Dir::new();
     let counts = Counts::open(&dir.join("counts"));

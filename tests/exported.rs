@@ -23,7 +23,7 @@ fn export(dir: &Dir, run: &Path) {
     assert_eq!(done.exits(0).stdout, "");
 }
 
-/// A report without what it says of files.
+/// A report without the sizes and segment counts of tables, which an export changes.
 fn report(dir: &Dir, run: &Path) -> Value {
     let mut report = dir.report(run, &["--json", "-"]).exits(0).json();
     let tables = report["run"]["tables"]
@@ -37,7 +37,7 @@ fn report(dir: &Dir, run: &Path) -> Value {
     report
 }
 
-/// All rows; those of an export come in another order.
+/// All rows, sorted, since those of an export come in another order.
 fn sorted(run: &Path) -> BTreeMap<String, DataFrame> {
     let tables = everything(&Run::open(run).expect("a run")).into_iter();
     let sorted = tables.map(|(name, rows)| {

@@ -15,7 +15,7 @@ fn export(dir: &Dir, to: &str) {
     assert_eq!(dir.command(&args).exits(0).stdout, "");
 }
 
-/// Tables, columns, rows and their order.
+/// Compares tables, columns, rows and their order.
 #[test]
 fn rows_of_exported_tables_are_those_of_the_job() {
     let dir = Dir::new();
@@ -123,7 +123,7 @@ fn exported_tables_are_no_run_and_take_no_place_of_one() {
     assert!(!dir.join("tables/kernels/rank=2").exists());
 }
 
-/// A query that is given a cluster says what it lacks before it asks it.
+/// A query for a cluster reports what is missing before it connects.
 #[test]
 fn a_query_says_what_a_cluster_needs() {
     let dir = Dir::new();

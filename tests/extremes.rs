@@ -10,10 +10,10 @@ use trueno_testing::{Change, full};
 
 use crate::harness::{Dir, PATIENCE};
 
-/// A column that takes a value in every row.
+/// Table, column, and the value that it has in every row.
 type Extreme = (&'static str, &'static str, Cell);
 
-/// A command of the long part that takes longer runs on: the run has a few dozen rows.
+/// A command of the long test that takes longer hangs: the run has only a few dozen rows.
 const LONG_PATIENCE: Duration = Duration::from_secs(60);
 
 fn ends(ty: ColumnType) -> Vec<Cell> {
@@ -28,7 +28,6 @@ fn ends(ty: ColumnType) -> Vec<Cell> {
     }
 }
 
-/// Columns and values, by table.
 fn cases() -> Vec<Extreme> {
     let columns = TABLES.iter().flat_map(|table| {
         let columns = table.columns.iter();
@@ -41,7 +40,7 @@ fn cases() -> Vec<Extreme> {
     cases.collect()
 }
 
-/// Exit codes that a command may have; 101 would be a panic, none a signal.
+/// Allowed exit codes. A panic would be 101, and a signal has none.
 const CODES: [i32; 4] = [0, 1, 2, 3];
 
 const SOME: [&str; 6] = [
@@ -76,7 +75,8 @@ const SUMS: &str =
     "SELECT COUNT(*), SUM(dur_ns), MIN(start_ns), MAX(start_ns + dur_ns), AVG(dur_ns) FROM bricks";
 const SPANS: &str = "SELECT * FROM timeline.spans";
 
-/// Runs the commands on a run with these columns at their ends; adds faults in words.
+/// Runs the commands on a run with these columns set to extreme values. Adds a description of each fault to
+/// `faults`.
 fn try_commands(
     changes: &[Extreme],
     commands: &[&str],

@@ -7,7 +7,7 @@ use trueno_testing::Made;
 use crate::harness::Dir;
 use crate::kineto::{self, Work};
 
-/// Lines that a person sees without scrolling.
+/// Lines that fit on a screen without scrolling.
 const LINES: usize = 20;
 
 fn screen(dir: &Dir, run: &Path, code: i32) -> String {
@@ -23,7 +23,7 @@ fn screen(dir: &Dir, run: &Path, code: i32) -> String {
     lines.join("\n")
 }
 
-/// Commands name the folders of the test, which are longer on some machines than on others.
+/// Drops the commands, whose length depends on the path of the test's folder.
 fn without_commands(page: &str) -> Vec<String> {
     let mut is_continued = false;
     let mut lines = Vec::new();

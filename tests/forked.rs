@@ -14,12 +14,12 @@ use trueno_recorder::{Error, Recorder};
 
 use crate::harness::{Dir, PATIENCE, ends, until};
 
-/// Tells the test binary to be the program that forks.
+/// If set, the test binary acts as the program that forks.
 const ROLE: &str = "TRUENO_TEST_FORKS";
-/// Longer than a test takes, on whatever machine.
+/// Longer than the test takes on any machine.
 const BEYOND: Duration = PATIENCE.saturating_mul(2);
 
-/// The program; alone it has nothing to do.
+/// The child program. Without [`ROLE`] it does nothing.
 #[test]
 fn records_and_forks() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -127,7 +127,7 @@ fn a_child_that_lives_on_does_not_keep_the_run_of_its_killed_parent() {
     );
 }
 
-/// The program's own child goes with the test, also where that fails.
+/// Kills the program's own child when the test ends, even if it fails.
 struct Gone(libc::pid_t);
 
 impl Drop for Gone {

@@ -6,7 +6,6 @@ use std::process::Command;
 
 use crate::harness::{Dir, copy};
 
-/// Sums over the rows of bricks.
 const BRICKS: &str = "SELECT name, COUNT(*) AS n, SUM(dur_ns) AS ns FROM bricks \
                       GROUP BY name ORDER BY n DESC, name";
 
@@ -16,8 +15,8 @@ pub fn kept(version: &str) -> PathBuf {
         .join(version)
 }
 
-/// Holds what is printed of a run against what was printed when it was recorded.
-/// Rows that lay in `live/` are encoded by today's version, whose segments have columns more.
+/// Drops byte sizes and text from printed output, to compare it with what was printed when the run was recorded.
+/// Rows from `live/` are encoded in today's version, whose segments have more columns.
 fn without_sizes(printed: &str) -> String {
     let varies = |line: &&str| line.contains("\"bytes\": ") || line.contains("\"text\": ");
     let lines = printed.lines().filter(|line| !varies(line));
@@ -45,7 +44,7 @@ fn opens_as_before(dir: &Dir, kept: &Path, name: &str, run: &Path) {
     }
 }
 
-/// The versions of which runs are kept: `trueno-format` holds these to the versions there were.
+/// Versions with a stored run. A test of `trueno-format` checks that these are all the versions that existed.
 fn versions() -> Vec<String> {
     let folders = fs::read_dir(kept("")).expect("runs of all versions are kept");
     let folders = folders.map(|entry| entry.expect("an entry").path());
@@ -74,7 +73,7 @@ fn a_finished_run_of_each_version() {
     }
 }
 
-/// The columns that were written are those of an older table then.
+/// A run without a readable head has the columns of the older table.
 #[test]
 fn a_damaged_head_of_each_version_loses_nothing() {
     for version in versions() {
@@ -111,8 +110,8 @@ fn a_run_of_each_version_whose_program_was_killed() {
     }
 }
 
-/// All that the program recorded before it was killed, which is known: 30 iterations of two layers with two bricks each, two more
-/// bricks, and 9,000 edges. (Rows that waited in 1.0 lie in a layout that is not read any more.)
+/// The program recorded 30 iterations of two layers with two bricks each, two more bricks, and 9,000 edges before
+/// it was killed. Version 1.0 is left out, because its layout of waiting rows cannot be read any more.
 #[test]
 fn a_killed_program_left_all_it_had_recorded() {
     let sums = "SELECT kind, COUNT(*) AS n FROM bricks GROUP BY kind UNION ALL \
@@ -126,7 +125,7 @@ fn a_killed_program_left_all_it_had_recorded() {
     }
 }
 
-/// `datasets/formats/read.py`, which knows nothing of ours but the page of the format.
+/// `datasets/formats/read.py` is written from the page of the format alone.
 #[test]
 fn a_reader_in_python_has_the_same_sums() {
     let python = std::env::var_os("TRUENO_PYTHON").unwrap_or_else(|| "python3".into());

@@ -10,7 +10,7 @@ use crate::compare::bricks;
 use crate::harness::{Dir, built_library, change_json, copy, standard_plugins};
 use crate::victim::{self, When};
 
-/// A run of one thread: iterations of 1000 ns with bricks of 400 ns, allocations and readings of a counter.
+/// A run of one thread: iterations of 1000 ns with bricks of 400 ns, allocations, and readings of a counter.
 fn complete(dir: &Dir, name: &str) -> String {
     let path = dir.join(name);
     let mut made = Made::new(&path);
@@ -50,7 +50,6 @@ fn complete(dir: &Dir, name: &str) -> String {
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// A copy of a run, with another `run.json`.
 fn changed(dir: &Dir, run: &str, name: &str, change: impl FnOnce(&mut Value)) -> String {
     let path = dir.join(name);
     copy(Path::new(run), &path);
@@ -58,8 +57,8 @@ fn changed(dir: &Dir, run: &str, name: &str, change: impl FnOnce(&mut Value)) ->
     path.to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// As its writer left it when it was killed, on a file system that lost what was not sealed: what was dropped is not
-/// known.
+/// A run as its writer left it when it was killed, on a file system that lost what was not sealed. The number of
+/// dropped events is unknown.
 fn unfinished(dir: &Dir, run: &str, name: &str) -> String {
     changed(dir, run, name, |json| {
         json["state"] = json!("recording");
@@ -67,7 +66,7 @@ fn unfinished(dir: &Dir, run: &str, name: &str) -> String {
     })
 }
 
-/// As it is after `recover`: all rows are there, and the program did not come to its end.
+/// A run after `recover`: all rows are there, but the program did not end normally.
 fn recovered(dir: &Dir, run: &str, name: &str) -> String {
     changed(dir, run, name, |json| {
         json["state"] = json!("recovered");
@@ -89,8 +88,7 @@ const COUNT: &str = "type = \"span_count\"\n";
 const MEMORY: &str = "type = \"memory_usage\"\n";
 const SHARE: &str = "type = \"category_share\"\ncategory = \"Ffn\"\n";
 
-/// Outcomes of each type: of a complete run, of one without its end, of one that was killed, and of one that dropped
-/// rows.
+/// Exit codes of each assertion for four runs: complete, unfinished, recovered, and with dropped rows.
 const OUTCOMES: [(&str, &str, [i32; 4]); 20] = [
     (PATH, "max_duration_us = 3", [0, 3, 3, 3]),
     // It took this long, at least.

@@ -14,7 +14,6 @@ fn tensors(name: &str) -> String {
         .to_owned()
 }
 
-/// Saves a run; the file.
 #[track_caller]
 fn saved(dir: &Dir, run: &str, name: &str) -> String {
     let path = dir.join(name).to_str().expect("a path in UTF-8").to_owned();

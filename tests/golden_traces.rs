@@ -8,7 +8,6 @@ use std::process::{Command, Output};
 
 use crate::harness::{Dir, built_library, copy, install, standard_plugins};
 
-/// Programs of the script.
 const PROGRAMS: [&str; 5] = [
     "decode",
     "hello",
@@ -17,7 +16,8 @@ const PROGRAMS: [&str; 5] = [
     "matrix_operations",
 ];
 
-/// A repository with the files of `docs/golden-traces`; `None`: what they record was not built beside these tests.
+/// A repository with the files of `docs/golden-traces`; `None` if the programs they record were not built with
+/// these tests.
 fn repository() -> Option<Dir> {
     let built = Path::new(env!("CARGO_BIN_EXE_trueno-analyze")).parent()?;
     let mut needed = PROGRAMS
@@ -57,7 +57,7 @@ fn repository() -> Option<Dir> {
     Some(dir)
 }
 
-/// A shell command in the repository, with `path` in front of the search path.
+/// Runs a shell command in the repository, with `path` prepended to the search path.
 fn shell(dir: &Dir, folder: &Path, path: &[PathBuf], command: &str) -> Output {
     let usual = std::env::var("PATH").expect("a search path");
     let mut path = path.to_vec();
@@ -77,7 +77,7 @@ fn shell(dir: &Dir, folder: &Path, path: &[PathBuf], command: &str) -> Output {
         .expect("a shell")
 }
 
-/// The script; both its streams.
+/// Runs the script and returns both output streams.
 #[track_caller]
 fn golden(dir: &Dir, words: &str, code: i32) -> String {
     let built = dir.join("target/debug");
@@ -154,14 +154,14 @@ fn what_does_not_hold_is_told_apart_from_what_could_not_be_done() {
     golden(&dir, "check", 2);
 }
 
-/// A step of the workflow that runs something.
+/// A step of the workflow that runs a script.
 #[derive(Default)]
 struct Step {
     folder: String,
     script: String,
 }
 
-/// Steps with `run`, in order: as much of YAML as that file has.
+/// Steps with `run`, in order. Parses only as much YAML as that file uses.
 fn steps(workflow: &str) -> Vec<Step> {
     let (_, list) = workflow.split_once("\n    steps:\n").expect("steps");
     let mut steps = Vec::new();

@@ -12,7 +12,7 @@ fn dataset() -> String {
     root.to_str().expect("a path in UTF-8").to_owned()
 }
 
-/// `VERB RUN` with the standard plugins alone, and more arguments.
+/// `VERB RUN` with only the standard plugins, and more arguments.
 fn look(dir: &Dir, verb: &str, run: &str, args: &[&str]) -> Run {
     let plugins = standard_plugins(dir);
     let plugins = plugins.to_str().expect("a path in UTF-8");

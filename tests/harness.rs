@@ -9,10 +9,10 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use trueno_recorder::{BrickId, Recorder, TileLevel};
 
-/// Far more than anything of ours takes, also on a busy machine: what is not done by then hangs.
+/// Far longer than any of our commands takes, even on a busy machine. What has not finished by then hangs.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Waits until something is so; fails with `what` where it never is.
+/// Polls until `ready` returns a value. After [`PATIENCE`] it fails with `what`.
 #[track_caller]
 pub fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -25,7 +25,7 @@ pub fn until<T>(what: &str, mut ready: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// Waits for the end of a child; one that has none is killed, and fails the test.
+/// Waits for a child to exit. After [`PATIENCE`] it is killed and the test fails.
 #[track_caller]
 pub fn ends(child: &mut Child, what: &str) -> ExitStatus {
     let began = Instant::now();
@@ -41,7 +41,7 @@ pub fn ends(child: &mut Child, what: &str) -> ExitStatus {
     }
 }
 
-/// A folder that goes away with the test.
+/// A folder that is removed with the test.
 pub struct Dir {
     dir: tempfile::TempDir,
 }
@@ -67,21 +67,20 @@ impl Dir {
         folder
     }
 
-    /// The text of a file in it.
     pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    /// A copy of `datasets/tiny/test.run` in it: what [`record`] recorded once, so that it is
-    /// the same on a slow machine and on a busy one.
+    /// A copy of `datasets/tiny/test.run` in the folder. [`record`] made it once, so that it does not depend on
+    /// the machine.
     pub fn run(&self) -> PathBuf {
         let to = self.join("test.run");
         copy(&tiny_run(), &to);
         to
     }
 
-    /// The command, with the folder as working directory and nothing of the
-    /// developer's environment or build that could change what it does.
+    /// The command, with the folder as working directory and isolated from the developer's environment and
+    /// build.
     pub fn command(&self, args: &[&str]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_trueno-analyze"));
         command.current_dir(self.path()).args(args);
@@ -101,8 +100,8 @@ impl Dir {
         Run { command }
     }
 
-    /// The command; one that loads plugins has the standard ones alone, in one process as when they ship,
-    /// whatever lies in the developer's build.
+    /// The command. If it loads plugins, it gets only the standard ones, in one process as they ship, whatever
+    /// the developer's build contains.
     pub fn command_with_plugins(&self, args: &[&str]) -> Run {
         let folder = standard_plugins(self);
         let folder = folder.to_str().expect("a path in UTF-8");
@@ -121,14 +120,12 @@ impl Dir {
         self.command(&[&args[..1], plugins, &args[1..]].concat())
     }
 
-    /// `report RUN` with the standard plugins, and more arguments.
     pub fn report(&self, run: &Path, args: &[&str]) -> Run {
         let run = run.to_str().expect("a path in UTF-8");
         self.command_with_plugins(&[&["report", run], args].concat())
     }
 }
 
-/// A command before and after it ran.
 pub struct Run {
     pub command: Command,
 }
@@ -139,7 +136,7 @@ impl Run {
         self
     }
 
-    /// Runs it; the exit code must be `code`.
+    /// Runs the command and asserts its exit code.
     pub fn exits(mut self, code: i32) -> Done {
         let (done, ended) = self.ends();
         assert_eq!(
@@ -155,7 +152,8 @@ impl Run {
 }
 
 impl Run {
-    /// Runs a `report --json -` that is no gate; the exit code must be 1 if a section failed, 2 if none finished, else 0.
+    /// Runs a `report --json -` that is not a gate. The exit code must be 1 if a section failed, 2 if none
+    /// finished, else 0.
     pub fn reports(mut self) -> Done {
         let (done, ended) = self.ends();
         let json = done.json();
@@ -183,7 +181,6 @@ impl Run {
         done
     }
 
-    /// Runs it to its end.
     fn ends(&mut self) -> (Done, Option<i32>) {
         let Output {
             status,
@@ -197,13 +194,13 @@ impl Run {
         (done, status.code())
     }
 
-    /// As [`Command::output`], for no longer than [`PATIENCE`].
+    /// As [`Command::output`], but fails after [`PATIENCE`].
     fn output(&mut self) -> Output {
         let output = self.ends_within(PATIENCE);
         output.unwrap_or_else(|late| panic!("{late}: {:?}", self.command))
     }
 
-    /// As [`Command::output`]; an error: it does not end by then.
+    /// As [`Command::output`], with a timeout that is an error.
     pub fn ends_within(&mut self, patience: Duration) -> Result<Output, &'static str> {
         let streams = self.command.stdin(Stdio::null()).stdout(Stdio::piped());
         let child = streams.stderr(Stdio::piped()).spawn();
@@ -229,7 +226,6 @@ impl Run {
     }
 }
 
-/// Output of a command.
 pub struct Done {
     pub stdout: String,
     pub stderr: String,
@@ -272,7 +268,6 @@ impl Done {
     }
 }
 
-/// The section of a plugin in a report's JSON.
 #[track_caller]
 pub fn section<'a>(report: &'a Value, plugin: &str) -> &'a Value {
     let sections = report["sections"].as_array().expect("sections are a list");
@@ -280,7 +275,7 @@ pub fn section<'a>(report: &'a Value, plugin: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("no section {plugin} in {report:#}"))
 }
 
-/// `libNAME.so` as the platform calls it, where `cargo test` puts the libraries of dev-dependencies.
+/// The library `NAME`, in the folder where `cargo test` puts dev-dependencies. The file name follows the platform.
 pub fn built_library(name: &str) -> PathBuf {
     let deps = std::env::current_exe().expect("the test has a path");
     let deps = deps.parent().expect("it lies in deps/");
@@ -289,7 +284,7 @@ pub fn built_library(name: &str) -> PathBuf {
     file
 }
 
-/// A library in a folder under a new name. A link would be judged by where it leads.
+/// Copies a library into a folder under a new name. A link would not do, because the host checks what it points to.
 pub fn install(library: &Path, folder: &Path, name: &str) -> PathBuf {
     let file = library_in(folder, name);
     std::fs::copy(library, &file).expect("the library is copied");
@@ -310,7 +305,7 @@ pub static STANDARD: LazyLock<Vec<&str>> = LazyLock::new(|| {
     ids.filter(|id| *id != "divergence").collect()
 });
 
-/// A folder with the standard plugins and nothing else.
+/// A folder with only the standard plugins.
 pub fn standard_plugins(dir: &Dir) -> PathBuf {
     let folder = dir.folder("standard");
     for id in STANDARD.iter() {
@@ -327,12 +322,10 @@ pub fn standard_plugins(dir: &Dir) -> PathBuf {
     folder
 }
 
-/// The plugin that misbehaves on request.
 pub fn hostile_plugin() -> PathBuf {
     built_library("hostile_plugin")
 }
 
-/// Real work of a known rough length, so that a recording has something in it.
 pub fn spin(micros: u64) {
     let end = Instant::now() + Duration::from_micros(micros);
     while Instant::now() < end {
@@ -340,17 +333,16 @@ pub fn spin(micros: u64) {
     }
 }
 
-/// The recording that tests of reports begin with.
+/// The recording that report tests start from.
 pub fn tiny_run() -> PathBuf {
     datasets().join("tiny/test.run")
 }
 
-/// The folder of recordings of the repository.
+/// The repository's folder of recordings.
 pub fn datasets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets")
 }
 
-/// A folder and all in it.
 pub fn copy(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("a folder in the test's own");
     for entry in std::fs::read_dir(from).expect("a folder of the repository") {
@@ -406,7 +398,7 @@ pub fn record(path: &Path) {
     rec.finish().expect("the recording ends");
 }
 
-/// Changes a `run.json` as whoever wrote it would have written it: sealed.
+/// Changes a `run.json` and renews its seal.
 pub fn change_json(path: &Path, change: impl FnOnce(&mut Value)) {
     let mut value: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
     value.as_object_mut().unwrap().remove("xxh3");

@@ -7,7 +7,6 @@ use trueno_analyze::cli::Cli;
 
 use crate::harness::Dir;
 
-/// Lines of two screens.
 const TWO_SCREENS: usize = 80;
 
 fn help(dir: &Dir, args: &[&str]) -> String {
@@ -16,7 +15,7 @@ fn help(dir: &Dir, args: &[&str]) -> String {
     done.stdout
 }
 
-/// The words of every command, hidden ones left out, such as `export chrome`.
+/// Names of all visible commands, such as `export chrome`.
 fn commands(command: &Command, above: &[String]) -> Vec<Vec<String>> {
     let below = command.get_subcommands();
     let below = below.filter(|one| !one.is_hide_set() && one.get_name() != "help");
@@ -29,7 +28,7 @@ fn commands(command: &Command, above: &[String]) -> Vec<Vec<String>> {
     all
 }
 
-/// Lines of a help text that are command lines of this program.
+/// Command lines of this program in the examples of a help text.
 fn examples(help: &str) -> Vec<Vec<OsString>> {
     let (_, behind) = help.split_once("Examples:\n").unwrap_or_default();
     let lines = behind.lines().take_while(|line| line.starts_with("  "));
@@ -37,7 +36,7 @@ fn examples(help: &str) -> Vec<Vec<OsString>> {
     lines.map(|line| words(line.trim())).collect()
 }
 
-/// The words of a command line as a shell has them; of quotes there are double ones alone.
+/// Splits a command line as a shell does, but knows only double quotes.
 fn words(line: &str) -> Vec<OsString> {
     let parts = line.split('"').enumerate();
     let words = parts.flat_map(|(nth, part)| match nth % 2 {

@@ -169,7 +169,7 @@ fn folder(relative: &str) -> PathBuf {
         .join(relative)
 }
 
-/// Builds a C source as the library of that id; `None` without a C compiler.
+/// Compiles a C source as the plugin library with this id; `None` without a C compiler.
 fn compile(source: &Path, include: &[&Path], into: &Path, id: &str) -> Option<PathBuf> {
     let compiler = std::env::var_os("CC").unwrap_or_else(|| "cc".into());
     let file = into.join(format!(

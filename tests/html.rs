@@ -15,7 +15,7 @@ fn dataset(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// The first program with one of these names in the search path.
+/// The first program in the search path that has one of these names.
 pub fn installed(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
@@ -25,12 +25,11 @@ pub fn installed(names: &[&str]) -> Option<PathBuf> {
     all.find(|file| file.is_file())
 }
 
-/// The first browser of this kind that is installed.
 pub fn chromium() -> Option<PathBuf> {
     installed(&["chromium", "chromium-browser", "google-chrome"])
 }
 
-/// A browser that shows nothing, keeps its profile in the test's folder and logs to standard error.
+/// A headless browser with its profile in the test's folder. It logs to standard error.
 pub fn headless(browser: &Path, dir: &Dir) -> Command {
     let mut command = Command::new(browser);
     command
@@ -45,7 +44,6 @@ pub fn headless(browser: &Path, dir: &Dir) -> Command {
     command
 }
 
-/// Errors that the pages of a browser wrote to its log.
 pub fn page_errors(log: &str) -> Vec<&str> {
     let is_error = |line: &&str| {
         let words = ["Uncaught", "rror", "Refused", "violates"];
@@ -54,7 +52,7 @@ pub fn page_errors(log: &str) -> Vec<&str> {
     log.lines().filter(is_error).collect()
 }
 
-/// The page's own words after it used itself, in a window this wide.
+/// Opens the page in a window of this width, and returns the result of its self-test.
 fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> serde_json::Value {
     let address = format!("file://{}#selftest", dir.join(page).display());
     let (dom, log) = (dir.join("dom"), dir.join("log"));
@@ -86,7 +84,7 @@ fn selftest(browser: &Path, dir: &Dir, page: &str, width: u32) -> serde_json::Va
     serde_json::from_str(&plain).unwrap_or_else(|error| panic!("{error}: {plain}"))
 }
 
-/// Kernels under roofs, iterations of which one is slow, allocations, and names made to do harm.
+/// Kernels under roofs, iterations of which one is slow, allocations, and malicious names.
 fn full_run(dir: &Dir) -> PathBuf {
     let path = dir.join("full.run");
     let run = RunJson {
@@ -228,7 +226,7 @@ fn a_browser_can_use_the_page() {
     }
 }
 
-/// Uses a flame graph: a click on a frame, a search, and back.
+/// Tests a flame graph: clicks on a frame, searches, and goes back.
 const FLAMEGRAPH_TEST: &str = r#"<script>
 const { frames, zoom, mark } = document.querySelector('svg').flamegraph;
 const width = frame => frame.g.style.display === 'none' ? 0 : parseFloat(frame.rect.getAttribute('width'));

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::harness::{Dir, ends, section, until};
 
-/// A step with an operator that launches one kernel; times in microseconds.
+/// A step with an operator that launches one kernel. Times are microseconds.
 fn trace() -> serde_json::Value {
     let event = |cat: &str, name: &str, tid: u64, ts: f64, dur: f64, args: serde_json::Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args});
     json!({
@@ -212,7 +212,7 @@ fn what_is_no_trace_or_cut_is_refused_and_leaves_nothing() {
     );
 }
 
-/// The file is a pipe, so that the import waits for what never comes.
+/// The file is a pipe that nobody writes to, so the import waits.
 #[test]
 fn an_interrupted_import_leaves_nothing_behind() {
     use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -250,7 +250,7 @@ fn an_interrupted_import_leaves_nothing_behind() {
     assert_eq!(entries(), 1, "more than the pipe is left");
 }
 
-/// A trace of ten operators, and as many times that no clock can show.
+/// A trace with `good` operators, and `bad` ones whose time is not a number.
 fn with_times_out_of_range(good: usize, bad: usize) -> String {
     let event = |ts: serde_json::Value| json!({"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": ts, "dur": 3});
     let good = (0..good).map(|at| event(json!(100 + 10 * at)));

@@ -5,7 +5,7 @@ use std::process::{Command, Output};
 
 use crate::harness::{Dir, STANDARD, built_library, install};
 
-/// The program alone in a folder, as `cargo install` puts it.
+/// Only the program in a folder, as `cargo install` puts it.
 fn installed(dir: &Dir) -> PathBuf {
     let to = dir.folder("bin").join("trueno-analyze");
     let built = Path::new(env!("CARGO_BIN_EXE_trueno-analyze"));

@@ -17,7 +17,6 @@ fn report(dir: &Dir, run: &Path) -> Value {
         .json()
 }
 
-/// Some columns of a table, row by row.
 fn cells(report: &Value, plugin: &str, table: &str, columns: &[&str]) -> Value {
     let tables = section(report, plugin)["tables"].as_array().unwrap();
     let table = tables.iter().find(|found| found["name"] == table).unwrap();

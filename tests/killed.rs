@@ -13,12 +13,11 @@ use trueno_model::{Level, RunState, TableInfo};
 use crate::harness::{Dir, copy, ends};
 use crate::victim::{self, Counts, LANES, TABLES, When, start};
 
-/// Number of kills; without it, as many as a build can wait for.
+/// Environment variable with the number of kills. The default is small enough for CI.
 const KILLS: &str = "TRUENO_TEST_KILLS";
-/// Guards that a lane holds at once.
 const DEEPEST: i128 = 5;
 
-/// Numbers that look random, the same each time.
+/// Pseudo-random numbers that are the same each time.
 struct Seeded(u64);
 
 impl Seeded {
@@ -44,8 +43,7 @@ fn rows(run: &Run, sql: &str) -> Vec<Vec<Option<i128>>> {
         .collect()
 }
 
-/// The rows of all tables; of the columns all but the numbers of texts, which differ from
-/// opening to opening.
+/// The rows of all tables, without the columns of text numbers, which differ each time a run is opened.
 pub fn everything(run: &Run) -> BTreeMap<String, DataFrame> {
     let database = run.sql_context().unwrap();
     let own = ["run", "segments", "problems"];
@@ -99,7 +97,7 @@ fn errors(run: &Run) -> Vec<String> {
     problems.map(|p| format!("{} {}", p.code, p.text)).collect()
 }
 
-/// Checks a killed run; how many rows it has.
+/// Checks a killed run and returns its number of rows.
 #[track_caller]
 fn check(path: &Path, counts: &Counts, what: &str) -> u64 {
     let run = Run::open(path).unwrap();
@@ -127,8 +125,8 @@ fn check(path: &Path, counts: &Counts, what: &str) -> u64 {
     facts.rows
 }
 
-/// Ids of a thread leave out only what was open when it died, and what was dropped; and
-/// parents are there, or were among these.
+/// The only ids missing from a thread's sequence may be rows that were open when it died, or dropped. Every parent
+/// must exist or be one of these.
 #[track_caller]
 fn ids_are_sound(run: &Run, what: &str) {
     let sql = "SELECT id, parent FROM bricks UNION ALL SELECT id, brick AS parent FROM kernels \
@@ -161,7 +159,7 @@ fn ids_are_sound(run: &Run, what: &str) {
     }
 }
 
-/// Recovers it; the same rows must be there, and the end must not look clean.
+/// Recovers the run. It must have the same rows, and must not look as if it ended cleanly.
 #[track_caller]
 fn check_recovery(path: &Path, what: &str) {
     let before = Run::open(path).unwrap();
@@ -285,7 +283,7 @@ fn a_program_that_exits_or_aborts_without_finish_loses_nothing() {
     }
 }
 
-/// The lines of tables in what `info` prints.
+/// The lines about tables in the output of `info`.
 fn rows_of_tables(text: &str) -> Vec<String> {
     let lines = text.lines().skip_while(|line| !line.starts_with("table "));
     lines

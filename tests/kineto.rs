@@ -5,20 +5,18 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-/// Work of a step.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Work {
-    /// Kernels of a microsecond, each launched when the one before is over.
+    /// Kernels of a microsecond, each launched when the one before has finished.
     Inference,
-    /// Kernels that the host launches well ahead, and at the end of a step an all-reduce with nothing beside it.
+    /// Kernels that the host launches far ahead, and an all-reduce at the end of the step that nothing
+    /// overlaps.
     Training,
 }
 
-/// Length of a step, microseconds.
 const STEP_US: i64 = 1_000;
 const STEPS: i64 = 4;
 
-/// Events of one rank.
 struct Trace {
     events: Vec<Value>,
     id: i64,
@@ -32,7 +30,7 @@ impl Trace {
         }));
     }
 
-    /// An operator at `host_us` that launches a kernel, which runs from `device_us` on.
+    /// An operator at `host_us` that launches a kernel, which runs at `device_us` (start, duration).
     fn launch(&mut self, operator: &str, kernel: &str, host_us: i64, device: (i64, i64)) {
         self.id += 1;
         let id = self.id;
@@ -53,7 +51,7 @@ impl Trace {
     }
 }
 
-/// Writes the trace of a rank of `ranks`.
+/// Writes the trace of one rank out of `ranks`.
 pub fn write(dir: &Path, work: Work, rank: u32, ranks: u32) -> PathBuf {
     let mut trace = Trace {
         events: Vec::new(),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Dir, PATIENCE, copy, ends, standard_plugins};
 
-/// The server, and a client that speaks lines.
+/// The server, and a client that exchanges lines with it.
 struct Session {
     dir: Dir,
     child: Child,
@@ -21,7 +21,8 @@ struct Session {
 }
 
 impl Session {
-    /// Begun with more arguments, and greeted. Its root has copies of two runs.
+    /// Starts the server with these arguments and initialises the session. The server's root has copies of two
+    /// runs.
     fn new(arguments: &[&str]) -> Session {
         let dir = Dir::new();
         for name in ["simd", "simd_slow"] {
@@ -109,7 +110,7 @@ impl Session {
         self.ask("tools/call", params)["result"].take()
     }
 
-    /// The answer of a tool, which is not an error.
+    /// Calls a tool and returns its result, which must not be an error.
     #[track_caller]
     fn answer(&mut self, tool: &str, arguments: Value) -> Value {
         let mut result = self.call(tool, arguments);
@@ -127,7 +128,7 @@ impl Session {
         answer
     }
 
-    /// The words of a tool's error.
+    /// Calls a tool and returns the text of its error.
     #[track_caller]
     fn error(&mut self, tool: &str, arguments: Value) -> String {
         let result = self.call(tool, arguments);
@@ -135,7 +136,7 @@ impl Session {
         result["content"][0]["text"].as_str().unwrap().to_owned()
     }
 
-    /// Closes its input; it ends well.
+    /// Closes the server's input. It must exit successfully.
     #[track_caller]
     fn end(mut self) {
         drop(self.stdin.take());
@@ -153,7 +154,7 @@ fn dataset(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Names, lengths and times of all files in a folder.
+/// Path, size and modification time of all files in a folder.
 fn files(folder: &Path) -> BTreeMap<PathBuf, (u64, std::time::SystemTime)> {
     let mut all = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {

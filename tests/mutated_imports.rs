@@ -84,7 +84,7 @@ INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (120, 126, 0, 1, 13, 1, 83886080, 
 CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER, correlationId INTEGER, bytes INTEGER, copyKind INTEGER);
 INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (400, 500, 0, 13, 8, 4096, 1);";
 
-/// A file of each kind, by its name.
+/// One file of each format, with its name.
 fn originals() -> Vec<(&'static str, Vec<u8>)> {
     let dir = Dir::new();
     let database = dir.join("a.sqlite");
@@ -111,10 +111,9 @@ fn originals() -> Vec<(&'static str, Vec<u8>)> {
     ]
 }
 
-/// A case of the long part that takes longer hangs: the files are small.
+/// A case of the long test that takes longer hangs: the files are small.
 const LONG_PATIENCE: Duration = Duration::from_secs(30);
 
-/// Counts of cases.
 #[derive(Debug, Default)]
 struct Counts {
     cases: u64,
@@ -122,7 +121,7 @@ struct Counts {
     refused: u64,
 }
 
-/// Imports the file and makes a page of it; a fault in words.
+/// Imports the file and makes a report page. The error describes what went wrong.
 fn import_and_report(
     dir: &Dir,
     file: &str,
@@ -158,7 +157,7 @@ fn import_and_report(
     }
 }
 
-/// Each file changed by each seed.
+/// Tries each file with a mutation for each seed.
 fn all_kinds(seeds: std::ops::Range<u64>, patience: Duration) {
     let mut faults = Vec::new();
     let mut all = Counts::default();
@@ -204,7 +203,6 @@ fn many_mutated_files_become_pages_or_are_refused() {
     all_kinds(2..cases.unwrap_or(150), LONG_PATIENCE);
 }
 
-/// A trace of spans in spans.
 fn nested(path: &Path, depth: usize) {
     let event = |phase: &str, at: usize| {
         // Microseconds since the epoch: without, OTLP has no times.

@@ -15,7 +15,7 @@ fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// The first block of code in that language behind a heading of `plugins/README.md`.
+/// The first code block in this language after a heading of `plugins/README.md`.
 fn example(heading: &str, language: &str) -> String {
     let page = std::fs::read_to_string(root().join("plugins/README.md")).unwrap();
     let (_, behind) = page.split_once(heading).expect("the heading is there");
@@ -25,7 +25,7 @@ fn example(heading: &str, language: &str) -> String {
     behind.split_once("```").expect("its end").0.to_owned()
 }
 
-/// Runs a step as the newcomer does, and says how long it took.
+/// Runs a step of the tutorial and prints how long it took.
 #[track_caller]
 fn step(what: &str, command: &mut Command) {
     let from = Instant::now();
@@ -64,7 +64,7 @@ fn has(program: &str) -> bool {
     found
 }
 
-/// Tells that the newcomer's table is in the report, as JSON and on the page.
+/// Asserts that the newcomer's table is in the report, in JSON and on the page.
 #[track_caller]
 fn shows(dir: &Dir, run: &Path, library: &Path, id: &str, columns: &[&str]) {
     let from = Instant::now();

@@ -34,7 +34,7 @@ CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId IN
     registersPerThread INTEGER, staticSharedMemory INTEGER, dynamicSharedMemory INTEGER, graphNodeId INTEGER);
 ";
 
-/// Ranges, calls and kernels on two threads; rows do not lie in order of time, and some begin together.
+/// Ranges, calls and kernels on two threads. Rows are not sorted by time, and some begin at the same time.
 fn make(path: &Path) {
     let mut connection = Connection::open(path).unwrap();
     connection.execute_batch(TABLES).unwrap();
@@ -72,7 +72,6 @@ fn make(path: &Path) {
     all.commit().unwrap();
 }
 
-/// Each table as a file of its own.
 fn to_parquet(sqlite: &Path, folder: &Path) {
     fs::create_dir(folder).unwrap();
     let connection = Connection::open(sqlite).unwrap();
@@ -154,7 +153,7 @@ fn the_run_is_that_of_the_sqlite_export() {
     assert_eq!(sqlite.facts().wall_ns, parquet.facts().wall_ns);
 }
 
-/// Two processes of one export, each with a device: two ranks, that share a clock and nothing else.
+/// Two processes of one export, each with a device, become two ranks. They share only a clock.
 #[test]
 fn processes_of_one_export_become_ranks() {
     let dir = Dir::new();

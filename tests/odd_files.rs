@@ -12,12 +12,12 @@ use trueno_testing::damage::files;
 use crate::format_versions::{kept, unpack};
 use crate::harness::{Dir, copy};
 
-/// Far more than any of the commands takes with a run of some thousand rows.
+/// Far longer than any of the commands takes with a run of some thousand rows.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Address space: what reads a device without end runs into it.
+/// Limit on address space, which stops a command that reads a device endlessly.
 const MEMORY_KIB: u32 = 8 << 20;
 
-/// Kinds of things that are no files.
+/// Kinds of paths that are not regular files.
 const KINDS: [&str; 5] = [
     "pipe",
     "folder",
@@ -26,7 +26,7 @@ const KINDS: [&str; 5] = [
     "device",
 ];
 
-/// Commands, each of which reads all of a run; what they write is `out`.
+/// Commands that read all of a run. Their output is `out`.
 const COMMANDS: [&[&str]; 5] = [
     &["info", "odd.run"],
     &["report", "odd.run", "--plugin-id", "sanity"],

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::harness::{Dir, Done};
 
-/// An operator whose name is given, and one kernel; long enough for the header of a zstd frame.
+/// An operator with this name, and one kernel. The trace is long enough for the header of a zstd frame.
 fn trace(name: &str) -> String {
     let event = |cat: &str, name: &str, ts: f64, dur: f64, args: serde_json::Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 50, "tid": 1, "ts": ts, "dur": dur, "args": args});
     json!({
@@ -31,7 +31,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     to.finish().unwrap()
 }
 
-/// One frame of zstd that holds the bytes as they are.
+/// A zstd frame that stores the bytes uncompressed.
 fn zstd_frame(bytes: &[u8]) -> Vec<u8> {
     let length = u16::try_from(bytes.len() - 256).unwrap().to_le_bytes();
     let block = (bytes.len() as u32) << 3 | 1;

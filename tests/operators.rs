@@ -6,7 +6,6 @@ use crate::harness::{Dir, standard_plugins};
 
 const DATASET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../datasets/pytorch");
 
-/// Imports the trace of a CPU, and gives the report of the plugin on it.
 fn report(dir: &Dir, arguments: &[&str]) -> Value {
     let trace = format!("{DATASET}/cpu_training.json.gz");
     dir.command(&["import", &trace, "-o", "cpu.run"]).exits(0);
@@ -23,7 +22,6 @@ fn table<'a>(report: &'a Value, name: &str) -> &'a Value {
         .unwrap_or_else(|| panic!("no table {name}"))
 }
 
-/// Cells of a column.
 fn column<'a>(table: &'a Value, name: &str) -> Vec<&'a Value> {
     let columns = table["columns"].as_array().expect("columns");
     let at = columns.iter().position(|column| column["name"] == name);

@@ -9,7 +9,7 @@ use crate::harness::Dir;
 const RULES: &str = "[[rule]]\ncategory = \"a\"\ncontains = [\"gemv\"]\n";
 const ASSERTIONS: &str = "[[assertion]]\nname = \"few\"\ntype = \"span_count\"\nmax_spans = 100\n";
 
-/// Names of all that lies in the test's folder, and in its run.
+/// Names of all files in the test's folder and in its run.
 fn names(dir: &Dir) -> Vec<String> {
     let list = |path| {
         fs::read_dir(path)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{Dir, Done, Run, ends, section, standard_plugins};
 use crate::rank_jobs::job;
 
-/// A job of four ranks, one of which is late.
+/// A job of four ranks. One of them is late.
 fn four_ranks(dir: &Dir) -> PathBuf {
     let made = dir.join("job");
     job(|step| step.compute += 2_000_000).run(Some(&made));
@@ -22,7 +22,7 @@ fn report(dir: &Dir, job: &Path, args: &[&str]) -> Done {
     dir.report(job, &[args, &["--json", "-"]].concat()).exits(0)
 }
 
-/// `rank-task` with this task and the standard plugins.
+/// `rank-task` for these ranks, with the standard plugins.
 fn task(dir: &Dir, job: &Path, ranks: &[u32], flags: &[&str]) -> Run {
     let plugins = standard_plugins(dir);
     let own = [
@@ -46,7 +46,7 @@ fn task(dir: &Dir, job: &Path, ranks: &[u32], flags: &[&str]) -> Run {
     dir.command(&["rank-task", file.to_str().unwrap()])
 }
 
-/// All files of parts, with when they were written.
+/// All part files, with their modification times.
 fn files(dir: &Dir) -> BTreeMap<PathBuf, SystemTime> {
     let keys = fs::read_dir(dir.join("parts")).unwrap();
     let keys = keys.map(|entry| entry.unwrap().path());
@@ -153,7 +153,7 @@ fn parts_that_were_changed_are_made_again() {
     merged.stderr_has("it belongs to another rank");
 }
 
-/// Ended at any moment, a task leaves parts that are whole, or none.
+/// Whenever a task is killed, each of its parts is complete or missing.
 #[test]
 fn a_killed_task_costs_its_own_parts_at_most() {
     let dir = Dir::new();
@@ -257,7 +257,7 @@ fn wrong_tasks_are_told() {
         .stderr_has("none.json");
 }
 
-/// A part that cannot be kept is an error of the task, and none of a report, which has it.
+/// A part that cannot be stored is an error for the task, but not for a report, which has the part in memory.
 #[test]
 fn a_folder_that_cannot_be_written_is_told() {
     let dir = Dir::new();

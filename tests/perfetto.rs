@@ -10,7 +10,6 @@ use trueno_format::schema::CallRow;
 
 use crate::harness::Dir;
 
-/// A field of a message.
 #[derive(Clone, Debug)]
 enum Field {
     Number(u64),
@@ -18,7 +17,6 @@ enum Field {
     Bytes(Vec<u8>),
 }
 
-/// Fields of a message by number, in order.
 type Message = BTreeMap<u64, Vec<Field>>;
 
 fn varint(bytes: &mut &[u8]) -> u64 {
@@ -95,7 +93,7 @@ struct Slice {
     flows: BTreeSet<(u64, u64)>,
 }
 
-/// A trace as a viewer sees it: slices by id, values of counters by name, names of instants.
+/// What a viewer shows of a trace: slices by id, counter values by name, names of instants.
 #[derive(Default)]
 struct Seen {
     slices: BTreeMap<String, Slice>,
@@ -267,7 +265,6 @@ fn slices_are_the_rows_of_a_recording_with_all_their_columns() {
     }
 }
 
-/// A run of a few calls, kernels and points.
 fn made(path: &Path) {
     let mut run = RunWriter::create(path, RunJson::default()).unwrap();
     let text = |run: &mut RunWriter, text: &str| Cell::Text(run.text(text));
@@ -376,7 +373,7 @@ fn the_same_run_gives_the_same_bytes_and_an_empty_one_a_process() {
     assert!(!std::fs::read(dir.join("trace.pftrace")).unwrap().is_empty());
 }
 
-/// Rows of a table without columns that number texts.
+/// Rows of a table, without the columns of text numbers.
 fn table(dir: &Dir, run: &str, name: &str) -> Vec<String> {
     let order = match name {
         "edges" => "\"from\", \"to\"",

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::harness::{Dir, ends};
 use crate::html::{chromium, headless, installed, page_errors};
 
-/// Colours of the device bar on paper.
+/// Colours of the device bar in print.
 const COMPUTATION: [u8; 3] = [0x00, 0x72, 0xb2];
 const COMMUNICATION: [u8; 3] = [0xd5, 0x5e, 0x00];
 const COPY: [u8; 3] = [0xb0, 0x78, 0x00];
@@ -36,7 +36,8 @@ impl Tools {
         tools
     }
 
-    /// Prints a page to a file beside it, and returns its text without white space: a cell that wraps is whole.
+    /// Prints a page to a PDF and returns its text without white space, so that line breaks in cells do not
+    /// matter.
     fn print(&self, dir: &Dir, page: &str) -> String {
         let pdf = dir.join(page).with_extension("pdf");
         let log = dir.join("log");
@@ -58,7 +59,6 @@ impl Tools {
         text.split_whitespace().collect()
     }
 
-    /// The pages of a printed file.
     fn pictures(&self, dir: &Dir, page: &str) -> Vec<Picture> {
         let pdf = dir.join(page).with_extension("pdf");
         let folder = dir.folder("pictures");
@@ -87,14 +87,14 @@ fn output(command: &mut Command) -> Vec<u8> {
     done.stdout
 }
 
-/// A picture of a page, in colours.
+/// A page as pixels.
 struct Picture {
     width: usize,
     pixels: Vec<[u8; 3]>,
 }
 
 impl Picture {
-    /// Of a file as `pdftoppm` writes it: `P6`, width, height, 255, and three bytes a pixel.
+    /// Reads a file of `pdftoppm`: `P6`, width, height, 255, and three bytes per pixel.
     fn read(file: &Path) -> Picture {
         let bytes = std::fs::read(file).expect("a picture");
         let mut ends = bytes
@@ -129,7 +129,7 @@ fn brightness(pixel: &[u8; 3]) -> f64 {
     0.299 * f64::from(pixel[0]) + 0.587 * f64::from(pixel[1]) + 0.114 * f64::from(pixel[2])
 }
 
-/// A device that computes, communicates, copies and idles; a host thread with two levels of operators.
+/// A device that computes, communicates, copies and idles, and a host thread with two levels of operators.
 fn device_trace() -> Value {
     let mut events = Vec::new();
     for step in 0..20_u64 {
@@ -175,7 +175,7 @@ fn device_page(dir: &Dir) -> String {
     dir.read("page.html")
 }
 
-/// Texts of all elements of a kind, as a reader sees them.
+/// Visible texts of all elements with this tag.
 fn texts(page: &str, tag: &str) -> Vec<String> {
     let (begin, end) = (format!("<{tag}"), format!("</{tag}>"));
     let mut found = Vec::new();

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Dir, Done, built_library, section};
 
-/// The interpreter that plugins get; the tests say that they are left out where there is none.
+/// True if the interpreter that plugins get is usable. If not, the tests print that they are skipped.
 pub fn has_python() -> bool {
     let name = std::env::var_os("TRUENO_PYTHON").unwrap_or_else(|| "python3".into());
     let version = "import sys; sys.exit(sys.version_info < (3, 9))";
@@ -27,7 +27,7 @@ fn dataset(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Writes a plugin `sinner` whose `run` has that body.
+/// Writes a plugin `sinner` with this body of `run`.
 fn plugin(dir: &Dir, body: &str) -> PathBuf {
     let file = dir.join("trueno_plugin_sinner.py");
     let body: String = body.lines().map(|line| format!("    {line}\n")).collect();
@@ -178,7 +178,7 @@ fn columns_come_as_they_are_and_go_as_they_are() {
 
 const MEMORY: &str = "it reached its memory limit of 268 MB";
 
-/// Bodies, and words of the message; no words: the section is fine.
+/// Bodies of `run`, and texts that the error must contain. If there are none, the section must succeed.
 const SINS: [(&str, &[&str]); 27] = [
     (
         "raise ValueError('deliberate')",

@@ -5,7 +5,7 @@ use std::path::Path;
 use trueno_format::schema::{ColumnType, TABLES};
 use trueno_testing::{Made, Value};
 
-/// Numbers that are the same each time (xorshift).
+/// Pseudo-random numbers that are the same each time (xorshift).
 pub struct Random(u64);
 
 impl Random {
@@ -44,7 +44,7 @@ const TEXTS: [&str; 8] = [
     "copy",
 ];
 
-/// A run with rows in every table: small numbers that meet each other in joins, and NULL where a column may have it.
+/// A run with rows in every table: small numbers that match in joins, and NULL in every column that allows it.
 pub fn make_run(path: &Path) {
     let mut made = Made::new(path);
     let mut random = Random::new(7);
@@ -74,7 +74,6 @@ pub fn make_run(path: &Path) {
     made.finish(1000);
 }
 
-/// Type of an expression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ty {
     Int,
@@ -84,14 +83,14 @@ enum Ty {
     Bool,
 }
 
-/// Rows that a query reads, and what it calls them.
+/// A table or subquery that a query reads, with its alias.
 #[derive(Clone)]
 struct Source {
     name: String,
     columns: Vec<(String, Ty)>,
 }
 
-/// Makes queries as people write them, that DuckDB and the engine read alike.
+/// Generates queries as people write them, in the dialect that DuckDB and the engine share.
 pub struct Generator {
     random: Random,
     aliases: usize,
@@ -168,7 +167,7 @@ impl Generator {
         (sql, Source { name, columns })
     }
 
-    /// A table with a column that no two rows share.
+    /// A table with a unique column.
     fn table_with_id(&mut self) -> (String, Source) {
         let names = ["bricks", "kernels", "tiles", "syscalls"];
         let known: Vec<&str> = names
@@ -378,7 +377,7 @@ impl Generator {
         }
     }
 
-    /// An order by all columns of the answer, and a number of rows.
+    /// Sometimes an `ORDER BY` over all columns of the result, with a `LIMIT`.
     fn order(&mut self, columns: usize) -> String {
         if self.random.chance(45) {
             return String::new();
@@ -481,7 +480,6 @@ impl Generator {
         (sql, sources)
     }
 
-    /// A comparison without subqueries.
     fn comparison(&mut self, sources: &[Source]) -> String {
         let op = self.random.pick(&["=", "<", ">=", "<>"]);
         let a = self
@@ -868,7 +866,7 @@ impl Generator {
         }
     }
 
-    /// Subqueries within subqueries, over groups, and in conditions that are joined by OR.
+    /// Nested subqueries, subqueries over groups, and subqueries in conditions joined by OR.
     fn nested(&mut self) -> String {
         let (_, mut outer) = self.table_with_id();
         let table = ["bricks", "kernels"][self.random.below(2)];
@@ -904,7 +902,6 @@ impl Generator {
         }
     }
 
-    /// Forms that people write.
     fn written(&mut self) -> String {
         let (sql, source) = self.table_with_id();
         let name = source.name.clone();
@@ -952,7 +949,7 @@ impl Generator {
         }
     }
 
-    /// Joins by columns of the same name.
+    /// Joins on columns with the same name.
     fn keyed(&mut self) -> String {
         let shared = ["thread", "dur_ns", "start_ns", "id"][self.random.below(4)];
         let kind = self

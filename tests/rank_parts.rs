@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::harness::{Dir, change_json, copy};
 
-/// A job of these datasets, one a rank, each to begin a little after the one before.
+/// A job with one of these datasets per rank. Each begins 1 ms after the one before.
 fn job(dir: &Dir, ranks: &[(u32, &str)]) -> PathBuf {
     let datasets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets");
     let job = dir.join("job.run");
@@ -22,7 +22,7 @@ fn job(dir: &Dir, ranks: &[(u32, &str)]) -> PathBuf {
     job
 }
 
-/// The report of a run both ways, each as JSON, with standard error.
+/// JSON report and standard error of a run, once by ranks and once with all rows together.
 fn both_ways(dir: &Dir, run: &Path, args: &[&str]) -> [(String, String); 2] {
     [&[][..], &["--together"][..]].map(|way| {
         let all = [args, way, &["--json", "-"]].concat();
@@ -31,7 +31,7 @@ fn both_ways(dir: &Dir, run: &Path, args: &[&str]) -> [(String, String); 2] {
     })
 }
 
-/// Asserts that both ways give the same, and gives it.
+/// Asserts that both ways give the same report, and returns it.
 pub fn assert_same(dir: &Dir, run: &Path, args: &[&str]) -> Value {
     let [(by_rank, _), (together, _)] = both_ways(dir, run, args);
     let parsed: Value = serde_json::from_str(&by_rank).unwrap();

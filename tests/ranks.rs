@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Dir, change_json, copy, section};
 
-/// Two recordings laid as ranks by hand, the second to begin `later_ns` after the first.
+/// Two recordings put together as ranks by hand. The second begins `later_ns` after the first.
 fn laid(dir: &Dir, numbers: [u32; 2], later_ns: i64) -> PathBuf {
     let datasets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode");
     let job = dir.join("job.run");
@@ -389,7 +389,7 @@ fn doubtful_folders_are_said_and_not_guessed() {
         .stderr_has("not a run directory");
 }
 
-/// A Kineto trace of one rank with a kernel on device 0 and its launch; all ranks use the same numbers.
+/// A Kineto trace of one rank, with a kernel on device 0 and its launch. All ranks use the same ids.
 fn trace(rank: Option<u32>, world_size: u32, base_ns: i64, kernel_us: f64) -> String {
     let event = |cat: &str, name: &str, tid: u64, ts: f64, dur: f64, args: Value| json!({"ph": "X", "cat": cat, "name": name, "pid": 1, "tid": tid, "ts": ts, "dur": dur, "args": args});
     let mut trace = json!({

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Dir, copy, datasets, section};
 
-/// Tells the test binary to be that program.
+/// If set, the test binary acts as the first program of the README.
 const ROLE: &str = "TRUENO_TEST_FIRST_PROGRAM";
 
 mod first_program {
@@ -18,7 +18,7 @@ mod first_program {
     }
 }
 
-/// The program; alone it has nothing to do.
+/// The child program. Without [`ROLE`] it does nothing.
 #[test]
 fn first_program_runs() {
     if std::env::var_os(ROLE).is_some() {
@@ -80,7 +80,7 @@ fn the_first_program_has_a_roofline_and_no_warning() {
     assert_eq!(kinds.exits(0).json(), json!([{"kind": "layer"}]));
 }
 
-/// Words of a command as the page shows it; a text in quotes is one.
+/// Splits a command as the page shows it. A quoted text is one word.
 fn words(command: &str) -> Vec<&str> {
     let parts = command.split('"').enumerate();
     let words = parts.flat_map(|(at, part)| match at % 2 {

@@ -21,7 +21,7 @@ use crate::harness::{Dir, copy};
 use crate::killed;
 use crate::victim::{self, When};
 
-/// A run whose recorder was killed, with rows in segments, waiting, and in rings.
+/// A run whose recorder was killed while rows were in segments, in waiting files and in rings.
 fn killed_run(dir: &Dir) -> PathBuf {
     for _ in 0..100 {
         // Some batches, so that there is an open segment.
@@ -86,7 +86,7 @@ fn wherever_it_is_stopped_it_can_be_done_again() {
     assert!(steps >= 8, "{steps}");
 }
 
-/// Open files of this process at a path. Two numbers of one open file share its locks.
+/// File descriptors of this process for a path. Duplicates of a descriptor share its locks.
 fn open_files(path: &Path) -> Vec<libc::c_int> {
     let files = fs::read_dir("/proc/self/fd").unwrap().flatten();
     let at_path = files.filter(|file| fs::read_link(file.path()).is_ok_and(|to| to == path));
@@ -94,7 +94,7 @@ fn open_files(path: &Path) -> Vec<libc::c_int> {
     at_path.filter_map(number).collect()
 }
 
-/// A child that any thread starts has all open files for a moment.
+/// A child that any thread starts inherits all open files for a moment.
 #[test]
 fn a_recovery_that_is_over_locks_nothing_whoever_else_has_its_files() {
     let dir = Dir::new();
@@ -180,7 +180,7 @@ fn the_command_says_what_it_did_and_the_report_that_it_was_done() {
     }
 }
 
-/// As any reader of Arrow files sees them.
+/// Number of rows that a plain Arrow reader finds.
 fn rows_of_files(run: &Path) -> u64 {
     let folders = fs::read_dir(run)
         .unwrap()
@@ -246,12 +246,12 @@ fn what_is_in_the_way_is_not_removed() {
         .exits(0);
 }
 
-/// The file of a segment that was open when the recorder ended.
+/// File of a segment that was open when the recorder ended.
 fn open_file(path: &Path, line: &Line) -> PathBuf {
     path.join(format!("{}.open", line.segment))
 }
 
-/// The batches of open segments, from the journal.
+/// Journal lines of the batches in open segments.
 fn open_batches(path: &Path) -> Vec<Line> {
     let journal = fs::read(path.join(JOURNAL)).unwrap();
     let lines = journal.split_inclusive(|byte| *byte == b'\n');
@@ -261,7 +261,7 @@ fn open_batches(path: &Path) -> Vec<Line> {
         .collect()
 }
 
-/// A batch of an open segment: the first one of bricks, or the last one of all.
+/// A batch of an open segment: the last one, or the first one of bricks.
 fn batch(path: &Path, last: bool) -> (PathBuf, Line) {
     let mut batches = open_batches(path);
     let line = if last {

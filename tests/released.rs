@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::harness::{Dir, copy, datasets, section};
 use crate::python_plugins::has_python;
 
-/// The folders of all versions, oldest first.
+/// Folders of all versions, oldest first.
 fn releases() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/released");
     let entries = fs::read_dir(folder).expect("the folder of releases");

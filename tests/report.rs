@@ -424,7 +424,6 @@ fn a_baseline_that_is_not_there_is_an_error() {
         .exits(0);
 }
 
-/// Lines of a report with `-v`, whatever the run.
 const MAX_FULL_LINES: usize = 2_000;
 
 #[test]
@@ -465,7 +464,7 @@ fn a_full_report_of_any_dataset_is_a_few_hundred_lines() {
     }
 }
 
-/// Commands on a page, each with the words before it; a shell reads continued lines as one.
+/// Commands on a page, each with the text before it. Continued lines are joined.
 fn commands(page: &str) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     let mut is_continued = false;
@@ -485,7 +484,7 @@ fn commands(page: &str) -> Vec<(String, String)> {
     commands
 }
 
-/// Runs a line in a shell that has the command in its search path.
+/// Runs a line in a shell that finds the program in its search path.
 fn pasted(dir: &Dir, line: &str) -> crate::harness::Done {
     let program = std::path::Path::new(env!("CARGO_BIN_EXE_trueno-analyze"));
     let mut run = dir.command(&[]);

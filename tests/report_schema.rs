@@ -15,7 +15,7 @@ fn schema() -> Value {
     serde_json::from_str(&text).expect("it is JSON")
 }
 
-/// Lists the places where a value is not as its schema says; keys that the schema does not name are wrong too.
+/// Lists the places where a value violates its schema. Keys that the schema does not name are violations too.
 fn faults(root: &Value, schema: &Value, value: &Value, at: &str, out: &mut Vec<String>) {
     let schema = match schema["$ref"].as_str() {
         Some(place) => root

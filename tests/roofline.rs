@@ -7,7 +7,7 @@ use trueno_recorder::{Ceiling, CeilingKind, Recorder, Source, TileLevel};
 
 use crate::harness::{Dir, section, spin};
 
-/// Ceilings so high that nothing lies above them.
+/// Ceilings that nothing can exceed.
 pub fn ceilings(rec: &Recorder) {
     let ceiling = |kind, level: &'static str, precision: Option<&'static str>, value| Ceiling {
         level: Some(level.into()),
@@ -23,7 +23,7 @@ pub fn ceilings(rec: &Recorder) {
     }
 }
 
-/// Ten calls of a kernel of 1000 FLOPs and 2000 bytes, and one that says nothing.
+/// Ten calls of a kernel of 1000 FLOPs and 2000 bytes, and one call that declares nothing.
 pub fn recorded(dir: &Dir, name: &str, backend: &'static str, with_ceilings: bool) -> PathBuf {
     let path = dir.join(name);
     let rec = Recorder::create(&path).expect("a recorder");
@@ -59,7 +59,6 @@ fn report(dir: &Dir, run: &Path, args: &[&str]) -> Value {
     dir.report(run, &args).exits(0).json()
 }
 
-/// A cell by the name of its column.
 fn cell(report: &Value, plugin: &str, table: &str, row: usize, column: &str) -> Value {
     let tables = section(report, plugin)["tables"].as_array().unwrap();
     let found = tables.iter().find(|found| found["name"] == table).unwrap();

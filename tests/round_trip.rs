@@ -18,7 +18,7 @@ use trueno_import::{Importer, Notes, Options};
 
 use crate::harness::Dir;
 
-/// Rows of every table as JSON, in an order of their own.
+/// Rows of every table as JSON, sorted.
 fn tables(path: &Path) -> Vec<(&'static str, Vec<String>)> {
     let run = Run::open(path).expect("a run");
     let database = run.sql_context().expect("its tables");
@@ -137,7 +137,7 @@ fn kernel_sources_come_back_as_files() {
     assert_eq!(files("after.run").len(), 3);
 }
 
-/// A value of a cell, before its texts are a run's.
+/// A cell whose text is not yet in a run's dictionary.
 #[derive(Clone, Debug)]
 enum Made {
     Null,
@@ -145,7 +145,7 @@ enum Made {
     Text(String),
 }
 
-/// Bounds, waits, nulls and ids of all sizes: whatever the schema allows.
+/// Values that the schema allows for a column: limits, nulls, and ids of all sizes.
 fn made(column: &'static Column) -> BoxedStrategy<Made> {
     let cell = match (column.ty, column.name) {
         // Some are trusted intervals, some end before they begin.
@@ -237,7 +237,6 @@ proptest! {
     }
 }
 
-/// A run with these rows.
 fn write(path: &Path, tables: &[(&str, &Vec<Vec<Made>>)]) {
     let mut run = RunWriter::create(path, RunJson::default()).unwrap();
     for (table, rows) in tables {

@@ -9,7 +9,6 @@ use crate::harness::{Dir, copy, section};
 
 const MS: i64 = 1_000_000;
 
-/// A run of process 70 that began at that time.
 fn facts(origin_ns: i64) -> RunJson {
     let mut run = RunJson {
         program: Program {
@@ -56,7 +55,8 @@ fn recorded(dir: &Dir) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Samples from 5 ms before it on, a millisecond apart: of its first thread, of one that recorded nothing, and of a child.
+/// Samples every millisecond, from 5 ms before that recording on: of its first thread, of a thread that recorded
+/// nothing, and of a child process.
 fn sampled(dir: &Dir) -> String {
     let path = dir.join("sampled.run");
     let mut made = Made::with_facts(&path, facts(995 * MS));

@@ -8,7 +8,7 @@ use trueno_format::schema::TABLES;
 
 use crate::harness::{Dir, built_library};
 
-/// Sections that failed, of a report with all standard plugins; a run is its own baseline.
+/// Failed sections of a report with all standard plugins. A run is its own baseline.
 #[track_caller]
 fn failed(dir: &Dir, run: &Path) -> Vec<String> {
     let divergence = built_library("trueno_plugin_divergence");
@@ -35,7 +35,7 @@ fn datasets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets")
 }
 
-/// Runs, and files that a report imports, below a folder.
+/// Runs, and files that a report can import, below a folder.
 fn inputs(folder: &Path, found: &mut Vec<PathBuf>) {
     let entries = fs::read_dir(folder).expect("a folder of the repository");
     let mut entries: Vec<PathBuf> = entries
@@ -86,7 +86,7 @@ fn no_section_fails_over_a_run_with_every_table_and_without_each() {
     assert_eq!(failed, [""; 0]);
 }
 
-/// What a trace has beside operators, launches and kernels.
+/// What a trace may have besides operators, launches and kernels.
 const FEATURES: [&str; 9] = [
     "collectives",
     "memory",
@@ -217,7 +217,6 @@ fn step(from: i64, features: &[&str]) -> Vec<Value> {
     rows
 }
 
-/// Writes a trace of three steps.
 fn trace(file: &Path, features: &[&str], rank: u32) {
     let rows = (0..3).flat_map(|nth| step(nth * 1_000, features));
     let trace = json!({

@@ -10,7 +10,6 @@ use crate::harness::{Dir, copy};
 const ROWS: &str = "SELECT name, COUNT(*) AS n, SUM(dur_ns) AS ns, MIN(start_ns) AS first FROM bricks \
                     GROUP BY name ORDER BY name";
 
-/// Answers of the commands about a run: facts, problems, completeness, rows.
 struct Said {
     facts: Value,
     problems: Vec<String>,
@@ -18,7 +17,7 @@ struct Said {
     rows: String,
 }
 
-/// `Ok(None)`: refused. An error: a fault in words.
+/// `Ok(None)` if the run was refused. The error describes what went wrong.
 fn say(dir: &Dir, run: &str) -> Result<Option<Said>, String> {
     let ends = |arguments: &[&str]| {
         let done = dir.command_with_plugins(arguments).command.output();

@@ -17,7 +17,6 @@ fn dataset(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// A server that runs, ended with the test.
 struct Served {
     child: Child,
     address: String,
@@ -96,7 +95,7 @@ impl Served {
         self.post("query", &json!({"run": run, "sql": sql}).to_string())
     }
 
-    /// The state, once no run is read any more.
+    /// Waits until no run is being loaded, and returns the state.
     fn read(&self) -> Value {
         until("all runs are read", || {
             let state = self.get("state").json();
@@ -107,7 +106,7 @@ impl Served {
         })
     }
 
-    /// A report or a comparison, once it is there.
+    /// Waits for a report or a comparison, and returns its page.
     fn made(&self, asked: &str) -> Result<String, String> {
         let state = until("the page is made", || {
             let state = self.get(&format!("made?{asked}")).json();
@@ -196,7 +195,7 @@ fn what_is_no_run_is_refused_at_once() {
     dir.command(&["serve"]).exits(2);
 }
 
-/// Intervals of a window, and the part of it that stands alone.
+/// Number of intervals in a window, and how many of them are not merged.
 fn counted(window: &Value) -> (u64, u64) {
     let rows = window["rows"].as_array().expect("rows");
     let each = |key: &str| {
@@ -503,7 +502,7 @@ fn a_run_that_is_damaged_changes_or_vanishes_is_told() {
     );
 }
 
-/// The page as a browser has made it of an address; what its console says is an error.
+/// The page at an address as a browser builds it. Messages on its console fail the test.
 fn dom(browser: &Path, dir: &Dir, address: &str) -> String {
     let profile = dir.folder("profile");
     let (dom, log) = (dir.join("dom"), dir.join("log"));
@@ -605,7 +604,7 @@ fn a_browser_shows_what_a_link_carries() {
     );
 }
 
-/// A program `xdg-open` in a folder of its own, which notes what it is given.
+/// A folder with a program `xdg-open` that writes down its argument.
 fn fake_opener(dir: &Dir) -> std::ffi::OsString {
     use std::os::unix::fs::PermissionsExt;
     let folder = dir.folder("programs");

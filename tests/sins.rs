@@ -10,20 +10,18 @@ use serde_json::Value;
 
 use crate::harness::{Dir, Done, hostile_plugin, section};
 
-/// Outcome of a sin.
 #[derive(Clone, Copy)]
 enum Expected {
-    /// Its section is fine.
     Fine,
-    /// Its section failed, with one of these words in the message.
+    /// The section fails, with one of these texts in the message.
     Failed(&'static [&'static str]),
-    /// It is stopped after its time, which is short.
+    /// It is stopped after its short time limit.
     Late,
 }
 
 use Expected::{Failed, Fine, Late};
 
-/// Sins that end in the analyzer's process as they do in one of their own.
+/// Sins with the same outcome in the analyzer's process as in an isolated one.
 const SURVIVED: [(&str, Expected); 34] = [
     ("panic", Failed(&["panicked: deliberate panic"])),
     ("panic_with_payload", Failed(&["panicked"])),
@@ -61,7 +59,7 @@ const SURVIVED: [(&str, Expected); 34] = [
     ("write_late", Fine),
 ];
 
-/// Sins that would end the analyzer, or never end.
+/// Sins that would end the analyzer, or never return.
 const DEADLY: [(&str, Expected); 54] = [
     ("exit", Failed(&["exit code 0"])),
     ("abort", Failed(&["SIGABRT"])),
@@ -143,7 +141,6 @@ const FORGED: [(&str, Expected); 4] = [
 
 const MEMORY: &str = "it reached its memory limit of 268 MB";
 
-/// `report` of the hostile plugin and of another one.
 fn commit(dir: &Dir, run: &Path, sin: &str, more: &[&str]) -> Done {
     let plugin = hostile_plugin();
     let set = format!("hostile.sin={sin}");
@@ -259,7 +256,7 @@ fn processor_time_has_a_limit_of_its_own() {
     }
 }
 
-/// Tests that run as root see what root sees: limits of processes and namespaces are others for other users.
+/// Limits on processes and namespaces differ between root and other users, and the other tests may run as root.
 #[test]
 fn sins_end_for_other_users_as_for_root() {
     // SAFETY: a call without arguments.

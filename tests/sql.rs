@@ -13,10 +13,9 @@ use trueno_engine::run::Run;
 use crate::harness::{Dir, datasets};
 use crate::query_generator::{Generator, make_run};
 
-/// Queries of the test in CI; TRUENO_SQL_QUERIES has it try more.
+/// Number of queries in CI. `TRUENO_SQL_QUERIES` overrides it.
 const QUERIES: u64 = 300;
 
-/// Names and rows of an answer.
 fn parts(frame: &DataFrame) -> (Vec<String>, Vec<Vec<Value>>) {
     let names: Vec<String> = frame
         .columns()
@@ -41,7 +40,6 @@ fn answer(database: &Database, sql: &str) -> Value {
     }
 }
 
-/// A Python that has DuckDB.
 fn python_with_duckdb() -> Option<std::ffi::OsString> {
     let python = std::env::var_os("TRUENO_PYTHON").unwrap_or_else(|| "python3".into());
     let found = Command::new(&python).args(["-c", "import duckdb"]).output();
@@ -55,7 +53,7 @@ fn python_with_duckdb() -> Option<std::ffi::OsString> {
     None
 }
 
-/// A test's thread has 2 MB of stack, as threads of a server have.
+/// A test thread has a stack of 2 MB, like the threads of a server.
 #[test]
 fn queries_of_many_operators_need_no_large_stack_of_the_caller() {
     let dir = Dir::new();
@@ -72,7 +70,7 @@ fn queries_of_many_operators_need_no_large_stack_of_the_caller() {
     }
 }
 
-/// Each query is made of its own number, so one that fails can be made again.
+/// Each query is generated from its number, so a failing one can be reproduced.
 #[test]
 fn generated_queries_give_the_rows_of_duckdb() {
     let Some(python) = python_with_duckdb() else {
@@ -114,7 +112,7 @@ fn generated_queries_give_the_rows_of_duckdb() {
     assert!(same * 10 >= count * 9, "{same} of {count} were compared");
 }
 
-/// True if two values are the same, fractions up to their last digits.
+/// True if two values are equal, up to rounding of fractions.
 fn is_same(found: &Value, expected: &Value) -> bool {
     match (found.as_f64(), expected.as_f64()) {
         (Some(a), Some(b)) => a == b || (a - b).abs() <= 1e-9 * a.abs().max(b.abs()),
@@ -122,7 +120,7 @@ fn is_same(found: &Value, expected: &Value) -> bool {
     }
 }
 
-/// The rows that `sql_written.jsonl` holds are DuckDB's, over the same tables.
+/// The rows in `sql_written.jsonl` are DuckDB's, from the same tables.
 #[test]
 fn queries_as_people_write_them_give_the_rows_of_duckdb() {
     let run = Run::open(&datasets().join("decode/simd.run")).unwrap();
@@ -151,7 +149,6 @@ fn queries_as_people_write_them_give_the_rows_of_duckdb() {
     assert!(count >= 60, "{count}");
 }
 
-/// Expected rows are DuckDB's.
 #[test]
 fn groups_and_joins_without_rows_give_the_rows_of_duckdb() {
     let dir = Dir::new();
@@ -179,7 +176,6 @@ fn groups_and_joins_without_rows_give_the_rows_of_duckdb() {
     }
 }
 
-/// Columns are headed by what was written.
 #[test]
 fn a_column_without_a_name_is_headed_by_its_text() {
     let dir = Dir::new();
@@ -190,7 +186,7 @@ fn a_column_without_a_name_is_headed_by_its_text() {
         .stdout_starts("count(*),AVG(dur_ns),ROUND(2.5),ABS(-3),name,name_2\r\n");
 }
 
-/// What cannot be answered says why, and what to write instead.
+/// An error says why the query cannot be answered, and what to write instead.
 #[test]
 fn a_refusal_names_the_construct_and_the_way_to_write_it() {
     let dir = Dir::new();

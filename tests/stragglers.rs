@@ -40,7 +40,7 @@ fn rows<'a>(report: &'a Value, plugin: &str, name: &str) -> &'a Vec<Value> {
     table["rows"].as_array().unwrap()
 }
 
-/// The first line of the page, and what it says holds the job back.
+/// The first line of the page, and its main bottleneck.
 fn first(report: &Value) -> (String, String) {
     let headline = report["headline"].as_str().unwrap().to_owned();
     let top = rows(report, "bottleneck", "top").first();
@@ -106,16 +106,15 @@ fn a_recording_that_ends_half_way_is_said_first() {
     );
 }
 
-/// PyTorch's traces of a job of tensor × data × pipeline parallel ranks: steps, launches, and kernels of which those of
-/// NCCL state their collectives.
+/// PyTorch traces of a job of tensor × data × pipeline parallel ranks: steps, launches, and kernels. Those of NCCL
+/// state their collectives.
 struct Traces<'a> {
     job: &'a Pipeline,
     operations: Vec<Operation>,
-    /// Ranks that meet, by number of the meeting.
     met: BTreeMap<usize, Vec<u32>>,
 }
 
-/// Launches come so long before their kernels.
+/// How long before its kernel a launch is.
 const AHEAD_NS: i64 = 20_000;
 
 impl<'a> Traces<'a> {
@@ -134,7 +133,7 @@ impl<'a> Traces<'a> {
         }
     }
 
-    /// Ranks of the group of an operation, its name, and its number.
+    /// Ranks of the group of an operation, and the group's number.
     fn group(&self, of: &Operation) -> (Vec<u32>, u32) {
         let job = self.job;
         let own = job.place(of.rank);
@@ -182,7 +181,7 @@ impl<'a> Traces<'a> {
         out
     }
 
-    /// The trace of a rank; `since_ns`: its recording began then.
+    /// The trace of a rank whose recording begins at `since_ns`.
     fn of_rank(&self, rank: u32, since_ns: i64) -> String {
         let host = rank / self.job.ranks_of_host;
         // Clocks of hosts differ.
@@ -256,7 +255,7 @@ impl<'a> Traces<'a> {
         trace.to_string()
     }
 
-    /// What `report` says of the folder of all traces; `late`: a rank, and when its recording began.
+    /// The report on the folder of all traces. `late` is a rank, and when its recording begins.
     fn report(&self, late: Option<(u32, i64)>) -> Value {
         let dir = Dir::new();
         let folder = dir.join("traces");
@@ -270,7 +269,7 @@ impl<'a> Traces<'a> {
     }
 }
 
-/// Ranks of tensor, data and pipeline parallel groups.
+/// A job with tensor, data and pipeline parallel groups.
 fn hybrid(planted: Planted) -> Pipeline {
     Pipeline {
         data: 4,
@@ -287,7 +286,8 @@ fn hybrid(planted: Planted) -> Pipeline {
     }
 }
 
-/// The first line names the cause; what it promises is what the job run without it saves, and nothing promises more.
+/// The first line names the cause. Its promised gain is what the job saves without it, and no other promise is
+/// larger.
 fn is_first(job: &Pipeline, words: &str) {
     let report = Traces::new(job).report(None);
     let (headline, top) = first(&report);
@@ -302,7 +302,7 @@ fn is_first(job: &Pipeline, words: &str) {
     no_other_blame(&report, words);
 }
 
-/// Nothing else blames a rank of the pipeline, or promises what re-timing does not.
+/// Asserts that no other finding blames a rank or promises a gain from overlapping.
 fn no_other_blame(report: &Value, words: &str) {
     for row in rows(report, "bottleneck", "top") {
         let text = row.to_string();

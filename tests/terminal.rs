@@ -13,26 +13,26 @@ use std::time::{Duration, Instant};
 use crate::harness::Dir;
 use crate::watch::Watched;
 
-/// Far more than is needed: a test that fails for being slow tells nothing.
+/// Far longer than needed, so that a slow machine does not fail the test.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Pty {
     ours: File,
     theirs: File,
-    /// Modes of the terminal before the child had it.
+    /// Modes of the terminal before the child changed them.
     before: [u32; 4],
     child: Child,
-    /// The begin of a character whose rest was not read yet.
+    /// Bytes of a character that is not complete yet.
     cut: Vec<u8>,
     seen: String,
     screen: Screen,
 }
 
-/// The terminal: as much of one as is needed to read along.
+/// A terminal emulator with just the features that the tests need.
 struct Screen {
     lines: Vec<Vec<char>>,
     at: (usize, usize),
-    /// A sequence that has not ended yet.
+    /// An escape sequence that is not complete yet.
     sequence: Option<String>,
 }
 
@@ -105,7 +105,6 @@ fn resize(fd: i32, columns: u16, lines: u16) {
     assert_eq!(done, 0);
 }
 
-/// Modes of a terminal, as numbers.
 fn modes(fd: i32) -> [u32; 4] {
     // SAFETY: all zeroes is a value of this plain structure.
     let mut modes: libc::termios = unsafe { std::mem::zeroed() };
@@ -114,7 +113,7 @@ fn modes(fd: i32) -> [u32; 4] {
     [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
 }
 
-/// Both ends of a pseudo terminal. `openpty` would leave them open in the children of all other tests.
+/// Both ends of a pseudo terminal. `openpty` would leave them open in the children of other tests.
 fn pair() -> (File, File) {
     let open = |path: &Path, flags: i32| {
         let file = OpenOptions::new()
@@ -140,18 +139,17 @@ fn pair() -> (File, File) {
 }
 
 impl Pty {
-    /// `tui` of a run.
     fn start(dir: &Dir) -> Pty {
         Pty::of(dir, &["tui", "--no-path"])
     }
 
-    /// A command with a run behind it.
+    /// A command with a run as last argument.
     fn of(dir: &Dir, args: &[&str]) -> Pty {
         let run = Path::new(env!("CARGO_MANIFEST_DIR")).join("../datasets/decode/simd.run");
         Pty::on(dir, args, &run)
     }
 
-    /// The same, on this run.
+    /// As `of`, with this run.
     fn on(dir: &Dir, args: &[&str], run: &Path) -> Pty {
         let (ours, theirs) = pair();
         resize(ours.as_raw_fd(), 80, 24);
@@ -199,7 +197,7 @@ impl Pty {
         }
     }
 
-    /// Waits until this stands on the screen, or does not any more.
+    /// Waits until `text` is on the screen, or no longer is.
     #[track_caller]
     fn shows(&mut self, text: &str, wanted: bool) {
         let end = Instant::now() + PATIENCE;
@@ -213,7 +211,7 @@ impl Pty {
         }
     }
 
-    /// Waits until the terminal was told this.
+    /// Waits until the program has written `text`.
     #[track_caller]
     fn until(&mut self, text: &str) {
         let end = Instant::now() + PATIENCE;
@@ -227,13 +225,12 @@ impl Pty {
         }
     }
 
-    /// Types something; what was seen before is forgotten.
+    /// Types keys, and forgets the output seen before.
     fn types(&mut self, keys: &[u8]) {
         self.seen.clear();
         self.ours.write_all(keys).expect("the terminal takes keys");
     }
 
-    /// Waits for the end; the exit code.
     fn end(&mut self) -> Option<i32> {
         let end = Instant::now() + PATIENCE;
         loop {
@@ -247,7 +244,7 @@ impl Pty {
 }
 
 impl Drop for Pty {
-    /// After a failed test it would wait for keys for ever.
+    /// Otherwise the child of a failed test would wait for keys for ever.
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

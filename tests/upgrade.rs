@@ -19,7 +19,7 @@ fn kept(version: &str) -> PathBuf {
     formats.join(version).join("hello.run")
 }
 
-/// Writes a segment anew and the lines that the journal has of it.
+/// Rewrites a segment and returns its journal lines.
 fn write(run: &Path, name: &str, rows: &mut DataFrame) -> String {
     let path = run.join(name);
     fs::create_dir_all(path.parent().expect("a folder of a table")).expect("a folder");
@@ -54,7 +54,8 @@ fn write(run: &Path, name: &str, rows: &mut DataFrame) -> String {
     .concat()
 }
 
-/// `hello.run` of this version as version 1.99 might have written it: with a table, a column and fields more.
+/// `hello.run` of this version as version 1.99 might have written it: with a new table, a new column and new
+/// fields.
 fn newer(dir: &Dir) -> PathBuf {
     let run = dir.join("newer.run");
     copy(&kept(&format!("{FORMAT_MAJOR}.{FORMAT_MINOR}")), &run);
@@ -86,7 +87,7 @@ fn newer(dir: &Dir) -> PathBuf {
     run
 }
 
-/// Changes `run.json` as a program would that writes it.
+/// Changes `run.json` and renews its seal.
 fn edit(run: &Path, change: impl FnOnce(&mut Value)) {
     let path = run.join(RUN_JSON);
     let text = fs::read(&path).expect("run.json");

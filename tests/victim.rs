@@ -16,19 +16,18 @@ use trueno_recorder::{Overflow, Recorder, Source, TileLevel};
 
 use crate::harness::{Dir, ends};
 
-/// Tells the test binary to be the program that is killed.
+/// If set, the test binary acts as the program that is killed.
 const ROLE: &str = "TRUENO_TEST_KILLED";
-/// And when: a word of [`When`] and its number.
+/// When it is killed, as the text of a [`When`].
 const WHEN: &str = "TRUENO_TEST_KILLED_WHEN";
 
-/// Time of the kill.
 #[derive(Clone, Copy)]
 pub enum When {
-    /// Microseconds after it began.
+    /// Microseconds after the start.
     After(u64),
-    /// Microseconds after a segment of bricks was sealed, or ten seconds after it began.
+    /// Microseconds after a segment of bricks was sealed, or after ten seconds without one.
     Sealed(u64),
-    /// Number of batches in the journal.
+    /// Once the journal has this many batches.
     Batches(u64),
 }
 
@@ -52,7 +51,6 @@ impl When {
         }
     }
 
-    /// Waits for that moment.
     fn wait(self, run: &Path) {
         let sleep = |micros| std::thread::sleep(Duration::from_micros(micros));
         let sealed = run.join("bricks/000000.arrow");
@@ -76,7 +74,7 @@ impl When {
 }
 const RUN: &str = "killed.run";
 pub const LANES: usize = 4;
-/// Rows of these tables are counted. The last ones have no ids.
+/// Tables whose rows are counted. The last two have no ids.
 pub const TABLES: [&str; 6] = [
     "bricks",
     "kernels",
@@ -85,7 +83,7 @@ pub const TABLES: [&str; 6] = [
     "checksums",
     "counters",
 ];
-/// Counts of complete events, by lane and table, in a file that both processes map.
+/// Number of completed events by lane and table, in a file that both processes map.
 pub struct Counts(*mut AtomicU64);
 
 // SAFETY: the memory is never unmapped, and only its atomics are used.
@@ -136,7 +134,7 @@ impl Counts {
     }
 }
 
-/// The program that is killed; alone it has nothing to do.
+/// The child program. Without [`ROLE`] it does nothing.
 #[test]
 fn records_until_it_is_killed() {
     let Ok(role) = std::env::var(ROLE) else {
@@ -253,7 +251,7 @@ pub fn start(dir: &Dir, role: &str, when: When) -> Child {
         .unwrap()
 }
 
-/// A run `killed.run` of a program that was killed then.
+/// The run `killed.run` of a program that was killed at this moment.
 pub fn kill(dir: &Dir, role: &str, when: When) -> PathBuf {
     let status = ends(&mut start(dir, role, when), role);
     assert_eq!(status.signal(), Some(libc::SIGKILL), "{role}: {status}");

@@ -10,13 +10,13 @@ use trueno_recorder::{BrickId, Recorder, Source};
 
 use crate::harness::{Dir, ends, until};
 
-/// Tells the test binary to be the program that is watched: the folder it works in.
+/// If set, the test binary acts as the watched program. The value is its working folder.
 const ROLE: &str = "TRUENO_TEST_WATCHED";
 const RUN: &str = "watched.run";
-/// Ends the program when it is there.
+/// The program ends once this file exists.
 const END: &str = "end";
 
-/// The program that is watched; alone it has nothing to do.
+/// The child program. Without [`ROLE`] it does nothing.
 #[test]
 fn records_until_it_is_told_to_end() {
     let Ok(folder) = std::env::var(ROLE) else {
@@ -47,7 +47,6 @@ fn records_until_it_is_told_to_end() {
     rec.finish().unwrap();
 }
 
-/// The program, running.
 pub struct Watched {
     pub child: Child,
     end: PathBuf,
@@ -69,7 +68,7 @@ impl Watched {
         }
     }
 
-    /// The same, once it has recorded something.
+    /// Starts the program and waits until it has recorded something.
     pub fn recording(dir: &Dir) -> Watched {
         let watched = Self::begin(dir);
         until("rows on disk", || {
@@ -97,7 +96,6 @@ impl Drop for Watched {
     }
 }
 
-/// `watch --format json`, line by line.
 struct Lines {
     child: Child,
     out: BufReader<ChildStdout>,
@@ -124,7 +122,6 @@ impl Lines {
         (!line.is_empty()).then(value)
     }
 
-    /// The exit code, and what was said on standard error.
     fn code(mut self) -> (Option<i32>, String) {
         let status = ends(&mut self.child, "watch");
         let mut told = String::new();

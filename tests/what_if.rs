@@ -16,7 +16,6 @@ fn table<'a>(report: &'a Value, plugin: &str, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("{plugin} has no table {name}"))
 }
 
-/// A column of a table of the report.
 fn column<'a>(report: &'a Value, plugin: &str, name: &str, column: &str) -> Vec<&'a Value> {
     let table = table(report, plugin, name);
     let columns = table["columns"].as_array().unwrap();
@@ -197,7 +196,7 @@ fn rules_that_say_nothing_are_told() {
     .stdout_has("QkvProjection");
 }
 
-/// A wrong flag is refused as such: no section is made, and no run is looked for.
+/// An invalid rule is reported before any section is made and before the run is looked for.
 #[test]
 fn rules_that_are_none_are_refused_before_anything_is_read() {
     let dir = Dir::new();
@@ -256,7 +255,7 @@ fn values_of_another_type_are_refused_before_anything_is_read() {
     }
 }
 
-/// The rows of the slow run are those of the plain one, with the work of a brick done several times.
+/// The slow run was recorded like the plain one, but does the work of one brick several times.
 #[test]
 fn what_was_slowed_down_on_purpose_is_predicted_back() {
     let dir = Dir::new();

@@ -6,22 +6,19 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::Value;
 
-/// The answer to a request.
 pub enum Reply {
-    /// Status, further headers, each with its end of line, and body.
+    /// Status, more headers (each with its line ending), and body.
     Answer(&'static str, String, &'static str),
-    /// Closes the connection.
     Close,
     Hang,
 }
 
-/// A success, as the specification has it.
+/// A success response, as in the specification.
 pub const TAKEN: Reply = Reply::Answer("200 OK", String::new(), "{\"partialSuccess\":{}}");
 
-/// A request as it came.
 #[derive(Clone)]
 pub struct Request {
-    /// The line that it begins with, and its headers, in small letters.
+    /// Request line and headers, in lower case.
     pub head: String,
     pub body: Vec<u8>,
 }
@@ -40,23 +37,23 @@ impl Request {
     }
 }
 
-/// A listening collector.
+/// A collector that listens on a local port.
 pub struct Collector {
     pub address: SocketAddr,
     requests: Arc<Mutex<Vec<Request>>>,
 }
 
-/// A stream, or one with TLS over it.
+/// A stream, with or without TLS.
 pub trait Connection: Read + Write + Send {}
 impl<T: Read + Write + Send> Connection for T {}
 
 impl Collector {
-    /// One that gives the nth request the nth reply.
+    /// Starts a collector that answers the nth request with the nth reply.
     pub fn start(reply: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Collector {
         Collector::over(|stream| Box::new(stream), reply)
     }
 
-    /// The same with `wrap` around each connection.
+    /// As `start`, with `wrap` around each connection.
     pub fn over(
         wrap: impl Fn(TcpStream) -> Box<dyn Connection> + Send + 'static,
         reply: impl Fn(usize) -> Reply + Send + Sync + 'static,

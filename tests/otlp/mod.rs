@@ -12,12 +12,12 @@ use crate::check::dataset;
 use crate::harness::{Dir, Done, Run};
 use collector::{Collector, Reply, Request, TAKEN};
 
-/// Replies by the number of the request.
+/// Returns the reply to a request by its number.
 type Script = fn(usize) -> Reply;
 
 const UNAVAILABLE: &str = "503 Service Unavailable";
 
-/// `export otlp` of a dataset of some thousand spans, without what the developer's environment says.
+/// `export otlp` of a dataset of some thousand spans, isolated from the developer's environment.
 fn export(dir: &Dir, more: &[&str]) -> Run {
     let run = dataset("simd.run");
     let mut run = dir.command(&[&["export", "otlp", &run], more].concat());
@@ -29,7 +29,6 @@ fn export(dir: &Dir, more: &[&str]) -> Run {
     run
 }
 
-/// A push to `collector`.
 fn push(collector: &Collector, more: &[&str], code: i32) -> Done {
     let url = collector.url();
     export(&Dir::new(), &[&["--endpoint", &url], more].concat()).exits(code)
@@ -39,7 +38,7 @@ fn answer(status: &'static str, headers: &str, body: &'static str) -> Reply {
     Reply::Answer(status, headers.to_owned(), body)
 }
 
-/// Spans by scope, in their order.
+/// Spans by scope, in order.
 fn spans<'a>(documents: impl IntoIterator<Item = &'a Value>) -> BTreeMap<String, Vec<Value>> {
     let mut all: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     for document in documents {
@@ -61,7 +60,7 @@ fn file() -> Value {
     serde_json::from_str(&dir.read("file.json")).expect("OTLP/JSON")
 }
 
-/// Spans of the file.
+/// Number of spans in a file export.
 fn count() -> usize {
     spans([&file()]).values().map(Vec::len).sum()
 }

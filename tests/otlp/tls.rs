@@ -12,7 +12,7 @@ use super::collector::{Collector, Connection, TAKEN};
 use super::export;
 use crate::harness::Dir;
 
-/// A certificate of `localhost`, and its key: made for this test, and trusted by nobody.
+/// A certificate for `localhost` with its key. It was made for this test and nothing else trusts it.
 const CERTIFICATE: &str = "localhost.pem";
 
 fn certificate() -> String {

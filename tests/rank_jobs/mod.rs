@@ -9,7 +9,7 @@ use program::{GEMM, Job, LATE_GEMM, LOADER, Step};
 
 const STEPS: usize = 6;
 
-/// Four ranks in pairs; rank 2 is late by `late`, in what `what` changes.
+/// Four ranks in pairs. Rank 2 is late because of what `what` changes.
 pub fn job(what: impl Fn(&mut Step)) -> Job {
     // Some unevenness, the same each time.
     let step = |rank: usize, step: usize| Step {
@@ -106,7 +106,7 @@ fn the_late_rank_and_its_reason_are_named() {
     }
 }
 
-/// Of a window, those that get the rows of all ranks at once need no more than the rows of it.
+/// With a window, plugins that need the rows of all ranks at once only need those in the window.
 #[test]
 fn a_part_of_a_large_job_has_its_path_and_its_bottlenecks() {
     let dir = Dir::new();
@@ -142,7 +142,7 @@ fn a_part_of_a_large_job_has_its_path_and_its_bottlenecks() {
     assert!(why.contains("the window already has"), "{why}");
 }
 
-/// Two recordings of a job, the second with a late rank and slower transfers.
+/// Compares two recordings of a job. The second has a late rank and slower transfers.
 #[test]
 fn a_comparison_of_jobs_names_the_rank_that_holds_others_up() {
     let dir = Dir::new();
@@ -202,7 +202,7 @@ fn a_comparison_of_jobs_names_the_rank_that_holds_others_up() {
     assert!(compared["jobs"].is_null());
 }
 
-/// Nothing states which calls are one, and the recording of a rank begins later than the others.
+/// Nothing states which calls belong together, and one rank's recording begins later than the others.
 #[test]
 fn the_late_rank_of_old_traces_is_named() {
     let dir = Dir::new();
@@ -229,7 +229,6 @@ fn the_late_rank_of_old_traces_is_named() {
     late.unwrap_or_else(|| panic!("ranks wait: {found:?}"));
 }
 
-/// The path goes where the time is: to the late rank.
 #[test]
 fn the_path_goes_over_the_late_rank_and_adds_up() {
     let dir = Dir::new();
@@ -259,7 +258,7 @@ fn the_path_goes_over_the_late_rank_and_adds_up() {
     assert!(late_ns * 10 > true_ns * 9, "{late_ns} of {true_ns}");
 }
 
-/// Predictions hold across ranks: the job itself, run again with that change, takes as long as was predicted.
+/// Predictions hold across ranks: running the job again with the change takes as long as predicted.
 #[test]
 fn a_change_of_one_rank_is_predicted_for_all() {
     let late = |step: &mut Step| step.compute += 2_000_000;

@@ -16,25 +16,24 @@ pub struct Step {
 
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// By rank and step.
     pub steps: Vec<Vec<Step>>,
-    /// Ranks of a tensor-parallel group.
+    /// Number of ranks in a tensor-parallel group.
     pub group: usize,
-    /// Time of each all-reduce once all have come.
+    /// Time of each all-reduce after the last rank arrived.
     pub transfer: i64,
-    /// Offset of each rank's clock, and parts in a million of its drift.
+    /// Offset of each rank's clock in nanoseconds, and its drift in parts per million.
     pub clocks: Vec<(i64, i64)>,
-    /// As traces of 2021 are: no communicator is stated, each rank has a device number of its own, and the recording of the
-    /// last begins two steps later.
+    /// As in traces of 2021: no communicator is stated, each rank has its own device number, and the last
+    /// rank's recording begins two steps later.
     pub is_old: bool,
 }
 
-/// Names of computing kernels: a late rank has one of its own, so that a user can ask about it.
+/// Names of computing kernels. A late rank has a kernel of its own, so that a rule can select it.
 pub const GEMM: &str = "gemm";
 pub const LATE_GEMM: &str = "gemm_of_the_late_rank";
 pub const LOADER: &str = "enumerate(DataLoader)";
 
-/// Writes rows of one rank, or nothing where only times are asked for.
+/// Writes the rows of one rank, or nothing if only times are needed.
 struct Rank {
     made: Option<Made>,
     clock: (i64, i64),
@@ -77,7 +76,7 @@ impl Rank {
         self.row("bricks", at, &values)
     }
 
-    /// A launch and its kernel, on the stream of computing or of a communicator.
+    /// A launch and its kernel, on the computing stream or a communicator's.
     fn kernel(&mut self, called: (i64, i64), at: (i64, i64), of: (Option<i64>, i64), name: &str) {
         let (brick, stream) = of;
         let correlation = self.ids + 1;
@@ -100,11 +99,12 @@ impl Rank {
     }
 }
 
-/// Launch of an all-reduce, and of the wait for the stream.
+/// Duration of the launch of an all-reduce, and of the call that waits for the stream.
 const CALL: i64 = 8_000;
 
 impl Job {
-    /// Runs the job, writes a folder of ranks if one is given, and gives the time from the first row to the last.
+    /// Runs the job and returns the time from the first row to the last. If `into` is set, writes a folder of
+    /// ranks.
     pub fn run(&self, into: Option<&Path>) -> i64 {
         let mut ranks: Vec<Rank> = self
             .clocks
@@ -179,7 +179,6 @@ impl Job {
         end
     }
 
-    /// True for the rank whose steps take longest.
     pub fn is_late(&self, rank: usize) -> bool {
         let sum = |rank: usize| -> i64 {
             self.steps[rank]

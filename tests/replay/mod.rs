@@ -12,7 +12,7 @@ use std::path::Path;
 
 use crate::harness::{Dir, standard_plugins};
 
-/// Length of the run with all kernels at half time, in nanoseconds, as the path predicts it; and as it was measured.
+/// Length of the run in nanoseconds: as the path predicts it with all kernels at half time, and as measured.
 fn predicted(dir: &Dir, run: &Path) -> Option<(f64, f64)> {
     let run = run.to_str().expect("a path in UTF-8");
     let sql = "SELECT wall_ns, predicted_ns FROM critical_path.what_if";
@@ -26,7 +26,7 @@ fn predicted(dir: &Dir, run: &Path) -> Option<(f64, f64)> {
     Some((row["predicted_ns"].as_f64()?, row["wall_ns"].as_f64()?))
 }
 
-/// Predicted length, and that of the replay, as parts of the measured one.
+/// Lengths that the path and the replay predict, as shares of the measured one.
 fn compared(dir: &Dir, run: &Path) -> Option<(f64, f64)> {
     let (predicted_ns, wall_ns) = predicted(dir, run)?;
     let recorded = recorded::Recorded::read(dir, run);

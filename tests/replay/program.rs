@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-/// Numbers that look random, the same for a seed (SplitMix64).
+/// Pseudo-random numbers, the same for a seed (SplitMix64).
 struct Random(u64);
 
 impl Random {
@@ -25,8 +25,8 @@ fn row(category: &str, name: &str, lane: (&str, u64), from: u64, to: u64, args: 
     json!({"ph": "X", "cat": category, "name": name, "pid": lane.0, "tid": lane.1, "ts": from, "dur": to - from, "args": args})
 }
 
-/// Steps of launches to two streams, copies back that block, and waits for the device: the trace, and the time it took.
-/// Kernels take half of their time if told so.
+/// Steps of launches to two streams, blocking copies back, and waits for the device. Returns the trace and its
+/// length. If `is_half`, kernels take half their time.
 pub fn run(seed: u64, is_half: bool) -> (String, u64) {
     let mut random = Random(seed);
     let (mut now, mut correlation) = (START, 0);

@@ -7,29 +7,27 @@ use serde_json::Value;
 
 use crate::harness::Dir;
 
-/// Kernels, copies and fills.
+/// A kernel, copy or fill.
 pub struct Work {
     pub device: i64,
     pub stream: Option<i64>,
     pub start_ns: i64,
     pub end_ns: i64,
     pub is_kernel: bool,
-    /// Its launch; `None`: not recorded.
+    /// Index of its launch; `None` if not recorded.
     pub call: Option<usize>,
-    /// True if it was launched before any call that is recorded.
+    /// True if it was launched before the first recorded call.
     pub is_before_window: bool,
-    /// True if it is stated that its call does not return before it has ended.
+    /// True if its call does not return before it has ended.
     pub blocks: bool,
 }
 
-/// A call of the host, or its wait.
 pub struct Call {
     pub thread: i64,
     pub start_ns: i64,
     pub end_ns: i64,
 }
 
-/// Of what a wait says what it waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
     Device(Option<i64>),
@@ -41,7 +39,7 @@ pub struct Recorded {
     pub work: Vec<Work>,
     pub calls: Vec<Call>,
     pub waits: Vec<(Call, Target)>,
-    /// Last end of a row of each thread.
+    /// End of the last row of each thread.
     pub ends: BTreeMap<i64, i64>,
 }
 

@@ -8,17 +8,17 @@ use std::collections::BTreeMap;
 
 use crate::replay::recorded::{Call, Recorded, Target, Work};
 
-/// Work that waited this long on an idle stream, and began at most [`NEXT_NS`] after work of another stream had ended,
-/// waited for that.
+/// Work that began this long after its stream became idle, and at most [`NEXT_NS`] after work of another stream
+/// ended, waited for that work.
 const IDLE_NS: i64 = 20_000;
 const NEXT_NS: i64 = 10_000;
-/// A wait returns so soon after what it waited for, or within a tenth of it.
+/// A wait returns at most this long after its target ended, or within a tenth of its own length.
 const WAKE_NS: i64 = 50_000;
-/// Shorter waits without a target waited for nothing.
+/// Shorter waits without a target are ignored.
 const MIN_WAIT_NS: i64 = 10_000;
-/// A queue of a stream holds at least so many launches.
+/// Minimum capacity of a stream's queue, in launches.
 const MIN_QUEUE: usize = 64;
-/// One in so many launches may not fit a pattern.
+/// At most one in this many launches may differ from a pattern.
 const UNFIT_PART: usize = 5;
 
 type StreamKey = (i64, Option<i64>);
@@ -27,7 +27,7 @@ fn stream(work: &Work) -> StreamKey {
     (work.device, work.stream)
 }
 
-/// By how much the clock of a host has moved, and since when, as measured.
+/// Shifts of a host's clock in the replay: measured time from which on a shift applies, and the shift.
 #[derive(Default)]
 struct Clock(Vec<(i64, i64)>);
 
@@ -41,18 +41,17 @@ impl Clock {
 struct Replay<'r> {
     run: &'r Recorded,
     scale: f64,
-    /// Host of each thread that launches.
     host_of: BTreeMap<i64, i64>,
     clocks: BTreeMap<i64, Clock>,
-    /// New end of each piece of work that was replayed.
+    /// New end of each replayed piece of work.
     ends_ns: Vec<Option<i64>>,
-    /// Of each stream the shortest times from call to start, and from end to start.
+    /// By stream: shortest time from call to start, and from the end of the previous work to the start.
     shortest: BTreeMap<StreamKey, (i64, i64)>,
-    /// Work before each on its stream.
+    /// By piece of work: the previous one on its stream.
     before: Vec<Option<usize>>,
 }
 
-/// Last end of the run with kernels so many times as long.
+/// End of the run if kernels take `scale` times as long.
 pub fn end_ns(run: &Recorded, scale: f64) -> i64 {
     let mut replay = Replay::new(run, scale);
     let mut steps: Vec<(i64, u8, usize)> = Vec::new();
@@ -116,7 +115,6 @@ impl<'r> Replay<'r> {
         work.call.map(|call| self.run.calls[call].start_ns)
     }
 
-    /// Shortest times of each stream.
     fn measure(&mut self) {
         let mut shortest: BTreeMap<StreamKey, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
         for (at, work) in self.run.work.iter().enumerate() {
@@ -141,7 +139,6 @@ impl<'r> Replay<'r> {
         self.host_of.get(&call.thread).copied()
     }
 
-    /// Time of the host, in the replay.
     fn new_ns(&self, host: i64, at_ns: i64) -> i64 {
         at_ns
             + self
@@ -203,7 +200,7 @@ impl<'r> Replay<'r> {
         self.ends_ns[at] = Some(start_ns + dur_ns as i64);
     }
 
-    /// Work of another stream of the device that ended right before this began.
+    /// Work of another stream on the device that ended just before this one began.
     fn other_stream(&self, work: &Work, ready_ns: i64) -> Option<usize> {
         let others = self.run.work.iter().enumerate().filter(|(_, other)| {
             let ended_ns = work.start_ns - other.end_ns;
@@ -217,8 +214,8 @@ impl<'r> Replay<'r> {
             .map(|(at, _)| at)
     }
 
-    /// All stretches in which a host waited: recorded waits, copies that block, and the time before launches that come
-    /// a constant little after the device has drained.
+    /// Intervals in which a host waited: recorded waits, blocking copies, and the time before launches that
+    /// always follow shortly after the device has drained.
     fn waits(&self) -> Vec<(Call, Vec<usize>)> {
         let mut out = Vec::new();
         for (wait, target) in &self.run.waits {
@@ -277,7 +274,7 @@ impl<'r> Replay<'r> {
             .collect()
     }
 
-    /// Launches that returned when the queue of their stream had as many launches as it ever has, and after long.
+    /// Long launches that returned while their stream's queue was within 5 % of its largest size.
     fn full_queues(&self) -> Vec<(Call, Vec<usize>)> {
         let mut long: Vec<(StreamKey, usize, Call, usize)> = Vec::new();
         for (at, work) in self.run.work.iter().enumerate() {

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// Recorded from outside.
+/// Examples that are recorded from outside.
 const EXAMPLES: [&str; 2] = ["backend_detection", "matrix_operations"];
 
-/// Examples that use its profiler: a module of each as it is, and one with the import changed.
+/// Examples that use its profiler. Each becomes two modules: one unchanged, and one with the import replaced.
 const PROFILED: [&str; 4] = [
     "brick_profiler_v2",
     "execution_graph",
@@ -16,7 +16,7 @@ const PROFILED: [&str; 4] = [
     "tile_profiler_demo",
 ];
 
-/// Names that the import of the profiler moves.
+/// Names whose import from the profiler is replaced.
 const MOVED: [&str; 9] = [
     "BrickCategory",
     "BrickId",
@@ -29,7 +29,8 @@ const MOVED: [&str; 9] = [
     "TransferDirection",
 ];
 
-/// Snippets of the book that use its profiler: page, a line of it, and what to give of it as a value.
+/// Snippets of the book that use its profiler: page, a line of the snippet, and the expression that becomes its
+/// value.
 const SNIPPETS: [(&str, &str, &str); 17] = [
     (
         "performance/profiling",
@@ -146,7 +147,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The folder of the crate.
 fn source() -> Result<PathBuf, Box<dyn Error>> {
     let output = Command::new(env::var("CARGO")?)
         .args(["metadata", "--format-version", "1", "--offline"])
@@ -176,7 +176,7 @@ fn write(name: &str, text: &str) -> Result<(), Box<dyn Error>> {
     )?)
 }
 
-/// Without what stands for a whole file and cannot be included.
+/// Drops inner doc comments and attributes, which cannot be included.
 fn without_header(text: &str) -> String {
     let lines = text
         .lines()
@@ -185,7 +185,7 @@ fn without_header(text: &str) -> String {
     lines.join("\n")
 }
 
-/// With each `use trueno::…` divided: what is of the profiler comes from ours.
+/// Splits each `use trueno::…`, so that the profiler's names come from our crate.
 fn with_moved_imports(text: &str) -> String {
     let mut parts = text.split("use trueno::");
     let mut out = parts.next().unwrap_or_default().to_owned();

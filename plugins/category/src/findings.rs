@@ -7,11 +7,10 @@ use trueno_plugin::{Finding, Severity, counted, percent};
 use crate::sums::Sums;
 use crate::tables::{CategoryRow, KindTotals, NOT_ALIVE};
 
-/// More of the host's busy time without a category than this is said.
+/// Above this share of the host's busy time without a category, a finding is emitted.
 pub const UNCATEGORISED_SHARE: f64 = 0.2;
-/// More without any interval, of the time from the first to the last rows of the host's lanes, than this is said.
+/// Above this share of the host lanes' time from first row to last without any interval, a finding is emitted.
 pub const UNACCOUNTED_SHARE: f64 = 0.5;
-/// Text of the category [`trueno_analysis::lanes::UNCATEGORISED`].
 const UNCATEGORISED: &str = "uncategorised";
 
 /// Findings in the order of the thresholds above, then rows that were left out.

@@ -21,7 +21,6 @@ use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 use crate::sums::{LabelKey, LaneSum, Sums};
 use crate::totals::{LabelTotal, LaneTotal};
 
-/// Inputs of [`read`].
 pub const INPUTS: [Input; 5] = [
     Input::sql("job", "SELECT * FROM category.job"),
     Input::sql("labels", "SELECT * FROM category.labels"),

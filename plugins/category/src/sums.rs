@@ -8,70 +8,61 @@ use trueno_analysis::value_counts::ValueCounts;
 
 use crate::totals::{LabelTotal, LaneTotal, Totals, for_each_label, totals};
 
-/// A label on a kind of lane; the order is that of rows with equal self time.
+/// A label on one kind of lane. The derived order breaks ties between rows of equal self time.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LabelKey {
     pub lane_kind: LaneKind,
     pub name: String,
-    /// `layer`, `brick`, `kernel`, …
     pub kind: String,
     pub category: String,
-    /// Number of its class: a brick of a kind that is called `kernel` is no kernel.
+    /// Number of the label's class. It tells a brick whose kind is `kernel` from a device kernel.
     pub class: u64,
 }
 
-/// Sum of a label; the durations as [`Quantiles`], or where others can be added as [`ValueCounts`].
+/// Sums of a label. `D` is [`Quantiles`], or [`ValueCounts`] while other ranks can still be added.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LabelSum<D> {
     pub total: LabelTotal,
-    /// Of the whole durations of the intervals.
     pub durations: D,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneSum {
     pub key: LaneKey,
-    /// Name in reports; of the first thread of a pool the heading of the pool.
+    /// Name in reports; for the first thread of a pool, the pool's heading.
     pub name: String,
-    /// Busy and self time.
     pub total: LaneTotal,
     /// First start and last end, as [`Lane::life`](trueno_analysis::lanes::Lane::life).
     pub life: Option<(i64, i64)>,
-    /// The first thread of the pool that it is in.
     pub pool: Option<i64>,
-    /// Lanes that it counts as: one; the first thread of a pool as many as were there at once, the others none.
+    /// How many lanes this one counts as: 1, or for the first thread of a pool the number of its threads alive
+    /// at once. The pool's other threads count as 0.
     pub lanes: u64,
 }
 
 impl LaneSum {
-    /// The part of the window between its first row and its last; where these are not known, all of it.
-    ///
-    /// Not kept as a number: where a run's end was not recorded, its length is known only when all ranks are.
+    /// Part of the window between the lane's first row and its last, or the whole window if these are unknown.
+    /// Computed on demand, because a run whose end was not recorded has a known length only once all ranks are
+    /// read.
     pub fn alive_ns(&self, wall_ns: i64) -> i64 {
         let (first_ns, last_ns) = self.life.unwrap_or((0, wall_ns));
         last_ns.min(wall_ns).saturating_sub(first_ns.max(0)).max(0)
     }
 }
 
-/// All sums, of a run or of some of its ranks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums<D> {
-    /// Length of the window.
     pub wall_ns: i64,
-    /// True if the window is a part that was asked for.
+    /// True if the report covers a window of the run, not all of it.
     pub is_part: bool,
-    /// Rows that became no interval.
     pub left_out: LeftOut,
-    /// Labels that have rows.
     pub labels: BTreeMap<LabelKey, LabelSum<D>>,
-    /// Unions of the intervals of a category, lane by lane.
+    /// Union of the intervals of a category, summed over lanes.
     pub categories: BTreeMap<(LaneKind, String), i64>,
-    /// Lanes in the order of their keys.
     pub lanes: Vec<LaneSum>,
 }
 
 impl<D> Sums<D> {
-    /// Sums of a run; `durations` makes something of the durations of each label.
     pub fn new(run: &Lanes, mut durations: impl FnMut(&mut [i64]) -> D) -> Self {
         let totals = totals(run);
         let mut out = Self {
@@ -107,7 +98,6 @@ impl<D> Sums<D> {
         out
     }
 
-    /// Union of the intervals of a category, summed over the lanes of one kind.
     pub fn category_ns(&self, kind: LaneKind, category: &str) -> i64 {
         let found = self.categories.get(&(kind, category.to_owned()));
         found.copied().unwrap_or(0)
@@ -115,7 +105,7 @@ impl<D> Sums<D> {
 }
 
 impl Sums<ValueCounts> {
-    /// The same with quantiles, to which nothing can be added.
+    /// Replaces the value counts by quantiles; other ranks can no longer be added.
     pub fn into_quantiles(self) -> Sums<Option<Quantiles>> {
         let quantiles = |of: LabelSum<ValueCounts>| LabelSum {
             total: of.total,

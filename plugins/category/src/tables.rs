@@ -20,55 +20,50 @@ use crate::totals::{LabelTotal, LaneTotal};
 
 /// Name of the row for time between the first and the last row of a lane in which nothing ran on it.
 pub const UNACCOUNTED: &str = "unaccounted";
-/// Name of the row for time before the first row of a lane and after its last: whether its thread was there then
-/// is not recorded.
+/// Name of the row for time before the first and after the last row of a lane. The recording does not say whether
+/// the thread existed then.
 pub const NOT_ALIVE: &str = "not alive";
 
-/// Sums over the lanes of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KindTotal {
     pub busy_ns: i64,
-    /// Σ from the first row to the last, as far as that is in the window.
+    /// Sum of the lanes' time from first row to last within the window.
     pub alive_ns: i64,
-    /// Number of lanes; of a pool those that were there at once.
+    /// Number of lanes; a pool counts its threads alive at once.
     pub lanes: u64,
     pub wall_ns: i64,
 }
 
-/// Sums by kind of lane; `None` where there is no such lane.
 pub type KindTotals = [Option<KindTotal>; 2];
 
-/// One row of `by_category`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoryRow {
     pub lane_kind: LaneKind,
     /// Category, `uncategorised`, `outside bricks`, `unaccounted` or `not alive`.
     pub category: String,
-    /// Intervals; none for the last two.
+    /// Number of intervals; `None` for `unaccounted` and `not alive`.
     pub calls: Option<u64>,
     pub self_ns: i64,
-    /// Union, lane by lane; none for the last two.
+    /// Union of the intervals, summed over lanes; `None` for `unaccounted` and `not alive`.
     pub inclusive_ns: Option<i64>,
-    /// Bound rows; none for the last two.
+    /// Number of bound rows; `None` for `unaccounted` and `not alive`.
     pub bound_calls: Option<u64>,
 }
 
-/// A lane, or all threads of a pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneRow<'a> {
-    /// Name of the lane, or heading of the pool.
     pub name: &'a str,
     pub kind: LaneKind,
-    /// Busy and self time, of a pool thread by thread.
+    /// Busy and self time; for a pool, summed over its threads.
     pub total: LaneTotal,
-    /// From the first row to the last, as far as that is in the window; of a pool thread by thread.
+    /// Time from the first row to the last within the window; for a pool, summed over its threads.
     pub alive_ns: i64,
-    /// One, or as many as were there at once.
+    /// 1, or for a pool the number of its threads alive at once.
     pub lanes: u64,
     pub wall_ns: i64,
 }
 
-/// Lanes in their order; a pool stands in the place of its first thread.
+/// Rows in the order of lanes. A pool takes the position of its first thread.
 pub fn lane_rows<D>(sums: &Sums<D>) -> Vec<LaneRow<'_>> {
     let mut rows: Vec<LaneRow<'_>> = Vec::with_capacity(sums.lanes.len());
     let mut pools: BTreeMap<i64, usize> = BTreeMap::new();
@@ -95,12 +90,10 @@ pub fn lane_rows<D>(sums: &Sums<D>) -> Vec<LaneRow<'_>> {
     rows
 }
 
-/// The window times the number of lanes.
 fn wall_of(lanes: u64, wall_ns: i64) -> i64 {
     wall_ns.saturating_mul(i64::try_from(lanes).unwrap_or(i64::MAX))
 }
 
-/// Sums over the lanes of each kind.
 pub fn kind_totals(lanes: &[LaneRow<'_>], wall_ns: i64) -> KindTotals {
     let mut kinds = KindTotals::default();
     for row in lanes {
@@ -113,8 +106,7 @@ pub fn kind_totals(lanes: &[LaneRow<'_>], wall_ns: i64) -> KindTotals {
     kinds
 }
 
-/// Rows of `by_category`: host first, then by self time, `unaccounted` and, where there is such time, `not alive`
-/// last.
+/// Rows of `by_category`: host first, then by self time. `unaccounted` and, if there is any, `not alive` come last.
 pub fn category_rows<D>(sums: &Sums<D>, kinds: &KindTotals) -> Vec<CategoryRow> {
     let mut out = Vec::new();
     for kind in LaneKind::ALL {
@@ -165,11 +157,9 @@ pub fn category_rows<D>(sums: &Sums<D>, kinds: &KindTotals) -> Vec<CategoryRow> 
 
 /// Table `by_category`.
 ///
-/// `lane_kind`; `category`; `calls`: intervals, computed; `self_ns`: time in
-/// which an interval of the category was the innermost of its lane, computed;
-/// `inclusive_ns`: union of its intervals lane by lane, computed; `busy_share`:
-/// self / Σ busy; `wall_share`: self / (window × lanes of the kind); `bound_calls`: rows
-/// that only bound their work, part of no time.
+/// `calls`: number of intervals; `self_ns`: time in which an interval of the category was the innermost of its
+/// lane; `inclusive_ns`: union of its intervals, summed over lanes; `busy_share`: self / Σ busy; `wall_share`: self
+/// / (window × lanes of the kind); `bound_calls`: rows that only bound their work and count towards no time.
 pub fn by_category(rows: &[CategoryRow], kinds: &KindTotals) -> TableBuilder {
     let sum = |row: &CategoryRow| kinds[row.lane_kind as usize].unwrap_or_default();
     let busy_share =
@@ -190,10 +180,9 @@ pub fn by_category(rows: &[CategoryRow], kinds: &KindTotals) -> TableBuilder {
 
 /// Table `by_brick`: one row for each kind, name and category, host first, then by self time.
 ///
-/// As `by_category`, and `elements`: Σ declared, null when none is declared;
-/// `elements_per_s`: those / union of the calls that declare some; `min_ns`,
-/// `median_ns`, `p99_ns`, `max_ns`: of the whole durations, by nearest rank,
-/// null when all calls are bound.
+/// The columns of `by_category`, and `elements`: sum of the declared elements, null if none are declared;
+/// `elements_per_s`: elements / union of the calls that declare some; `min_ns`, `median_ns`, `p99_ns`, `max_ns`: of
+/// the whole durations, by nearest rank, null if all calls are bound.
 pub fn by_brick(sums: &Sums<Option<Quantiles>>, kinds: &KindTotals) -> TableBuilder {
     type Row<'a> = (&'a LabelKey, &'a LabelSum<Option<Quantiles>>);
     let mut rows: Vec<Row<'_>> = sums.labels.iter().collect();
@@ -239,12 +228,12 @@ pub fn by_brick(sums: &Sums<Option<Quantiles>>, kinds: &KindTotals) -> TableBuil
         .u64("bound_calls", totals().map(|total| total.bound_calls))
 }
 
-/// Table `by_lane`: host threads by number, then device streams; threads of a pool are one row.
+/// Table `by_lane`: host threads by number, then device streams. The threads of a pool share one row.
 ///
-/// `busy_ns`: union of the intervals, of a pool thread by thread; `self_ns`: sum of the self times, found
-/// by another pass and equal to it; `unaccounted_ns`: without any interval, between the lane's first row and its
-/// last; `not_alive_ns`: before and after those; `wall_ns`: the window, of a pool times the threads that were there at
-/// once, which is busy + unaccounted + not alive.
+/// `busy_ns`: union of the intervals, for a pool summed over threads; `self_ns`: sum of the self times, computed
+/// separately and equal to `busy_ns`; `unaccounted_ns`: time without an interval between the lane's first row and
+/// its last; `not_alive_ns`: time before and after those; `wall_ns`: the window, for a pool times the threads alive
+/// at once. It equals busy + unaccounted + not alive.
 pub fn by_lane(rows: &[LaneRow<'_>]) -> TableBuilder {
     let total = || rows.iter().map(|row| &row.total);
     Table::build("by_lane")

@@ -8,24 +8,22 @@ use trueno_analysis::pools::Pools;
 use trueno_analysis::sweep::OpenIntervals;
 use trueno_analysis::unions::{GroupedUnions, UnionLength};
 
-/// Totals of one label (kind, name, category) on one kind of lane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LabelTotal {
     pub calls: u64,
-    /// Bound rows, which are part of no time.
+    /// Bound rows. They count towards no time.
     pub bound_calls: u64,
-    /// Time in which one of them was the innermost.
+    /// Time in which one of the label's intervals was the innermost.
     pub self_ns: i64,
-    /// Union of them, lane by lane.
+    /// Union of the intervals, summed over lanes.
     pub inclusive_ns: i64,
-    /// Sum of the declared elements; `None` when none of them declares any.
+    /// Sum of the declared elements; `None` if no interval declares any.
     pub elements: Option<u128>,
-    /// Union of those that declare elements, lane by lane.
+    /// Union of the intervals that declare elements, summed over lanes.
     pub with_elements_ns: i64,
 }
 
 impl LabelTotal {
-    /// Adds that of other lanes.
     pub fn add(&mut self, other: &Self) {
         self.calls = self.calls.saturating_add(other.calls);
         self.bound_calls = self.bound_calls.saturating_add(other.bound_calls);
@@ -41,26 +39,20 @@ impl LabelTotal {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneTotal {
-    /// Union of all its intervals.
     pub busy_ns: i64,
-    /// Sum of the self times of its intervals.
     pub self_ns: i64,
 }
 
-/// All totals of a run.
 pub struct Totals {
-    /// Host and device, each by label number.
+    /// By kind of lane (host, device), then label number.
     labels: [Vec<LabelTotal>; 2],
-    /// Host and device, each by category (number of its text): union, lane by lane.
+    /// By kind of lane (host, device), then the category's text number: unions, summed over lanes.
     categories: [GroupedUnions; 2],
-    /// Totals of lanes, in the order of lanes.
     pub lanes: Vec<LaneTotal>,
-    /// Threads that share lanes.
     pub pools: Pools,
 }
 
 impl Totals {
-    /// The total of a label on one kind of lane.
     pub fn label(&self, kind: LaneKind, label: u32) -> &LabelTotal {
         &self.labels[kind as usize][label as usize]
     }
@@ -131,7 +123,8 @@ pub fn totals(run: &Lanes) -> Totals {
     out
 }
 
-/// Goes on to an instant, books what ran until then, as far as it lies in the window, and gives the sum.
+/// Advances to `until_ns`, books the time since the last call to the innermost labels, clipped to the window, and
+/// returns the sum.
 #[inline]
 fn book_self_times(
     open: &mut OpenIntervals<u32>,
@@ -150,8 +143,8 @@ fn book_self_times(
     sum_ns
 }
 
-/// Goes through the labels of a kind of lane by number, each with the durations of its intervals in any order: all of
-/// them side by side in one array, label by label.
+/// Calls `with` for each label of a kind of lane, in order of number, with the durations of its intervals in any
+/// order. All durations share one array, grouped by label.
 pub fn for_each_label(
     run: &Lanes,
     totals: &Totals,

@@ -21,10 +21,8 @@ use trueno_plugin_causality::events::Events;
 use trueno_plugin_causality::lane_groups::LaneGroups;
 
 const LANES: u32 = 8;
-/// Rows inside a longer one.
 const NESTED: u32 = 10;
 
-/// Lanes of rows that hold ten others each.
 fn lanes(rows: u32) -> Lanes {
     let mut run = Lanes::default();
     let name = run.texts.number("brick");
@@ -58,7 +56,7 @@ fn lanes(rows: u32) -> Lanes {
     run
 }
 
-/// For each row an edge from the row of another lane that had begun two before.
+/// For each row, an edge from the row of another lane that began two before it.
 fn edges(rows: u32) -> Vec<Edge> {
     let of_lane = rows / LANES;
     let edges = (0..of_lane * LANES).filter_map(|to| {
@@ -74,7 +72,7 @@ fn edges(rows: u32) -> Vec<Edge> {
     edges.collect()
 }
 
-/// Greatest resident memory so far, in MB; 0 where the system does not tell.
+/// Peak resident memory in MB; 0 where the system does not report it.
 fn peak_mb() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

@@ -7,18 +7,17 @@
 use crate::event_graph::EventGraph;
 use crate::events::Event;
 
-/// Mark of a node whose clock is known.
+/// Bit set in a node's state once its clock is known.
 const KNOWN: u32 = 1 << 31;
 
-/// Clocks of all events.
 #[derive(Debug)]
 pub struct Clocks {
     values: Vec<u32>,
-    /// Nodes of each circle, sorted; circles in the order of their first node.
+    /// Nodes of each cycle, sorted. Cycles are in the order of their first node.
     pub circles: Vec<Vec<u32>>,
-    /// All nodes of circles, sorted.
+    /// All nodes on cycles, sorted. They have no clock.
     without: Vec<u32>,
-    /// The greatest clock: events of the longest chain.
+    /// The greatest clock: the number of events on the longest chain.
     pub max: u32,
 }
 
@@ -52,7 +51,7 @@ impl Clocks {
         }
     }
 
-    /// The clock of an event; `None`: it comes before itself.
+    /// The clock of an event; `None` if it is on a cycle.
     #[inline]
     pub fn get(&self, event: Event) -> Option<u32> {
         let is_known = self.without.is_empty() || self.without.binary_search(&event).is_err();
@@ -60,21 +59,19 @@ impl Clocks {
     }
 }
 
-/// A node on the way from the root of the pass.
+/// A node on the depth-first path from the root (Tarjan's algorithm).
 struct Frame {
     node: u32,
-    /// Predecessors that were looked at.
     looked_at: u32,
-    /// Least index that the node leads back to.
+    /// Tarjan's low link: the least index reachable from the node.
     low: u32,
-    /// Latest clock of all before it.
     latest: u32,
     is_before_itself: bool,
 }
 
 struct Pass<'a> {
     graph: &'a EventGraph,
-    /// By node: 0 where the pass has not been; an index, from 1 on, while it is open; its clock with [`KNOWN`].
+    /// By node: 0 if not visited, its index (from 1) while open, its clock with the [`KNOWN`] bit when done.
     states: Vec<u32>,
     last_index: u32,
     frames: Vec<Frame>,
@@ -110,7 +107,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Gives a node its clock at once, if those of all before it are known.
+    /// Sets a node's clock without opening it, if the clocks of all predecessors are known.
     fn settle(&mut self, node: u32) -> bool {
         let mut latest = 0;
         for before in self.graph.predecessors(node).into_iter().flatten() {
@@ -137,7 +134,7 @@ impl Pass<'_> {
         });
     }
 
-    /// All before the innermost node has been looked at.
+    /// Closes the innermost frame, once all its predecessors were visited.
     fn close(&mut self) {
         let Some(frame) = self.frames.pop() else {
             return;

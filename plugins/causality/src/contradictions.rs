@@ -8,40 +8,34 @@ use trueno_analysis::hash::FastMap;
 use crate::edges::{Edge, EdgeKind};
 use crate::events::Events;
 
-/// An edge that the times contradict.
+/// An edge that contradicts the recorded times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradiction {
     pub edge: Edge,
-    /// Time of the event that came first less that of the other; more than 0.
+    /// How much later the cause was recorded than its effect; more than 0.
     pub late_ns: u64,
 }
 
-/// Edges of one kind from one lane to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OfLanes {
     pub kind: EdgeKind,
-    /// Index of the lane that they come from.
     pub from: usize,
-    /// Index of the lane that they lead to.
     pub to: usize,
     pub edges: u64,
-    /// Those that the times contradict.
     pub contradicted: u64,
     pub max_late_ns: u64,
 }
 
 #[derive(Debug, Default)]
 pub struct Contradictions {
-    /// One by one, the largest first.
     pub all: Vec<Contradiction>,
-    /// By kind and lanes, the largest first.
+    /// By kind and pair of lanes, the largest first.
     pub by_lanes: Vec<OfLanes>,
-    /// By kind: how many, and the largest.
+    /// By kind: number of contradictions, and the largest `late_ns`.
     pub by_kind: BTreeMap<EdgeKind, (u64, u64)>,
 }
 
 impl Contradictions {
-    /// Holds edges against the times.
     pub fn new(events: &Events<'_>, edges: &[Edge]) -> Self {
         let mut out = Self::default();
         let mut places: FastMap<(EdgeKind, usize, usize), usize> = FastMap::default();

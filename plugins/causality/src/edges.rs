@@ -9,7 +9,6 @@ use trueno_plugin::{Batch, Input, Result, Run};
 use crate::events::{Event, Events, begin, end};
 use crate::inputs::{EDGES, KERNEL_LAUNCHES, TASKS, TRANSFER_LAUNCHES};
 
-/// The meaning of an edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeKind {
     /// `to` could not begin before `from` had ended.
@@ -18,7 +17,7 @@ pub enum EdgeKind {
     Joins,
     /// The call `from` put `to` on its stream.
     Launches,
-    /// `from` began `to`, while it was open or after.
+    /// `from` created `to`, which begins after the begin of `from`, possibly after its end.
     Spawns,
     /// `from` ended the wait `to` while `from` was open.
     Wakes,
@@ -33,7 +32,6 @@ impl EdgeKind {
         Self::Wakes,
     ];
 
-    /// As in table `edges`.
     pub fn name(self) -> &'static str {
         match self {
             Self::DependsOn => "depends_on",
@@ -44,12 +42,11 @@ impl EdgeKind {
         }
     }
 
-    /// The variant with a [`name`](Self::name).
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The event of `from` that happened before that of `to`, in words.
+    /// Which event of `from` happened before which event of `to`, as text.
     pub fn relation(self) -> &'static str {
         match self {
             Self::DependsOn => "end before begin",
@@ -60,20 +57,18 @@ impl EdgeKind {
     }
 }
 
-/// An edge between two rows, by number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Edge {
-    /// The row that comes after.
+    /// The row of the effect.
     pub to: u32,
-    /// The row that comes first.
+    /// The row of the cause.
     pub from: u32,
     pub kind: EdgeKind,
-    /// Follows from a parent or a correlation, and is no row of `edges`.
+    /// Derived from a parent or a correlation, not a row of `edges`.
     pub is_implied: bool,
 }
 
 impl Edge {
-    /// The two events: the first happened before the second.
     #[inline]
     pub fn events(&self) -> (Event, Event) {
         match self.kind {
@@ -87,10 +82,10 @@ impl Edge {
 
 #[derive(Debug, Default)]
 pub struct Edges {
-    /// Those that order events, by target, each once.
+    /// Edges that order events, by target, without duplicates.
     pub used: Vec<Edge>,
-    /// Rows of `edges` that order nothing here, by kind: an end is no row with events, `joins` or `wakes` leads to no wait, or
-    /// the kind is not known.
+    /// Rows of `edges` that order nothing, counted by kind: an end is not a row with events, `joins` or `wakes`
+    /// does not lead to a wait, or the kind is unknown.
     pub unused: BTreeMap<String, u64>,
 }
 
@@ -142,7 +137,7 @@ pub fn read(run: &mut Run, events: &Events<'_>) -> Result<Edges> {
     Ok(edges)
 }
 
-/// Rows by their ids. Of two with one id the first counts.
+/// Rows by id. If two share an id, the first wins.
 fn rows_by_id(events: &Events<'_>) -> IdIndex<u32> {
     // From the back, since of one id the last value counts.
     IdIndex::new(|| {

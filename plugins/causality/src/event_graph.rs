@@ -4,17 +4,15 @@ use crate::edges::Edge;
 use crate::events::{Event, Events};
 use crate::program_order::ProgramOrder;
 
-/// Direct predecessors of events, and of the gates of the program order.
 pub struct EventGraph {
     order: ProgramOrder,
-    /// By node: where its part of `sources` begins; one more at the end.
+    /// By node: start of its slice of `sources`, with one more entry at the end.
     starts: Vec<u32>,
-    /// Events that edges come from, by the event that they lead to.
+    /// Source events of the edges, grouped by target event.
     sources: Vec<Event>,
 }
 
 impl EventGraph {
-    /// The graph of the program order and these edges.
     pub fn new(events: &Events<'_>, edges: &[Edge]) -> Self {
         let order = ProgramOrder::new(events);
         let mut starts = vec![0; order.nodes() as usize + 1];
@@ -41,18 +39,17 @@ impl EventGraph {
         }
     }
 
-    /// Number of events and gates.
     pub fn nodes(&self) -> u32 {
         self.order.nodes()
     }
 
-    /// True for a gate: it is as late as the latest before it, not one later.
+    /// True for a gate. Its clock is that of its latest predecessor, not one more.
     #[inline]
     pub fn is_gate(&self, node: u32) -> bool {
         self.order.is_gate(node)
     }
 
-    /// Predecessors by program order, and by edges.
+    /// Predecessors by program order, then by edges.
     #[inline]
     pub fn predecessors(&self, node: u32) -> [&[u32]; 2] {
         let node_at = node as usize;

@@ -6,11 +6,9 @@
 use trueno_analysis::lanes::{self, Class, Lane, Lanes, Span};
 use trueno_plugin::{Error, Result, Run};
 
-/// Number of an event.
 pub type Event = u32;
-/// In lists of events: there is none.
 pub const NONE: Event = u32::MAX;
-/// More rows have no numbers: those of events and [gates](crate::program_order) leave the top bit free.
+/// Limit on rows: the numbers of events and [gates](crate::program_order) must leave the top bit free.
 const MAX_ROWS: usize = (1 << 29) - 1;
 
 #[inline]
@@ -48,7 +46,7 @@ pub fn load(run: &mut Run) -> Result<Lanes> {
     Ok(lanes)
 }
 
-/// Puts waits behind all else of the same times.
+/// Sorts waits behind other spans with the same times, so that the wait is the inner one.
 fn waits_inside(spans: &mut [Span], is_wait: &[bool]) {
     let same = |a: &Span, b: &Span| (a.start_ns, a.end_ns) == (b.start_ns, b.end_ns);
     for spans in spans.chunk_by_mut(same).filter(|spans| spans.len() > 1) {
@@ -57,9 +55,8 @@ fn waits_inside(spans: &mut [Span], is_wait: &[bool]) {
 }
 
 pub struct Events<'a> {
-    /// The lanes, each with rows.
     pub lanes: &'a Lanes,
-    /// Number of the first row of each lane, and of the one that would follow the last.
+    /// Number of each lane's first row, plus the total at the end.
     firsts: Vec<u32>,
 }
 
@@ -85,26 +82,23 @@ impl<'a> Events<'a> {
         self.firsts.last().map_or(0, |rows| *rows as usize)
     }
 
-    /// Lanes with the numbers of their first rows.
     pub fn lanes(&self) -> impl Iterator<Item = (u32, &'a Lane)> {
         let lanes = self.lanes;
         self.firsts.iter().copied().zip(&lanes.lanes)
     }
 
-    /// The lane of a row, by index.
     #[inline]
     pub fn lane(&self, row: u32) -> usize {
         self.firsts.partition_point(|first| *first <= row) - 1
     }
 
-    /// The interval of a row.
     #[inline]
     pub fn span(&self, row: u32) -> &'a Span {
         let lane = self.lane(row);
         &self.lanes.lanes[lane].spans[(row - self.firsts[lane]) as usize]
     }
 
-    /// The recorded time of an event, counted as those of the lanes are.
+    /// Recorded time of an event, with the same origin as the lanes' times.
     pub fn time_ns(&self, event: Event) -> i64 {
         let span = self.span(event / 2);
         match event % 2 {

@@ -12,18 +12,16 @@ use crate::edges::Edges;
 use crate::event_graph::EventGraph;
 use crate::events::Events;
 
-/// More circles than this are counted, not named.
+/// At most this many cycles are named; the rest are only counted.
 const MAX_CIRCLES: usize = 10;
-/// More rows of a circle are cut short in a text.
+/// At most this many rows of a cycle are listed in a text.
 const MAX_NAMES: usize = 8;
 
-/// Facts that findings are made of.
 pub struct Facts<'a> {
     pub events: &'a Events<'a>,
     pub edges: &'a Edges,
     pub graph: &'a EventGraph,
     pub clocks: &'a Clocks,
-    /// Edges that the times contradict.
     pub contradictions: &'a Contradictions,
 }
 
@@ -71,7 +69,8 @@ fn contradictions(facts: &Facts<'_>) -> Option<Finding> {
     )
 }
 
-/// A circle of events, sorted by number: the shortest way from its first event back to itself.
+/// A finding about a cycle of events, sorted by number. It shows the shortest path from the first event back to
+/// itself.
 fn of_circle(facts: &Facts<'_>, circle: &[u32]) -> Finding {
     let way = shortest(facts.graph, circle);
     let mut rows: Vec<u32> = Vec::new();
@@ -107,7 +106,7 @@ fn of_circle(facts: &Facts<'_>, circle: &[u32]) -> Finding {
         .evidence(ids)
 }
 
-/// The shortest way from the first node of a circle back to it, in the order of cause.
+/// The shortest path from the first node of a cycle back to it, causes first.
 fn shortest(graph: &EventGraph, circle: &[u32]) -> Vec<u32> {
     let Some(&start) = circle.first() else {
         return Vec::new();

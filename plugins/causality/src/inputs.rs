@@ -8,20 +8,17 @@ pub const EDGES: Input = Input::sql(
     "SELECT \"from\" AS from_id, \"to\" AS to_id, kind FROM edges",
 )
 .optional();
-/// The parent of a task spawned it.
 pub const TASKS: Input = Input::sql(
     "tasks",
     "SELECT parent AS from_id, id AS to_id FROM bricks WHERE kind = 'task' AND parent IS NOT NULL",
 )
 .optional();
-/// A call and a kernel of one correlation.
 pub const KERNEL_LAUNCHES: Input = Input::sql(
     "kernel_launches",
     "SELECT c.id AS from_id, k.id AS to_id FROM calls AS c JOIN kernels AS k ON c.correlation = k.correlation \
      WHERE k.device IS NOT NULL",
 )
 .optional();
-/// A call and a transfer of one correlation.
 pub const TRANSFER_LAUNCHES: Input = Input::sql(
     "transfer_launches",
     "SELECT c.id AS from_id, t.id AS to_id FROM calls AS c JOIN transfers AS t ON c.correlation = t.correlation \
@@ -33,7 +30,7 @@ pub const PROCESSES: Input = Input::sql(
     "SELECT thread, process FROM threads WHERE process IS NOT NULL",
 )
 .optional();
-/// Ranks of the job, only there where the run holds some.
+/// Ranks of the job; the input is absent if the run has none.
 pub const JOB: Input = Input::sql("job", "SELECT rank FROM ranks").optional();
 
 const OWN: [Input; 6] = [
@@ -45,7 +42,6 @@ const OWN: [Input; 6] = [
     JOB,
 ];
 
-/// Inputs of the plugin: those of lanes, and its own.
 pub const INPUTS: [Input; lanes::INPUTS.len() + OWN.len()] = {
     let mut all = [OWN[0]; lanes::INPUTS.len() + OWN.len()];
     let mut at = 0;

@@ -3,20 +3,17 @@
 use crate::edges::Edge;
 use crate::events::Events;
 
-/// Lanes by the edges between them.
+/// Connected groups of lanes, joined by the edges between them.
 #[derive(Debug)]
 pub struct LaneGroups {
-    /// By lane: number of its group, from 0 on in the order of lanes; `None`: no edge leads to another lane or from one.
+    /// By lane: group number, from 0 in the order of lanes; `None` if no edge connects it to another lane.
     pub group: Vec<Option<usize>>,
-    /// By lane: edges to other lanes.
     pub outgoing: Vec<u64>,
-    /// By lane: edges from other lanes.
     pub incoming: Vec<u64>,
     pub groups: usize,
 }
 
 impl LaneGroups {
-    /// Ties lanes by the edges.
     pub fn new(events: &Events<'_>, edges: &[Edge]) -> Self {
         let lanes = events.lanes.lanes.len();
         let mut roots: Vec<usize> = (0..lanes).collect();
@@ -53,7 +50,6 @@ impl LaneGroups {
         }
     }
 
-    /// Number of lanes that are tied to another.
     pub fn tied(&self) -> usize {
         self.group.iter().flatten().count()
     }

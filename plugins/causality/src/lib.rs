@@ -28,13 +28,11 @@ use crate::lane_groups::LaneGroups;
 
 pub struct Causality;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Makes table `events`, with a row for each row of the run: for queries, since no page can show it.
+    /// Emits table `events`, with a row for each row of the run. It is meant for queries: no page can show it.
     pub events: bool,
-    /// Rows of table `contradictions` at most, those with the largest difference.
     pub contradiction_rows: usize,
 }
 

@@ -25,15 +25,13 @@ use trueno_analysis::lanes::{Lane, LaneKey, Span};
 
 use crate::events::{Event, Events, NONE, begin, end};
 
-/// Predecessors in program order.
 pub struct ProgramOrder {
     predecessors: Vec<Event>,
-    /// Of gates, which are numbered behind the events.
+    /// Predecessors of the gates, which are numbered after the events.
     gates: Vec<[Event; 2]>,
 }
 
 impl ProgramOrder {
-    /// The order of all lanes.
     pub fn new(events: &Events<'_>) -> Self {
         let mut order = Self {
             predecessors: vec![NONE; 2 * events.rows()],
@@ -50,18 +48,15 @@ impl ProgramOrder {
         order
     }
 
-    /// Number of events and gates.
     pub fn nodes(&self) -> u32 {
         (self.predecessors.len() + self.gates.len()) as u32
     }
 
-    /// True for a gate.
     #[inline]
     pub fn is_gate(&self, node: u32) -> bool {
         node as usize >= self.predecessors.len()
     }
 
-    /// Predecessors of an event or a gate.
     #[inline]
     pub fn of(&self, node: u32) -> &[u32] {
         match self.predecessors.get(node as usize) {
@@ -75,7 +70,7 @@ impl ProgramOrder {
         self.predecessors[event as usize] = predecessor;
     }
 
-    /// The order of a lane whose rows are sorted by start.
+    /// Adds a lane whose rows are sorted by start.
     fn add_lane(&mut self, first: u32, spans: &[Span]) {
         let crossing = crossing(spans);
         let crosses = |index: u32| crossing.as_ref().is_some_and(|all| all[index as usize]);
@@ -99,7 +94,7 @@ impl ProgramOrder {
     }
 }
 
-/// False for the lane of all rows whose thread or stream was not recorded: they may be of several.
+/// False for the lane of rows without a recorded thread or stream: they may belong to several.
 pub fn is_recorded(lane: &Lane) -> bool {
     match lane.key {
         LaneKey::Thread(thread) => thread.is_some(),
@@ -108,7 +103,7 @@ pub fn is_recorded(lane: &Lane) -> bool {
     }
 }
 
-/// A node of the order, and when the walk came by.
+/// A node, and its position in the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
     at: u32,
@@ -121,7 +116,7 @@ impl Place {
     }
 }
 
-/// A row that has begun and not ended: the first to end is the greatest, of equals the last to begin.
+/// An open row. The first to end compares greatest; among equal ends, the last to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Open {
     end: Reverse<i64>,
@@ -129,13 +124,12 @@ struct Open {
     begin: Place,
 }
 
-/// A walk along the begins and ends of a lane.
+/// Walks the begins and ends of a lane in time order.
 #[derive(Default)]
 struct Walk {
     open: BinaryHeap<Open>,
-    /// Ends and begins of the rows that cross none, each inside the one before.
+    /// End time and begin of the open rows that cross no other, each nested in the one before.
     holders: Vec<(i64, Place)>,
-    /// Latest of all ends that the walk came by.
     last: Option<Place>,
     at: u32,
 }
@@ -146,7 +140,7 @@ impl Walk {
         Place { at: self.at, node }
     }
 
-    /// The begin of the row around one that begins now.
+    /// The begin of the innermost row around one that begins now.
     fn holder(&mut self, now_ns: i64) -> Option<Place> {
         while self
             .holders
@@ -195,7 +189,7 @@ impl Walk {
     }
 }
 
-/// Rows that cross another, of a lane sorted by start; `None`: there are none.
+/// Marks the rows of a lane, sorted by start, that cross another; `None` if there are none.
 fn crossing(spans: &[Span]) -> Option<Vec<bool>> {
     if nests(spans) {
         return None;
@@ -220,7 +214,6 @@ fn crossing(spans: &[Span]) -> Option<Vec<bool>> {
     Some(crossing)
 }
 
-/// True if no row crosses another.
 fn nests(spans: &[Span]) -> bool {
     let mut open: Vec<i64> = Vec::new();
     spans.iter().all(|span| {

@@ -13,7 +13,6 @@ use crate::events::{Events, begin, end};
 use crate::inputs::{JOB, PROCESSES};
 use crate::lane_groups::LaneGroups;
 
-/// Processes and ranks of lanes.
 #[derive(Debug, Default)]
 pub struct Places {
     processes: BTreeMap<i64, u64>,
@@ -48,16 +47,16 @@ impl Places {
     }
 }
 
-/// A difference of times as a cell; null where it is more than 2⁶³ − 1.
+/// A time difference as a cell; null above 2⁶³ − 1.
 fn cell(ns: u64) -> Option<i64> {
     i64::try_from(ns).ok()
 }
 
-/// Table `contradictions_by_lanes`: edges of a kind from a lane to another, where times contradict some; the largest
-/// contradiction first.
+/// Table `contradictions_by_lanes`: kinds of edges from one lane to another that contradict the recorded times, the
+/// largest contradiction first.
 ///
-/// `edges`: all of the kind and lanes; `contradicted`: those that the times contradict; `max_late_ns`: by how much
-/// the event that came first is recorded later than the other, at most.
+/// `edges`: all edges of the kind and lanes; `contradicted`: those that contradict the times; `max_late_ns`: how
+/// much later the cause was recorded than the effect, at most.
 pub fn contradictions_by_lanes(
     events: &Events<'_>,
     contradictions: &Contradictions,
@@ -73,9 +72,11 @@ pub fn contradictions_by_lanes(
         .i64("max_late_ns", rows().map(|of| cell(of.max_late_ns)))
 }
 
-/// Table `totals`, one row: `rows` with clocks, their `events`, `edges` that order them; `max_lamport`, the greatest
-/// clock, which is the number of events of the longest chain; `lanes`, those of them that edges tie to another
-/// (`tied_lanes`), and in how many `groups`.
+/// Table `totals`, one row.
+///
+/// `rows`: rows with clocks; `events`: their begins and ends; `edges`: edges that order them; `max_lamport`: the
+/// greatest clock, which is the number of events on the longest chain; `tied_lanes`: lanes with edges to other
+/// lanes; `groups`: connected groups of lanes.
 pub fn totals(
     events: &Events<'_>,
     edges: &Edges,
@@ -92,12 +93,12 @@ pub fn totals(
         .u64("groups", [groups.groups as u64])
 }
 
-/// Table `edges`: by kind how many there are.
+/// Table `edges`: number of edges by kind.
 ///
-/// `relation`: which event of `from` happened before which of `to`, null where the kind is not known; `edges`: those
-/// that order events; `implied`: those of them that follow from a parent or a correlation; `between_lanes`: those of
-/// them that lead from a lane to another; `contradicted`: those of them that the times contradict, by `max_late_ns` at
-/// most; `unused`: rows of `edges` that order nothing here.
+/// `relation`: which event of `from` happened before which event of `to`, null if the kind is unknown; `edges`:
+/// edges that order events; `implied`: those derived from a parent or a correlation; `between_lanes`: those between
+/// different lanes; `contradicted`: those that contradict the recorded times, by at most `max_late_ns`; `unused`:
+/// rows of `edges` that order nothing.
 pub fn edges(edges: &Edges, contradictions: &Contradictions, events: &Events<'_>) -> TableBuilder {
     let mut sums: BTreeMap<EdgeKind, [u64; 3]> = BTreeMap::new();
     for edge in &edges.used {
@@ -139,10 +140,10 @@ pub fn edges(edges: &Edges, contradictions: &Contradictions, events: &Events<'_>
         )
 }
 
-/// Table `lanes`: each with the lanes that edges tie it to, those of one `group`.
+/// Table `lanes`: each lane, with the `group` of lanes that edges connect it to.
 ///
-/// `order_with_others`: `by edges`, or `not measurable` where no edge leads from it or to it; `incoming` and `outgoing`:
-/// edges from and to other lanes; `max_lamport`: the greatest clock of its events.
+/// `order_with_others`: `by edges`, or `not measurable` if it has no edges to other lanes; `incoming` and
+/// `outgoing`: edges from and to other lanes; `max_lamport`: the greatest clock of its events.
 pub fn lanes(events: &Events<'_>, clocks: &Clocks, groups: &LaneGroups) -> TableBuilder {
     let lanes = || events.lanes().enumerate();
     let group = |lane: usize| groups.group[lane];
@@ -172,11 +173,11 @@ pub fn lanes(events: &Events<'_>, clocks: &Clocks, groups: &LaneGroups) -> Table
         .u64("max_lamport", max)
 }
 
-/// Table `contradictions`: edges that the times contradict, the largest `limit` of them.
+/// Table `contradictions`: the `limit` edges that contradict the recorded times most.
 ///
-/// `from_…` is the row whose event came first, `to_…` the other; `…_time_ns`: recorded times of the two events;
-/// `late_ns`: their difference; `…_process` and `…_rank`: null where the run does not tell; `is_implied`: the edge
-/// follows from a parent or a correlation.
+/// `from_…` is the row of the cause, `to_…` that of the effect; `…_time_ns`: recorded times of the two events;
+/// `late_ns`: their difference; `…_process` and `…_rank`: null if unknown; `is_implied`: the edge was derived from
+/// a parent or a correlation.
 pub fn contradictions(
     events: &Events<'_>,
     places: &Places,
@@ -213,8 +214,8 @@ pub fn contradictions(
     table.bool("is_implied", rows().map(|of| of.edge.is_implied))
 }
 
-/// Table `events`: the clocks of each row's begin and end, lane by lane in the order of starts; null where an event
-/// comes before itself.
+/// Table `events`: clocks of each row's begin and end, lane by lane, sorted by start. Null if an event is on a
+/// cycle.
 pub fn events(events: &Events<'_>, clocks: &Clocks) -> TableBuilder {
     let rows = || 0..events.rows() as u32;
     let spans = || events.lanes().flat_map(|(_, lane)| &lane.spans);

@@ -9,45 +9,43 @@ use trueno_analysis::steps::Step;
 use crate::clock_steps::ClockSteps;
 use crate::parts::Loaded;
 
-/// Steps before that of a collective that are looked through for who held others up in it.
+/// How many steps before a collective's own step are searched for the rank that held up the others.
 const STEPS_BACK: usize = 1;
-/// Collectives that are looked through where no steps are recorded.
+/// How many earlier collectives are searched if no steps are recorded.
 const LOOK_BACK: usize = 1_000;
 
-/// Stay of one rank, on the clock of the reference rank.
+/// One rank's time in a collective, on the clock of the reference rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Place of its part.
     pub part: usize,
     pub rank: u32,
     pub arrive_ns: i64,
     pub dur_ns: i64,
-    /// Uncertainty of its times against the reference's; `None`: nothing compares the clocks.
+    /// Uncertainty of its times against the reference's; `None` if nothing compares the clocks.
     pub uncertainty_ns: Option<i64>,
 }
 
-/// A collective of several recorded ranks.
+/// A collective with at least two recorded ranks.
 #[derive(Clone, Debug)]
 pub struct JobCollective {
-    /// The matched parts.
     pub instance: Instance,
     pub arrivals: Vec<Arrival>,
-    /// Places of those that may have come last: no clock tells them apart. None: nobody waits for the last, or some rank
-    /// is not recorded.
+    /// Indices of the arrivals that may have been last, because the clocks do not tell them apart. Empty if
+    /// nobody waits for the last, or if some rank is not recorded.
     pub latest: Vec<usize>,
-    /// Place of the last to come, if that can be told.
+    /// Index of the last arrival, if there is only one candidate.
     pub last: Option<usize>,
-    /// From the first to come to the last.
+    /// From the first arrival to the last.
     pub skew_ns: Option<i64>,
     pub uncertainty_ns: Option<i64>,
-    /// Ranks wait in it for the last to come.
+    /// Ranks wait in it for the last arrival.
     pub waits: bool,
-    /// By place: by how much it came before the one that came last, or seems to.
+    /// By arrival: how long before the last one it came, or seems to have come.
     before_last_ns: Vec<i64>,
 }
 
 impl JobCollective {
-    /// Wait for the last to come of the rank at a place; `None`: whether it waited cannot be told.
+    /// How long a rank waited for the last arrival; `None` if unknown.
     pub fn waited_ns(&self, place: usize) -> Option<i64> {
         if self.latest.contains(&place) {
             return (self.last == Some(place)).then_some(0);
@@ -55,7 +53,7 @@ impl JobCollective {
         (!self.latest.is_empty()).then(|| self.before_last_ns[place].max(0))
     }
 
-    /// Waits of all for the last, together.
+    /// Sum of all ranks' waits for the last arrival.
     pub fn caused_ns(&self) -> i64 {
         let waits = (0..self.arrivals.len()).filter_map(|place| self.waited_ns(place));
         waits.fold(0, i64::saturating_add)
@@ -65,26 +63,23 @@ impl JobCollective {
         self.arrivals.iter().map(|of| of.rank)
     }
 
-    /// The shortest stay of a rank: the time of the transfer as the last to come saw it.
+    /// The shortest time a rank spent in it: the transfer as the last arrival saw it.
     pub fn transfer_ns(&self) -> i64 {
         let stays = self.arrivals.iter().map(|of| of.dur_ns);
         stays.min().unwrap_or(0)
     }
 }
 
-/// The collectives of a job, and the clocks of its ranks.
 pub struct Job {
-    /// All that was matched, and what was not.
     pub matched: Matched,
-    /// Collectives of at least two recorded ranks, by time.
+    /// Collectives with at least two recorded ranks, by time.
     pub instances: Vec<JobCollective>,
     pub clocks: ClockOffsets,
-    /// Clocks that were set; all else is as if they had not been.
+    /// Jumps of clocks that were set during the run. All other times are corrected for them.
     pub clock_steps: ClockSteps,
 }
 
 impl Job {
-    /// Matches parts and puts their times on one clock.
     pub fn compare(loaded: &Loaded) -> Self {
         let matched = match_parts(&loaded.parts, &loaded.groups, &loaded.recorded);
         let mut stays: Vec<Vec<Stay>> = matched
@@ -139,16 +134,14 @@ impl Job {
 }
 
 impl Job {
-    /// Ranks send to each other.
     pub fn is_pipeline(&self) -> bool {
         let mut all = self.instances.iter();
         all.any(|one| one.instance.receiver.is_some())
     }
 }
 
-/// Which collectives came before others.
+/// The collectives before each collective.
 struct History<'a> {
-    /// Places of the collectives of each rank, by time.
     of_ranks: BTreeMap<u32, Vec<usize>>,
     /// By rank and start.
     steps: BTreeMap<u32, Vec<&'a Step>>,
@@ -170,8 +163,8 @@ impl<'a> History<'a> {
         Self { of_ranks, steps }
     }
 
-    /// Of ranks that come last together, the one that held up all others of them in collectives since all of this one's
-    /// ranks met, in this step or the one before.
+    /// Among ranks that may all have been last, the one that held up all the others in earlier collectives. The
+    /// search goes back to the last collective in which all of them met, at most [`STEPS_BACK`] steps.
     fn held_up_by_one(
         &self,
         loaded: &Loaded,
@@ -218,7 +211,7 @@ impl<'a> History<'a> {
         (left.len() == 1).then(|| left[0])
     }
 
-    /// Collectives of a rank before one, in its step and those before that are looked through.
+    /// A rank's collectives before the one at `at`, within the searched steps.
     fn before(
         &self,
         loaded: &Loaded,
@@ -239,7 +232,7 @@ impl<'a> History<'a> {
         &own[first..]
     }
 
-    /// True if a part of a rank is in the step of a collective, or in one of those before that are looked through.
+    /// True if a rank's part lies in the step of a collective, or in one of the searched steps before it.
     fn is_recent(&self, loaded: &Loaded, one: &JobCollective, rank: u32, part: usize) -> bool {
         let Some(steps) = self.steps.get(&rank) else {
             return true;
@@ -366,8 +359,8 @@ fn collective(
     }
 }
 
-/// True if one of a send and its receive waited for the other: the receiver, if the sender came last, and the sender, if it
-/// stayed until the receiver came. What fits into a buffer is sent before.
+/// True if either side of a send and receive pair waited: the receiver if the sender came last, or the sender if it
+/// stayed until the receiver came. A message that fits into a buffer is sent without waiting.
 fn is_pair_waiting(receiver: u32, arrivals: &[Arrival]) -> bool {
     let of = |is_receiver: bool| {
         let mut all = arrivals.iter();

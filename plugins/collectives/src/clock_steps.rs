@@ -8,31 +8,29 @@ use std::collections::BTreeMap;
 use trueno_analysis::clock_offsets::Stay;
 use trueno_analysis::quantiles::lower_median;
 
-/// Collectives before and after a step that are compared.
+/// Number of collectives compared on each side of a clock jump.
 const WINDOW: usize = 8;
-/// Least step that is one.
 const MIN_STEP_NS: i64 = 100_000;
-/// A step is so many times as large as the differences around it are spread.
+/// A jump must be at least this many times the spread of the differences around it.
 const MIN_SPREADS: i64 = 4;
-/// Steps of several ranks are one if they are no further apart.
+/// Jumps of several ranks within this time are the same one.
 const SAME_NS: i64 = 200_000;
 
-/// A clock was set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockStep {
     pub rank: u32,
-    /// First time by the clock that was set.
+    /// First time after the jump, by the clock that was set.
     pub at_ns: i64,
-    /// By so much it was set forward.
+    /// How far it was set forward; negative if back.
     pub by_ns: i64,
 }
 
-/// Steps of clocks, by rank.
 #[derive(Clone, Debug, Default)]
 pub struct ClockSteps(Vec<ClockStep>);
 
 impl ClockSteps {
-    /// Finds at most one step of each rank. `collectives`: those that synchronise, by time, each as the stays of its ranks.
+    /// Finds at most one jump of each rank. `collectives` are those that synchronise, by time, each with its
+    /// ranks' stays.
     pub fn find(collectives: &[Vec<Stay>]) -> Self {
         let ranks = collectives.iter().flatten().map(|stay| stay.rank);
         let Some(reference) = ranks.min() else {
@@ -75,7 +73,7 @@ impl ClockSteps {
         &self.0
     }
 
-    /// A time of a rank, as if its clock had not been set.
+    /// A rank's time with its clock jumps removed.
     pub fn steady_ns(&self, rank: u32, ns: i64) -> i64 {
         let steps = self
             .0
@@ -85,7 +83,7 @@ impl ClockSteps {
     }
 }
 
-/// The largest step of a rank against the reference, and its time by the reference.
+/// The largest jump of a rank's clock against the reference, and when it happened by the reference's clock.
 fn step(rank: u32, pairs: &[(Stay, Stay)]) -> Option<(ClockStep, i64)> {
     let apart: Vec<i64> = pairs
         .iter()
@@ -120,7 +118,8 @@ fn step(rank: u32, pairs: &[(Stay, Stay)]) -> Option<(ClockStep, i64)> {
 mod tests {
     use super::*;
 
-    /// Collectives of three ranks, a millisecond apart; `set`: a rank whose clock is set forward at the 20th.
+    /// Collectives of three ranks, a millisecond apart. `set` is a rank, and how far its clock is set forward
+    /// at the 20th.
     fn collectives(set: Option<(u32, i64)>) -> Vec<Vec<Stay>> {
         let stays = |at: i64| {
             let stay = |rank: u32| {

@@ -9,13 +9,13 @@ use crate::parts::Loaded;
 use crate::steps::OfSteps;
 use crate::totals::Totals;
 
-/// Least share of the time of a run that ranks wait on average, for it to be told.
+/// Below this mean share of the run spent waiting, there is no finding.
 const MIN_WAITING: f64 = 0.02;
-/// From here on it is serious.
+/// From this share on, the finding is a warning.
 const MUCH_WAITING: f64 = 0.1;
-/// Share of all waiting that one rank causes, for it to be the one that holds the others up.
+/// A rank is named as the one that holds up the others if it causes at least this share of all waiting.
 const MOST: f64 = 0.6;
-/// Collectives that make a habit.
+/// Fewer collectives do not make a pattern.
 const MIN_TIMES: u64 = 5;
 
 pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Vec<Finding> {
@@ -42,7 +42,6 @@ pub fn findings(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) ->
     out
 }
 
-/// The rank that others wait for.
 fn late_rank(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Option<Finding> {
     let ranks = totals.ranks.len() as i64;
     let all_ns = totals.caused_ns();
@@ -98,7 +97,7 @@ fn late_rank(loaded: &Loaded, job: &Job, totals: &Totals, steps: &OfSteps) -> Op
     Some(finding.suggestion("see the section `lateness` for why it arrives late"))
 }
 
-/// Clocks that were set; ranks of a host share one.
+/// A finding about clocks that were set. Ranks of one host share a clock.
 fn clock_steps(loaded: &Loaded, job: &Job) -> Option<Finding> {
     let steps = job.clock_steps.all();
     let first = steps.first()?;

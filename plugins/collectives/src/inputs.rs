@@ -11,22 +11,20 @@ const STATED: Input = Input::sql(
     "SELECT CAST(COUNT(*) AS BIGINT) AS n FROM collectives",
 )
 .optional();
-/// Ranks that are known to be missing.
 pub const MISSING: Input = Input::sql(
     "missing",
     "SELECT code FROM problems WHERE code = 'rank_missing'",
 )
 .optional();
 pub const JOB: Input = Input::sql("job", "SELECT rank FROM ranks ORDER BY rank").optional();
-/// When the recording of each rank began.
 pub const BEGINS: Input = Input::sql(
     "begins",
     "SELECT rank, offset_ns FROM ranks WHERE offset_ns IS NOT NULL ORDER BY rank",
 )
 .optional();
 
-/// Statements of programs about collectives, the device work that was begun in their calls, directly or one brick deeper,
-/// and that in ranges that PyTorch names after a collective, also around a call of NCCL.
+/// Collectives that programs state, the device work begun in their calls (directly or one brick deeper), and device
+/// work in ranges that PyTorch names after a collective, also around a call of NCCL.
 const OWN: [Input; 10] = [
     STATED,
     MISSING,
@@ -64,7 +62,6 @@ const OWN: [Input; 10] = [
     steps::INPUT,
 ];
 
-/// Inputs of the plugin: those of lanes, and its own.
 pub const INPUTS: [Input; OWN.len() + lanes::INPUTS.len()] = {
     let mut all = [OWN[0]; OWN.len() + lanes::INPUTS.len()];
     let mut at = 0;
@@ -79,12 +76,12 @@ pub const INPUTS: [Input; OWN.len() + lanes::INPUTS.len()] = {
     all
 };
 
-/// Number of statements of programs about collectives.
+/// Number of collectives that programs state.
 ///
 /// An input can be read once: [`stated`] gives this value, and those that need the number take it.
 pub struct StatedCount(pub u64);
 
-/// Counts the statements of programs about collectives.
+/// Counts the collectives that programs state.
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
@@ -98,7 +95,7 @@ pub fn stated(run: &mut Run) -> Result<StatedCount> {
     Ok(StatedCount(count.unwrap_or(0)))
 }
 
-/// When recordings began, on the timeline of the run, by rank.
+/// When the recording of each rank began, on the run's timeline.
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.

@@ -28,13 +28,12 @@ use crate::totals::Totals;
 
 pub struct Collectives;
 
-/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Collectives that `stretches` lists, those that others waited in longest.
+    /// Number of collectives that `stretches` covers, those with the longest waits.
     pub explained: usize,
-    /// Bandwidth of the link between ranks, in bytes a second, that `bus_share` is of; 0: not given.
+    /// Bandwidth of the link between ranks in bytes per second, for `bus_share`; 0 if not set.
     pub link_bytes_per_s: f64,
 }
 
@@ -88,7 +87,6 @@ impl Parts for Collectives {
     }
 }
 
-/// Matches the parts of all ranks, and emits tables, findings and charts.
 fn emit(run: &mut Run, loaded: &Loaded, options: &Options) -> Result<()> {
     if loaded.parts.is_empty() {
         return Ok(());

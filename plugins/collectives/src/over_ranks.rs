@@ -184,7 +184,7 @@ pub fn read(run: &mut Run) -> Result<Rows> {
     Ok(out)
 }
 
-/// All ranks have one origin, and the longest wall is that of the job.
+/// Merges the ranks' figures. All ranks have the same origin, and the longest wall time is that of the job.
 fn around(table: &Table) -> Result<Around> {
     let most = |column: &str| -> Result<i64> {
         Ok(table.i64(column)?.iter().flatten().max().unwrap_or(0))

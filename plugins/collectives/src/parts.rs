@@ -8,28 +8,22 @@ use trueno_analysis::steps::Step;
 
 use crate::rows::{Around, PartFacts, Rows};
 
-/// All parts, and the run around them.
 pub struct Loaded {
-    /// Parts, by rank.
     pub parts: Vec<Part>,
-    /// By place of the part.
+    /// Parallel to `parts`.
     pub facts: Vec<PartFacts>,
-    /// Ranks of communicators that are stated.
+    /// Ranks of each communicator that programs state.
     pub groups: Vec<Vec<u32>>,
-    /// Names of communicators and kernels.
     pub texts: Texts,
-    /// Iterations of the programs.
     pub steps: Vec<Step>,
-    /// The ranks of the job that were recorded.
     pub recorded: Recorded,
-    /// When the recording of a rank began, by its clock.
+    /// When the recording of a rank began, by its own clock.
     pub begins_ns: BTreeMap<u32, i64>,
-    /// The run around them.
     pub around: Around,
 }
 
 impl Loaded {
-    /// The rows of a job of these ranks; none: of one rank. `begins`: on the timeline of the run.
+    /// Combines the rows of one rank or of several. `begins` are times on the run's timeline.
     pub fn new(rows: Rows, mut recorded: Recorded, mut begins: BTreeMap<u32, i64>) -> Self {
         let Rows {
             mut parts,

@@ -12,51 +12,43 @@ use trueno_plugin::{Result, Run};
 
 use crate::inputs::StatedCount;
 
-/// Category of kernels that communicate.
 const COMMUNICATION: &str = "communication";
 
-/// Facts of a part beside those that match it.
+/// Facts of a part that are not needed to match it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartFacts {
-    /// Bytes that [`Operation::size`] counts; `None`: not stated.
+    /// Bytes as [`Operation::size`] counts them; `None` if not stated.
     pub bytes: Option<u64>,
-    /// Row of kernels, or of bricks where no device took part.
+    /// Row of the kernel, or of the brick if no device took part.
     pub id: u64,
-    /// Start of the call, or of PyTorch's range around it; its arrival where neither is recorded.
+    /// Start of the call, or of PyTorch's range around it. If neither is recorded, the arrival.
     pub called_ns: i64,
 }
 
-/// Figures of the run around the parts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Around {
-    /// Time on the run's timeline that all times here count from.
+    /// Time on the run's timeline that all times here are relative to.
     pub origin_ns: i64,
-    /// Length of the run, or of the part of it that is looked at.
+    /// Length of the run, or of the report's window.
     pub wall_ns: i64,
-    /// Statements of programs about collectives.
     pub stated: u64,
-    /// Calls that are stated and whose device work is not recorded.
+    /// Stated calls without recorded device work.
     pub without_work: u64,
-    /// Parts that began or ended outside the part of the run that is looked at.
+    /// Parts that began or ended outside the report's window.
     pub cut: u64,
 }
 
-/// Parts of one rank or of several.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    /// The parts, of each rank those that are stated first.
+    /// Parts; each rank's stated ones come first.
     pub parts: Vec<(Part, PartFacts)>,
-    /// Names of communicators and kernels.
     pub texts: Texts,
-    /// Ranks of communicators, as the programs state them: lists in JSON.
+    /// Ranks of communicators as the programs state them, as JSON lists.
     pub groups: Texts,
-    /// Iterations of the programs.
     pub steps: Vec<Step>,
-    /// The run around them.
     pub around: Around,
 }
 
-/// Device work that communicates, by its id.
 struct Work {
     start_ns: i64,
     end_ns: i64,
@@ -66,7 +58,6 @@ struct Work {
     lane: u32,
 }
 
-/// A row of `collectives`.
 struct Stated {
     span: Option<u64>,
     kernel: Option<u64>,
@@ -231,7 +222,6 @@ impl Rows {
     }
 }
 
-/// Kernels whose category, or whose name, says that they communicate.
 fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
     let mut known: FastMap<u32, Option<(u32, Operation)>> = FastMap::default();
     let mut out = BTreeMap::new();
@@ -264,8 +254,8 @@ fn communication(lanes: &Lanes, texts: &mut Texts) -> BTreeMap<u64, Work> {
     out
 }
 
-/// Gives kernels whose names do not tell the operation that of the range they were launched in: NCCL makes an all-to-all of
-/// sends and receives.
+/// Sets the operation of kernels whose names do not tell it, from the range that launched them. NCCL, for example,
+/// builds an all-to-all of sends and receives.
 fn name_by_ranges(
     run: &mut Run,
     input: &str,
@@ -289,7 +279,7 @@ fn name_by_ranges(
     Ok(())
 }
 
-/// Device work by the call that began it.
+/// Ids of device work by the call that started it.
 fn work_of_calls(run: &mut Run) -> Result<FastMap<u64, Vec<u64>>> {
     let mut out: FastMap<u64, Vec<u64>> = FastMap::default();
     for input in ["kernels_of_calls", "kernels_below_calls"] {

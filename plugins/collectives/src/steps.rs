@@ -8,21 +8,18 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::arrivals::Job;
 use crate::parts::Loaded;
 
-/// One step of all ranks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfStep {
-    /// As the program called it on the first rank.
+    /// Name on the first rank.
     pub name: String,
     pub iteration: u64,
-    /// Length by rank.
     pub dur_ns: BTreeMap<u32, i64>,
-    /// Collectives that were called in it.
     pub collectives: u64,
-    /// Of those, of which it can be told who was last.
+    /// Collectives whose last rank is known.
     pub told: u64,
-    /// By rank: others waited for it, together.
+    /// By rank: sum of the others' waits for it.
     pub caused_ns: BTreeMap<u32, i64>,
-    /// By rank: it waited for others, in those of which that can be told.
+    /// By rank: its waits for others, in collectives where they are known.
     pub waited_ns: BTreeMap<u32, i64>,
 }
 
@@ -34,8 +31,8 @@ impl OfStep {
         worst.map(|(rank, ns)| (*rank, *ns))
     }
 
-    /// By how much the rank with the longest step has more than the mean, of the steps of all ranks without waits for the
-    /// last to come; `None`: not of all its collectives it can be told who that was.
+    /// How far the longest rank of a step exceeds the mean, with the waits for last arrivals subtracted. `None`
+    /// if the last rank of some collective is unknown.
     pub fn imbalance(&self) -> Option<f64> {
         let work_ns = self.dur_ns.iter().map(|(rank, ns)| {
             let waited_ns = self.waited_ns.get(rank).copied().unwrap_or(0);
@@ -49,15 +46,15 @@ impl OfStep {
     }
 }
 
-/// The steps that several ranks have, in their order.
+/// Steps that several ranks have, in order.
 #[derive(Clone, Debug, Default)]
 pub struct OfSteps {
     pub rows: Vec<OfStep>,
 }
 
 impl OfSteps {
-    /// Sums collectives by the step that they were called in. Steps without a number are of no use here: nothing says which
-    /// of two ranks are the same.
+    /// Sums collectives by the step that they were called in. Steps without a number are skipped: they cannot
+    /// be matched between ranks.
     pub fn new(loaded: &Loaded, job: &Job) -> Self {
         let mut of_ranks: BTreeMap<u32, Vec<&Step>> = BTreeMap::new();
         for step in &loaded.steps {
@@ -113,7 +110,7 @@ impl OfSteps {
         }
     }
 
-    /// Steps in which others waited longest for a rank, and those of which a longest is told.
+    /// Number of steps in which others waited longest for this rank, and number of steps that have such a rank.
     pub fn caused_most(&self, rank: u32) -> (u64, u64) {
         let worst = self.rows.iter().filter_map(OfStep::worst);
         worst.fold((0, 0), |(own, all), (of, _)| {
@@ -121,7 +118,6 @@ impl OfSteps {
         })
     }
 
-    /// Table `by_step`.
     pub fn table(&self) -> TableBuilder {
         let rows = || self.rows.iter();
         let waited_ns = |row: &OfStep| {

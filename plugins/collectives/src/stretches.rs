@@ -11,24 +11,24 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::arrivals::{Job, JobCollective};
 use crate::parts::Loaded;
 
-/// Other ranks that the last one is compared with, at most.
 const MAX_OTHERS: usize = 8;
 
-/// A stretch of time of one rank.
+/// The time of one rank between two collectives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stretch {
-    /// Place of the collective that it leads to.
+    /// Index of the collective at its end.
     pub instance: usize,
     pub rank: u32,
-    /// It is the last to come.
+    /// Its rank is the last to arrive.
     pub is_last: bool,
     pub from_ns: i64,
     pub to_ns: i64,
-    /// Waits of all for the last, together.
+    /// Sum of all ranks' waits for the last.
     pub caused_ns: i64,
 }
 
-/// The stretches before the collectives that others waited in longest, at most so many; the last rank of each first.
+/// The stretches before the `most` collectives with the longest waits. For each collective, the last rank comes
+/// first.
 pub fn stretches(loaded: &Loaded, job: &Job, most: usize) -> Vec<Stretch> {
     let before = previous_common(job);
     let mut places: Vec<(usize, usize)> = (0..job.instances.len())
@@ -43,7 +43,7 @@ pub fn stretches(loaded: &Loaded, job: &Job, most: usize) -> Vec<Stretch> {
         .collect()
 }
 
-/// For each collective the one before it that all its ranks were in.
+/// For each collective, the previous one with all of its ranks.
 fn previous_common(job: &Job) -> Vec<Option<usize>> {
     let mut latest: BTreeMap<Vec<u32>, usize> = BTreeMap::new();
     let mut out = Vec::with_capacity(job.instances.len());
@@ -84,7 +84,6 @@ fn of_collective(loaded: &Loaded, before: &JobCollective, at: usize, job: &Job) 
         .collect()
 }
 
-/// Table `stretches`.
 pub fn table(loaded: &Loaded, stretches: &[Stretch]) -> TableBuilder {
     let rows = || stretches.iter();
     let on_run = |ns: i64| ns.saturating_add(loaded.around.origin_ns);

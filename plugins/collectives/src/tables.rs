@@ -54,7 +54,6 @@ pub fn by_rank(loaded: &Loaded, job: &Job, totals: &Totals) -> TableBuilder {
         )
 }
 
-/// A time in the middle of all collectives.
 fn middle(job: &Job) -> i64 {
     let times = || job.instances.iter().map(|one| one.arrivals[0].arrive_ns);
     let (first, last) = (times().min().unwrap_or(0), times().max().unwrap_or(0));
@@ -78,20 +77,20 @@ fn communicator(loaded: &Loaded, number: Option<u32>) -> Option<&str> {
     number.map(|number| loaded.texts.text(number))
 }
 
-/// Bytes a second of a transfer, as nccl-tests counts them.
+/// Bytes per second of a transfer, by the definition of nccl-tests ("algbw").
 fn algorithm_bandwidth(bytes: Option<u64>, ns: i64) -> Option<f64> {
     bytes
         .filter(|_| ns > 0)
         .map(|bytes| bytes as f64 * 1e9 / ns as f64)
 }
 
-/// Number of ranks of a collective's communicator; `None`: not known.
+/// Number of ranks of a collective's communicator; `None` if unknown.
 fn group_size(one: &JobCollective) -> Option<u32> {
     let not_recorded = one.instance.not_recorded?;
     Some(one.arrivals.len() as u32 + not_recorded)
 }
 
-/// Bytes of a collective; ranks that state different ones (split sizes) have the largest.
+/// Bytes of a collective. If its ranks state different sizes (split sizes), the largest.
 fn bytes(loaded: &Loaded, arrivals: &[Arrival]) -> Option<u64> {
     arrivals
         .iter()
@@ -99,8 +98,8 @@ fn bytes(loaded: &Loaded, arrivals: &[Arrival]) -> Option<u64> {
         .max()
 }
 
-/// Table `by_operation`: bandwidth of collectives of one communicator, operation and size. Of one that no other recorded
-/// rank shares, the time is not known: it may have waited.
+/// Table `by_operation`: bandwidth of collectives of one communicator, operation and size. Only collectives whose ranks
+/// were all recorded give a time: a rank that was not may have come last.
 pub fn by_operation(loaded: &Loaded, job: &Job, link_bytes_per_s: f64) -> TableBuilder {
     #[derive(Default)]
     struct Of {
@@ -251,7 +250,7 @@ pub fn instances(loaded: &Loaded, job: &Job) -> TableBuilder {
         )
 }
 
-/// Table `arrivals`: each rank in each of these, its times on the clock of the reference rank.
+/// Table `arrivals`: each rank in each collective of `instances`, with times on the clock of the reference rank.
 pub fn arrivals(loaded: &Loaded, job: &Job) -> TableBuilder {
     let all: Vec<(usize, Option<i64>, &Arrival)> = job
         .instances

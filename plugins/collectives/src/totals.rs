@@ -4,33 +4,29 @@ use std::collections::BTreeMap;
 
 use crate::arrivals::Job;
 
-/// Sums of one rank.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OfRank {
     pub collectives: u64,
-    /// Of those, of which it can be told who was last.
+    /// Collectives whose last rank is known.
     pub told: u64,
-    /// Of those, in which it was the last.
     pub last: u64,
-    /// It waited for the last; `None`: in none it can be told whether it did.
+    /// Its waits for the last rank; `None` if they are unknown in every collective.
     pub waited_ns: Option<i64>,
-    /// Others waited for it, together.
+    /// Sum of the others' waits for it.
     pub caused_ns: i64,
-    /// By how much it came after the last but one, over all.
+    /// Sum of how much later it came than the last but one.
     pub alone_ns: i64,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     pub ranks: BTreeMap<u32, OfRank>,
-    /// Waiting rank and last rank: collectives, and time.
+    /// By waiting rank and last rank: number of collectives, and time.
     pub waits: BTreeMap<(u32, u32), (u64, i64)>,
-    /// Collectives of which it cannot be told who was last.
     pub not_told: u64,
 }
 
 impl Totals {
-    /// Adds all up.
     pub fn new(job: &Job) -> Self {
         let mut out = Self::default();
         for one in &job.instances {
@@ -75,7 +71,6 @@ impl Totals {
         Some((*worst.0, worst.1)).filter(|(_, of)| of.caused_ns > 0)
     }
 
-    /// Waits of all for any rank, together.
     pub fn caused_ns(&self) -> i64 {
         let all = self.ranks.values().map(|of| of.caused_ns);
         all.fold(0, i64::saturating_add)

@@ -18,7 +18,7 @@ fn i64s(output: &Output, table: &str, column: &str) -> Vec<Option<i64>> {
     output.table(table).i64(column).unwrap().iter().collect()
 }
 
-/// The clock of each rank at a time, as stated, against the truth: false where it lies outside what is stated.
+/// Compares each rank's reported clock offset with the truth; false if it lies outside the reported uncertainty.
 fn clocks_are_right(job: &Job, output: &Output) -> Vec<bool> {
     let ranks = u64s(output, "by_rank", "rank");
     let offsets = i64s(output, "by_rank", "clock_offset_ns");
@@ -37,7 +37,7 @@ fn clocks_are_right(job: &Job, output: &Output) -> Vec<bool> {
     out
 }
 
-/// The rank that is named, if any.
+/// The rank that the finding names, if any.
 fn named(output: &Output) -> Option<u64> {
     output.finding("late_rank")?;
     let (ranks, caused_ns) = (
@@ -122,7 +122,8 @@ fn an_offset_of_a_clock_is_no_lateness() {
     assert!((offset_ns - 4_000_000).abs() < 150_000, "{offset_ns}");
 }
 
-/// Rank 1 waits with rank 0 for the late rank 0 in their pair, and both come last to the rest: rank 0 is the late one.
+/// Ranks 0 and 1 wait for each other in a pair because of rank 0, and both come last to the rest. Rank 0 is the
+/// late one.
 #[test]
 fn who_was_held_up_by_the_late_rank_is_not_late() {
     let mut job = quiet(4);
@@ -134,8 +135,8 @@ fn who_was_held_up_by_the_late_rank_is_not_late() {
     assert_eq!(u64s(&output, "by_rank", "last")[..2], [Some(40), Some(0)]);
 }
 
-/// Rank 0 of three computes longer than the others: rank 1 waits to receive from it, and rank 2 for rank 1. Stages of a
-/// pipeline do so by design, so neither is last.
+/// Rank 0 of three computes longer than the others. Rank 1 waits to receive from it, and rank 2 waits for rank 1.
+/// Stages of a pipeline do so by design, so neither is last.
 #[test]
 fn a_receiver_waits_for_a_sender_and_none_is_last() {
     let mut job = quiet(3);
@@ -233,7 +234,7 @@ fn bandwidths_are_those_of_the_transfer() {
     );
 }
 
-/// From leaving one all-reduce to arriving at the next, by the clock of the rank.
+/// A stretch begins when the rank leaves one all-reduce and ends when it arrives at the next, by its own clock.
 #[test]
 fn stretches_lead_from_one_meeting_of_all_to_the_next() {
     let mut job = quiet(2);
@@ -289,7 +290,7 @@ proptest! {
     }
 }
 
-/// No names of communicators: kernels of one name are matched by when ranks leave them.
+/// Without names of communicators, kernels of one name are matched by the times at which ranks leave them.
 #[test]
 fn parts_that_nobody_states_are_merged_to_the_whole() {
     let mut job = quiet(3);

@@ -7,13 +7,13 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::sums::{BrickSum, at};
 
-/// Table `bricks`, those with the most cycles first, then by CPU time and name; null is what was not counted.
+/// Table `bricks`: by cycles, then by CPU time and name. Null means not counted.
 ///
-/// Counts are of the brick's own thread in user mode, with what lies in it. `calls`: those of which something was
-/// counted; `estimated_calls`: those with a count that was scaled. `ipc`: instructions / cycles; `cycles_per_element`:
-/// cycles / elements; `l2_hit_share`, `l3_hit_share`: 1 − misses / accesses; `l3_misses_per_1000_instructions`;
-/// `cpu_ns`: time on a CPU, with the reading of the counters; `off_cpu_share`: at least this share of the durations the
-/// thread was on no CPU. Each rate is of the sums over those calls that have both.
+/// Counts are of the brick's own thread in user mode, and include nested bricks. `calls`: calls with at least one
+/// count; `estimated_calls`: calls with a scaled count; `ipc`: instructions / cycles; `cycles_per_element`: cycles
+/// / elements; `l2_hit_share`, `l3_hit_share`: 1 − misses / accesses; `cpu_ns`: time on a CPU, including the
+/// reading of the counters; `off_cpu_share`: lower bound for the share of the durations in which the thread was on
+/// no CPU. Each rate is of sums over the calls that have both counts.
 pub fn table(bricks: &BTreeMap<String, BrickSum>) -> TableBuilder {
     let mut rows: Vec<(&String, &BrickSum)> = bricks.iter().collect();
     rows.sort_by_key(|(_, sum)| Reverse((sum.counts[at::CYCLES], sum.counts[at::TASK_CLOCK])));

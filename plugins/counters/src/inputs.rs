@@ -3,7 +3,6 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 3] = [
     // A row a count of a brick. Counts that were scaled are of source `computed`.
     Input::sql(

@@ -45,7 +45,6 @@ impl Parts for Counters {
     }
 }
 
-/// Emits the tables; nothing where nothing was counted.
 fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     if !sums.bricks.is_empty() {
         run.emit(bricks::table(&sums.bricks))?;

@@ -7,13 +7,13 @@ use trueno_plugin::{Result, Run};
 
 use crate::sums::{COUNTED, COUNTS, Counts, Sums, ValueKey, at};
 
-/// Counts are whole numbers, of any size that a double keeps exactly; a scaled one is rounded.
+/// Rounds a scaled count to a whole number; `None` if it is negative or not finite.
 fn count(value: Option<f64>) -> Option<u64> {
     let is_count = |value: &f64| value.is_finite() && *value >= 0.0;
     value.filter(is_count).map(|value| value.round() as u64)
 }
 
-/// Reads counts and readings, and adds them up; in a part of a run, bricks that lie in it as a whole.
+/// Reads and sums counts and readings. With a report window, only bricks that lie wholly within it count.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
@@ -26,7 +26,6 @@ pub fn load(run: &mut Run) -> Result<Sums> {
     Ok(sums)
 }
 
-/// A call of a brick, as its counts come one by one.
 struct Call {
     name: u32,
     dur_ns: Option<u64>,

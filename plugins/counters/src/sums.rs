@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use trueno_analysis::exact_sum::ExactSum;
 
-/// Sums by brick, and by reading.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     pub bricks: BTreeMap<String, BrickSum>,
@@ -12,7 +11,7 @@ pub struct Sums {
     pub values: BTreeMap<ValueKey, ValueSum>,
 }
 
-/// Counts that a brick may have. Sums of two of them are rates.
+/// Counts that a brick may have. [`RATES`] divides them by each other.
 pub const COUNTS: [&str; 11] = [
     "cycles",
     "instructions",
@@ -26,10 +25,10 @@ pub const COUNTS: [&str; 11] = [
     "dur_ns",
     "elements",
 ];
-/// Those of them that the CPU or the kernel counted: the first ones.
+/// How many of [`COUNTS`], from the first, the CPU or the kernel counted.
 pub const COUNTED: usize = 8;
 
-/// Place of a count in [`COUNTS`], by its name.
+/// Indices into [`COUNTS`].
 pub mod at {
     pub const CYCLES: usize = 0;
     pub const INSTRUCTIONS: usize = 1;
@@ -44,7 +43,7 @@ pub mod at {
     pub const ELEMENTS: usize = 10;
 }
 
-/// Counts of which one is divided by another: places of both.
+/// Numerator and denominator of each rate, as indices into [`COUNTS`].
 pub const RATES: [(usize, usize); 6] = [
     (at::INSTRUCTIONS, at::CYCLES),
     (at::CYCLES, at::ELEMENTS),
@@ -54,55 +53,47 @@ pub const RATES: [(usize, usize); 6] = [
     (at::OFF_CPU_NS, at::DUR_NS),
 ];
 
-/// Counts of one call of a brick.
 pub type Counts = [Option<u64>; COUNTS.len()];
 
-/// Dividend and divisor, summed over the calls that have both.
+/// Numerator and denominator, summed over the calls that have both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rate {
     pub of: u64,
     pub by: u64,
 }
 
-/// Bricks of one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BrickSum {
-    /// Calls of which something was counted.
     pub calls: u64,
-    /// Those with a count that was scaled, as its counter did not run all of the time.
+    /// Calls with a scaled count, because its counter did not run all the time.
     pub estimated_calls: u64,
-    /// Sums, each over the calls that have the count; `None`: none has.
+    /// Sums, each over the calls that have the count; `None` if no call has it.
     pub counts: Counts,
-    /// Sums for [`RATES`].
+    /// In the order of [`RATES`].
     pub rates: [Rate; RATES.len()],
 }
 
-/// Readings that belong together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ValueKey {
-    /// Name of the counter.
     pub name: String,
-    /// Unit of its values.
     pub unit: Option<String>,
-    /// Origin: measured, declared, computed, nominal.
+    /// `measured`, `declared`, `computed` or `nominal`.
     pub source: String,
 }
 
-/// Readings of one counter.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ValueSum {
     pub readings: u64,
-    /// Those that are no number: infinite, or not a number.
+    /// Readings that are infinite or NaN. No other field includes them.
     pub not_finite: u64,
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// Time and value of the latest; of several at once the largest.
+    /// Time and value of the latest reading; of several at that time, the largest.
     pub last: Option<(i64, f64)>,
-    /// Sum of those that are numbers.
     pub sum: ExactSum,
 }
 
-/// Ends at the largest number there is.
+/// Saturating.
 fn add(to: &mut u64, more: u64) {
     *to = to.saturating_add(more);
 }
@@ -114,7 +105,7 @@ fn add_known(to: &mut Option<u64>, more: Option<u64>) {
 }
 
 impl Rate {
-    /// The quotient. `None`: divided by nothing, or sums that are too large to be known.
+    /// The quotient; `None` if the denominator is 0 or a sum overflowed.
     pub fn value(self) -> Option<f64> {
         let is_known = self.by > 0 && self.of < u64::MAX && self.by < u64::MAX;
         is_known.then(|| self.of as f64 / self.by as f64)
@@ -122,7 +113,7 @@ impl Rate {
 }
 
 impl BrickSum {
-    /// The quotient of two counts that are in [`RATES`].
+    /// The quotient of two counts. The pair must be in [`RATES`].
     pub fn rate(&self, of: usize, by: usize) -> Option<f64> {
         let at = RATES.iter().position(|rate| *rate == (of, by))?;
         self.rates[at].value()
@@ -143,7 +134,6 @@ impl BrickSum {
         self.merge(&one);
     }
 
-    /// Adds those of other calls.
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.calls, other.calls);
         add(&mut self.estimated_calls, other.estimated_calls);
@@ -176,7 +166,6 @@ impl ValueSum {
         });
     }
 
-    /// Adds those of other readings.
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.readings, other.readings);
         add(&mut self.not_finite, other.not_finite);
@@ -191,7 +180,7 @@ impl ValueSum {
         self.sum.merge(&other.sum);
     }
 
-    /// Mean of the readings that are numbers: each counts alike, however long it held.
+    /// Mean of the finite readings, not weighted by how long each lasted.
     pub fn mean(&self) -> Option<f64> {
         let numbers = self.readings.checked_sub(self.not_finite)?;
         (numbers > 0).then(|| Some(self.sum.value()? / numbers as f64))?

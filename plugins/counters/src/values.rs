@@ -6,9 +6,11 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::sums::{ValueKey, ValueSum};
 
-/// Table `values`, by name: `unit`; `source` (measured, declared, computed, nominal); `readings`, of which `not_finite`
-/// are infinite or no number, and in no other column; `min`, `mean` (each reading counts alike), `max`; `last`: the
-/// latest, of several at one time the largest.
+/// Table `values`, by name.
+///
+/// `source`: measured, declared, computed or nominal; `readings`, and how many of them are `not_finite` (infinite
+/// or NaN) and in no other column; `mean`: not weighted by time; `last`: the latest, of several at that time the
+/// largest.
 pub fn table(values: &BTreeMap<ValueKey, ValueSum>) -> TableBuilder {
     let (of, sum) = (|| values.keys(), || values.values());
     Table::build("values")

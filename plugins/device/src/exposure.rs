@@ -17,22 +17,20 @@ use trueno_plugin::rank;
 
 use crate::operations::{Loaded, Operation};
 
-/// Kind of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A kernel that does not communicate, or a fill of memory.
+    /// A kernel that does not communicate, or a memory fill.
     Computation,
-    /// A kernel whose name a rule calls `communication`.
+    /// A kernel of the category `communication`.
     Communication,
-    /// A copy, also one that a kernel of the ROCm runtime makes.
+    /// A copy, including one that a kernel of the ROCm runtime makes.
     Copy,
 }
 
 impl Kind {
-    /// All, in the order in which the split prefers them.
+    /// All kinds. At each instant the split counts the first of them that runs.
     pub const ALL: [Self; 3] = [Self::Computation, Self::Communication, Self::Copy];
 
-    /// The word of the tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Computation => "computation",
@@ -41,7 +39,6 @@ impl Kind {
         }
     }
 
-    /// Kind of a kernel of this name.
     pub fn from_kernel_name(name: &str, category: Option<&str>) -> Self {
         match category {
             Some("communication") => Self::Communication,
@@ -50,7 +47,6 @@ impl Kind {
         }
     }
 
-    /// Kind of a transfer of this direction.
     pub fn from_direction(direction: &str) -> Self {
         match direction {
             "memset" => Self::Computation,
@@ -59,29 +55,24 @@ impl Kind {
     }
 }
 
-/// Times of one kind within a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KindTimes {
-    /// Some operation of the kind runs.
     pub busy_ns: i64,
-    /// And none of another kind.
+    /// An operation of the kind runs, and none of another kind.
     pub exposed_ns: i64,
-    /// Neither does one of a kind before it in [`Kind::ALL`].
+    /// An operation of the kind runs, and none of a kind before it in [`Kind::ALL`].
     pub split_ns: i64,
 }
 
-/// Times of all kinds within a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanTimes {
     pub span_ns: i64,
     /// In the order of [`Kind::ALL`].
     pub kinds: [KindTimes; 3],
-    /// No operation runs.
     pub idle_ns: i64,
 }
 
 impl SpanTimes {
-    /// Adds those of another rank.
     pub fn add(&mut self, other: &Self) {
         let sum = |a: &mut i64, b: i64| *a = a.saturating_add(b);
         sum(&mut self.span_ns, other.span_ns);
@@ -94,13 +85,11 @@ impl SpanTimes {
     }
 }
 
-/// Busy times of devices by kind.
 #[derive(Clone, Debug)]
 pub struct Exposure {
     busy: [IntervalSet<i64>; 3],
     exposed: [IntervalSet<i64>; 3],
     split: [IntervalSet<i64>; 3],
-    /// First start and last end.
     span: (i64, i64),
 }
 
@@ -109,7 +98,6 @@ fn union(a: &IntervalSet<i64>, b: &IntervalSet<i64>) -> IntervalSet<i64> {
 }
 
 impl Exposure {
-    /// Times of some operations; `None` of none.
     pub fn from_operations(loaded: &Loaded, operations: &[Operation]) -> Option<Self> {
         let of_kind = |kind: Kind| -> IntervalSet<i64> {
             let is_kind = |o: &&Operation| loaded.names[o.name as usize].kind == kind;
@@ -134,12 +122,10 @@ impl Exposure {
         })
     }
 
-    /// Times from its first start to its last end.
     pub fn whole(&self) -> SpanTimes {
         self.within(self.span.0, self.span.1)
     }
 
-    /// Times within a part.
     pub fn within(&self, from_ns: i64, to_ns: i64) -> SpanTimes {
         let span_ns = to_ns.saturating_sub(from_ns).max(0);
         let kinds = [0, 1, 2].map(|kind| KindTimes {
@@ -158,16 +144,16 @@ impl Exposure {
     }
 }
 
-/// Devices whose operations are looked at together.
+/// A device, or all devices of a rank together.
 #[derive(Clone, Debug)]
 pub struct Scope {
     pub rank: i64,
-    /// The device; `None`: all of the rank.
+    /// `None` for all devices of the rank.
     pub device: Option<i64>,
     pub exposure: Exposure,
 }
 
-/// Of each rank all devices together, then each: by the number of the device.
+/// For each rank, all devices together, then each device in order of number.
 pub fn scopes(loaded: &Loaded) -> Vec<Scope> {
     let mut out = Vec::new();
     let rank = |o: &Operation| rank::of_place(o.device).0;
@@ -187,13 +173,10 @@ pub fn scopes(loaded: &Loaded) -> Vec<Scope> {
     out
 }
 
-/// Copies of one direction on one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
-    /// Number of copies or fills.
     pub operations: u64,
     pub dur_ns: i64,
-    /// Those that state how many bytes they moved.
     pub stated: u64,
     pub bytes: u64,
     pub stated_ns: i64,
@@ -208,13 +191,12 @@ impl Copies {
         self.stated_ns = self.stated_ns.saturating_add(other.stated_ns);
     }
 
-    /// Bytes a second of those that state their bytes.
     pub fn bytes_per_s(&self) -> Option<f64> {
         (self.stated_ns > 0).then(|| self.bytes as f64 * 1e9 / self.stated_ns as f64)
     }
 }
 
-/// Transfers by device and direction.
+/// By device and direction.
 pub fn copies(loaded: &Loaded) -> BTreeMap<(i64, String), Copies> {
     let mut out: BTreeMap<(i64, u32), Copies> = BTreeMap::new();
     let is_transfer = |o: &&Operation| loaded.names[o.name as usize].is_transfer;

@@ -9,10 +9,8 @@ use crate::exposure::{Copies, Kind, SpanTimes};
 use crate::operations::device_name;
 use crate::sums::StepTimes;
 
-/// Name of the row of time in which nothing runs.
 const IDLE: &str = "idle";
 
-/// One row of either table.
 struct Row {
     kind: &'static str,
     busy_ns: Option<i64>,
@@ -22,7 +20,7 @@ struct Row {
     share: Option<f64>,
 }
 
-/// A row a kind, and one for idle time.
+/// One row for each kind, and one for idle time.
 fn rows(times: &SpanTimes) -> Vec<Row> {
     let share = |ns: i64| (times.span_ns > 0).then(|| ns as f64 / times.span_ns as f64);
     let kinds = Kind::ALL.iter().zip(&times.kinds).map(|(kind, of)| Row {
@@ -59,11 +57,12 @@ fn columns(table: TableBuilder, rows: &[Row], share_of: &'static str) -> TableBu
         .text("share_of", rows.iter().map(|_| share_of))
 }
 
-/// Table `exposure`: all devices of each rank together, added up, then each, by kind of work.
+/// Table `exposure`: time by kind of work, for all devices together and for each device.
 ///
-/// `scope`: `all` (those of a rank together, sums over the ranks) or the device; `kind`: `computation`, `communication`, `copy` or `idle`; `busy_ns`: any such
-/// operation runs, null for idle; `exposed_ns`: and no other; `overlapped_ns`: the rest; `split_ns`: each instant
-/// once, see [`mod@crate::exposure`]; `share`: of the span in `split_ns`; `share_of`: `span`, first start to last end.
+/// `scope`: `all` (the devices of a rank together, summed over ranks) or the device; `kind`: `computation`,
+/// `communication`, `copy` or `idle`; `busy_ns`: an operation of the kind runs, null for idle; `exposed_ns`: and
+/// none of another kind; `overlapped_ns`: the rest; `split_ns`: counts each instant once, see
+/// [`mod@crate::exposure`]; `share`: `split_ns` / span; `share_of`: `span`, from the first start to the last end.
 pub fn exposure(scopes: &BTreeMap<Option<i64>, SpanTimes>) -> TableBuilder {
     let all: Vec<(String, Row)> = scopes
         .iter()
@@ -82,8 +81,8 @@ pub fn exposure(scopes: &BTreeMap<Option<i64>, SpanTimes>) -> TableBuilder {
 
 /// Table `exposure_by_step`: the same within each iteration, cut at its start and end on the host.
 ///
-/// `step`, `iteration`, `start_ns`, `dur_ns`: the iteration; `scope`: all devices of its rank, then each; the other
-/// columns as in [`exposure`]; `share_of`: `step`.
+/// `step`, `iteration`, `start_ns`, `dur_ns`: the iteration; `scope`: all devices of its rank, then each;
+/// `share_of`: `step`. The other columns are as in [`exposure`].
 pub fn by_step(steps: &[StepTimes]) -> TableBuilder {
     let mut places: Vec<(&StepTimes, String)> = Vec::new();
     let mut all: Vec<Row> = Vec::new();
@@ -109,8 +108,8 @@ pub fn by_step(steps: &[StepTimes]) -> TableBuilder {
 
 /// Table `copies`: transfers by device and direction, longest first.
 ///
-/// `place`; `direction`; `operations`; `dur_ns`: sum; `bytes`: sum of those that state theirs, null where none does;
-/// `stated`: their number; `bytes_per_s`: `bytes` over the time of those.
+/// `dur_ns`: sum; `bytes`: sum over the transfers that state their bytes, null if none does; `stated`: their
+/// number; `bytes_per_s`: `bytes` / time of those transfers.
 pub fn copies_by_direction(copies: &BTreeMap<(i64, String), Copies>) -> TableBuilder {
     let mut rows: Vec<_> = copies.iter().collect();
     rows.sort_by_key(|(key, of)| (Reverse(of.dur_ns), *key));

@@ -6,7 +6,7 @@ use crate::idle::PlaceTimes;
 use crate::operations::device_name;
 use crate::sums::Sums;
 
-/// One for each device, and what is left out.
+/// One finding for each device, and one for rows that were left out.
 pub fn findings(sums: &Sums) -> Vec<Finding> {
     let devices = sums.places.values().filter(|place| place.stream.is_none());
     let mut out: Vec<Finding> = devices.filter_map(idle).collect();
@@ -49,7 +49,6 @@ pub fn findings(sums: &Sums) -> Vec<Finding> {
     out
 }
 
-/// Iterations that `exposure_by_step` leaves out.
 pub fn steps_left_out(shown: usize, all: u64) -> Finding {
     let title = format!("exposure_by_step has the first {shown} of {all} iterations");
     Finding::new("steps_left_out", Severity::Info, title)

@@ -13,15 +13,16 @@
 use crate::operations::{Loaded, Operation};
 use crate::queue::{Queue, queue};
 
-/// The parts of a gap, or of all; they add up to it.
+/// Idle time split by cause. The parts add up to the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleParts {
     pub not_asked_ns: i64,
-    /// Since the call, in gaps in which it began, while the operation was on its way.
+    /// From the call to the start of the operation, or to the call's return if the device held the operation
+    /// back. Only if the call began in the gap.
     pub launching_ns: i64,
-    /// Gaps that began after the call, and the rest of those in which the device held the operation after it.
+    /// Gaps that began after the call, and the time in a gap after a call's return in which the device held the
+    /// operation back.
     pub asked_before_ns: i64,
-    /// Gaps before an operation without a call.
     pub not_known_ns: i64,
 }
 
@@ -34,14 +35,13 @@ impl IdleParts {
         sum(&mut self.not_known_ns, other.not_known_ns);
     }
 
-    /// One of the parts that calls tell; `None` where no call tells anything of this time.
+    /// A part that depends on calls; `None` if all of the idle time lacks a call.
     pub fn told(&self, of: fn(&Self) -> i64) -> Option<i64> {
         let told = [self.not_asked_ns, self.launching_ns, self.asked_before_ns];
         let is_told = self.not_known_ns == 0 || told.iter().any(|ns| *ns > 0);
         is_told.then(|| of(self))
     }
 
-    /// Name of its largest part.
     pub fn most(&self) -> &'static str {
         let parts = [
             (self.not_asked_ns, "not asked"),
@@ -59,9 +59,8 @@ impl IdleParts {
 pub struct Gap {
     pub start_ns: i64,
     pub end_ns: i64,
-    /// The operation that had ended last.
+    /// The operation that ended last before the gap.
     pub after: Operation,
-    /// The one that ended it.
     pub next: Operation,
     pub parts: IdleParts,
 }
@@ -72,51 +71,41 @@ impl Gap {
     }
 }
 
-/// Times of a device, or of one of its streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlaceTimes {
     pub device: i64,
-    /// The stream; `None` for all of the device.
     pub stream: Option<i64>,
-    /// Number of operations.
     pub operations: u64,
-    /// Start of the first.
     pub first_ns: i64,
-    /// End of the last.
     pub last_ns: i64,
-    /// Time in which any was running.
     pub busy_ns: i64,
-    /// Parts of the idle time.
     pub parts: IdleParts,
     pub gaps: u64,
-    /// Duration of the longest.
+    /// Duration of the longest gap.
     pub longest_ns: Option<i64>,
-    /// Operations that waited.
+    /// Operations waiting to start.
     pub queue: Option<Queue>,
 }
 
 impl PlaceTimes {
-    /// Time from the first begin to the last end.
     pub fn span_ns(&self) -> i64 {
         self.last_ns.saturating_sub(self.first_ns)
     }
 
-    /// Time in which none was running.
     pub fn idle_ns(&self) -> i64 {
         self.span_ns().saturating_sub(self.busy_ns)
     }
 }
 
-/// A device, or one of its streams, with its gaps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     pub times: PlaceTimes,
-    /// Gaps in the order of time.
+    /// In order of time.
     pub gaps: Vec<Gap>,
 }
 
 impl Place {
-    /// Idle times of operations in order of start; `None` of none.
+    /// Idle times of operations that are sorted by start; `None` if there are none.
     fn from_operations(operations: &[Operation], stream: Option<i64>, way_ns: i64) -> Option<Self> {
         let first = operations.first()?;
         let mut times = PlaceTimes {
@@ -151,8 +140,9 @@ impl Place {
     }
 }
 
-/// A launch that has returned is on its way for twice as long as the quickest of the device, for no less than 4 and no more than 20
-/// usual calls (lower quartile): 20 to 100 µs if a call takes 5.
+/// Limits on how long a launch may take to reach the device after its call returned, in multiples of the usual call
+/// (its lower quartile). Within them the limit is twice the quickest launch of the device. If a call takes 5 µs,
+/// that is 20 to 100 µs.
 const WAY_CALLS: (i64, i64) = (4, 20);
 
 fn way_ns(operations: &[Operation]) -> i64 {
@@ -196,7 +186,7 @@ fn gap(after: Operation, next: Operation, way_ns: i64) -> Gap {
     }
 }
 
-/// Each device, and after it its streams where it has several.
+/// Each device, followed by its streams if it has several.
 pub fn places(loaded: &Loaded) -> Vec<Place> {
     let mut out = Vec::new();
     for device in loaded.devices() {

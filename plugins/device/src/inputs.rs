@@ -5,7 +5,6 @@ use trueno_analysis::steps;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 6] = [
     Input::sql(
         "kernels",

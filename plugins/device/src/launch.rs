@@ -14,16 +14,16 @@ use trueno_analysis::value_counts::ValueCounts;
 
 use crate::operations::{Loaded, Operation};
 
-/// The parts of one operation's way.
+/// The parts of the time from an operation's call to its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaunchDelay {
-    /// While earlier work of the stream was running.
+    /// Time behind earlier work on the stream.
     pub queued_ns: i64,
-    /// Time from there, or from the call, to the start.
+    /// Time from the end of that work, or from the call, to the start.
     pub latency_ns: i64,
 }
 
-/// The way of an operation with a call and a stream, where earlier work of that ended at `free_ns`.
+/// Delay of an operation with a call and a stream. `free_ns` is when earlier work on the stream ended.
 pub fn launch_delay(operation: &Operation, free_ns: Option<i64>) -> Option<LaunchDelay> {
     let (called_ns, _) = operation.call?;
     operation.stream?;
@@ -36,29 +36,25 @@ pub fn launch_delay(operation: &Operation, free_ns: Option<i64>) -> Option<Launc
     })
 }
 
-/// A name of kernels, or a direction of transfers, and whether it is a direction.
+/// A kernel name or a transfer direction, and whether it is a direction.
 pub type NameKey = (String, bool);
 
-/// Waiting times of the operations of one name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameTotals {
-    /// Number of operations.
     pub operations: u64,
     /// Operations with a call and a stream.
     pub linked: u64,
-    /// Time on the device.
     pub dur_ns: i64,
-    /// Time of the calls; one that asked for several operations counts once, at the first of them.
+    /// Time of the calls. A call that launched several operations counts once, at the first of them.
     pub call_ns: i64,
     pub queued_ns: i64,
-    /// Latencies of those with a call.
+    /// Latencies of operations with a call and a stream.
     pub latencies_ns: ValueCounts,
     /// Operations with a call that ran for less time than their latency.
     pub shorter: u64,
 }
 
 impl NameTotals {
-    /// Adds those of other operations.
     pub fn merge(&mut self, other: &Self) {
         self.operations = self.operations.saturating_add(other.operations);
         self.linked = self.linked.saturating_add(other.linked);
@@ -69,7 +65,6 @@ impl NameTotals {
         self.shorter = self.shorter.saturating_add(other.shorter);
     }
 
-    /// Sum of the latencies.
     pub fn latency_ns(&self) -> i64 {
         let each = self.latencies_ns.iter();
         each.fold(0, |sum, (ns, count)| {

@@ -24,13 +24,10 @@ use crate::sums::Sums;
 
 pub struct Device;
 
-/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Rows of `gaps`, the longest.
     pub gap_rows: usize,
-    /// Iterations in `exposure_by_step`, the first.
     pub steps: usize,
 }
 
@@ -73,7 +70,6 @@ impl Parts for Device {
     }
 }
 
-/// Emits the tables and findings.
 fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     if sums.is_empty() {
         return Ok(()); // A run of the host alone.

@@ -9,50 +9,39 @@ use trueno_plugin::{Batch, Result, Run};
 
 use crate::exposure::Kind;
 
-/// A kernel or a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
     pub id: u64,
-    /// Its name: a number of [`Loaded::names`].
     pub name: u32,
     pub device: i64,
-    /// The stream, where that is known.
     pub stream: Option<i64>,
-    /// Start on the device.
     pub start_ns: i64,
     pub end_ns: i64,
-    /// From when to when the host called for it; `None` where that is not recorded, or began after the work.
+    /// Start and end of the launching call. `None` if it was not recorded, or began after the work.
     pub call: Option<(i64, i64)>,
-    /// Link to its call.
     pub correlation: Option<u64>,
-    /// Bytes of a transfer, where they are stated.
     pub bytes: Option<u64>,
-    /// True if the same call asked for an operation before this one: nodes of a graph.
+    /// True if an earlier operation has the same call, as nodes of a graph have.
     pub shares_call: bool,
 }
 
-/// A name of kernels, or a direction of transfers.
+/// A kernel name or a transfer direction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
     pub text: String,
-    /// True for a direction.
     pub is_transfer: bool,
     pub kind: Kind,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Loaded {
-    /// Operations by device, stream and start.
+    /// Sorted by device, stream and start.
     pub operations: Vec<Operation>,
-    /// Names of kernels and directions of transfers.
     pub names: Vec<Name>,
-    /// Rows whose times only contain the work, are not valid or impossible.
+    /// Rows that are only bounds, invalid, or have impossible times.
     pub left_out: u64,
-    /// Operations that began before their call.
     pub before_call: u64,
-    /// Operations without a call.
     pub not_linked: u64,
-    /// The part of the run that the report is about.
     pub window: Option<Window>,
 }
 
@@ -151,7 +140,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Of the operations of one call the first one has it for itself.
+    /// Sets `shares_call` on all operations of a call but the first.
     fn mark_shared_calls(&mut self) {
         let all = &mut self.operations;
         let of_call = |o: &Operation| o.call.and(o.correlation);
@@ -164,7 +153,8 @@ impl Loaded {
         }
     }
 
-    /// The operations of each stream, by device and stream; those of none that is known first, for each device.
+    /// The operations of each stream, by device and stream. For each device, operations without a known stream
+    /// come first.
     pub fn streams(&self) -> impl Iterator<Item = &[Operation]> {
         self.operations
             .chunk_by(|a, b| (a.device, a.stream) == (b.device, b.stream))
@@ -175,7 +165,7 @@ impl Loaded {
     }
 }
 
-/// From when to when the outermost call of each correlation lasted.
+/// Correlation, start and end of the outermost call.
 struct Calls(Vec<(u64, i64, i64)>);
 
 impl Calls {
@@ -208,7 +198,7 @@ impl Calls {
     }
 }
 
-/// `gpu0`, as tables call it; of a rank `rank 1 gpu0`.
+/// The device as tables show it: `gpu0`, or `rank 1 gpu0` on any rank but 0.
 pub fn device_name(device: i64) -> String {
     match trueno_plugin::rank::of_place(device) {
         (0, device) => format!("gpu{device}"),

@@ -392,7 +392,7 @@ pub fn read(run: &mut Run, options: &Options) -> Result<Sums> {
     Ok(sums)
 }
 
-/// There may be millions, and those of one name follow each other.
+/// Streams the rows, since there may be millions. Rows of one name are adjacent.
 fn read_latencies(run: &mut Run, sums: &mut Sums) -> Result<()> {
     let mut batches = run.batches("latencies")?;
     while let Some(batch) = batches.next_batch()? {

@@ -5,16 +5,15 @@
 
 use crate::operations::Operation;
 
-/// Queue of a stream or a device.
+/// Operations that were launched but had not started.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Queue {
-    /// Mean number waiting; `None` where no time passed.
+    /// Mean number waiting; `None` if no time passed.
     pub mean: Option<f64>,
-    /// The most at one time.
     pub most: u64,
 }
 
-/// Of operations with a call; `None` where there are none.
+/// Queue of the operations with a call; `None` if there are none.
 pub fn queue<'a>(operations: impl Iterator<Item = &'a Operation>) -> Option<Queue> {
     let waiting = operations.filter_map(|o| Some((o.call?.0, o.start_ns)));
     // Of one instant, what begins leaves before what is asked for comes.

@@ -15,60 +15,51 @@ use crate::idle::{Gap, IdleParts, PlaceTimes, places};
 use crate::launch::{NameKey, NameTotals, by_name};
 use crate::operations::Loaded;
 
-/// A device and its stream; `None` for all of the device.
+/// A device and its stream; `None` for the whole device.
 pub type PlaceKey = (i64, Option<i64>);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub operations: u64,
-    /// Rows whose times only contain the work, are not valid or impossible.
+    /// Rows that are only bounds, invalid, or have impossible times.
     pub left_out: u64,
-    /// Operations that began before their call.
     pub before_call: u64,
-    /// Operations without a call.
     pub not_linked: u64,
-    /// Iterations of ranks whose devices worked.
+    /// Iterations of ranks with device work.
     pub steps: u64,
 }
 
-/// A gap of a device, with names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LongGap {
     pub device: i64,
     pub start_ns: i64,
     pub dur_ns: i64,
     pub parts: IdleParts,
-    /// Name of the operation that had ended last.
+    /// Name of the operation that ended last before the gap.
     pub after: String,
-    /// Name of the one that ended it.
     pub next: String,
-    /// Row of the latter.
     pub id: u64,
 }
 
-/// Times within one iteration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepTimes {
     pub step: Step,
-    /// Its number among those of its rank, in order of start.
+    /// Number among the iterations of its rank, in order of start.
     pub number: u64,
-    /// All devices of its rank (`None`), then each.
+    /// All devices of its rank (`None`), then each device.
     pub scopes: Vec<(Option<i64>, SpanTimes)>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     pub counts: Counts,
-    /// Times by kind of work: all devices of each rank together, added up (`None`), then each device.
+    /// Times by kind of work: for `None` all devices of each rank together, summed over ranks; then each
+    /// device.
     pub scopes: BTreeMap<Option<i64>, SpanTimes>,
-    /// Times of devices and streams.
     pub places: BTreeMap<PlaceKey, PlaceTimes>,
     pub names: BTreeMap<NameKey, NameTotals>,
-    /// The longest gaps, longest first.
     pub gaps: Vec<LongGap>,
-    /// Transfers by device and direction.
     pub copies: BTreeMap<(i64, String), Copies>,
-    /// The first iterations, in order of start.
     pub steps: Vec<StepTimes>,
 }
 
@@ -123,7 +114,7 @@ impl Sums {
         Ok(out)
     }
 
-    /// True where there is nothing of devices: a run of the host alone.
+    /// True for a run without any device rows.
     pub fn is_empty(&self) -> bool {
         self.counts.operations == 0 && self.counts.left_out == 0
     }
@@ -137,7 +128,7 @@ impl Sums {
         }
     }
 
-    /// Sorts the gaps and iterations of several parts, and keeps as many as the tables show.
+    /// Sorts the gaps and iterations of all parts, and truncates them to what the tables show.
     pub fn keep_first(&mut self, options: &Options) {
         self.gaps
             .sort_by_key(|gap| (Reverse(gap.dur_ns), gap.device, gap.start_ns));
@@ -148,7 +139,7 @@ impl Sums {
     }
 }
 
-/// The order of iterations; those of one rank that are alike stay in theirs.
+/// Order of iterations by start. Equal ones of a rank stay in place, if the sort is stable.
 fn by_start(a: &Step, b: &Step) -> std::cmp::Ordering {
     let key = |step: &Step| (step.start_ns, step.end_ns);
     let names = || a.name.cmp(&b.name);
@@ -158,7 +149,8 @@ fn by_start(a: &Step, b: &Step) -> std::cmp::Ordering {
         .then(a.rank.cmp(&b.rank))
 }
 
-/// Times of the first iterations, and the number of all. Those of ranks whose devices did nothing have none.
+/// Times of the first iterations, and the number of all iterations. Iterations of ranks without device work are
+/// skipped.
 fn first_steps(
     run: &mut Run,
     loaded: &Loaded,

@@ -10,12 +10,12 @@ use crate::launch::{NameKey, NameTotals};
 use crate::operations::device_name;
 use crate::sums::{LongGap, PlaceKey};
 
-/// Table `idle`: each device, then its streams where it has several.
+/// Table `idle`: each device, then its streams if it has several.
 ///
-/// `place`: the device; `stream`: null for all of it; `span_ns`: from the first begin to the last end; `idle_ns`: none
-/// was running; `idle_share`: idle / span; `not_asked_ns`, `launching_ns`, `asked_before_ns`, `not_known_ns`: parts of
-/// idle, see [`mod@crate::idle`], the first three null where no call tells them; `gaps`; `longest_ns`; `busy_ns`: the rest of the span; `operations`; `queue_mean`,
-/// `queue_max`: operations asked for and not begun, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`:
+/// `stream`: null for the whole device; `span_ns`: from the first begin to the last end; `busy_ns`, `idle_ns`:
+/// parts of the span; `idle_share`: idle / span; `not_asked_ns`, `launching_ns`, `asked_before_ns`, `not_known_ns`:
+/// parts of idle, see [`mod@crate::idle`], the first three null if no call shows them; `queue_mean`, `queue_max`:
+/// operations launched but not started, see [`mod@crate::queue`], null without calls; `first_ns`, `last_ns`: ends
 /// of the span.
 pub fn idle(places: &BTreeMap<PlaceKey, PlaceTimes>) -> TableBuilder {
     let places = || places.values();
@@ -49,11 +49,11 @@ pub fn idle(places: &BTreeMap<PlaceKey, PlaceTimes>) -> TableBuilder {
         .i64("last_ns", places().map(|place| place.last_ns))
 }
 
-/// Table `launches`: each name of a kernel and each direction of a transfer, by its latency, longest first.
+/// Table `launches`: each kernel name and transfer direction, by latency, longest first.
 ///
-/// `name`; `kind`: kernel or transfer; `operations`; `linked`: those with a call and a stream, which all that follows is about, but
-/// `dur_ns`; `call_ns`: Σ time of the calls; `queued_ns`, `latency_ns`: Σ, see [`crate::launch`]; `latency_median_ns`,
-/// `latency_max_ns`; `shorter`: operations that ran for less time than their latency; `dur_ns`: Σ time on the device.
+/// `kind`: kernel or transfer; `linked`: operations with a call and a stream, which all further columns but
+/// `dur_ns` are about; `call_ns`: total time of the calls; `queued_ns`, `latency_ns`: sums, see [`crate::launch`];
+/// `shorter`: operations that ran for less time than their latency; `dur_ns`: total time on the device.
 pub fn launches(names: &BTreeMap<NameKey, NameTotals>) -> TableBuilder {
     let with_latency = |(name, of)| {
         let of: &NameTotals = of;
@@ -95,8 +95,8 @@ pub fn launches(names: &BTreeMap<NameKey, NameTotals>) -> TableBuilder {
 
 /// Table `gaps`: the longest times in which a device did nothing.
 ///
-/// `place`; `start_ns`; `dur_ns`; `cause`: where most of it lies; `not_asked_ns`, `launching_ns`: parts, null without a call; `after`: the
-/// name of the operation that had ended last; `next`: of the one that ended it; `id`: the row of the latter.
+/// `cause`: the largest part; `not_asked_ns`, `launching_ns`: parts, null without a call; `after`: name of the
+/// operation that ended last before the gap; `next` and `id`: name and row of the one that ended it.
 pub fn gaps(rows: &[LongGap]) -> TableBuilder {
     let part = |of: fn(&IdleParts) -> i64| rows.iter().map(move |row| row.parts.told(of));
     Table::build("gaps")

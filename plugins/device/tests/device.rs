@@ -11,7 +11,6 @@ use trueno_plugin_device::operations::{Loaded, Name, Operation};
 /// Name, device, stream, start, end, correlation.
 type Row = (&'static str, i64, i64, i64, i64, Option<u64>);
 
-/// A stream that is not known.
 const NO_STREAM: i64 = -1;
 
 #[derive(Default)]
@@ -383,7 +382,7 @@ fn at_one_instant_the_outer_call_is_the_longer_and_asking_comes_before_the_gap()
     assert_eq!(ints(&output, "idle", "launching_ns"), [Some(0)]);
 }
 
-/// Stream, start, duration, how long before it was called, if it was.
+/// Stream, start, duration, and how long before the start it was called, if it was.
 type Drawn = (i64, i64, i64, Option<i64>);
 
 fn drawn() -> impl Strategy<Value = Vec<Drawn>> {
@@ -422,7 +421,7 @@ fn loaded(rows: &[Drawn]) -> Loaded {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
-    /// Every nanosecond looked at by itself.
+    /// Checks each nanosecond separately.
     #[test]
     fn idle_time_is_that_of_a_painted_timeline(rows in drawn()) {
         for place in places(&loaded(&rows)) {

@@ -67,7 +67,7 @@ fn output(work: &[Work], steps: &[(i64, i64)], bytes: Option<u64>) -> Output {
     testing::run::<Device>(inputs, "{}").unwrap()
 }
 
-/// Busy, exposed, overlapped, split of a kind; null is −1.
+/// Busy, exposed, overlapped and split time of a kind; −1 for null.
 type Times = [i64; 4];
 
 fn found(table: &Table, key: &[&str]) -> BTreeMap<Vec<String>, Times> {
@@ -82,7 +82,7 @@ fn found(table: &Table, key: &[&str]) -> BTreeMap<Vec<String>, Times> {
     (0..table.rows()).map(row).collect()
 }
 
-/// The same for some work between two instants, by looking at each nanosecond.
+/// The same for some work between two instants, computed nanosecond by nanosecond.
 fn painted(work: &[&Work], from: i64, to: i64) -> BTreeMap<&'static str, Times> {
     let mut out =
         BTreeMap::from(["computation", "communication", "copy"].map(|kind| (kind, [0; 4])));

@@ -8,7 +8,7 @@ use trueno_plugin_device::Device;
 const KERNELS: [&str; 4] = ["gemm", "norm", "ncclKernel_AllReduce", "h2d"];
 const DIRECTIONS: [&str; 3] = ["h2d", "d2h", "memset"];
 
-/// An operation of a device; what is null, bound or not valid at random.
+/// An operation of a device. Some are randomly null, bound or invalid.
 #[derive(Clone, Debug)]
 struct Work {
     name: Option<usize>,
@@ -91,7 +91,6 @@ fn key(rank: u64, key: u64) -> u64 {
     (rank << 48) + key
 }
 
-/// The rows of some ranks, each with its number.
 fn inputs(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Vec<TableBuilder> {
     let operations = |input: &str, names: &[&'static str], first_id: u64| {
         let rows: Vec<(u64, u64, &Work)> = ranks

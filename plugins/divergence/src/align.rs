@@ -7,22 +7,19 @@
 use crate::order::Groups;
 use crate::rows::{NONE, Side};
 
-/// A pair, or a row without partner.
 #[derive(Clone, Copy, Debug)]
 pub struct Item {
-    /// Row of each side, or [`NONE`].
     pub rows: [u32; 2],
-    /// Ordinal among the rows of its key.
+    /// Position among the rows with the same key, from 0.
     pub occurrence: u32,
-    /// Index into [`Groups`].
     pub group: u32,
-    /// True if the other side has rows of this key.
+    /// True if the other side has rows with this key.
     pub shared: bool,
-    /// True if a side has more rows of this key.
+    /// True if one of the sides has several rows with this key.
     pub repeated: bool,
 }
 
-/// All pairs and rows without partner, group by group, in each in the order of recording.
+/// All pairs and unpaired rows, group by group, and within a group in recording order.
 pub fn align(sides: [&Side; 2], groups: &Groups) -> Vec<Item> {
     let mut items = Vec::with_capacity(sides[0].len.max(sides[1].len));
     let mut work = Work::default();
@@ -35,11 +32,11 @@ pub fn align(sides: [&Side; 2], groups: &Groups) -> Vec<Item> {
 
 #[derive(Default)]
 struct Work {
-    /// (name, place in the group), by side.
+    /// By side: (name, index in the group).
     named: [Vec<(u32, u32)>; 2],
-    /// Item with its place: among the subject's rows, then of the baseline's own.
+    /// Items with their sort key: index among the subject's rows, then among the baseline's unpaired rows.
     placed: Vec<((u32, u32), Item)>,
-    /// Of each row of the baseline, the place of its partner; [`NONE`]: it has none.
+    /// By baseline row: index of its partner, or [`NONE`].
     partner: Vec<u32>,
 }
 
@@ -96,7 +93,8 @@ impl Work {
         items.extend(self.placed.iter().map(|(_, item)| *item));
     }
 
-    /// One name of a group: places of its rows on both sides, in the order of recording.
+    /// Pairs the rows of one name in a group. `of` holds the indices of its rows on each side, in recording
+    /// order.
     fn key(&mut self, sides: [&Side; 2], rows: [&[u32]; 2], group: u32, of: [&[(u32, u32)]; 2]) {
         let row = |side: usize, nth: usize| rows[side][of[side][nth].1 as usize];
         let hash = |side: usize, nth: usize| sides[side].hash[row(side, nth) as usize];

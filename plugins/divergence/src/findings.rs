@@ -109,7 +109,6 @@ pub fn findings(all: &All, options: &Options) -> Vec<Finding> {
     found
 }
 
-/// A tensor in words: name, layer, iteration, position.
 fn words(all: &All, at: usize) -> String {
     let place = all.place(at);
     let mut words = all.name(at).to_owned();
@@ -166,7 +165,7 @@ fn diverged(all: &All) -> Option<Finding> {
     })
 }
 
-/// The side that moved, of all that diverge; a reference that says nothing of them is no reference.
+/// Which side moved away from the reference. If no tensor is shared with it, the finding says so.
 fn moved(all: &All) -> Option<Finding> {
     let (third, known) = all.third?;
     if known == 0 {

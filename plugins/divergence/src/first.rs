@@ -6,10 +6,9 @@ use crate::judge::Verdict;
 use crate::rows::Side;
 use crate::tables::All;
 
-/// Property, and its value on each side.
 type Row = (&'static str, [Option<String>; 2]);
 
-/// A property a row; no row where nothing diverges.
+/// One row for each property; no rows if nothing diverges.
 pub fn table(all: &All) -> TableBuilder {
     let first = all.first(|judged| judged.verdict == Verdict::Diverged);
     let rows = first.map(|at| rows(all, at)).unwrap_or_default();

@@ -7,10 +7,9 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::judge::Verdict;
 use crate::tables::All;
 
-/// Rows of an axis at most; more are put together by equal widths.
+/// Maximum number of rows of an axis. With more places, each row covers a range of equal width.
 const BUCKETS: u64 = 1000;
 
-/// Row of table `growth`.
 pub struct Step {
     over: &'static str,
     at: u64,
@@ -21,7 +20,7 @@ pub struct Step {
     tolerance: f64,
 }
 
-/// Rows by axis and place; none where nothing was compared.
+/// Rows by axis and place; empty if nothing was compared.
 pub fn growth(all: &All) -> Vec<Step> {
     let mut steps = Vec::new();
     type Number = fn(&crate::order::Place) -> Option<u64>;

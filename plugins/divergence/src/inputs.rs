@@ -2,7 +2,7 @@
 
 use trueno_plugin::Input;
 
-/// The queries, over tables whose names begin with a prefix: a third run's tables lie beside those of the run.
+/// The queries of one run. The prefix of the table names selects the run.
 macro_rules! queries {
     ($prefix:literal) => {
         Queries {
@@ -81,29 +81,26 @@ struct Queries {
     ranks: &'static str,
 }
 
-/// Names of one side's inputs.
 pub struct Names {
     pub rows: &'static str,
-    /// Bricks that tensors are the output of.
+    /// Bricks that have tensors as their output.
     pub of_bricks: &'static str,
-    /// The same of kernels.
+    /// Kernels that have tensors as their output.
     pub of_kernels: &'static str,
-    /// Counts and moments.
     pub statistics: &'static str,
-    /// Texts: of the columns [`TEXT_COLUMNS`] of the rows, of names and backends of bricks and of kernels, and of
-    /// PTX.
+    /// Texts: of the columns [`TEXT_COLUMNS`] of the rows, of the names and backends of bricks and of kernels,
+    /// and of PTX.
     pub texts: [&'static str; 9],
-    /// Kernels of bricks.
+    /// Kernels that ran in bricks.
     pub ran: &'static str,
     pub samples: &'static str,
-    /// Ranks, where the run holds some.
     pub ranks: &'static str,
 }
 
-/// Columns of the rows that hold numbers of texts, in the order of [`Names::texts`].
+/// Columns with text numbers, in the order of [`Names::texts`].
 pub const TEXT_COLUMNS: [&str; 4] = ["name", "dtype", "shape", "backend"];
 
-/// Tables of the run.
+/// Tables of the run under test.
 pub const SUBJECT: Names = Names {
     rows: "rows",
     of_bricks: "of_bricks",
@@ -125,7 +122,6 @@ pub const SUBJECT: Names = Names {
     ranks: "ranks",
 };
 
-/// Tables of the baseline.
 pub const BASELINE: Names = Names {
     rows: "base_rows",
     of_bricks: "base_of_bricks",
@@ -147,7 +143,6 @@ pub const BASELINE: Names = Names {
     ranks: "base_ranks",
 };
 
-/// Tables of a third run, if there is one.
 pub const REFERENCE: Names = Names {
     rows: "reference_rows",
     of_bricks: "reference_of_bricks",
@@ -171,7 +166,6 @@ pub const REFERENCE: Names = Names {
 
 const EACH: usize = 16;
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 3 * EACH] = {
     let own = queries!("");
     let third = queries!("reference_");

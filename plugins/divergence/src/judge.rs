@@ -10,25 +10,21 @@ use crate::samples;
 use crate::tolerance::{Rule, Tolerance, longest};
 use trueno_analysis::hash::FastMap;
 
-/// Verdict of a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
-    /// All bits are equal.
     Identical,
     /// The statistics are within the tolerance.
     Within,
-    /// They are not, or NaN or infinite elements came or went.
+    /// The statistics differ by more than the tolerance, or only one side has NaN or infinite elements.
     Diverged,
-    /// The types or shapes are different.
     NotComparable,
     /// Recorded more often than on the other side.
     Duplicated,
-    /// The other side has none of this key.
+    /// The other side has no tensor with this key.
     OnlyInOne,
 }
 
 impl Verdict {
-    /// All variants, in the order of the summary.
     pub const ALL: [Self; 6] = [
         Self::Identical,
         Self::Within,
@@ -38,7 +34,6 @@ impl Verdict {
         Self::OnlyInOne,
     ];
 
-    /// Text in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Identical => "identical",
@@ -51,7 +46,6 @@ impl Verdict {
     }
 }
 
-/// Reason of a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
     Bits,
@@ -60,9 +54,8 @@ pub enum Reason {
     Absmax,
     Min,
     Max,
-    /// Sampled elements, one by one.
     Samples,
-    /// Statistics are equal to the last digit, bits are not: elements may have changed places.
+    /// The statistics are exactly equal but the bits are not: elements may have changed places.
     OnlyBits,
     NonFinite,
     NoneFinite,
@@ -73,7 +66,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Text in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Bits => "equal bits",
@@ -94,20 +86,19 @@ impl Reason {
     }
 }
 
-/// Result for an [`Item`].
 #[derive(Clone, Copy, Debug)]
 pub struct Judged {
     pub verdict: Verdict,
     pub reason: Reason,
-    /// Lower bound of the relative error; `None`: not comparable, or not finite.
+    /// Lower bound of the relative error; `None` if the pair is not comparable or not finite.
     pub relative_error: Option<f64>,
     pub tolerance: f64,
-    /// Operations an element, along the iteration.
+    /// Operations per element, accumulated over the iteration.
     pub steps: u64,
-    /// Tensors stored, along the iteration.
+    /// Tensors stored, accumulated over the iteration.
     pub stores: u64,
     pub origin: Origin,
-    /// True if the two runs recorded it at different places of their order.
+    /// True if the runs recorded it at different positions in their order.
     pub order_changed: bool,
 }
 
@@ -204,7 +195,7 @@ fn pair(
     judged
 }
 
-/// Two tensors of one form with different bits; their types may differ.
+/// Compares two tensors of one shape with different bits; their types may differ.
 pub fn differ(
     [x, y]: [&Side; 2],
     [a, b]: [usize; 2],

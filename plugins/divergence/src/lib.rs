@@ -32,21 +32,16 @@ use trueno_plugin::{Chart, Input, Plugin, Result, Run, Scale, export};
 
 pub struct Divergence;
 
-/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Relative tolerance, in place of the computed one.
     pub rtol: Option<f64>,
-    /// Absolute tolerance of an element, beside the relative one.
+    /// Absolute tolerance of an element, in addition to the relative one.
     pub atol: f64,
-    /// Tolerances of their own for some names.
     pub by_name: Vec<tolerance::ByName>,
     /// `probabilistic` or `worst_case`; see [`tolerance`].
     pub bound: tolerance::Bound,
-    /// The λ of the probabilistic bound.
     pub lambda: f64,
-    /// Rows of `pairs` that are listed, those that are not alike first.
     pub pair_rows: usize,
 }
 

@@ -8,7 +8,6 @@ use crate::align::Item;
 use crate::rows::{NONE, Side};
 use trueno_analysis::hash::FastMap;
 
-/// Place of rows: rank, iteration, position, layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Place {
     pub rank: u16,
@@ -19,14 +18,14 @@ pub struct Place {
 
 type Outside = (u16, Option<u64>, Option<u64>);
 
-/// The rows of both runs by place.
 pub struct Groups {
-    /// In no order before [`put_in_order`](Groups::put_in_order), then in that of the data flow.
+    /// Unsorted until [`put_in_order`](Groups::put_in_order), then in data-flow order.
     pub places: Vec<Place>,
     rows: [Vec<u32>; 2],
-    /// Begin of the rows of each group; one more than groups.
+    /// By side: where the rows of each group begin, with one more entry at the end.
     starts: [Vec<u32>; 2],
-    /// For each side, when the first row with an iteration, position and layer was recorded.
+    /// By side and level (iteration, position, layer): when the first row with a number at that level was
+    /// recorded.
     first: [[FastMap<Outside, i64>; 3]; 2],
 }
 
@@ -85,13 +84,12 @@ impl Groups {
         }
     }
 
-    /// The rows of a side in a group, in the order of recording.
     pub fn rows(&self, side: usize, group: usize) -> &[u32] {
         let starts = &self.starts[side];
         &self.rows[side][starts[group] as usize..starts[group + 1] as usize]
     }
 
-    /// Puts items, which stand group by group, and places in data-flow order.
+    /// Sorts items, which come group by group, and places into data-flow order.
     pub fn put_in_order(&mut self, sides: [&Side; 2], items: &mut Vec<Item>) {
         let late: Vec<u8> = items.iter().map(|item| self.late(sides, item)).collect();
         // Which of its eight forms of a group occur; each becomes a place of its own.
@@ -143,7 +141,7 @@ impl Groups {
         self.starts = Default::default();
     }
 
-    /// A bit for each level without a number whose row stands behind those that have one.
+    /// One bit per level that has no number, set if the row was recorded after the first row that has one.
     fn late(&self, sides: [&Side; 2], item: &Item) -> u8 {
         let place = &self.places[item.group as usize];
         let missing = [
@@ -165,7 +163,7 @@ impl Groups {
 }
 
 impl Place {
-    /// Levels outside of iteration, position and layer.
+    /// For each of iteration, position and layer, the levels that enclose it.
     fn outside(&self) -> [Outside; 3] {
         [
             (self.rank, None, None),
@@ -175,7 +173,7 @@ impl Place {
     }
 }
 
-/// Before those that have a number, among them, behind them.
+/// 0 sorts before the numbered rows, 1 among them, 2 after them.
 type Key = (u8, u64);
 
 fn key(place: &Place, late: u8) -> (Key, Key, Key, u16) {
@@ -200,8 +198,8 @@ fn place(side: &Side, row: usize) -> Place {
     }
 }
 
-/// Rows by (group, time), and where each group begins. Rows of one time stand in an order that does
-/// not depend on that of the table.
+/// Rows by (group, time), and where each group begins. Rows with equal times get an order that does not depend on
+/// the table's.
 fn sorted(side: &Side, group_of: &[u32], groups: usize) -> (Vec<u32>, Vec<u32>) {
     let mut starts = vec![0u32; groups + 1];
     for group in group_of {

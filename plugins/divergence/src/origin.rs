@@ -9,22 +9,20 @@ use crate::order::Groups;
 use crate::rows::{NONE, Side};
 use trueno_analysis::hash::FastMap;
 
-/// Origin of a divergence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It does not diverge.
     None,
-    /// The input is alike, and nothing of this layer diverged in an earlier step.
+    /// The inputs agree, and nothing of this layer diverged in an earlier step.
     Local,
-    /// The input is alike; state of the layer (a key/value cache) may have carried it here.
+    /// The inputs agree, but state of the layer, such as a key/value cache, may have carried the divergence
+    /// here.
     LocalOrState,
     Inherited,
-    /// The input has no partner or another form.
+    /// The input has no partner, or one of another shape or type.
     Unknown,
 }
 
 impl Origin {
-    /// Text in the tables.
     pub const fn name(self) -> Option<&'static str> {
         match self {
             Self::None => None,
@@ -36,7 +34,7 @@ impl Origin {
     }
 }
 
-/// Gives every diverged item its origin.
+/// Sets the origin of every diverged item.
 pub fn origins(sides: [&Side; 2], groups: &Groups, items: &[Item], judged: &mut [Judged]) {
     // By rank, and by (rank, thread): the latest record.
     let mut latest: FastMap<u16, Verdict> = FastMap::default();

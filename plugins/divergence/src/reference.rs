@@ -9,20 +9,19 @@ use crate::order::Groups;
 use crate::rows::{NONE, Side};
 use crate::tolerance::{Rule, Tolerance};
 
-/// Side that lies beyond the tolerance from the reference.
+/// Which side is farther from the reference than the tolerance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Moved {
     Run,
     Baseline,
     Both,
-    /// The two are farther apart than either is from the reference.
+    /// The runs are farther apart than either is from the reference.
     Neither,
 }
 
 impl Moved {
     pub const ALL: [Self; 4] = [Self::Run, Self::Baseline, Self::Both, Self::Neither];
 
-    /// Text in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Run => "run",
@@ -33,16 +32,15 @@ impl Moved {
     }
 }
 
-/// Distance of a pair from the reference.
 #[derive(Clone, Copy, Debug)]
 pub struct Against {
     pub moved: Moved,
-    /// Lower bounds of the relative error of the run and of the baseline; `None`: not finite.
+    /// Lower bounds of the relative error of the run and of the baseline; `None` if not finite.
     pub errors: [Option<f64>; 2],
 }
 
-/// Of each item that diverges; `None` of others, and where the reference has no such tensor. And how many rows of
-/// either side have one.
+/// Distances of the diverged items: `None` for other items, and for those that the reference lacks. Also returns
+/// how many rows of both sides have a partner in the reference.
 pub fn against(
     sides: [&Side; 2],
     reference: &Side,
@@ -89,7 +87,7 @@ pub fn against(
     (items.iter().zip(judged).map(one).collect(), known)
 }
 
-/// For each row the row of the reference, or [`NONE`].
+/// By row: its partner in the reference, or [`NONE`].
 fn partners(side: &Side, reference: &Side) -> Vec<u32> {
     let groups = Groups::new([side, reference]);
     let mut to = vec![NONE; side.len];

@@ -9,16 +9,15 @@ use crate::spans::Spans;
 use crate::statistics::Statistics;
 use trueno_analysis::hash::FastMap;
 
-/// No text, or no row.
 pub const NONE: u32 = u32::MAX;
 
-/// Kernels in words, by the name and layer of their brick.
+/// Kernel descriptions, by name and layer of their brick.
 pub type Ran = FastMap<(u32, Option<i64>), Vec<String>>;
 
 /// The rows of one run. Texts are numbers of [`Texts`].
 pub struct Side {
     pub len: usize,
-    /// True if there is such a run at all.
+    /// False if the run does not exist.
     pub is_given: bool,
     pub name: Vec<u32>,
     pub dtype: Vec<u32>,
@@ -32,16 +31,15 @@ pub struct Side {
     pub time_ns: Vec<i64>,
     pub hash: Vec<u64>,
     pub elements: Vec<u64>,
-    /// Declared operations an element of the output; 0: not declared.
+    /// Declared operations per output element; 0 if not declared.
     pub steps: Vec<u64>,
     pub span: U64Column,
     pub layer: I64Column,
     pub iteration: U64Column,
     pub position: U64Column,
-    /// Of the rows that need them; read when it is known which do.
+    /// Only of the rows that need them. Loaded once it is known which do.
     pub statistics: Statistics,
     pub samples: Samples,
-    /// Kernels by the name and layer of their brick, each in words.
     pub ran: Ran,
 }
 
@@ -126,13 +124,12 @@ impl Side {
         })
     }
 
-    /// Sampled values of a row.
     pub fn samples(&self, row: usize) -> &[f64] {
         self.samples
             .get(self.thread[row], self.time_ns[row], self.hash[row])
     }
 
-    /// Names of the kernels that computed a row: its own, or those of its brick.
+    /// Names of the kernels that computed a row: its own kernel, or those of its brick.
     pub fn kernels(&self, row: usize, texts: &Texts) -> Option<String> {
         if let Some(kernel) = texts.get(self.kernel[row]) {
             return Some(kernel.to_owned());
@@ -142,7 +139,7 @@ impl Side {
     }
 }
 
-/// A column of text numbers, in the numbering of both runs.
+/// A column of text numbers, mapped to the numbering that both runs share.
 pub(crate) fn numbers(column: &I64Column, list: &Table, texts: &mut Texts) -> Result<Vec<u32>> {
     let (ids, text) = (list.i64("id")?, list.text("text")?);
     // By text: the numbers decide between rows of one time, and the list has no order.
@@ -158,7 +155,7 @@ pub(crate) fn numbers(column: &I64Column, list: &Table, texts: &mut Texts) -> Re
     Ok(column.iter().map(number).collect())
 }
 
-/// The columns of a table, taken out one by one; those of one that is not there are empty.
+/// The columns of a table, taken out one by one. If the table is missing, they are empty.
 struct Columns {
     columns: Vec<(String, Column)>,
     are_given: bool,

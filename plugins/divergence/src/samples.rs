@@ -4,10 +4,8 @@ use trueno_plugin::{Result, Table};
 
 use trueno_analysis::hash::FastMap;
 
-/// Columns `sample_0` to `sample_15`.
 const MAX_SAMPLES: usize = 16;
 
-/// The values of each row that has some, by thread, time and hash.
 #[derive(Default)]
 pub struct Samples {
     values: Vec<f64>,
@@ -48,7 +46,6 @@ impl Samples {
         Ok(samples)
     }
 
-    /// Samples of a row.
     pub fn get(&self, thread: i64, time_ns: i64, hash: u64) -> &[f64] {
         match self.rows.get(&(thread, time_ns, hash)) {
             Some((from, count)) => &self.values[*from as usize..][..usize::from(*count)],
@@ -57,13 +54,13 @@ impl Samples {
     }
 }
 
-/// Largest difference of two values, both finite; `None`: there are none.
+/// Largest difference between two finite values; `None` if there are none.
 pub fn apart(a: &[f64], b: &[f64]) -> Option<f64> {
     let finite = pairs(a, b).map(|(a, b)| (a - b).abs());
     finite.reduce(f64::max)
 }
 
-/// Cosine of the angle between the samples; `None`: there are none, or one side is all zeros.
+/// Cosine of the angle between the samples; `None` if there are none, or if one side is all zeros.
 pub fn cosine(a: &[f64], b: &[f64]) -> Option<f64> {
     let sums = pairs(a, b).fold([0.0; 3], |[ab, aa, bb], (a, b)| {
         [ab + a * b, aa + a * a, bb + b * b]

@@ -9,10 +9,10 @@ use crate::align::Item;
 use crate::judge::Judged;
 use crate::rows::{NONE, Side};
 
-/// Times on both sides, and the item.
+/// Time on each side, and index of the item.
 type Times = (i64, i64, u32);
 
-/// Marks the pairs that moved.
+/// Marks the pairs whose order changed between the runs.
 pub fn order_changed(sides: [&Side; 2], items: &[Item], judged: &mut [Judged]) {
     let mut lanes: BTreeMap<(i64, i64), Vec<Times>> = BTreeMap::new();
     for (at, item) in items.iter().enumerate() {
@@ -38,7 +38,7 @@ pub fn order_changed(sides: [&Side; 2], items: &[Item], judged: &mut [Judged]) {
     }
 }
 
-/// Marks each value that belongs to a longest non-decreasing subsequence: patience sorting, n·log n.
+/// Marks the values of a longest non-decreasing subsequence, by patience sorting in O(n log n).
 pub fn longest_in_order(values: &[i64]) -> Vec<bool> {
     let mut ends: Vec<usize> = Vec::new();
     let mut before = vec![usize::MAX; values.len()];

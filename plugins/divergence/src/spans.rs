@@ -7,14 +7,14 @@ use trueno_plugin::{Result, Run, U64Column};
 use crate::inputs::Names;
 use crate::rows::{NONE, numbers};
 
-/// Rows of bricks or of kernels that tensors name.
+/// Bricks or kernels that tensors refer to.
 pub struct Spans {
-    /// Rows by id; of equal ones the first counts.
+    /// Rows by id. If two share an id, the first wins.
     ids: IdIndex<u32>,
     name: Vec<u32>,
     backend: Vec<u32>,
     ptx: Vec<u32>,
-    /// Declared operations an element of the output; 0: not declared.
+    /// Declared operations per output element; 0 if not declared.
     steps: Vec<u64>,
 }
 
@@ -83,7 +83,6 @@ impl Spans {
         })
     }
 
-    /// The row of an id.
     pub fn find(&self, id: Option<u64>) -> Span {
         let Some(row) = id.and_then(|id| self.ids.get(id)) else {
             return NOTHING;
@@ -98,7 +97,7 @@ impl Spans {
     }
 }
 
-/// Rows by id; of an id that stands there twice the last that is walked counts, so they are walked backwards.
+/// Rows by id, walked backwards: the last one walked wins, and the first of equal ids should.
 fn first_rows(ids: &U64Column) -> IdIndex<u32> {
     let row = |row| Some((ids.get(row)?, row as u32));
     IdIndex::new(|| (0..ids.len()).rev().filter_map(row))

@@ -9,20 +9,19 @@ use crate::inputs::Names;
 use crate::rows::{NONE, Side};
 use trueno_analysis::hash::FastMap;
 
-/// Statistics by row; what was not read is as if it was not recorded.
+/// Statistics by row. Rows that were not loaded look as if nothing had been recorded.
 #[derive(Default)]
 pub struct Statistics {
-    /// Of each row, its place in the columns, or [`NONE`].
+    /// By row: its index in the columns, or [`NONE`].
     place: Vec<u32>,
     counts: [U64Column; 3],
     moments: [F64Column; 5],
 }
 
-/// Columns with counts.
 const COUNTS: [&str; 3] = ["nan_count", "inf_count", "zero_count"];
 const MOMENTS: [&str; 5] = ["min", "max", "absmax", "mean", "l2"];
 
-/// Rows of both sides that need statistics if at most `listed` pairs are listed.
+/// Rows of both sides that need statistics, if at most `listed` pairs are listed.
 pub fn needed(sides: [&Side; 2], items: &[Item], listed: usize) -> [Vec<bool>; 2] {
     let mut needed = sides.map(|side| vec![false; side.len]);
     let (mut alone, mut equal) = (0, 0);
@@ -50,7 +49,7 @@ pub fn needed(sides: [&Side; 2], items: &[Item], listed: usize) -> [Vec<bool>; 2
 }
 
 impl Statistics {
-    /// Reads those of the rows that need them; without any, nothing is read.
+    /// Loads the statistics of the rows that need them; reads nothing if none do.
     ///
     /// # Errors
     /// A column is missing or of another type.
@@ -91,7 +90,7 @@ impl Statistics {
     }
 }
 
-/// The place of each row of the side, and the row of the table at each place.
+/// The column index of each row of the side, and the table row at each column index.
 fn chosen(table: &Table, side: &Side, needed: &[bool]) -> Result<(Vec<u32>, Vec<u32>)> {
     let (thread, time) = (table.i64("thread")?, table.i64("time_ns")?);
     let hash = table.u64("hash")?;
@@ -134,17 +133,14 @@ fn chosen(table: &Table, side: &Side, needed: &[bool]) -> Result<(Vec<u32>, Vec<
 }
 
 impl Side {
-    /// Elements that are NaN.
     pub fn nan_count(&self, row: usize) -> Option<u64> {
         self.statistics.count(0, row)
     }
 
-    /// Elements that are infinite.
     pub fn inf_count(&self, row: usize) -> Option<u64> {
         self.statistics.count(1, row)
     }
 
-    /// Elements that are zero.
     pub fn zero_count(&self, row: usize) -> Option<u64> {
         self.statistics.count(2, row)
     }

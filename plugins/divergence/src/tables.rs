@@ -11,29 +11,28 @@ use crate::rows::{NONE, Side};
 use crate::samples;
 use crate::tolerance::{Rule, Tolerance};
 
-/// Results of the analysis.
 pub struct All<'a> {
-    /// The run, the baseline.
+    /// The run under test, then the baseline.
     pub sides: [&'a Side; 2],
     pub groups: &'a Groups,
     pub items: &'a [Item],
     pub judged: &'a [Judged],
     pub texts: &'a Texts,
-    /// Distances of each item from a third run, and how many rows it shares with them; `None`: there is none.
+    /// Distance of each item from the third run, and how many rows it shares with the two; `None` without a
+    /// third run.
     pub third: Option<(&'a [Option<Against>], usize)>,
     pub scale: &'a Tolerance,
     pub rules: &'a [Rule],
 }
 
 impl All<'_> {
-    /// The side an item is taken from, and its row.
+    /// The side that describes an item, and the item's row there.
     pub fn row(&self, at: usize) -> (&Side, usize) {
         let item = &self.items[at];
         let side = usize::from(item.rows[0] == NONE);
         (self.sides[side], item.rows[side] as usize)
     }
 
-    /// The row on one side.
     pub fn on(&self, at: usize, side: usize) -> Option<usize> {
         Some(self.items[at].rows[side])
             .filter(|row| *row != NONE)
@@ -45,13 +44,12 @@ impl All<'_> {
         self.texts.get(side.name[row]).unwrap_or("")
     }
 
-    /// Entry of the tolerances that holds for it.
+    /// Index of the `by_name` tolerance that applies to the item.
     pub fn rule(&self, at: usize) -> Rule {
         let (side, row) = self.row(at);
         self.rules.get(side.name[row] as usize).copied().flatten()
     }
 
-    /// Its distance from the third run.
     pub fn against(&self, at: usize) -> Option<Against> {
         self.third?.0[at]
     }
@@ -60,7 +58,6 @@ impl All<'_> {
         &self.groups.places[self.items[at].group as usize]
     }
 
-    /// Number of items with that verdict.
     pub fn count(&self, verdict: Verdict) -> u64 {
         self.judged
             .iter()
@@ -68,12 +65,11 @@ impl All<'_> {
             .count() as u64
     }
 
-    /// Returns whether any row has a partner.
     pub fn shares_anything(&self) -> bool {
         self.items.iter().any(|item| item.shared)
     }
 
-    /// The first in data-flow order.
+    /// The first item, in data-flow order, that satisfies `is`.
     pub fn first(&self, is: impl Fn(&Judged) -> bool) -> Option<usize> {
         self.judged.iter().position(is)
     }
@@ -103,7 +99,7 @@ impl All<'_> {
     }
 }
 
-/// A row a verdict: how many, and what share of all.
+/// One row for each verdict: number of tensors, and share of all.
 pub fn summary(all: &All) -> TableBuilder {
     let counts = Verdict::ALL.map(|verdict| all.count(verdict));
     let total = all.items.len() as f64;
@@ -120,7 +116,7 @@ pub fn summary(all: &All) -> TableBuilder {
         .f64("max_relative_error", worst)
 }
 
-/// Those that are not alike first to be kept, all in data-flow order.
+/// All pairs in data-flow order. If there are more than `most`, those that are not alike are kept first.
 pub fn pairs(all: &All, most: usize) -> TableBuilder {
     let alike = |at: &usize| {
         matches!(
@@ -250,7 +246,6 @@ pub fn pairs(all: &All, most: usize) -> TableBuilder {
     table
 }
 
-/// Rows without partner, and on which side they are.
 pub fn only_in_one(all: &All, most: usize) -> TableBuilder {
     let alone = |at: &usize| all.items[*at].rows.contains(&NONE);
     let chosen: Vec<usize> = (0..all.items.len()).filter(alone).take(most).collect();

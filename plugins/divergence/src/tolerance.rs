@@ -23,30 +23,27 @@ use trueno_plugin::{Error, Result};
 use crate::Options;
 use trueno_analysis::name_pattern::matches;
 
-/// Choice of the bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Errors of either sign that partly cancel.
+    /// Errors have either sign and partly cancel.
     #[default]
     Probabilistic,
-    /// Worst case: all errors add up.
     WorstCase,
 }
 
-/// Tolerances of the tensors with such names; of several that fit the first one holds.
+/// Tolerances of tensors with matching names. If several entries match, the first applies.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ByName {
-    /// `*` is any text, `?` one character; case does not matter.
+    /// Pattern: `*` matches any text, `?` one character. Case is ignored.
     pub name: String,
-    /// Relative; as without this entry when not given.
+    /// Relative tolerance; falls back to the general one.
     pub rtol: Option<f64>,
-    /// Absolute; as without this entry when not given.
+    /// Absolute tolerance; falls back to the general one.
     pub atol: Option<f64>,
 }
 
-/// Tolerances as the user set them.
 #[derive(Clone, Debug)]
 pub struct Tolerance {
     rtol: Option<f64>,
@@ -56,11 +53,11 @@ pub struct Tolerance {
     lambda: f64,
 }
 
-/// Entry of `by_name` that holds for a tensor.
+/// Index of the `by_name` entry that applies to a tensor.
 pub type Rule = Option<u32>;
 
 impl Tolerance {
-    /// Checked.
+    /// Validates the options.
     ///
     /// # Errors
     /// A tolerance is negative or not a finite number, or λ is not positive.
@@ -91,7 +88,6 @@ impl Tolerance {
         })
     }
 
-    /// The entry for each of these names.
     pub fn rules(&self, names: &[String]) -> Vec<Rule> {
         let rule = |name: &String| {
             let first = self.by_name.iter().position(|of| matches(&of.name, name));
@@ -108,13 +104,12 @@ impl Tolerance {
         self.entry(rule).and_then(|of| of.rtol).or(self.rtol)
     }
 
-    /// Absolute tolerance of an element.
     pub fn absolute(&self, rule: Rule) -> f64 {
         let own = self.entry(rule).and_then(|of| of.atol);
         own.unwrap_or(self.atol)
     }
 
-    /// Origin of the relative tolerance: a pattern of names, the user for all, or the formula.
+    /// Where the relative tolerance comes from: a name pattern, `given` by the user for all, or `computed`.
     pub fn by(&self, rule: Rule) -> &str {
         match self.entry(rule) {
             Some(of) if of.rtol.is_some() => &of.name,
@@ -123,7 +118,7 @@ impl Tolerance {
         }
     }
 
-    /// Derivation of a tolerance, with its numbers.
+    /// Text that derives a tolerance, with its numbers.
     pub fn formula(&self, rule: Rule, dtype: &str, steps: u64, stores: u64) -> String {
         let absolute = match self.absolute(rule) {
             0.0 => String::new(),
@@ -154,7 +149,7 @@ impl Tolerance {
         )
     }
 
-    /// Relative tolerance of a tensor of this type after `steps` operations and `stores` tensors.
+    /// Relative tolerance of a tensor of this type after `steps` operations and `stores` stored tensors.
     pub fn relative(&self, rule: Rule, dtype: &str, steps: u64, stores: u64) -> f64 {
         if let Some(rtol) = self.given(rule) {
             return rtol;
@@ -175,7 +170,7 @@ impl Tolerance {
     }
 }
 
-/// Unit roundoffs of the sums and of what is stored; `None`: exact.
+/// Unit roundoff of the sums and of the stored values; `None` if exact.
 fn roundoffs(dtype: &str) -> Option<(f64, f64)> {
     const F32: f64 = 1.0 / (1u64 << 24) as f64;
     const F64: f64 = 1.0 / (1u64 << 53) as f64;

@@ -13,31 +13,28 @@ use trueno_analysis::vendors;
 
 use crate::usage::{Label, Stretch, Usage, Usages};
 
-/// Category of input work, of the host's rules.
+/// Category of input work on the host.
 const INPUT: &str = "data loading";
-/// Least part of the lateness that a cause must hold.
+/// A cause must explain at least this share of the lateness.
 const MIN_SHARE: f64 = 0.5;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Kind {
-    /// Its devices computed for longer; without devices its threads did.
+    /// The rank computed for longer: on its devices, or on its threads if it has none.
     Compute,
-    /// Its devices copied for longer.
     Copy,
-    /// It was held up in other collectives.
+    /// The rank was held up in other collectives.
     Communication,
-    /// Its threads prepared input for longer, while its devices were idle.
+    /// The rank's threads prepared input for longer while its devices were idle.
     Input,
-    /// Its threads launched for longer, while its devices were idle.
+    /// The rank's threads launched for longer while its devices were idle.
     Launch,
-    /// Its threads did something else for longer, while its devices were idle.
+    /// The rank's threads did something else for longer while its devices were idle.
     Host,
-    /// Nothing recorded explains it.
     Unknown,
 }
 
 impl Kind {
-    /// The word of tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Compute => "compute",
@@ -51,30 +48,27 @@ impl Kind {
     }
 }
 
-/// Reason why one collective's last rank came last.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
     pub kind: Kind,
-    /// Name with the largest excess; `None`: none has one.
+    /// Name with the largest excess; `None` if no name has any.
     pub name: Option<String>,
-    /// Excess of the kind.
     pub excess_ns: i64,
-    /// Time that the rank took beyond the median of the others.
+    /// How much longer the rank took than the median of the others.
     pub late_ns: i64,
 }
 
-/// A collective, and the cause of its lateness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Explained {
-    /// Its number in `collectives.instances`.
+    /// Number in `collectives.instances`.
     pub instance: u64,
     pub rank: u32,
-    /// Waits of all others for it, together.
+    /// Sum of the others' waits for the rank.
     pub caused_ns: i64,
     pub cause: Cause,
 }
 
-/// Explains each collective whose last rank, and at least one other, was looked into; by its number.
+/// Explains the collectives that have stretches of the last rank and of at least one other, in order of number.
 pub fn explain(usages: Usages) -> Vec<Explained> {
     let mut collectives: BTreeMap<u64, Vec<(Stretch, Usage)>> = BTreeMap::new();
     // The last rank of each comes first, then the others by their number.
@@ -94,7 +88,7 @@ pub fn explain(usages: Usages) -> Vec<Explained> {
         .collect()
 }
 
-/// Excess of the first over the median of the rest.
+/// The first value minus the median of the rest.
 fn excess(values: impl Iterator<Item = i64>) -> i64 {
     let values: Vec<i64> = values.collect();
     let mut others = values[1..].to_vec();
@@ -171,7 +165,7 @@ fn judge(all: &[(Stretch, Usage)]) -> Cause {
     }
 }
 
-/// The largest; of equal ones the kind that comes first.
+/// The largest sum; among equal ones, the kind that sorts first.
 fn most<const N: usize>(sums: [(i64, Kind); N]) -> (i64, Kind) {
     let most = sums
         .into_iter()
@@ -183,7 +177,7 @@ fn is_launch(name: &str) -> bool {
     vendors::call(name) == Some(vendors::Call::Launch)
 }
 
-/// Kind of a host interval's own time; `None`: a wait, which explains nothing.
+/// Kind of a host interval's self time; `None` for a wait, which explains nothing.
 fn host_kind(label: &Label, has_devices: bool) -> Option<Kind> {
     match label.class {
         Class::Wait => None,

@@ -14,7 +14,6 @@ use trueno_plugin::{Input, Parts, Plugin, Result, Run, export};
 
 pub struct Lateness;
 
-/// Inputs: those of lanes, and the stretches to look into.
 const INPUTS: [Input; lanes::INPUTS.len() + 2] = {
     let mut all = [usage::STRETCHES; lanes::INPUTS.len() + 2];
     let mut at = 0;
@@ -57,7 +56,6 @@ impl Parts for Lateness {
     }
 }
 
-/// Finds the causes, and emits tables and the finding.
 fn emit(run: &mut Run, usages: usage::Usages) -> Result<()> {
     let explained = cause::explain(usages);
     if explained.is_empty() {

@@ -7,7 +7,7 @@ use trueno_plugin::{Error, Input, Result, Run, Table};
 
 use crate::usage::{Label, Stretch, Usage, Usages};
 
-/// Stages of the job, where there are several.
+/// Number of pipeline stages of the job, if there are several.
 pub const PIPELINE: Input = Input::sql(
     "pipeline",
     "SELECT stages FROM stragglers.job WHERE stages > 1",

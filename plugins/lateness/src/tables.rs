@@ -7,20 +7,17 @@ use trueno_plugin::{Finding, Severity, Table, TableBuilder, counted};
 
 use crate::cause::{Explained, Kind};
 
-/// Sums of a cause of one rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sums<'a> {
-    /// Collectives that it came late to for it.
+    /// Collectives that the rank came late to for this cause.
     collectives: u64,
-    /// Others waited in them, together.
+    /// Sum of the others' waits.
     caused_ns: i64,
-    /// Excess over the median of the others.
     excess_ns: i64,
     names: BTreeMap<&'a str, i64>,
 }
 
 impl Sums<'_> {
-    /// The name with the largest excess.
     fn name(&self) -> Option<&str> {
         let names = self.names.iter();
         let most = names.max_by_key(|(name, ns)| (**ns, std::cmp::Reverse(*name)));
@@ -32,7 +29,6 @@ impl Sums<'_> {
 pub struct Causes<'a>(Vec<((u32, Kind), Sums<'a>)>);
 
 impl<'a> Causes<'a> {
-    /// Adds up all collectives that were looked into.
     pub fn new(explained: &'a [Explained]) -> Self {
         let mut sums: BTreeMap<(u32, Kind), Sums<'a>> = BTreeMap::new();
         for one in explained {
@@ -50,7 +46,6 @@ impl<'a> Causes<'a> {
         Self(rows)
     }
 
-    /// Table `causes`.
     pub fn table(&self) -> TableBuilder {
         let (keys, of) = (
             || self.0.iter().map(|row| row.0),
@@ -65,7 +60,7 @@ impl<'a> Causes<'a> {
             .i64("excess_ns", of().map(|of| of.excess_ns))
     }
 
-    /// The reason why the rank is late that others waited for longest; none if that is not known.
+    /// Says why the rank that others waited for longest was late; `None` if the cause is unknown.
     pub fn finding(&self) -> Option<Finding> {
         let rank = self.worst()?;
         let known = self.0.iter();
@@ -105,7 +100,7 @@ impl<'a> Causes<'a> {
         Some(finding.evidence("SELECT * FROM lateness.causes ORDER BY caused_ns DESC"))
     }
 
-    /// The rank that others waited for longest, all causes together.
+    /// The rank that others waited for longest, over all causes.
     fn worst(&self) -> Option<u32> {
         let mut ranks: BTreeMap<u32, i64> = BTreeMap::new();
         for ((rank, _), of) in &self.0 {
@@ -119,7 +114,6 @@ impl<'a> Causes<'a> {
     }
 }
 
-/// A kind of cause in words.
 fn words(kind: Kind) -> &'static str {
     match kind {
         Kind::Compute => "it computed",
@@ -132,7 +126,7 @@ fn words(kind: Kind) -> &'static str {
     }
 }
 
-/// Table `explained`: each collective that was looked into.
+/// Table `explained`: each collective that was examined.
 pub fn explained(explained: &[Explained]) -> TableBuilder {
     let rows = || explained.iter();
     Table::build("explained")

@@ -8,25 +8,23 @@ use trueno_analysis::lanes::{self, Class, Lane, LaneKind, Lanes};
 use trueno_analysis::sweep::self_times;
 use trueno_plugin::{Input, Result, Run};
 
-/// Category of kernels that communicate.
 const COMMUNICATION: &str = "communication";
 
-/// The stretches to look into.
 pub const STRETCHES: Input = Input::sql(
     "stretches",
     "SELECT instance, rank, is_last, start_ns, dur_ns, caused_ns FROM collectives.stretches",
 )
 .optional();
 
-/// A stretch of time of one rank, before a collective.
+/// The time of one rank before a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Stretch {
     pub instance: u64,
-    /// False of the last rank, which comes first.
+    /// False for the last rank, whose row comes first.
     pub is_other: bool,
     pub rank: u32,
     pub times_ns: (i64, i64),
-    /// Waits of all for the last rank, together.
+    /// Sum of the others' waits for the last rank.
     pub caused_ns: i64,
 }
 
@@ -36,7 +34,6 @@ impl Stretch {
     }
 }
 
-/// Class, name and category of intervals.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Label {
     pub class: Class,
@@ -45,24 +42,21 @@ pub struct Label {
 }
 
 impl Label {
-    /// True of kernels that communicate.
     pub fn is_communication(&self) -> bool {
         self.category == COMMUNICATION || Operation::parse(&self.name).is_some()
     }
 }
 
-/// Use of a stretch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// The rank has devices.
     pub has_devices: bool,
     pub compute_ns: i64,
-    /// Some device copies, and none computes.
+    /// A device copies, and none computes.
     pub copy_ns: i64,
-    /// Some device communicates, and none computes or copies.
+    /// A device communicates, and none computes or copies.
     pub communication_ns: i64,
     pub idle_ns: i64,
-    /// Time of device work, self time of host intervals.
+    /// Time of device work, and self time of host intervals.
     pub by_label: BTreeMap<Label, i64>,
 }
 
@@ -70,7 +64,7 @@ pub struct Usage {
 pub struct Usages(pub BTreeMap<Stretch, Usage>);
 
 impl Usages {
-    /// Reads the stretches of the ranks whose lanes there are, and how they were spent.
+    /// Reads the stretches of the ranks whose lanes the run has, and how they were spent.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -112,7 +106,7 @@ fn stretches(run: &mut Run) -> Result<Vec<Stretch>> {
     Ok((0..table.rows()).filter_map(stretch).collect())
 }
 
-/// Uses of the stretches of one rank, which are in the order of their starts.
+/// How the stretches of one rank were spent. They are sorted by start.
 fn of_one(lanes: &Lanes, rank: u32, stretches: &[Stretch]) -> Vec<(Stretch, Usage)> {
     let label = |number: u32| {
         let of = lanes.labels.get(number);
@@ -175,7 +169,7 @@ fn of_one(lanes: &Lanes, rank: u32, stretches: &[Stretch]) -> Vec<(Stretch, Usag
     out
 }
 
-/// Kinds of device work, each without those before it.
+/// Device time by kind. Each set excludes the ones before it.
 struct DeviceTimes {
     compute: IntervalSet<i64>,
     copy: IntervalSet<i64>,
@@ -213,16 +207,15 @@ fn of_rank(lanes: &Lanes, rank: u32, kind: LaneKind) -> impl Iterator<Item = &La
     all.filter(move |lane| lane.kind == kind && lane.key.rank() == rank)
 }
 
-/// Adds pieces of one lane, in the order of their starts, to the stretches that they lie in.
+/// Adds intervals of one lane, sorted by start, to the stretches that they lie in.
 struct Spent<'a> {
     stretches: &'a [(i64, i64)],
     sums: &'a mut [BTreeMap<u32, i64>],
-    /// Longest stretch: none that began so much before a piece can hold it.
+    /// Length of the longest stretch. Stretches that began longer ago than this need not be searched.
     longest_ns: i64,
 }
 
 impl<'a> Spent<'a> {
-    /// Stretches by their starts.
     fn new(stretches: &'a [(i64, i64)], sums: &'a mut [BTreeMap<u32, i64>]) -> Self {
         let lengths = stretches
             .iter()

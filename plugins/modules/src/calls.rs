@@ -12,7 +12,7 @@ const NAMES: &str =
     "SELECT DISTINCT name_id AS id, name AS text FROM bricks WHERE name LIKE 'nn.Module: %'";
 const MODULES: &str = "SELECT id, name_id, start_ns, dur_ns FROM bricks WHERE name LIKE 'nn.Module: %' ORDER BY start_ns, id";
 
-/// Where no module was recorded, only `names` is read.
+/// If the run has no modules, only `names` is read.
 pub const INPUTS: [Input; 5] = [
     Input::sql("names", NAMES),
     Input::sql("modules", MODULES),
@@ -55,18 +55,14 @@ table_row! {
     }
 }
 
-/// One call of a module.
 #[derive(Clone, Debug, Default)]
 pub struct Call {
-    /// As the profiler numbers it: `Linear_3`.
     pub name: String,
-    /// Call of the module around it, by its place in the list.
     pub outer: Option<usize>,
     pub in_window: bool,
     pub host_ns: i64,
-    /// Time of the modules directly inside it.
     pub inner_host_ns: i64,
-    /// Kernels launched by it and by no module inside it.
+    /// Kernels launched by it, but not by a module inside it.
     pub own_kernels: u64,
     pub own_device_ns: i64,
 }
@@ -74,16 +70,15 @@ pub struct Call {
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     pub calls: Vec<Call>,
-    /// Without a kernel on a device, nothing is known of devices.
+    /// False if the run has no kernel on a device. Then all device times are unknown.
     pub has_device_work: bool,
-    /// Time of all kernels on devices.
     pub device_ns: i64,
-    /// Of those launched outside of every module.
+    /// Time of the kernels launched outside any module.
     pub outside_ns: i64,
 }
 
 impl Calls {
-    /// `None`: no module was recorded, or none ran in the window.
+    /// `None` if no module was recorded, or none ran in the window.
     pub fn load(run: &mut Run) -> Result<Option<Self>> {
         let names = run.table("names")?;
         if names.rows() == 0 {
@@ -155,7 +150,7 @@ impl Calls {
         Ok(all.calls.iter().any(ran).then_some(all))
     }
 
-    /// Module and all around it, the outermost first: `Encoder_0/Layer_3/Linear_7`.
+    /// The module and all around it, the outermost first: `Encoder_0/Layer_3/Linear_7`.
     pub fn path(&self, call: usize) -> String {
         let mut names = vec![self.calls[call].name.as_str()];
         names.extend(
@@ -166,18 +161,17 @@ impl Calls {
         names.join("/")
     }
 
-    /// Calls around one, the innermost first.
+    /// Enclosing calls, the innermost first.
     pub fn around(&self, call: usize) -> impl Iterator<Item = usize> + '_ {
         let outer = move |call: &usize| self.calls[*call].outer;
         std::iter::successors(outer(&call), outer).take(self.calls.len())
     }
 }
 
-/// The innermost call of a module around each row of bricks.
+/// The innermost call of a module around each row of `bricks`.
 struct Enclosing {
     rows: IdIndex<u32>,
     parents: Vec<Option<u64>>,
-    /// By row: the call that the row is or lies in.
     calls: Vec<Option<usize>>,
 }
 
@@ -226,7 +220,7 @@ impl Enclosing {
         self.calls[self.rows.get(brick)? as usize]
     }
 
-    /// The call around the row, not the row's own.
+    /// The call around the row. Its own call, if it is one, does not count.
     fn around(&self, brick: u64) -> Option<usize> {
         self.of(self.parents[self.rows.get(brick)? as usize]?)
     }

@@ -15,16 +15,13 @@ use trueno_plugin::{Chart, Finding, Input, Plugin, Result, Run, Severity, export
 use crate::calls::Calls;
 use crate::tables::{ClassRow, classes, modules};
 
-/// Begin of the names that PyTorch gives modules.
 const PREFIX: &str = "nn.Module: ";
 
 pub struct Modules;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Rows of table `modules` at most, those with the most time.
     pub module_rows: usize,
 }
 
@@ -69,7 +66,7 @@ impl Plugin for Modules {
     }
 }
 
-/// The class with the most device time, and how much is in no module.
+/// Names the class with the most device time, and the share outside any module.
 fn finding(calls: &Calls, classes: &[ClassRow<'_>]) -> Option<Finding> {
     let first = classes.first()?;
     let own_ns = first.own_device_ns.filter(|ns| *ns > 0)?;

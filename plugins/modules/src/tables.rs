@@ -90,7 +90,7 @@ fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// By group of each call, and then of each group around a call once.
+/// Sums by group. A call's kernels also count for each group around it, once.
 fn sums<K: Ord + Clone>(calls: &Calls, key: impl Fn(usize) -> K) -> BTreeMap<K, Sum> {
     let keys: Vec<K> = (0..calls.calls.len()).map(key).collect();
     let mut sums: BTreeMap<K, Sum> = BTreeMap::new();
@@ -118,7 +118,7 @@ fn sums<K: Ord + Clone>(calls: &Calls, key: impl Fn(usize) -> K) -> BTreeMap<K, 
     sums
 }
 
-/// Of each class, the most own device time first; without devices, the most own host time.
+/// One row for each class, by own device time; without devices, by own host time.
 pub fn classes(calls: &Calls) -> Vec<ClassRow<'_>> {
     let class = |call: usize| class_of(&calls.calls[call].name);
     let mut names: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -150,13 +150,12 @@ pub fn classes(calls: &Calls) -> Vec<ClassRow<'_>> {
     rows
 }
 
-/// A path with its sums.
 pub struct Module {
     path: String,
     sum: Sum,
 }
 
-/// Of each path, the most device time first; without devices, the most host time.
+/// One row for each path, by device time; without devices, by host time.
 pub fn modules(calls: &Calls) -> Vec<Module> {
     let mut modules: Vec<Module> = sums(calls, |call| calls.path(call))
         .into_iter()

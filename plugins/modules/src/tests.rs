@@ -4,7 +4,7 @@ use trueno_plugin::{Table, TableBuilder};
 use crate::Modules;
 use crate::tables::class_of;
 
-/// Id, parent, name (`None`: no module), start and duration of a brick.
+/// Id, parent, name (`None` if it is no module), start and duration of a brick.
 type Brick = (u64, Option<u64>, Option<&'static str>, i64, i64);
 /// Enclosing brick, start and duration of a kernel.
 type Kernel = (Option<u64>, i64, i64);
@@ -51,7 +51,7 @@ fn analysed(bricks: &[Brick], kernels: &[Kernel], window: Option<(i64, i64)>) ->
     run::<Modules>(tables, "{}").unwrap()
 }
 
-/// A net with two layers, operators within them, and a kernel behind it.
+/// A net of two layers with operators inside, and a kernel after it.
 fn net() -> (Vec<Brick>, Vec<Kernel>) {
     (
         vec![

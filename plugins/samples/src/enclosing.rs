@@ -11,10 +11,8 @@ use trueno_plugin::{Batch, Result, Run};
 
 use crate::sums::BrickKey;
 
-/// Kind of kernels in tables.
 const KERNEL: &str = "kernel";
 
-/// A row with its label.
 #[derive(Clone, Copy, Debug)]
 struct Row {
     start_ns: i64,
@@ -29,11 +27,10 @@ impl Interval for Row {
     }
 }
 
-/// Rows of each thread, in the order of their starts.
+/// Rows of each thread, sorted by start.
 #[derive(Debug, Default)]
 pub struct Enclosing {
     threads: BTreeMap<i64, Vec<Row>>,
-    /// Kind and name of each label.
     labels: Interner<(u32, u32)>,
     texts: Texts,
 }
@@ -101,13 +98,12 @@ impl Enclosing {
         Ok(())
     }
 
-    /// True if there are no rows at all.
     pub fn is_empty(&self) -> bool {
         self.threads.is_empty()
     }
 
-    /// Tells the label of the innermost row around each moment of a thread, of those that lie in any. Moments come in
-    /// their order.
+    /// Calls `found` with the label of the innermost row around each moment of a thread; moments outside all
+    /// rows are skipped. Moments must be sorted.
     pub fn locate<T: Copy>(
         &self,
         thread: i64,
@@ -131,7 +127,6 @@ impl Enclosing {
         }
     }
 
-    /// Kind and name of a label.
     pub fn key(&self, label: u32) -> BrickKey {
         let (kind, name) = self.labels.get(label);
         BrickKey {

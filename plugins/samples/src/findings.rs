@@ -8,18 +8,16 @@ use crate::interval::Share;
 use crate::sums::{EventSum, FunctionSum, Sums};
 use crate::tables::{NOT_KNOWN, estimated_ns};
 
-/// Fewer samples tell no share.
+/// With fewer samples, shares are not reliable.
 pub const MIN_SAMPLES: u64 = 100;
-/// A larger share of samples in functions that are not known is said.
 pub const UNKNOWN_SHARE: f64 = 0.2;
-/// From here on it is a warning: the table is mostly about nothing.
+/// From this share on the finding is a warning: the table says little about the program.
 pub const MOSTLY_UNKNOWN_SHARE: f64 = 0.5;
 
 const FUNCTIONS: &str = "SELECT event, function, module, self_samples, self_share, low_share, high_share, total_share FROM samples.functions";
 
-/// The hottest function, functions that are not known, too few samples, stacks that do not hold together.
-///
-/// Of several events they are about the one that counts time, else the one with most samples; the tables have all.
+/// The hottest function, unknown functions, too few samples, and broken stacks. If there are several events, the
+/// findings are about the one that counts time, or else the one with most samples; the tables have all.
 pub fn findings(sums: &Sums) -> Vec<Finding> {
     let mut out = Vec::new();
     let events = sums.events_in_order();
@@ -47,7 +45,6 @@ pub fn findings(sums: &Sums) -> Vec<Finding> {
     out
 }
 
-/// File of a module, without its folders.
 fn file_name(module: &str) -> &str {
     let name = module.rsplit('/').next().unwrap_or(module);
     if name.is_empty() { module } else { name }

@@ -1,11 +1,11 @@
 //! Functions by name and place.
 
-/// A function, as tables tell them apart.
+/// A function; tables have one row for each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Function {
-    /// Its name; `None`: not known.
+    /// `None` if unknown.
     pub name: Option<String>,
-    /// Program or library that it is in; `None`: not known.
+    /// Program or library that the function is in; `None` if unknown.
     pub module: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use trueno_plugin::Input;
 
 use crate::waits::wakers;
 
-/// Inputs of the plugin. Texts come as numbers, with a list of the few distinct ones.
+/// Texts come as numbers, with a list of the few distinct ones.
 pub const INPUTS: [Input; 19] = [
     Input::sql(
         "samples",

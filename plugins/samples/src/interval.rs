@@ -13,7 +13,6 @@
 /// Quantile 0.975 of the normal distribution.
 const Z: f64 = 1.959_963_984_540_054;
 
-/// A share of samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Share {
     pub share: f64,
@@ -24,7 +23,6 @@ pub struct Share {
 }
 
 impl Share {
-    /// The share of `count` of `all` samples; `None` of no samples.
     pub fn new(count: u64, all: u64) -> Option<Self> {
         if all == 0 {
             return None;
@@ -52,7 +50,7 @@ impl Share {
         })
     }
 
-    /// The interval in whole per cent, rounded outwards: `58 to 64 %`.
+    /// The interval in whole percent, rounded outwards: `58 to 64 %`.
     pub fn interval_text(&self) -> String {
         let low = (self.low * 100.0).floor();
         let high = (self.high * 100.0).ceil();
@@ -64,7 +62,7 @@ impl Share {
 mod tests {
     use super::*;
 
-    /// Ends by another way: they solve `(p − x)² = z² x (1 − x) / n`.
+    /// The same interval by bisection: its ends solve `(p − x)² = z² x (1 − x) / n`.
     fn by_bisection(count: u64, all: u64) -> (f64, f64) {
         let (n, p) = (all as f64, count as f64 / all as f64);
         let far = |x: f64| (p - x).abs() > Z * (x * (1.0 - x) / n).sqrt();

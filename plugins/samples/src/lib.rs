@@ -24,11 +24,10 @@ use crate::sums::Sums;
 
 pub struct Samples;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Functions of a brick with a row of their own, the hottest; the others share one.
+    /// Maximum number of functions of a brick with their own row, the hottest first. The others share one row.
     pub functions_per_brick: usize,
 }
 
@@ -70,7 +69,6 @@ impl Parts for Samples {
     }
 }
 
-/// Emits tables, the chart and findings; nothing where there are no samples.
 fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     if !sums.waits.is_empty() {
         run.emit(waits::tables::scheduling(&sums.waits))?;

@@ -14,19 +14,17 @@ use crate::sums::{EventSum, Sums, Tally};
 use crate::tree::NONE;
 use crate::waits;
 
-/// A sample of a thread: event, and number of its function.
+/// A sample of a thread: time, then event and function as numbers.
 type Moment = (i64, (u32, u32));
 
-/// Samples as they are read: all by number.
+/// Samples while they are read. Texts and nodes are numbers.
 #[derive(Default)]
 struct Read {
     events: Texts,
-    /// By event and node.
     nodes: FastMap<(u32, u32), Tally>,
-    /// By event and thread.
     threads: BTreeMap<(u32, i64), Tally>,
     moments: BTreeMap<i64, Vec<Moment>>,
-    /// Samples with a stack that has no row.
+    /// Samples whose stack has no row.
     missing: u64,
 }
 

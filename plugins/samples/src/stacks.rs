@@ -9,29 +9,26 @@ use crate::function::Function;
 use crate::sums::Line;
 use crate::tree::{NONE, Tree};
 
-/// The tree of functions, as numbers.
+/// The call tree. Nodes, functions and texts are numbers.
 #[derive(Debug, Default)]
 pub struct Stacks {
     index: IdIndex<u32>,
     pub tree: Tree,
-    /// Number of each node's function.
     function: Vec<u32>,
-    /// Of a node that the compiler put into its caller: the nearest above it that it did not put into another.
+    /// By node: itself, or for an inlined node the nearest caller that is not inlined.
     compiled: Vec<u32>,
-    /// True for a function that is not its own caller, near or far.
+    /// By node: false if a caller above it, direct or not, is the same function.
     is_outermost: Vec<bool>,
-    /// File by its number, and line.
+    /// Source file as a number, and line.
     line: Vec<Option<(u32, i64)>>,
-    /// Name and module of each function, by number; the first is known in neither.
+    /// Name and module of each function. The first, [`UNKNOWN`], has neither.
     functions: Vec<(Option<u32>, Option<u32>)>,
     names: Texts,
     modules: Texts,
     files: Texts,
-    /// Callers that have no row.
     pub missing: u64,
 }
 
-/// Number of the function of which nothing is known.
 pub const UNKNOWN: u32 = 0;
 
 impl Stacks {
@@ -75,12 +72,11 @@ impl Stacks {
         Ok(out)
     }
 
-    /// The node of a row of `stacks`.
     pub fn node(&self, id: u64) -> Option<u32> {
         self.index.get(id)
     }
 
-    /// The node of the function that was compiled with the node in it: of one that is not inlined itself.
+    /// The nearest node, from this one upwards, that is not inlined: the function whose code contains it.
     pub fn compiled(&self, node: u32) -> u32 {
         match node {
             NONE => NONE,
@@ -88,7 +84,7 @@ impl Stacks {
         }
     }
 
-    /// Number of the function of a node; of none [`UNKNOWN`].
+    /// Function of a node; [`UNKNOWN`] for [`NONE`].
     pub fn function_of(&self, node: u32) -> u32 {
         match node {
             NONE => UNKNOWN,
@@ -104,7 +100,6 @@ impl Stacks {
         }
     }
 
-    /// Source line of a node.
     pub fn line_of(&self, node: u32) -> Option<Line> {
         let (file, line) = (*self.line.get(node as usize)?)?;
         Some(Line {
@@ -113,7 +108,8 @@ impl Stacks {
         })
     }
 
-    /// Samples in which each function was open, by its number: once a sample, however often it calls itself.
+    /// Samples in which each function was on the stack, by function number. A recursive function counts once a
+    /// sample.
     ///
     /// `counts` holds nodes with the samples in which each was the innermost. The work grows with the nodes above
     /// those, not with the samples.

@@ -6,29 +6,26 @@ use std::collections::BTreeMap;
 use crate::function::Function;
 use crate::waits::Waits;
 
-/// A line of source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
     pub file: String,
     pub line: i64,
 }
 
-/// A row that a moment lies in.
+/// Kind and name of rows that samples lie in.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BrickKey {
-    /// As in `bricks`; `kernel` of a kernel.
+    /// As in `bricks`, or `kernel`.
     pub kind: String,
-    /// Its name, or that of its group.
+    /// Name of the row, or of its group.
     pub name: String,
 }
 
-/// Samples, and the periods they stand for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     pub samples: u64,
-    /// Sum of their periods, as far as it can be counted.
+    /// Sum of the periods, saturating.
     pub period: u64,
-    /// Samples that tell no period.
     pub without_period: u64,
 }
 
@@ -41,7 +38,6 @@ impl Tally {
         }
     }
 
-    /// Adds those of another.
     pub fn add(&mut self, other: Self) {
         // A sum that stops at the largest number is the same in each grouping.
         self.samples = self.samples.saturating_add(other.samples);
@@ -49,26 +45,25 @@ impl Tally {
         self.without_period = self.without_period.saturating_add(other.without_period);
     }
 
-    /// Sum of the periods. `None`: some sample tells none, or it is more than can be counted.
+    /// Sum of the periods; `None` if a sample has no period, or on overflow.
     pub fn known_period(&self) -> Option<i64> {
         let period = i64::try_from(self.period).ok();
         period.filter(|_| self.samples > 0 && self.without_period == 0)
     }
 }
 
-/// Samples of one function.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FunctionSum {
-    /// Samples in which it ran itself.
+    /// Samples in which the function was the innermost.
     pub innermost: Tally,
-    /// Samples in which it was open.
+    /// Samples in which the function was on the stack.
     pub inclusive: u64,
-    /// Samples in which it ran itself, by line, as far as lines are known.
+    /// Samples in which the function was the innermost, by line, where lines are known.
     pub lines: BTreeMap<Line, u64>,
 }
 
 impl FunctionSum {
-    /// The line with the most samples, and how many those are; of several the first.
+    /// The line with the most samples, and their number. Among equal ones the first.
     pub fn hottest_line(&self) -> Option<(&Line, u64)> {
         let lines = self.lines.iter();
         let hottest = lines.max_by_key(|(line, count)| (**count, Reverse(*line)));
@@ -76,18 +71,17 @@ impl FunctionSum {
     }
 }
 
-/// Samples of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventSum {
     pub all: Tally,
     pub functions: BTreeMap<Function, FunctionSum>,
     pub threads: BTreeMap<i64, Tally>,
-    /// By row that they lie in, and function.
+    /// By the row that the samples lie in, then by function.
     pub bricks: BTreeMap<BrickKey, BTreeMap<Function, u64>>,
 }
 
 impl EventSum {
-    /// Functions: those with more samples of their own first, then those open in more, then by name.
+    /// Functions by innermost samples, then by samples on the stack, then by name.
     pub fn functions_in_order(&self) -> Vec<(&Function, &FunctionSum)> {
         let mut all: Vec<_> = self.functions.iter().collect();
         // The sort keeps the order of names.
@@ -99,17 +93,13 @@ impl EventSum {
     }
 }
 
-/// Everything that the output is made of.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sums {
     pub events: BTreeMap<String, EventSum>,
-    /// Names of threads that have samples and a name.
     pub thread_names: BTreeMap<i64, String>,
-    /// Stretches in which threads did not run.
     pub waits: Waits,
-    /// References to rows of `stacks` that are not there.
+    /// References to rows of `stacks` that do not exist.
     pub missing_stacks: u64,
-    /// Rows of `stacks` that call themselves, near or far.
     pub circular_stacks: u64,
 }
 
@@ -118,7 +108,7 @@ impl Sums {
         self.events.entry(event.to_owned()).or_default()
     }
 
-    /// Events: those that count time first, then those with more samples.
+    /// Events: first those that count time, then by number of samples.
     pub fn events_in_order(&self) -> Vec<(&str, &EventSum)> {
         let events = self.events.iter().filter(|(_, sum)| sum.all.samples > 0);
         let mut all: Vec<(&str, &EventSum)> =
@@ -128,7 +118,7 @@ impl Sums {
     }
 }
 
-/// True of events whose periods are nanoseconds of CPU time. Modifiers, as in `cpu-clock:u`, change nothing in that.
+/// True for events whose period is nanoseconds of CPU time. Modifiers, as in `cpu-clock:u`, do not change that.
 pub fn counts_time(event: &str) -> bool {
     let name = event.split(':').next().unwrap_or(event);
     matches!(name, "cpu-clock" | "task-clock")

@@ -9,29 +9,27 @@ use crate::function::Function;
 use crate::interval::Share;
 use crate::sums::{BrickKey, EventSum, FunctionSum, Tally, counts_time};
 
-/// Name of a function of which none is known.
 pub const NOT_KNOWN: &str = "not known";
 
 impl Function {
-    /// The name that tables show.
     pub fn shown_name(&self) -> &str {
         self.name.as_deref().unwrap_or(NOT_KNOWN)
     }
 }
 
-/// CPU time that samples of an event stand for. `None`: the event counts something else, or a period is not told.
+/// CPU time that samples of an event stand for. `None` if the event does not count time, or if a period is missing.
 pub fn estimated_ns(event: &str, tally: Tally) -> Option<i64> {
     tally.known_period().filter(|_| counts_time(event))
 }
 
-/// Table `functions`, the hottest first; events one after the other.
+/// Table `functions`: event by event, the hottest first.
 ///
 /// `self_samples`: samples in which the function was the innermost; `self_share`: of all samples of the event, with
-/// `low_share` and `high_share`, the ends of its 95 % interval ([`crate::interval`]); `self_estimated_ns`: the CPU time
-/// that these samples stand for, the sum of their periods, null where the event does not count time or a sample tells
-/// no period; `total_samples`, `total_share`: samples in which it was open anywhere, once a sample however often it
-/// calls itself; `line`: the source line with most of `self_samples`, of those whose line is known, and `line_samples`:
-/// how many those are. A function that is not known stands as `not known`, one row for each module.
+/// `low_share` and `high_share`, the ends of its 95 % interval ([`crate::interval`]); `self_estimated_ns`: CPU time
+/// that these samples stand for, the sum of their periods, null if the event does not count time or a sample has no
+/// period; `total_samples`, `total_share`: samples in which it was on the stack, counted once for a recursive
+/// function; `line`: the known source line with most of `self_samples`, and `line_samples`: how many those are.
+/// Unknown functions share a row `not known` for each module.
 pub fn functions(events: &[(&str, &EventSum)]) -> TableBuilder {
     let rows: Vec<(&str, u64, &Function, &FunctionSum)> = events
         .iter()
@@ -77,7 +75,7 @@ pub fn functions(events: &[(&str, &EventSum)]) -> TableBuilder {
 
 /// Table `threads`: samples of each thread, most first.
 ///
-/// `sample_share`: of all samples of the event, with its interval as in `functions`; `estimated_ns`: the CPU time that
+/// `sample_share`: of all samples of the event, with its interval as in `functions`; `estimated_ns`: CPU time that
 /// they stand for, as `self_estimated_ns` there.
 pub fn threads(events: &[(&str, &EventSum)], names: &BTreeMap<i64, String>) -> TableBuilder {
     let mut rows: Vec<(&str, Option<Share>, i64, Tally)> = Vec::new();
@@ -105,7 +103,6 @@ pub fn threads(events: &[(&str, &EventSum)], names: &BTreeMap<i64, String>) -> T
         .i64("estimated_ns", rows().map(|row| estimated_ns(row.0, row.3)))
 }
 
-/// A row of table `bricks`.
 struct InBrick<'a> {
     event: &'a str,
     key: &'a BrickKey,
@@ -115,12 +112,13 @@ struct InBrick<'a> {
     samples: u64,
 }
 
-/// Table `bricks`: functions that ran inside rows of `bricks` and kernels of the host, by their names; those with most
+/// Table `bricks`: functions that ran inside rows of `bricks` and host kernels, by the name of the row, most
 /// samples first.
 ///
 /// A sample belongs to the innermost row of its thread at its time. `brick_samples`: all samples of the name;
-/// `brick_share`: of these, samples in which the function was the innermost, with its interval as in `functions`. All
-/// functions of a name but the `limit` hottest are one row. Samples in no row are in none of these.
+/// `brick_share`: share of these in which the function was the innermost, with its interval as in `functions`. The
+/// `limit` hottest functions of a name have a row each; the others share one. Samples outside all rows are left
+/// out.
 pub fn bricks(events: &[(&str, &EventSum)], limit: usize) -> TableBuilder {
     let rows: Vec<InBrick<'_>> = events
         .iter()

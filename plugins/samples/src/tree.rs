@@ -1,21 +1,18 @@
 //! The tree of callers: links that cannot be are cut, so that each walk ends.
 
-/// Stands for no node.
 pub const NONE: u32 = u32::MAX;
 
-/// Nodes with their callers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tree {
-    /// Caller of each node; [`NONE`] at the roots.
+    /// Caller of each node; [`NONE`] for roots.
     pub caller: Vec<u32>,
     /// Number of callers above a node.
     pub depth: Vec<u32>,
-    /// Nodes that lay on a circle of callers. They were made roots.
+    /// Nodes that lay on a cycle of callers. They became roots.
     pub circular: u64,
 }
 
 impl Tree {
-    /// The tree of some callers, each a number of a node or [`NONE`].
     pub fn new(mut caller: Vec<u32>) -> Self {
         let circular = cut_circles(&mut caller);
         let depth = depths(&caller);
@@ -26,8 +23,7 @@ impl Tree {
         }
     }
 
-    /// Of each node the nearest of itself and the callers above it that a condition holds for; the root where it holds for
-    /// none.
+    /// For each node, the nearest of itself and its callers that satisfies `holds`, or the root if none does.
     pub fn nearest(&self, holds: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut nearest: Vec<u32> = (0..self.caller.len() as u32).collect();
         let mut callers_first = nearest.clone();
@@ -41,7 +37,8 @@ impl Tree {
         nearest
     }
 
-    /// True for each node with no caller of the same label above it: a sample below a recursion meets one of those.
+    /// By node: true if no caller above it has the same label. A stack with recursion has one such node per
+    /// label.
     pub fn outermost(&self, label: &[u32]) -> Vec<bool> {
         let labels = label
             .iter()
@@ -80,7 +77,7 @@ impl Tree {
     }
 }
 
-/// Makes roots of all nodes that lie on a circle; says how many those are. Nodes below one keep their callers.
+/// Turns nodes on a cycle into roots and returns their number. Nodes below a cycle keep their callers.
 fn cut_circles(caller: &mut [u32]) -> u64 {
     const NOT_SEEN: u32 = 0;
     // The number of the walk that came by.
@@ -129,7 +126,7 @@ fn depths(caller: &[u32]) -> Vec<u32> {
     depth
 }
 
-/// Children of each node, one list after the other.
+/// Children of each node, as slices of one list.
 struct Children {
     first: Vec<u32>,
     all: Vec<u32>,
@@ -188,7 +185,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against looking at all nodes that a walk comes by, from each node.
+        /// Compares with walking upwards from each node.
         #[test]
         fn as_by_walking(links in prop::collection::vec((prop::option::of(0..12_u32), 0..4_u32), 0..12)) {
             let nodes = links.len() as u32;

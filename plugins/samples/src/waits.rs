@@ -18,27 +18,25 @@ use crate::function::Function;
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WaitKey {
     pub thread: i64,
-    /// System call; `None`: none, or not known.
+    /// System call; `None` if the wait was in none, or if it is unknown.
     pub call: Option<String>,
-    /// Innermost function of the program's own.
+    /// Innermost function that belongs to the program.
     pub function: Function,
 }
 
-/// Waits of one place that one thread ended.
+/// A place, and a thread that ended waits there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WakerKey {
     pub wait: WaitKey,
-    /// Thread that ended them.
     pub waker: i64,
-    /// True: by its own end.
+    /// True if the wait was for that thread to end.
     pub by_end: bool,
 }
 
-/// Waits of one place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaitSum {
     pub waits: u64,
-    /// Their time, as far as it can be counted.
+    /// Sum of their time, saturating.
     pub time_ns: u64,
     pub longest_ns: u64,
 }
@@ -53,7 +51,7 @@ impl WaitSum {
         }
     }
 
-    /// Adds others. A sum that stops at the largest number is the same in each grouping.
+    /// Saturating, so the result does not depend on the order.
     pub fn add(&mut self, other: Self) {
         self.waits = self.waits.saturating_add(other.waits);
         self.time_ns = self.time_ns.saturating_add(other.time_ns);
@@ -64,48 +62,43 @@ impl WaitSum {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ThreadTimes {
     pub name: Option<String>,
-    /// From its first moment to its last; `None`: not known, or some of its switches were lost.
+    /// From the thread's first moment to its last; `None` if unknown, or if some of its switches were lost.
     pub life_ns: Option<u64>,
-    /// Not running, though it could have.
+    /// Ready to run, but no processor was free.
     pub runnable: WaitSum,
-    /// Not running: it waited.
     pub off_cpu: WaitSum,
 }
 
 impl ThreadTimes {
-    /// Time that it ran: the rest of its life. `None`: not known.
+    /// Time the thread ran: its lifetime minus the other states. `None` if unknown.
     pub fn on_cpu_ns(&self) -> Option<u64> {
         let waited_ns = self.runnable.time_ns.saturating_add(self.off_cpu.time_ns);
         self.life_ns?.checked_sub(waited_ns)
     }
 }
 
-/// Waits of all threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits {
-    /// By place. What could have run is in none.
+    /// By place. Time in which a thread was ready to run is not included.
     pub places: BTreeMap<WaitKey, WaitSum>,
     pub threads: BTreeMap<i64, ThreadTimes>,
-    /// By place and the thread that ended them, as far as that is known.
+    /// By place and thread that ended the waits, where that is known.
     pub wakers: BTreeMap<WakerKey, WaitSum>,
-    /// Names of threads that ended some.
     pub waker_names: BTreeMap<i64, String>,
-    /// Stretches in which threads ran: they are recorded where the kernel tells who ends waits.
+    /// Number of intervals in which threads ran. They are recorded only if the kernel reports who ends waits.
     pub stretches: u64,
 }
 
 impl Waits {
-    /// True where no switch was recorded.
     pub fn is_empty(&self) -> bool {
         self.threads.is_empty()
     }
 
-    /// True where it was recorded who ended waits.
+    /// True if the recording says which thread ended a wait.
     pub fn tells_wakers(&self) -> bool {
         self.stretches > 0
     }
 
-    /// Threads that ended waits of a place.
     pub fn wakers_of<'a>(
         &'a self,
         wait: &WaitKey,
@@ -123,14 +116,14 @@ impl Waits {
         self.wakers.range(first..=last)
     }
 
-    /// Name of a thread that waited, or ended a wait.
+    /// Name of a thread that waited or ended a wait.
     pub fn name(&self, thread: i64) -> Option<&str> {
         let own = self.threads.get(&thread);
         let own = own.and_then(|times| times.name.as_deref());
         own.or_else(|| self.waker_names.get(&thread).map(String::as_str))
     }
 
-    /// Name of a thread with its number: `reader (3)`.
+    /// Name and number of a thread: `reader (3)`.
     pub fn label(&self, thread: i64) -> String {
         let (rank, number) = rank::of_place(thread);
         let of_rank = match rank {

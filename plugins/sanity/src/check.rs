@@ -2,11 +2,11 @@
 
 use trueno_plugin::{Finding, Severity, Table, TableBuilder};
 
-/// Verdict of a check, in the order of reports: what matters most comes first.
+/// Result of a check. Reports show them in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     Fail,
-    /// The run does not hold what would tell.
+    /// The run lacks the data to decide.
     NotMeasurable,
     Pass,
 }
@@ -21,31 +21,25 @@ impl Verdict {
     }
 }
 
-/// Specification of a check, whatever the run.
+/// What a check expects, independent of the run.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// Name of the check and code of its finding.
+    /// Name of the check, and code of its finding.
     pub name: &'static str,
-    /// Expectation of a sane run.
     pub expected: &'static str,
-    /// Severity of the finding when it fails.
     pub severity: Severity,
-    /// Suggestion of the finding when it fails.
     pub suggestion: &'static str,
 }
 
-/// One check of one run.
 #[derive(Clone, Debug)]
 pub struct Check {
     pub spec: Spec,
     pub verdict: Verdict,
-    /// Value that the run shows; `None` when that is nothing.
+    /// The value in this run, if there is one.
     pub found: Option<String>,
-    /// Rows that are not as expected.
     pub count: Option<u64>,
-    /// Reason, in a sentence.
+    /// Reason, as a phrase.
     pub detail: String,
-    /// A query that shows the rows.
     pub evidence: Option<String>,
 }
 
@@ -71,17 +65,15 @@ impl Spec {
         self.check(Verdict::Pass, Some(found.into()), Some(0), detail)
     }
 
-    /// Not as expected in `count` rows.
     pub fn fail(self, found: impl Into<String>, count: u64, detail: impl Into<String>) -> Check {
         self.check(Verdict::Fail, Some(found.into()), Some(count), detail)
     }
 
-    /// The run does not hold what would tell.
     pub fn not_measurable(self, detail: impl Into<String>) -> Check {
         self.check(Verdict::NotMeasurable, None, None, detail)
     }
 
-    /// Passes when no row is bad.
+    /// Passes if `bad` is 0.
     pub fn counted(self, bad: u64, detail: impl Into<String>) -> Check {
         let verdict = if bad == 0 {
             Verdict::Pass
@@ -93,7 +85,6 @@ impl Spec {
 }
 
 impl Check {
-    /// Adds a query that shows the rows.
     pub fn evidence(self, sql: impl Into<String>) -> Self {
         Self {
             evidence: Some(sql.into()),
@@ -101,7 +92,6 @@ impl Check {
         }
     }
 
-    /// The finding of a check that failed.
     pub fn finding(&self) -> Option<Finding> {
         if self.verdict != Verdict::Fail {
             return None;
@@ -122,9 +112,10 @@ impl Check {
     }
 }
 
-/// Table `checks`: `check`; `verdict` (pass, fail, not measurable); `found` and
-/// `expected` in words; `count` of rows that are not as expected, null when
-/// nothing was counted; `detail`.
+/// Table `checks`.
+///
+/// `verdict`: pass, fail or not measurable; `found` and `expected`: as text; `count`: rows that are not as
+/// expected, null if nothing was counted.
 pub fn table(checks: &[Check]) -> TableBuilder {
     Table::build("checks")
         .text("check", checks.iter().map(|check| check.spec.name))

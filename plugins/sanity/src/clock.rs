@@ -3,14 +3,13 @@
 use trueno_analysis::quantiles::middle_pair;
 use trueno_plugin::{Result, Run};
 
-/// Shorter intervals between two readings of the clocks say more of the reading than of the clocks.
+/// Shorter intervals are skipped: in them the error of the readings outweighs that of the clocks.
 const MIN_INTERVAL_NS: i64 = 10_000_000;
 
-/// Readings of the clocks of a run, of one of its ranks, or of some.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Clock {
     pub readings: u64,
-    /// Largest distance of a rate from the median one of its rank; `None`: too few readings.
+    /// Largest deviation of a rate from its rank's median rate; `None` if there are too few readings.
     pub deviation: Option<f64>,
 }
 
@@ -45,7 +44,7 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Adds other ranks, of which the worst counts.
+    /// Adds other ranks and keeps the worst deviation.
     pub fn merge(&mut self, other: &Self) {
         self.readings = self.readings.saturating_add(other.readings);
         let both = [self.deviation, other.deviation];

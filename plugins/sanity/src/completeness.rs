@@ -6,7 +6,7 @@ use crate::check::{Check, Spec};
 use crate::facts::Facts;
 use crate::tallies::Tallies;
 
-/// Above this share of the wall time the recorder's own cost is worth a finding.
+/// Above this share of the wall time, the recorder's own cost is a finding.
 const COST_SHARE: f64 = 0.05;
 
 const ENDED: Spec = Spec {
@@ -115,10 +115,10 @@ pub fn coverage(facts: &Facts, tallies: &Tallies) -> Check {
     }
 }
 
-/// Smallest share of the wall that holes between groups of times have together.
+/// The check fails if holes between groups of times make up at least this share of the wall time.
 const HOLES_SHARE: f64 = 0.99;
 
-/// Groups of times that lie so far apart that the run is no stretch of one program.
+/// Checks for groups of times so far apart that they cannot belong to one run of a program.
 pub fn one_timeline(facts: &Facts, tallies: &Tallies) -> Check {
     let Some(wall_ns) = facts.wall_ns.filter(|_| tallies.work.is_told) else {
         return TOGETHER.not_measurable("nothing was recorded that shows when work ran");

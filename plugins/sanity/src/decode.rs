@@ -17,22 +17,19 @@ const DECODE: Spec = Spec {
     severity: Severity::Warning,
     suggestion: "a replayed graph or a switch hides bricks in some iterations: their times and rates there are too low",
 };
-/// Brick whose calls are compared between the layers of an iteration.
 const BY_LAYER: &str = "AttentionScore";
-/// Iterations, the first left out, from which on one can differ from most.
+/// Below this number of iterations, without the first, none can be called different from most.
 const MIN_ITERATIONS: usize = 3;
 
-/// Calls by layer and iteration.
 type Calls = BTreeMap<(Option<i64>, u64), u64>;
 
-/// Calls of one rank.
 #[derive(Default)]
 struct Decoder {
     iterations: BTreeSet<u64>,
     bricks: BTreeMap<String, Calls>,
 }
 
-/// Counts how often bricks were called; marked: those that differ from the others.
+/// Counts how often bricks were called, and marks counts that differ from the others.
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
@@ -92,7 +89,7 @@ fn judge(decoder: &Decoder) -> Marked {
 }
 
 impl Marked {
-    /// Adds numbers that should be alike, and marks those that are not the middle one.
+    /// Adds numbers that should be equal, and marks those that differ from the median.
     fn add(&mut self, numbers: Vec<u64>) {
         let mut sorted = numbers;
         sorted.sort_unstable();
@@ -105,7 +102,7 @@ impl Marked {
     }
 }
 
-/// Check `decode_calls`. Where rows are missing, it tells nothing that `nothing_dropped` does not.
+/// Check `decode_calls`. Not measurable if rows are missing; `nothing_dropped` reports those.
 pub fn check(calls: &Marked, nothing_missing: bool) -> Check {
     if calls.all == 0 {
         return DECODE.not_measurable(

@@ -5,7 +5,7 @@ use trueno_plugin::Severity;
 use crate::check::{Check, Spec};
 use crate::tallies::{Marked, Tallies};
 
-/// Distance at which a rate may lie from the median one.
+/// Largest relative deviation of a clock rate from the median.
 const MAX_DEVIATION: f64 = 500e-6;
 
 const LAUNCH: Spec = Spec {
@@ -52,7 +52,6 @@ const TENSORS: Spec = Spec {
     suggestion: "start with the earliest of them",
 };
 
-/// All checks of this file.
 pub fn checks(tallies: &Tallies) -> [Check; 7] {
     [
         launches(&tallies.launches),

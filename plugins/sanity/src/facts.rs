@@ -2,27 +2,24 @@
 
 use trueno_plugin::{Result, Run};
 
-/// Facts that the run states of itself.
 pub struct Facts {
-    /// finished, recording or failed.
+    /// `finished`, `recording` or `failed`.
     pub state: Option<String>,
-    /// True if the recorder closed everything.
+    /// True if the recorder shut down properly.
     pub clean_end: Option<bool>,
-    /// Events that found their ring full; `None`: not known.
+    /// Events that were lost because their ring was full; `None` if unknown.
     pub dropped: Option<u64>,
-    /// Length of the run.
     pub wall_ns: Option<i64>,
-    /// True if that length was recorded, not taken from the last event.
+    /// True if the length was recorded, false if it is the time of the last event.
     pub wall_is_recorded: bool,
-    /// Cost of one span, measured by the recorder at the start.
     pub cost_ns_per_span: Option<f64>,
     pub segments: u64,
-    /// Segments whose every byte was checked.
+    /// Segments that were checked completely.
     pub verified: u64,
-    /// Rows lost in segments; `None`: not known.
+    /// Rows lost in segments; `None` if unknown.
     pub rows_lost: Option<u64>,
     pub rows_read: u64,
-    /// Ranks that are here; `None`: the run holds none.
+    /// Ranks that were recorded; `None` if the run has no ranks.
     pub ranks: Option<u64>,
 }
 
@@ -65,7 +62,7 @@ impl Facts {
         })
     }
 
-    /// Returns whether every row that was recorded is known to be here.
+    /// True if the run is known to have every row that was recorded.
     pub fn nothing_missing(&self) -> bool {
         self.clean_end == Some(true) && self.dropped == Some(0) && self.rows_lost == Some(0)
     }

@@ -2,7 +2,6 @@
 
 use trueno_plugin::Input;
 
-/// The run of the job.
 pub const RUN: Input = Input::sql(
     "run",
     "SELECT state, clean_end, dropped, wall_ns, wall_source, cost_ns_per_span FROM run",
@@ -12,9 +11,9 @@ pub const SEGMENTS: Input = Input::sql(
     "segments",
     "SELECT state, rows_expected, rows_read, rows_lost, verified FROM segments",
 );
-/// Ranks of the job, only there where the run holds some.
+/// Ranks of the job; the input is absent if the run has none.
 pub const RANKS: Input = Input::sql("ranks", "SELECT rank FROM ranks").optional();
-/// Problems with ranks that are missing or misplaced: some are of no rank, so that only the job has them all.
+/// Problems with missing or misplaced ranks. Some belong to no rank, so only the job has all of them.
 pub const RANK_PROBLEMS: Input = Input::sql(
     "rank_problems",
     "SELECT p.code AS code FROM problems AS p WHERE p.code = 'rank_missing' OR p.code = 'rank_lost' \
@@ -22,7 +21,6 @@ pub const RANK_PROBLEMS: Input = Input::sql(
 )
 .optional();
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 20] = [
     RUN,
     SEGMENTS,

@@ -57,7 +57,6 @@ impl Parts for Sanity {
     }
 }
 
-/// Makes the checks and emits them.
 fn judge(run: &mut Run, facts: &Facts, tallies: &Tallies) -> Result<()> {
     let mut checks = completeness::ending(facts).to_vec();
     checks.push(completeness::coverage(facts, tallies));

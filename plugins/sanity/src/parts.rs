@@ -8,7 +8,7 @@ use crate::rows::TABLES;
 use crate::tallies::{Counts, FirstOutside, Marked, Nesting, Tallies};
 use crate::work::Work;
 
-/// Inputs of merging: the parts, and what the run says of itself.
+/// Inputs of a merge: the parts, and what the run records about itself.
 pub const MERGE_INPUTS: [Input; 8] = [
     Input::sql("tallies", "SELECT * FROM sanity.tallies"),
     Input::sql("table_tallies", "SELECT * FROM sanity.table_tallies"),
@@ -194,7 +194,6 @@ fn of_part(row: &TalliesRow<'_>) -> Tallies {
     }
 }
 
-/// Number among [`TABLES`].
 fn number_of(name: &str) -> Option<usize> {
     TABLES.iter().position(|table| *table == name)
 }

@@ -12,7 +12,7 @@ const RANKS: Spec = Spec {
     suggestion: "comparisons between ranks are not reliable; the problems of the report name the ranks and why",
 };
 
-/// `None`: the run holds no ranks.
+/// The check of the ranks; `None` if the run has no ranks.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.

@@ -3,47 +3,45 @@
 use trueno_analysis::interner::Interner;
 use trueno_plugin::{Batch, BoolSlice, I64Slice, Result, U64Slice};
 
-/// Tables with intervals, in the order of reports.
+/// Tables with intervals, in report order.
 pub const TABLES: [&str; 6] = ["bricks", "kernels", "tiles", "syncs", "calls", "transfers"];
 
-/// Numbers of threads; `None`: not recorded.
+/// Threads as numbers; `None` is a thread that was not recorded.
 pub type Threads = Interner<Option<i64>>;
 
-/// A row as nesting looks at it.
+/// The fields of a row that the nesting check needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub start_ns: i64,
     pub dur_ns: i64,
     parent: u64,
-    /// Number among [`Threads`].
     pub thread: u32,
     has_parent: bool,
-    /// True if the interval is only known to contain the work, or a device ran it: it tells
-    /// nothing of the host.
+    /// True if the interval only bounds the work, or if a device ran it. Its nesting on the host is then
+    /// unknown.
     pub is_unclear: bool,
 }
 
 impl Row {
-    /// The row that it says it lies in.
     pub fn parent(&self) -> Option<u64> {
         self.has_parent.then_some(self.parent)
     }
 
-    /// Its end; an impossible end is as late as can be.
+    /// End of the interval, saturating.
     #[inline]
     pub fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add(self.dur_ns)
     }
 
-    /// True if it is clear whether one lies in the other.
+    /// True if the times of both rows are clear enough to compare.
     #[inline]
     pub fn is_comparable(&self, around: &Self) -> bool {
         let is_clear = |row: &Self| !row.is_unclear && row.dur_ns >= 0;
         is_clear(self) && is_clear(around)
     }
 
-    /// True if it lies in another row as it should: a row of `bricks` and a row of another thread begin
-    /// in it, others end in it too.
+    /// True if the row is nested as expected. A row on another thread must not begin before `around`. On the
+    /// same thread a row must begin within it, and unless it is a brick also end within it.
     #[inline]
     pub fn lies_in(&self, around: &Self, is_brick: bool) -> bool {
         let same_thread = self.thread == around.thread;
@@ -54,9 +52,8 @@ impl Row {
     }
 }
 
-/// The columns of one batch; those that a table lacks are `None`.
+/// The columns of one batch; `None` if the table lacks a column.
 pub struct Columns<'a> {
-    /// Unique in the run.
     pub id: U64Slice<'a>,
     parent: Option<U64Slice<'a>>,
     thread: I64Slice<'a>,
@@ -89,7 +86,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// One row; a time that is not there is 0.
+    /// A row. Missing times become 0.
     #[inline]
     pub fn row(&self, row: usize, threads: &mut Threads) -> Row {
         let parent = self.parent.and_then(|parent| parent.get(row));
@@ -104,13 +101,13 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// True if the interval is only known to contain the work.
+    /// True if the interval only bounds the work.
     #[inline]
     pub fn is_bound(&self, row: usize) -> bool {
         flag(self.is_bound, row, false)
     }
 
-    /// True if it tells when work ran: a valid one that is neither bound nor a run, iteration or layer.
+    /// True if the row shows when work ran: it is valid, not a bound, and no run, iteration or layer.
     #[inline]
     pub fn is_work(&self, row: usize) -> bool {
         flag(self.valid, row, true) && !self.is_bound(row) && !flag(self.is_scope, row, false)

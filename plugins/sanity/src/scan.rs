@@ -16,7 +16,7 @@ use crate::work::WorkBuilder;
 const BRICKS: usize = 0;
 const KERNELS: usize = 1;
 const WAITS: usize = 3;
-/// Order of reading, by number among [`TABLES`].
+/// Order of reading, as indices into [`TABLES`].
 const ORDER: [usize; 6] = [BRICKS, 2, WAITS, 4, 5, KERNELS];
 
 /// Reads all tables, and edges.
@@ -39,7 +39,7 @@ pub fn read(run: &mut Run, facts: &Facts) -> Result<Tallies> {
     Ok(scanner.finish())
 }
 
-/// A row whose parent was not found when it was looked for.
+/// A row whose parent had not been read yet.
 struct Unsettled {
     table: usize,
     number: u32,
@@ -50,18 +50,16 @@ struct Unsettled {
 struct Scanner {
     out: Tallies,
     has_ranks: bool,
-    /// Numbers of rows by id.
     ids: IdIndex<u32>,
     threads: Threads,
-    /// By number of the row.
     kept: Vec<Row>,
     /// Number of the first row of each table, in the order of reading.
     firsts: Vec<u32>,
     unsettled: Vec<Unsettled>,
-    /// Rows whose id was there before, with it.
+    /// Rows whose id an earlier row has, with the id.
     twice: Vec<(u32, u64)>,
     next: u32,
-    /// Table, rank and number of the first row that does not lie in its parent.
+    /// Table, rank and number of the first row that lies outside its parent.
     first_outside: Option<(usize, u64, u32)>,
     work: WorkBuilder,
 }
@@ -109,7 +107,7 @@ impl Scanner {
         Ok(())
     }
 
-    /// Looks for the parents of the rows of all tables before kernels.
+    /// Looks up the parents of the rows that were read before the kernels.
     fn settle_kept(&mut self) {
         self.work.seal();
         let ends = self.firsts[1..].iter().copied().chain([self.next]);
@@ -127,13 +125,13 @@ impl Scanner {
         }
     }
 
-    /// The rank of a row by its id or that of its parent; 0 where the run holds none.
+    /// The rank of the row with this id; 0 if the run has no ranks.
     #[inline]
     fn rank(&self, id: u64) -> u64 {
         if self.has_ranks { rank::of_key(id) } else { 0 }
     }
 
-    /// Compares a row with its parent, or puts it off when that is not known yet.
+    /// Compares a row with its parent, or puts it off if the parent has not been read yet.
     #[inline]
     fn settle(&mut self, link: Unsettled) {
         let parent = link.row.parent().and_then(|parent| self.ids.get(parent));
@@ -165,7 +163,6 @@ impl Scanner {
         }
     }
 
-    /// Counts edges that lead to no row.
     fn edges(&mut self, table: &Table) -> Result<()> {
         let (from, to) = (table.u64("from_id")?, table.u64("to_id")?);
         let is_nowhere = |id: Option<u64>| id.is_none_or(|id| self.ids.get(id).is_none());

@@ -12,22 +12,18 @@ use crate::facts::Facts;
 use crate::scan;
 use crate::work::Work;
 
-/// Counts of one table with intervals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub rows: u64,
-    /// Durations below 0.
     pub negative: u64,
-    /// Sum of the durations that are not below 0; ends at the largest number there is.
+    /// Sum of the non-negative durations, saturating.
     pub sum_ns: u64,
-    /// Rows that begin before the run or end after it.
     pub outside: u64,
     /// Rows that only bound their work.
     pub bound: u64,
 }
 
 impl Counts {
-    /// Adds those of other rows.
     pub fn merge(&mut self, other: &Self) {
         add(&mut self.rows, other.rows);
         add(&mut self.negative, other.negative);
@@ -37,25 +33,22 @@ impl Counts {
     }
 }
 
-/// The first row that does not lie in its parent: by its table, then its rank.
+/// The first row that lies outside its parent, ordered by table, then rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FirstOutside {
-    /// Number among [`TABLES`](crate::rows::TABLES).
     pub table: usize,
-    /// Rank of the row; 0 where the run holds none.
+    /// 0 if the run has no ranks.
     pub rank: u64,
     pub id: Option<u64>,
 }
 
-/// Rows that name the row that they lie in.
+/// Rows that name a parent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Nesting {
     pub linked: u64,
-    /// Those whose parent is not in the run.
     pub missing: u64,
-    /// Those of which it is clear whether they lie in their parent.
+    /// Rows whose times can be compared with their parent's.
     pub nested: u64,
-    /// Those that do not.
     pub outside: u64,
     pub first_outside: Option<FirstOutside>,
 }
@@ -71,7 +64,6 @@ impl Nesting {
     }
 }
 
-/// A number of things, and how many of them are marked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marked {
     pub all: u64,
@@ -85,29 +77,27 @@ impl Marked {
     }
 }
 
-/// All that the checks need of the rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tallies {
-    /// By number among [`TABLES`](crate::rows::TABLES).
+    /// In the order of [`TABLES`](crate::rows::TABLES).
     pub tables: [Counts; 6],
-    /// Rows whose id another row has that was read before.
+    /// Rows whose id an earlier row has.
     pub twice: u64,
     pub nesting: Nesting,
-    /// Times in which recorded work was running.
+    /// When recorded work ran.
     pub work: Work,
-    /// Edges; marked: to nowhere.
+    /// Edges. Marked: those that lead to a missing row.
     pub edges: Marked,
-    /// Kernels that are linked to their launch; marked: those before it.
+    /// Kernels with a linked launch. Marked: those that begin before it.
     pub launches: Marked,
-    /// Kernels of replayed graphs; marked: those under a brick.
+    /// Kernels of replayed graphs. Marked: those under a brick.
     pub graph_kernels: Marked,
-    /// Launches of graphs; marked: those with kernels.
+    /// Launches of graphs. Marked: those with kernels.
     pub graph_launches: Marked,
-    /// Checksums of floating-point elements; marked: those with NaN.
+    /// Checksums of floating-point elements. Marked: those with NaN.
     pub checksums: Marked,
-    /// Numbers of calls of a decoder's bricks; marked: those that differ.
+    /// Call counts of a decoder's bricks. Marked: those that differ.
     pub decode: Marked,
-    /// Kernels that are not valid, by reason.
     pub invalid_kernels: BTreeMap<Option<String>, u64>,
     pub clock: Clock,
 }
@@ -150,7 +140,6 @@ impl Tallies {
         Ok(tallies)
     }
 
-    /// Adds those of other ranks.
     pub fn merge(&mut self, other: Self) {
         for (counts, others) in self.tables.iter_mut().zip(&other.tables) {
             counts.merge(others);
@@ -170,17 +159,14 @@ impl Tallies {
         self.clock.merge(&other.clock);
     }
 
-    /// Adds kernels that are not valid for this reason.
     pub fn add_invalid(&mut self, reason: Option<String>, kernels: u64) {
         add(self.invalid_kernels.entry(reason).or_default(), kernels);
     }
 
-    /// Rows of all tables.
     pub fn rows(&self) -> u64 {
         self.sum(|counts| counts.rows)
     }
 
-    /// Sum of one of the counts over all tables.
     pub fn sum(&self, of: impl Fn(&Counts) -> u64) -> u64 {
         self.tables.iter().map(of).fold(0, u64::saturating_add)
     }
@@ -195,18 +181,17 @@ fn launches(table: &Table) -> Result<Marked> {
     })
 }
 
-/// Sum of a column of counts.
 fn sum(table: &Table, column: &str) -> Result<u64> {
     let counts = table.i64(column)?.values().iter();
     Ok(counts.map(|&rows| count(rows)).fold(0, u64::saturating_add))
 }
 
-/// A count of SQL's; there is none below 0.
+/// A count from SQL; negative values become 0.
 fn count(rows: i64) -> u64 {
     u64::try_from(rows).unwrap_or(0)
 }
 
-/// Ends at the largest number there is.
+/// Saturating.
 fn add(to: &mut u64, more: u64) {
     *to = to.saturating_add(more);
 }

@@ -85,7 +85,7 @@ pub fn bounds(facts: &Facts, tallies: &Tallies) -> [Check; 2] {
     ]
 }
 
-/// Negative rows, and tables whose durations add up to more than a sum of nanoseconds holds: each counts.
+/// Counts negative rows, and tables whose durations add up to more than an `i64` holds.
 fn durations(tallies: &Tallies, negative: u64, rows: u64) -> Check {
     let tables = tallies.tables.iter().zip(TABLES);
     let beyond = tables.filter(|(counts, _)| i64::try_from(counts.sum_ns).is_err());
@@ -99,11 +99,9 @@ fn durations(tallies: &Tallies, negative: u64, rows: u64) -> Check {
     DURATIONS.counted(negative.saturating_add(beyond.len() as u64), detail)
 }
 
-/// `unique_ids`, `parents_exist`, `nesting` and `edges_exist`.
-///
-/// A kernel, tile, call or transfer must lie in its parent on the same thread. A row of `bricks` must
-/// begin in it: a detached one may end later, and so may a task on another thread. Ends of
-/// parents that lie on a device tell nothing.
+/// `unique_ids`, `parents_exist`, `nesting` and `edges_exist`. A kernel, tile, call or transfer must lie within its
+/// parent on the same thread. A row of `bricks` only has to begin in it, because a detached one may end later; so
+/// may a task on another thread. Parents on a device are not checked: their end says nothing about the host.
 pub fn links(facts: &Facts, tallies: &Tallies) -> [Check; 4] {
     let all = tallies.rows();
     let unique = if all == 0 {
@@ -148,7 +146,7 @@ pub fn links(facts: &Facts, tallies: &Tallies) -> [Check; 4] {
     [unique, parents, nesting, edges]
 }
 
-/// Links to nowhere are no fault of their own where rows are known to be missing.
+/// If rows are known to be missing, broken links are not a fault of their own.
 fn missing_links(spec: Spec, missing: u64, facts: &Facts, of: String) -> Check {
     if missing > 0 && !facts.nothing_missing() {
         spec.not_measurable(format!(

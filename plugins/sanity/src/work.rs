@@ -5,22 +5,21 @@
 
 use trueno_analysis::intervals::{IntervalSet, IntervalSetBuilder};
 
-/// Shortest time without work that may lie between times of two clocks.
+/// A gap without work this long suggests times of two clocks.
 const HOLE_NS: i64 = 600_000_000_000;
 
-/// Work of a run, of one of its ranks, or of some.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// True if any row tells when work ran.
+    /// False if no row shows when work ran.
     pub is_told: bool,
-    /// Time in which it was running on any lane of a rank, summed over ranks.
+    /// Time in which work ran on any lane of a rank, summed over ranks.
     pub covered_ns: u64,
-    /// Stretches without a hole, sorted and disjoint.
+    /// Periods without a hole, sorted and disjoint.
     blocks: Vec<(i64, i64)>,
 }
 
 impl Work {
-    /// Work without blocks, which are added later.
+    /// Without blocks, which are added later.
     pub fn covering(is_told: bool, covered_ns: u64) -> Self {
         Self {
             is_told,
@@ -47,12 +46,11 @@ impl Work {
         }
     }
 
-    /// Stretches without a hole, in order.
     pub fn blocks(&self) -> &[(i64, i64)] {
         &self.blocks
     }
 
-    /// Stretches of `[0, wall_ns)`, of at least ten minutes, in which no recorded work was running on any rank.
+    /// Periods of at least ten minutes in `[0, wall_ns)` in which no recorded work ran on any rank.
     pub fn holes(&self, wall_ns: i64) -> Vec<(i64, i64)> {
         let ends = [0]
             .into_iter()
@@ -66,17 +64,14 @@ impl Work {
     }
 }
 
-/// Work in the making, rank by rank.
 #[derive(Default)]
 pub struct WorkBuilder {
     is_told: bool,
     ranks: Vec<(u64, IntervalSetBuilder<i64>)>,
-    /// Place of the rank that had the row before.
     last: usize,
 }
 
 impl WorkBuilder {
-    /// Adds a row that tells when work of a rank ran.
     #[inline]
     pub fn add(&mut self, rank: u64, from_ns: i64, to_ns: i64) {
         self.is_told = true;
@@ -97,14 +92,13 @@ impl WorkBuilder {
         }
     }
 
-    /// Sorts what was added: rows that lie in it take no memory from here on.
+    /// Merges what was added. Further rows that lie within it then take no memory.
     pub fn seal(&mut self) {
         self.ranks
             .iter_mut()
             .for_each(|(_, builder)| builder.seal());
     }
 
-    /// All that was added.
     pub fn finish(self) -> Work {
         let mut work = Work::covering(self.is_told, 0);
         for (_, builder) in self.ranks {

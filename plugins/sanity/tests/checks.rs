@@ -4,10 +4,10 @@ use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_sanity::Sanity;
 
-/// One row with an interval: id, parent, thread, start, duration.
+/// A row with an interval: id, parent, thread, start, duration.
 type Row = (u64, Option<u64>, i64, i64, i64);
 
-/// A sane run of 1000 ns: a layer with a brick, in it a kernel; an edge, a checksum, steady clocks.
+/// A sane run of 1000 ns: a layer, a brick in it and a kernel in that, an edge, a checksum, and steady clocks.
 #[derive(Clone)]
 struct Made {
     clean_end: bool,
@@ -69,7 +69,6 @@ impl Made {
         self.output_with(Vec::new())
     }
 
-    /// With tables that only some runs have.
     fn output_with(&self, more: Vec<TableBuilder>) -> Output {
         let counts = |name: &'static str, a: (&'static str, i64), b: (&'static str, i64)| {
             Table::build(name).i64(a.0, [a.1]).i64(b.0, [b.1])
@@ -127,7 +126,6 @@ impl Made {
     }
 }
 
-/// Verdict and count of a check.
 fn verdict(output: &Output, check: &str) -> (String, Option<u64>) {
     let table = output.table("checks");
     let names = table.text("check").unwrap();
@@ -420,7 +418,7 @@ fn readings_of_the_clock_as_far_apart_as_numbers_go_are_judged() {
     assert_eq!(verdict, ("not measurable".to_owned(), None));
 }
 
-/// Calls by brick, iteration, layer, on two threads, and the iterations themselves.
+/// Calls by brick, iteration and layer, on two threads, together with the iterations.
 fn decoded(calls: impl Fn(&str, u64, i64) -> i64) -> TableBuilder {
     let mut rows = Vec::new();
     for (name, layers) in [("AttentionScore", 2), ("LmHead", 0), ("RmsNorm", 2)] {

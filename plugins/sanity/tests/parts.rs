@@ -8,7 +8,7 @@ use trueno_plugin_sanity::Sanity;
 
 const MINUTE_NS: i64 = 60_000_000_000;
 
-/// A row of any table with intervals; all numbers are those of its rank.
+/// A row of any table with intervals. All its numbers are local to the rank.
 #[derive(Clone, Debug)]
 struct Row {
     table: usize,
@@ -23,7 +23,6 @@ struct Row {
     valid: Option<bool>,
 }
 
-/// One rank of a job.
 #[derive(Clone, Debug, Default)]
 struct Rank {
     rows: Vec<Row>,
@@ -37,7 +36,7 @@ struct Rank {
     segments: Vec<(u64, Option<u64>, bool)>,
 }
 
-/// Facts that the job says of itself.
+/// What the job records about itself.
 #[derive(Clone, Debug)]
 struct Job {
     ranks: Vec<Rank>,
@@ -158,7 +157,6 @@ fn job() -> impl Strategy<Value = Job> {
         })
 }
 
-/// Rows of these ranks as one table.
 fn intervals(name: &'static str, table: usize, ranks: &[(u64, &Rank)]) -> TableBuilder {
     let rows: Vec<(u64, &Row)> = ranks
         .iter()
@@ -189,7 +187,7 @@ fn intervals(name: &'static str, table: usize, ranks: &[(u64, &Rank)]) -> TableB
     }
 }
 
-/// The job's tables that tell of itself, with segments of these ranks.
+/// The job's tables about itself, with the segments of these ranks.
 fn facts(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilder> {
     let segments = || ranks.iter().flat_map(|(_, rank)| &rank.segments);
     vec![
@@ -218,7 +216,6 @@ fn facts(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilder
     ]
 }
 
-/// All inputs with the rows of these ranks.
 fn inputs(job: &Job, ranks: &[(u64, &Rank)], problems: usize) -> Vec<TableBuilder> {
     let mut inputs = facts(job, ranks, problems);
     let names = ["bricks", "kernels", "tiles", "syncs", "calls", "transfers"];
@@ -334,7 +331,6 @@ proptest! {
     }
 }
 
-/// A brick that lasts from one time to another.
 fn brick(start_ns: i64, end_ns: i64) -> Row {
     Row {
         table: 0,
@@ -364,7 +360,6 @@ fn job_of(bricks: &[Option<(i64, i64)>], wall_ns: i64) -> Job {
     }
 }
 
-/// The column `found` of a check.
 fn found(output: &Output, check: &str) -> String {
     let table = output.table("checks");
     let names = table.text("check").expect("a column");

@@ -2,7 +2,6 @@
 
 use trueno_plugin::abi::Entry;
 
-/// Makes the list of ids and entries of plugins, of their names as dependencies.
 macro_rules! standard {
     ($($id:ident)*) => {
         /// Ids and entries of all standard plugins, sorted.
@@ -33,7 +32,6 @@ standard! {
     tiles
 }
 
-/// Ids of all standard plugins, sorted.
 pub fn ids() -> impl Iterator<Item = &'static str> {
     ENTRIES.iter().map(|(id, _)| *id)
 }

@@ -12,33 +12,29 @@ use crate::what_if::{Row, Scope, StageWork, WhatIf};
 const MIN_STAGE_FACTOR: f64 = 1.03;
 /// Delays of all ranks are a cause of their own from this share of a step on.
 const MIN_DELAYS: f64 = 0.05;
-/// Delays are those of one rank if it holds so much of them.
+/// If one rank has at least this share of the delays, they are that rank's.
 const OF_ONE: f64 = 0.5;
-/// A rank says as much as its host if that gains no more.
+/// A host is named in place of its rank or link only if it gains more than this factor times as much.
 const SAME_GAIN: f64 = 1.1;
 
-/// A cause.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cause {
     /// `recording`, `stage`, `rank`, `host`, `link`, `sequence lengths` or `delays`.
     pub kind: &'static str,
-    /// What it is about, in words.
     pub name: String,
     /// `persistent`, `periodic` or `transient`.
     pub pattern: &'static str,
-    /// Steps in which it shows.
     pub steps: u64,
     pub gain_ns: f64,
     pub gain_share: f64,
-    /// Observation, without the gain.
+    /// The observation, without the gain.
     pub detail: String,
-    /// What is changed to gain it.
+    /// The change that would bring the gain.
     pub fix: String,
     pub suggestion: &'static str,
 }
 
 impl Cause {
-    /// Observation and gain.
     pub fn sentence(&self, steps: usize) -> String {
         if self.fix.is_empty() {
             return self.detail.clone();
@@ -55,7 +51,7 @@ impl Cause {
     }
 }
 
-/// Finds the causes that cost at least their share.
+/// Finds the causes that cost at least `min_gain_share` of a step.
 pub fn causes(job: &Job, effects: &Effects, what_if: &WhatIf, options: Options) -> Vec<Cause> {
     let worth = what_if
         .rows
@@ -89,7 +85,6 @@ pub fn causes(job: &Job, effects: &Effects, what_if: &WhatIf, options: Options) 
     all
 }
 
-/// A rank whose recording lacks a part.
 fn recording(job: &Job, of: &Incomplete) -> Cause {
     let ends = match (of.begins_late_ns, of.ends_early_ns) {
         (0, 0) => format!("lacks {} steps of", count(of.steps as u64)),
@@ -121,7 +116,7 @@ fn recording(job: &Job, of: &Incomplete) -> Cause {
     }
 }
 
-/// True of a rank or link whose host is slow as a whole.
+/// True for a rank or link that is slow because its whole host is.
 fn is_of_host(job: &Job, row: &Row, hosts: &[&Row]) -> bool {
     hosts.iter().any(|host| {
         let is_its = match (&row.scope, &host.scope) {

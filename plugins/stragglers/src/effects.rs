@@ -9,59 +9,54 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::graph::Graph;
 use crate::job::{Job, Kind};
 
-/// Least excess that is one.
+/// Smallest excess over all steps that counts.
 const MIN_EXCESS: f64 = 0.02;
-/// Least excess of a single step that is one.
+/// Smallest excess in a single step that counts.
 const MIN_STEP_EXCESS: f64 = 0.1;
-/// An excess is one from so many standard errors on.
+/// An excess must be at least this many standard errors.
 const ERRORS: f64 = 4.0;
-/// Noise of a step at least: it cannot be estimated from one step.
+/// Lower bound for the noise between steps, which cannot be estimated from few steps.
 const MIN_NOISE: f64 = 0.02;
-/// Scale of the median of absolute deviations to a standard deviation.
+/// Converts a median absolute deviation to a standard deviation of normally distributed values.
 const MAD: f64 = 1.4826;
-/// Standard error of a median over that of a mean.
+/// Standard error of a median over that of a mean, for normally distributed values.
 const MEDIAN_ERROR: f64 = 1.2533;
-/// Forward and backward of micro batches correlate at least so much where sequence lengths differ. Source: the OSDI
-/// paper, which takes 0.9 of whole jobs; here the means of steps are taken out before.
+/// Minimum correlation between forward and backward time of micro batches for sequence lengths to be the cause. The
+/// OSDI paper takes 0.9 over whole jobs; here the means of steps are subtracted first.
 const MIN_CORRELATION: f64 = 0.8;
-/// Micro batches that a correlation needs.
+/// Number of micro batches needed to compute a correlation.
 const MIN_MICRO_BATCHES: usize = 12;
-/// Least standard deviation of micro batches of a step.
+/// Minimum standard deviation between the micro batches of a step, relative to their mean.
 const MIN_SPREAD: f64 = 0.02;
 
-/// When a rank is slower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     Persistent,
-    /// Each so many steps.
+    /// Every n-th step.
     Periodic(usize),
     Transient,
 }
 
-/// A rank that takes longer than its peers.
+/// By how much, and when, a rank is slower than its peers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slow {
     pub pattern: Pattern,
-    /// Places of steps, in order.
+    /// Indices of the steps, in order.
     pub steps: Vec<usize>,
-    /// Factor over its peers in these steps.
     pub factor: f64,
 }
 
-/// A rank against its peers.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfRank {
-    /// Time of its computing.
     pub work_ns: f64,
-    /// Delays of its operations.
     pub delay_ns: f64,
-    /// By step: its computing over that of its peers, less 1; `None`: it has no peers then.
+    /// By step: its computing time over that of its peers, minus 1; `None` if it has no peers in the step.
     pub excess: Vec<Option<f64>>,
-    /// By step: delays beyond those of its peers; `None`: it has no peers.
+    /// By step: its delays minus those of its peers; `None` if it has no peers.
     pub late_ns: Vec<Option<f64>>,
-    /// It computes longer.
+    /// Set if its computing is slower.
     pub slow: Option<Slow>,
-    /// Something that is not computing keeps it.
+    /// Set if it is delayed by something other than computing.
     pub held: Option<Slow>,
 }
 
@@ -72,10 +67,9 @@ impl OfRank {
     }
 }
 
-/// Micro batches whose work differs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lengths {
-    /// Between forward and backward.
+    /// Correlation between forward and backward.
     pub correlation: f64,
     /// Standard deviation of micro batches over their mean, within steps.
     pub spread_share: f64,
@@ -86,17 +80,17 @@ pub struct Lengths {
 #[derive(Clone, Debug, Default)]
 pub struct Effects {
     pub ranks: Vec<OfRank>,
-    /// Usual computing of one operation, by stage and name.
+    /// Median computing time of one operation, by stage and name.
     pub usual_ns: BTreeMap<(u32, u32), f64>,
-    /// Names that all stages compute, for micro batches.
+    /// Names of operations that all stages compute for micro batches.
     pub shared_names: BTreeSet<u32>,
     pub lengths: Option<Lengths>,
 }
 
-/// Stage, step, name and slot: the same operation of all peers.
+/// Stage, step, name and slot: identifies the same operation on all peers.
 type SlotKey = (u32, usize, u32, i64);
 
-/// The middle of values, of an even number the mean of the two; 0 without any.
+/// The median; of an even number of values the mean of the middle two. 0 if there are none.
 pub fn median(values: &mut [f64]) -> f64 {
     values.sort_unstable_by(f64::total_cmp);
     match values.len() {
@@ -106,7 +100,7 @@ pub fn median(values: &mut [f64]) -> f64 {
     }
 }
 
-/// Median of all but one of sorted values.
+/// Median of sorted values, leaving out the one at `at`.
 pub fn median_without(sorted: &[f64], at: usize) -> f64 {
     let rest = sorted.len() - 1;
     let value = |place: usize| sorted[if place < at { place } else { place + 1 }];
@@ -160,7 +154,7 @@ impl Effects {
         out
     }
 
-    /// By what micro batches an operation takes longer than usual.
+    /// Factor by which the operation's micro batch takes longer than usual.
     pub fn length_factor(&self, job: &Job, at: usize) -> f64 {
         let of = &job.operations[at];
         let (Some(lengths), Some(micro_batch)) = (&self.lengths, of.micro_batch) else {
@@ -241,7 +235,7 @@ impl Effects {
     }
 }
 
-/// Judges whether the values of steps are large: in all of them, or in some.
+/// Decides whether a rank is slow in all steps or in some, from its values by step.
 fn slow(values: &[Option<f64>], min: f64, min_of_step: f64) -> Option<Slow> {
     let known: Vec<f64> = values.iter().flatten().copied().collect();
     if known.is_empty() {
@@ -279,7 +273,7 @@ fn slow(values: &[Option<f64>], min: f64, min_of_step: f64) -> Option<Slow> {
     })
 }
 
-/// Median computing of one operation by stage and name; `factor`: what a rank takes longer than usual.
+/// Median computing time of one operation, by stage and name. `factor` is how much longer than usual a rank takes.
 fn usual(job: &Job, work: &[f64], factor: impl Fn(usize) -> f64) -> BTreeMap<(u32, u32), f64> {
     let mut all: BTreeMap<(u32, u32), Vec<f64>> = BTreeMap::new();
     for (at, of) in job.operations.iter().enumerate() {
@@ -308,7 +302,7 @@ fn shared_names(job: &Job) -> BTreeSet<u32> {
     all.map(|(name, _)| name).collect()
 }
 
-/// Finds whether micro batches differ in all that is computed of them.
+/// Finds whether micro batches differ in all of their computing.
 fn lengths(job: &Job, work: &[f64], usual_ns: &BTreeMap<(u32, u32), f64>) -> Option<Lengths> {
     type Key = (u32, usize, i64);
     let mut by_name: BTreeMap<u32, (f64, BTreeMap<Key, Vec<f64>>)> = BTreeMap::new();

@@ -7,13 +7,12 @@ use crate::causes::Cause;
 use crate::job::Job;
 use crate::what_if::{Scope, WhatIf};
 
-/// A cause is serious from this share of a step on.
+/// From this share of a step on, the finding of a cause is a warning.
 const MUCH: f64 = 0.03;
-/// Causes that become findings.
 const SHOWN: usize = 3;
-/// A bubble is worth a word from this share on.
+/// A pipeline bubble is a finding from this share on.
 const MIN_BUBBLE: f64 = 0.05;
-/// The re-timing of recorded durations may miss the recorded steps by so much.
+/// If re-timing the recorded durations misses the recorded step length by more than this, there is a finding.
 const MAX_ERROR: f64 = 0.05;
 
 pub fn findings(job: &Job, what_if: &WhatIf, causes: &[Cause]) -> Vec<Finding> {
@@ -69,7 +68,7 @@ pub fn findings(job: &Job, what_if: &WhatIf, causes: &[Cause]) -> Vec<Finding> {
     out
 }
 
-/// Collectives were matched in an order that no job can have.
+/// The matched collectives are in an order that is impossible in any job.
 pub fn no_order() -> Finding {
     let title = "what slows the job down is not measurable: its collectives and sends were matched in a circle";
     Finding::new("no_order", Severity::Info, title).suggestion(
@@ -77,7 +76,7 @@ pub fn no_order() -> Finding {
     )
 }
 
-/// What the pipeline makes ranks wait even where all are alike.
+/// The waits that the pipeline causes even if all ranks are equally fast.
 fn pipeline(job: &Job, what_if: &WhatIf) -> Option<Finding> {
     let share = what_if.bubble_share.filter(|share| *share >= MIN_BUBBLE)?;
     let mut title = format!(

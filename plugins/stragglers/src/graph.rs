@@ -16,19 +16,16 @@ use std::collections::BTreeMap;
 use crate::job::{Job, Kind, Operation};
 use crate::rows::SAME_NS;
 
-/// Durations of all operations, in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timing {
-    /// Computing, or the transfer of the data.
+    /// Computing, or transferring the data.
     pub work: Vec<f64>,
-    /// Between the end of what an operation depends on and its start, and between its kernels.
+    /// Time between the end of an operation's dependencies and its start, and between its kernels.
     pub delay: Vec<f64>,
 }
 
-/// Result of a re-timing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Retimed {
-    /// Length by step.
     pub step_ns: Vec<f64>,
 }
 
@@ -38,32 +35,30 @@ impl Retimed {
     }
 }
 
-/// What becomes known next in an order in which it can.
+/// A step of the re-timing, in an order in which each only needs earlier ones.
 #[derive(Clone, Copy, Debug)]
 enum Event {
-    /// The start of an operation; without a meeting, its end too.
+    /// The start of an operation, and its end unless it is part of a meeting.
     Start(u32),
-    /// The end of all parts of a meeting.
+    /// The common end of all parts of a meeting.
     Meet(u32),
 }
 
 pub struct Graph {
     dependencies: Vec<Vec<u32>>,
     order: Vec<Event>,
-    /// By place of the operation.
     meetings: Vec<Option<u32>>,
     parts: Vec<Vec<u32>>,
     steps: Vec<u32>,
     are_steps_apart: bool,
     step_count: usize,
-    /// As recorded.
     pub recorded: Timing,
-    /// Length of each step as recorded, from the first start to the last end, or from the end of the step before.
+    /// Recorded length of each step: from the first start, or the end of the step before, to the last end.
     pub recorded_step_ns: Vec<f64>,
 }
 
 impl Graph {
-    /// Joins the operations; `None`: collectives were matched in an order that cannot be.
+    /// Builds the graph; `None` if it has a cycle, so the collectives were matched in an impossible order.
     pub fn new(job: &Job) -> Option<Self> {
         let all = &job.operations;
         let dependencies = dependencies(job);
@@ -111,7 +106,7 @@ impl Graph {
         Some(out)
     }
 
-    /// Starts and meetings so that each comes behind what it needs.
+    /// Topological order of starts and meetings; `None` if there is a cycle.
     fn order(&self) -> Option<Vec<Event>> {
         let count = self.dependencies.len();
         let mut followers: Vec<Vec<u32>> = vec![Vec::new(); count];
@@ -207,12 +202,11 @@ impl Graph {
         Timing { work, delay }
     }
 
-    /// True of what waits for nothing in the first step.
+    /// True for an operation of the first step without dependencies.
     pub fn begins_recording(&self, at: usize) -> bool {
         self.steps[at] == 0 && self.dependencies[at].is_empty()
     }
 
-    /// Lengths of the steps with these durations.
     pub fn retime(&self, timing: &Timing) -> Retimed {
         let mut start = vec![0.0_f64; timing.work.len()];
         let mut end = vec![0.0_f64; timing.work.len()];
@@ -253,9 +247,9 @@ impl Graph {
     }
 }
 
-/// What each operation waits for on its own rank: the one before it on its lane, and on each other lane the last that
-/// had ended when it began. Nothing waits for a send, and a send or receive waits for no other. An operation waited for
-/// what ran beside the one before it only if it began as that ended.
+/// Dependencies of each operation on its own rank: the one before it on its lane, and on each other lane the last
+/// that had ended when it began. Nothing waits for a send, and sends and receives do not wait for each other. An
+/// operation that ran beside the previous one of this lane is a dependency only if this one began as it ended.
 fn dependencies(job: &Job) -> Vec<Vec<u32>> {
     let all = &job.operations;
     let mut lanes: BTreeMap<(usize, u32, usize), Vec<u32>> = BTreeMap::new();
@@ -308,7 +302,8 @@ fn dependencies(job: &Job) -> Vec<Vec<u32>> {
     out
 }
 
-/// True if an operation may have waited for one of another lane that ended before it began; `before`: on its own lane.
+/// True if an operation may have waited for one of another lane that ended before it began. `before` is the
+/// previous operation on its own lane.
 fn waits(of: &Operation, other: &Operation, before: Option<&Operation>) -> bool {
     let is_between_two = matches!(of.kind, Kind::Send | Kind::Receive);
     match other.kind {

@@ -10,7 +10,6 @@ use crate::parallel::Parallel;
 use crate::rows::{COMPUTATION, Row, Rows};
 use crate::schedule::{Places, Schedule, Transfer};
 
-/// What an operation does to other ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     Compute,
@@ -19,26 +18,26 @@ pub enum Kind {
     Collective,
 }
 
-/// An operation of one rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Operation {
-    /// Place of its rank in [`Job::ranks`].
+    /// Index into [`Job::ranks`].
     pub rank: usize,
     /// Unique in the job.
     pub lane: u32,
     pub kind: Kind,
-    /// Operations of one kind of work: their name, and the size of a communication.
+    /// Number of the kind of work: its name and, for communication, its size.
     pub name: u32,
-    /// Place of its step in [`Job::steps`].
+    /// Index into [`Job::steps`].
     pub step: usize,
     pub micro_batch: Option<i64>,
-    /// Among those of its rank, name and step: the micro batch, or the place in their order.
+    /// Number among the operations of the same rank, name and step: the micro batch, or the position in their
+    /// order.
     pub slot: i64,
     /// On the clock of the reference rank.
     pub start_ns: i64,
     pub end_ns: i64,
     pub busy_ns: i64,
-    /// Place in [`Job::meetings`].
+    /// Index into [`Job::meetings`].
     pub meeting: Option<usize>,
 }
 
@@ -46,7 +45,7 @@ pub struct Operation {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Meeting {
     pub operations: Vec<usize>,
-    /// Place in [`Job::links`].
+    /// Index into [`Job::links`].
     pub link: usize,
 }
 
@@ -57,63 +56,59 @@ pub struct Link {
     pub ranks: Vec<u32>,
 }
 
-/// Place of a rank in the job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rank {
     pub number: u32,
     pub host: Option<String>,
     pub stage: u32,
-    /// Ranks of one pipeline: they work on the same micro batches.
+    /// Number of its pipeline. Ranks of one pipeline work on the same micro batches.
     pub column: u32,
     pub data: Option<u32>,
     pub tensor: Option<u32>,
 }
 
-/// The job.
 #[derive(Debug, Default)]
 pub struct Job {
     pub ranks: Vec<Rank>,
-    /// By rank and start.
+    /// Sorted by rank and start.
     pub operations: Vec<Operation>,
     pub meetings: Vec<Meeting>,
     pub links: Vec<Link>,
     pub names: Texts,
     pub schedule: Schedule,
-    /// Name of joined kernels.
     computation: Option<u32>,
-    /// Numbers of the steps; one without a number if none are recorded.
+    /// Numbers of the steps. If none are recorded, a single step without a number.
     pub steps: Vec<Option<u64>>,
-    /// Steps do not overlap: each is re-timed for itself.
+    /// Steps do not overlap, so each is re-timed separately.
     pub are_steps_apart: bool,
-    /// Stages are stated, not inferred.
+    /// Stages come from the user or the run, not from the order of transfers.
     pub are_stages_stated: bool,
-    /// The job is known to have had more ranks.
+    /// The job is known to have had more ranks than were recorded.
     pub is_missing_ranks: bool,
-    /// Ranks whose recordings lack a part of the others'.
     pub incomplete: Vec<Incomplete>,
 }
 
-/// A rank whose recording begins later or ends earlier than those of the others.
+/// A rank whose recording begins later or ends earlier than the others'.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incomplete {
     pub rank: u32,
     pub begins_late_ns: i64,
     pub ends_early_ns: i64,
-    /// Steps of others that it lacks; 0 where no step is recorded on all ranks.
+    /// Number of steps missing; 0 if no step is recorded on all ranks.
     pub steps: usize,
 }
 
-/// Ranks of a link that are named one by one.
 const SHOWN_RANKS: usize = 8;
-/// Share of the whole by which a recording without steps may begin later or end earlier than the others.
+/// A recording without steps is incomplete if it begins later or ends earlier than the others by more than this
+/// share of the whole.
 const MAX_APART: f64 = 0.1;
-/// Share of the operations of a rank that may be of no step, in a job of steps.
+/// At most this share of a rank's operations may lie outside all steps, if the job has steps.
 const MAX_OUTSIDE: f64 = 0.5;
 
-/// Rank and stream; sends and receives of one name are in order among themselves.
+/// Rank and stream. Sends and receives of one name have their own order.
 type LaneKey = (usize, u64, Option<(Kind, u32)>);
 
-/// A part of a rank in a collective.
+/// One rank's part in a matched collective.
 struct Part {
     instance: u64,
     operation: String,
@@ -121,12 +116,13 @@ struct Part {
     communicator: String,
     receiver: Option<u32>,
     arrive_ns: i64,
-    /// Of its time on the clock of the reference; `None`: clocks were not compared.
+    /// Uncertainty of its time on the reference clock; `None` if the clocks were not compared.
     uncertainty_ns: Option<i64>,
 }
 
 impl Job {
-    /// Reads the job around the operations; `None`: it has one rank, or no operations that ranks meet in.
+    /// Builds the job from the operations; `None` if it has only one rank, or no operations in which ranks
+    /// meet.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -171,7 +167,7 @@ impl Job {
         Ok(Some(out))
     }
 
-    /// Ranks with operations, and the stages that are stated.
+    /// Adds ranks with operations, and returns the stages that are stated.
     fn read_ranks(&mut self, run: &mut Run, rows: &Rows) -> Result<BTreeMap<u32, u32>> {
         let table = run.table("ranks")?;
         let number = table.u64("rank")?;
@@ -299,7 +295,7 @@ impl Job {
         self.links = ordered.into_iter().map(|(_, link)| link).collect();
     }
 
-    /// Gives ranks their places.
+    /// Sets the stage and pipeline of each rank.
     fn place(&mut self, stated: &BTreeMap<u32, u32>) {
         let transfers = self.transfers();
         let places = Places::of(&transfers, self.ranks.len());
@@ -321,7 +317,7 @@ impl Job {
         }
     }
 
-    /// Sends with their receives, by the time at which they were over.
+    /// Matches sends with receives, sorted by the time they were complete.
     fn transfers(&self) -> Vec<Transfer> {
         let transfer = |meeting: &Meeting| {
             let of = |kind: Kind| {
@@ -341,8 +337,8 @@ impl Job {
         all
     }
 
-    /// Gives ranks their places in tensor- and data-parallel groups, where each is in two kinds of groups of its stage:
-    /// those of tensors meet more often.
+    /// Sets the tensor- and data-parallel groups of ranks, if each rank is in two kinds of groups within its
+    /// stage. The tensor-parallel groups are the ones that meet more often.
     fn infer_groups(&mut self) {
         let mut meetings: BTreeMap<&Link, usize> = BTreeMap::new();
         for meeting in &self.meetings {
@@ -399,7 +395,7 @@ impl Job {
         all.len()
     }
 
-    /// The host that all ranks of a link are on.
+    /// The host of a link, if all its ranks are on one.
     pub fn host_of(&self, link: &Link) -> Option<&str> {
         let mut hosts = link.ranks.iter().map(|number| {
             let mut all = self.ranks.iter();
@@ -409,7 +405,7 @@ impl Job {
         hosts.all(|host| host == Some(first)).then_some(first)
     }
 
-    /// What a link is, in words: `the data-parallel group of stage 0, ranks 5, 13, 21, 29`.
+    /// Description of a link: `the data-parallel group of stage 0, ranks 5, 13, 21, 29`.
     pub fn link_name(&self, link: &Link) -> String {
         let ranks: Vec<&Rank> = link
             .ranks
@@ -475,17 +471,16 @@ impl Job {
             .unwrap_or(1)
     }
 
-    /// True of computing kernels that stand together.
+    /// True for joined computing kernels.
     pub fn is_joined(&self, of: &Operation) -> bool {
         of.kind == Kind::Compute && Some(of.name) == self.computation
     }
 
-    /// Stages that have a recorded rank.
     pub fn recorded_stages(&self) -> BTreeSet<u32> {
         self.ranks.iter().map(|rank| rank.stage).collect()
     }
 
-    /// Micro batches of a step of a rank, as stated; the most of any.
+    /// Largest number of stated micro batches in a step of a rank.
     pub fn stated_micro_batches(&self) -> Option<usize> {
         let all: BTreeSet<(usize, usize, i64)> = self
             .operations
@@ -499,7 +494,6 @@ impl Job {
         counts.into_values().max()
     }
 
-    /// Stage in words.
     pub fn stage_name(&self, stage: u32) -> String {
         match stage {
             0 => "the first stage".to_owned(),
@@ -509,7 +503,7 @@ impl Job {
     }
 }
 
-/// Leaves out the few operations of a rank that are of no step: a recording may begin or end within one.
+/// Drops the few operations of a rank outside all steps: a recording may begin or end within a step.
 fn leave_outside_steps(rows: &mut Vec<Row>) {
     let mut counts: BTreeMap<u32, (usize, usize)> = BTreeMap::new();
     for row in rows.iter() {
@@ -523,8 +517,8 @@ fn leave_outside_steps(rows: &mut Vec<Row>) {
     });
 }
 
-/// Leaves what all ranks recorded, and says which of them lack the rest. `begun`: when recordings began, on the clock of
-/// the reference.
+/// Drops what was not recorded on all ranks, and returns the ranks that caused it. `begun` says when recordings
+/// began, on the reference clock.
 fn cut_to_common(
     rows: &mut Vec<Row>,
     offsets: &BTreeMap<u32, i64>,
@@ -592,7 +586,6 @@ fn cut_to_common(
     incomplete
 }
 
-/// When the recording of each rank began, by its clock.
 fn begins(run: &mut Run) -> Result<BTreeMap<u32, i64>> {
     let table = run.table("begins")?;
     let (rank, offset) = (table.u64("rank")?, table.i64("offset_ns")?);
@@ -623,7 +616,7 @@ fn parts(run: &mut Run) -> Result<BTreeMap<u64, Part>> {
     Ok((0..table.rows()).filter_map(part).collect())
 }
 
-/// What to add to times of a rank to have them on the clock of the reference; nothing, where the clocks may agree.
+/// What to add to a rank's times to get the reference clock; no entry if the clocks may agree.
 fn offsets(rows: &[Row], parts: &BTreeMap<u64, Part>) -> BTreeMap<u32, i64> {
     let mut all: BTreeMap<u32, (Vec<i64>, Vec<i64>)> = BTreeMap::new();
     for row in rows {

@@ -31,15 +31,14 @@ use crate::what_if::WhatIf;
 
 pub struct Stragglers;
 
-/// Options of the plugin.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Share of a step that a cause must cost.
+    /// A cause must cost at least this share of a step.
     pub min_gain_share: f64,
-    /// Ranks that are re-timed one by one, those with the most excess first.
+    /// Maximum number of ranks that are re-timed one by one, those with the largest excess first.
     pub retimed_ranks: usize,
-    /// How the ranks are parallel, as in `dp=4,tp=8,pp=2`; `None`: groups and sends tell.
+    /// Degrees of parallelism, as in `dp=4,tp=8,pp=2`. If `None`, they are inferred from groups and sends.
     pub parallel: Option<Parallel>,
 }
 
@@ -82,7 +81,6 @@ impl Parts for Stragglers {
     }
 }
 
-/// Re-times the job, and emits tables, findings and charts.
 fn emit(run: &mut Run, rows: Rows, options: Options) -> Result<()> {
     let Some(job) = Job::read(run, rows, options.parallel)? else {
         return Ok(());

@@ -13,7 +13,6 @@ pub struct Parallel {
     pipeline: u32,
 }
 
-/// Place of a rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     pub stage: u32,
@@ -52,7 +51,8 @@ impl TryFrom<String> for Parallel {
 }
 
 impl Parallel {
-    /// Checks that the job has as many ranks.
+    /// Checks that the product of the degrees is the number of ranks. If ranks are missing, their numbers must
+    /// be below it.
     ///
     /// # Errors
     /// The job has others.
@@ -70,7 +70,7 @@ impl Parallel {
         )))
     }
 
-    /// The place of a rank; those of context parallel groups count as data parallel.
+    /// Position of a rank. Context-parallel groups count as data-parallel.
     pub fn place(self, rank: u32) -> Place {
         let data = self.data * self.context;
         Place {

@@ -8,7 +8,6 @@ use trueno_analysis::window::Window;
 use trueno_plugin::rank::{of_key, of_place};
 use trueno_plugin::{Error, Input, Result, Run, Table, table_row};
 
-/// Collectives as plugin `collectives` matched them.
 const MEETINGS: Input = Input::sql(
     "meetings",
     "SELECT a.instance AS instance, a.rank AS rank, a.id AS id, a.arrive_ns AS arrive_ns, \
@@ -16,13 +15,12 @@ const MEETINGS: Input = Input::sql(
      FROM collectives.arrivals AS a JOIN collectives.instances AS i ON a.instance = i.instance ORDER BY instance, rank",
 )
 .optional();
-/// The ranks, with their places in the job where these are stated.
+/// The ranks, with their positions in the job if stated.
 const RANKS: Input = Input::sql(
     "ranks",
     "SELECT rank, host_name, pipeline, data, tensor FROM ranks ORDER BY rank",
 )
 .optional();
-/// When the recording of each rank began.
 const BEGINS: Input = Input::sql(
     "begins",
     "SELECT rank, offset_ns FROM ranks WHERE offset_ns IS NOT NULL ORDER BY rank",
@@ -34,7 +32,6 @@ const MISSING: Input = Input::sql(
 )
 .optional();
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 8] = [
     Window::INPUT,
     MEETINGS,
@@ -61,7 +58,6 @@ pub const INPUTS: [Input; 8] = [
     .optional(),
 ];
 
-/// Inputs of a merge.
 pub const MERGE_INPUTS: [Input; 6] = [
     Input::sql(
         "operations",
@@ -75,9 +71,8 @@ pub const MERGE_INPUTS: [Input; 6] = [
     MISSING,
 ];
 
-/// Name of computing kernels that stand together.
 pub const COMPUTATION: &str = "computation";
-/// Two times are one if they are no further apart.
+/// Times at most this far apart count as equal.
 pub const SAME_NS: i64 = 20_000;
 
 table_row! {
@@ -95,7 +90,7 @@ table_row! {
     }
 }
 
-/// An operation of one rank: a kernel, or computing kernels between two communications.
+/// An operation of one rank: a kernel, or the joined computing kernels between two communications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     pub rank: u32,
@@ -113,7 +108,7 @@ pub struct Row {
     pub id: u64,
 }
 
-/// Operations of one rank or of several, by rank and start.
+/// Operations of one rank or of several, sorted by rank and start.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     pub rows: Vec<Row>,
@@ -182,10 +177,10 @@ impl Rows {
         Ok(out)
     }
 
-    /// Joins computing kernels of a lane that no communication of their rank comes between: a job of millions of kernels
-    /// has some thousand of these. The order of launches shows what comes between, which is the same on all ranks of
-    /// a stage; where launches are not recorded, by the times of the device. Where a rank states micro batches, its
-    /// operations stay as they are.
+    /// Joins computing kernels of a lane if no communication of their rank lies between them. That leaves some
+    /// thousand operations of a job with millions of kernels. What lies between is decided by the order of
+    /// launches, which is the same on all ranks of a stage, or by device times if launches were not recorded.
+    /// If a rank states micro batches, its operations are not joined.
     fn join(&mut self, launches: &BTreeMap<u64, i64>) {
         let computation = self.names.number(COMPUTATION);
         let mut joined = Vec::new();
@@ -300,8 +295,8 @@ impl Rows {
     }
 }
 
-/// When communication of a rank was launched, in order; `None`: that is not known of all its kernels, or one call launched
-/// communication and computing.
+/// Launch times of a rank's communication, sorted. `None` if the launch of a kernel is unknown, or if one call
+/// launched both communication and computing.
 fn launches_of_communication(of_rank: &[Row], launches: &BTreeMap<u64, i64>) -> Option<Vec<i64>> {
     let mut out = BTreeSet::new();
     for row in of_rank.iter().filter(|row| row.is_communication) {

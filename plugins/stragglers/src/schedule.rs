@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::job::{Job, Kind};
 
-/// A send and its receive; ordered by time. Ranks are places in [`Job::ranks`].
+/// A send with its receive, ordered by time. Ranks are indices into [`Job::ranks`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Transfer {
     pub over_ns: i64,
@@ -13,16 +13,16 @@ pub struct Transfer {
     pub to: usize,
 }
 
-/// Places of ranks, as their transfers tell them.
+/// Stages and pipelines of ranks, inferred from their transfers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
     pub stages: Vec<u32>,
-    /// Ranks of one pipeline.
+    /// Number of each rank's pipeline.
     pub columns: Vec<u32>,
 }
 
 impl Places {
-    /// `transfers`: by time.
+    /// `transfers` must be sorted by time.
     pub fn of(transfers: &[Transfer], ranks: usize) -> Self {
         let mut columns: Vec<usize> = (0..ranks).collect();
         let pairs: BTreeSet<(usize, usize)> = transfers.iter().map(|of| (of.from, of.to)).collect();
@@ -70,8 +70,8 @@ impl Places {
     }
 }
 
-/// Ranks of a pipeline in order: the first sends before it receives, and each sends first to the one behind it. The last
-/// sends gradients back, or, where stages hold several chunks of the model, to the first.
+/// Ranks of a pipeline in order: the first sends before it receives, and each sends first to the next. The last one
+/// sends gradients back or, if stages hold several chunks of the model, to the first.
 fn chain(transfers: &[&Transfer]) -> Option<Vec<usize>> {
     let mut receivers: BTreeMap<usize, usize> = BTreeMap::new();
     let mut begun: BTreeSet<usize> = BTreeSet::new();
@@ -93,8 +93,8 @@ fn chain(transfers: &[&Transfer]) -> Option<Vec<usize>> {
     Some(out)
 }
 
-/// Stages of ranks whose transfers are no chain, as where one stage feeds two: activations go forward before gradients
-/// come back. A circle is no pipeline.
+/// Sets the stages of ranks whose transfers form no chain, as when one stage feeds two: activations go forward
+/// before gradients come back. A cycle is not a pipeline.
 fn branched(transfers: &[Transfer], columns: &[usize], column: usize, stages: &mut [u32]) {
     let mut first: BTreeMap<(usize, usize), i64> = BTreeMap::new();
     for of in transfers.iter().filter(|of| columns[of.from] == column) {
@@ -128,16 +128,15 @@ fn branched(transfers: &[Transfer], columns: &[usize], column: usize, stages: &m
     }
 }
 
-/// The order of micro batches.
+/// How the pipeline orders micro batches.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// In a step.
     pub micro_batches: Option<usize>,
-    /// Programs state micro batches; false: counted from transfers.
+    /// True if programs state the micro batches, false if they were counted from transfers.
     pub is_stated: bool,
-    /// Parts of the model in each stage; more than one: interleaved.
+    /// Parts of the model in each stage; more than one if interleaved.
     pub chunks: Option<usize>,
-    /// `GPipe`, `1F1B` or `interleaved 1F1B`; `None`: not told by the order of transfers.
+    /// `GPipe`, `1F1B` or `interleaved 1F1B`; `None` if the order of transfers does not show it.
     pub name: Option<&'static str>,
 }
 
@@ -210,9 +209,10 @@ impl Schedule {
         out
     }
 
-    /// Waiting in a pipeline of p equal stages, m micro batches and v chunks a stage: (p − 1) / (v · m + p − 1). Source:
-    /// Narayanan et al., "Efficient Large-Scale Language Model Training on GPU Clusters Using Megatron-LM" (SC 2021), of
-    /// GPipe and 1F1B alike, there over the ideal time, here over the whole. `times`: so many times the micro batches.
+    /// Share of time waiting in a pipeline of p equal stages, m micro batches and v chunks a stage: (p − 1) /
+    /// (v · m + p − 1). Source: Narayanan et al., "Efficient Large-Scale Language Model Training on GPU
+    /// Clusters Using Megatron-LM" (SC 2021), for GPipe and 1F1B. The paper divides by the ideal time, this by
+    /// the whole. `times` multiplies the number of micro batches.
     pub fn bubble(&self, stages: u32, times: usize) -> Option<f64> {
         let micro_batches = (self.micro_batches? * times * self.chunks.unwrap_or(1)) as f64;
         let others = f64::from(stages) - 1.0;
@@ -220,10 +220,11 @@ impl Schedule {
     }
 }
 
-/// Of what the last of two stages computes between two sends, the part up to which it is forward alone.
+/// If the last of two stages computes less than this share of its largest amount between two sends before the first
+/// send, that part was forward only.
 const MAX_FORWARD: f64 = 0.6;
 
-/// True if the last stage sends first what it computed forward: without chunks it goes back at once.
+/// True if the last stage first sends what it computed forward. Without chunks, its first send is a gradient.
 fn is_interleaved(job: &Job, transfers: &[Transfer]) -> bool {
     let ends = |of: &Transfer| job.ranks[of.to].stage == 0 && job.ranks[of.from].stage == 1;
     let Some(rank) = transfers.iter().find(|of| ends(of)).map(|of| of.from) else {

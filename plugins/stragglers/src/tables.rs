@@ -11,7 +11,7 @@ fn ns(value: f64) -> i64 {
     value.round() as i64
 }
 
-/// Table `causes`: what slows the job down, what costs most first.
+/// Table `causes`: what slows the job down, the most costly first.
 pub fn causes(causes: &[Cause]) -> TableBuilder {
     let rows = || causes.iter();
     Table::build("causes")
@@ -26,7 +26,6 @@ pub fn causes(causes: &[Cause]) -> TableBuilder {
         .text("suggestion", rows().map(|row| row.suggestion))
 }
 
-/// Kind and name of what is changed.
 fn scope(job: &Job, scope: &Scope) -> (&'static str, String) {
     match scope {
         Scope::Stages => ("stages", "balanced".to_owned()),
@@ -44,7 +43,7 @@ fn scope(job: &Job, scope: &Scope) -> (&'static str, String) {
     }
 }
 
-/// Table `what_if`: the job without each of these.
+/// Table `what_if`: one row for each re-timing.
 pub fn what_if(job: &Job, what_if: &WhatIf) -> TableBuilder {
     let rows = || what_if.rows.iter();
     let scopes: Vec<_> = rows().map(|row| scope(job, &row.scope)).collect();
@@ -82,7 +81,7 @@ pub fn job(job: &Job, what_if: &WhatIf) -> TableBuilder {
         .f64("bubble_doubled_share", [schedule.bubble(job.stages(), 2)])
 }
 
-/// Table `by_rank`: each rank against those of its stage.
+/// Table `by_rank`: each rank compared with those of its stage.
 pub fn by_rank(job: &Job, effects: &Effects) -> TableBuilder {
     let rows = || job.ranks.iter().zip(&effects.ranks);
     let small = |value: Option<u32>| value.map(u64::from);
@@ -101,7 +100,7 @@ pub fn by_rank(job: &Job, effects: &Effects) -> TableBuilder {
         )
 }
 
-/// Table `by_stage`: usual work of the stages.
+/// Table `by_stage`: usual work of each stage.
 pub fn by_stage(job: &Job, effects: &Effects) -> TableBuilder {
     let work = StageWork::new(job, effects);
     let recorded = job.recorded_stages();
@@ -114,7 +113,7 @@ pub fn by_stage(job: &Job, effects: &Effects) -> TableBuilder {
         .f64("factor", stages().map(|stage| work.factor_of(stage)))
 }
 
-/// Table `by_step`: ranks in steps against their peers.
+/// Table `by_step`: each rank and step compared with its peers.
 pub fn by_step(job: &Job, effects: &Effects, what_if: &WhatIf) -> TableBuilder {
     let rows = || {
         let steps = job.steps.iter().enumerate();

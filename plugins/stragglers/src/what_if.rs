@@ -7,52 +7,48 @@ use crate::effects::{Effects, Pattern, Slow, median, median_without};
 use crate::graph::{Graph, Timing};
 use crate::job::{Job, Kind, Operation};
 
-/// A link takes longer than its peers from this factor on.
+/// A link is slow if it takes at least this factor of its peers' time.
 const MIN_LINK_FACTOR: f64 = 1.3;
-/// Share of the ranks of a host that are slow, for the host to be.
+/// A host is slow if at least this share of its ranks is.
 const MIN_OF_HOST: f64 = 0.75;
 
-/// What is changed.
+/// What a re-timing changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Scope {
-    /// Work of micro batches is spread evenly over stages.
+    /// The work of micro batches is spread evenly over stages.
     Stages,
-    /// Each operation of a stage at the mean of its kind.
+    /// Each operation of this stage takes the mean of its kind.
     Stage(u32),
-    /// Each operation of a data-parallel rank at the mean of its kind.
+    /// Each operation of this data-parallel rank takes the mean of its kind.
     Data(u32),
-    /// A rank as its peers, by place.
+    /// This rank, by index, is as fast as its peers.
     Rank(usize),
-    /// Ranks of a host as their peers.
+    /// The ranks of this host are as fast as their peers.
     Host(String),
-    /// Transfers of a link as its peers, by place.
+    /// The transfers of this link, by index, are as fast as its peers'.
     Link(usize),
-    /// Transfers within a host as within the others.
+    /// The transfers within this host are as fast as those within the others.
     HostLinks(String),
-    /// No transfer takes time.
     Transfers,
-    /// All ranks of a stage take equally long in each step; their sum stays.
+    /// In each step all ranks of a stage take the same time; their sum does not change.
     Alike,
-    /// Micro batches of a step alike.
+    /// All micro batches of a step take the same time.
     Lengths,
-    /// Operations of one kind at their mean, communication at its median.
+    /// Operations of one kind take their mean, communication its median.
     Kind(u32),
-    /// No delays before operations.
     Delays,
 }
 
-/// A re-timing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub scope: Scope,
-    /// Length of all steps then.
     pub retimed_ns: f64,
     pub gain_ns: f64,
-    /// Of all steps as recorded.
+    /// Share of the recorded length of all steps.
     pub gain_share: f64,
-    /// What it takes over its peers; `None`: nothing is compared.
+    /// Its time over that of its peers; `None` if nothing is compared.
     pub factor: Option<f64>,
-    /// It differs from its peers by more than chance.
+    /// The difference to its peers is more than chance.
     pub stands_out: bool,
 }
 
@@ -60,13 +56,13 @@ pub struct Row {
 #[derive(Clone, Debug, Default)]
 pub struct WhatIf {
     pub recorded_ns: f64,
-    /// Re-timed with recorded durations: as recorded but for what the graph lacks.
+    /// Re-timed with the recorded durations. The difference to `recorded_ns` is what the graph lacks.
     pub retimed_ns: f64,
     pub step_ns: Vec<f64>,
     pub without_delays_ns: f64,
-    /// Each operation at the mean of its kind, without delays.
+    /// Each operation takes the mean of its kind, without delays.
     pub ideal_ns: f64,
-    /// Part of the ideal in which a rank waits in the pipeline on average.
+    /// Share of the ideal time that an average rank waits in the pipeline.
     pub bubble_share: Option<f64>,
     pub rows: Vec<Row>,
 }
@@ -227,13 +223,14 @@ impl WhatIf {
         out
     }
 
-    /// Steps without delays over steps with every operation at the mean of its kind (equation 1 of the OSDI paper).
+    /// Length of the steps without delays over their length with every operation at the mean of its kind
+    /// (equation 1 of the OSDI paper).
     pub fn slowdown(&self) -> Option<f64> {
         (self.ideal_ns > 0.0).then(|| self.without_delays_ns / self.ideal_ns)
     }
 }
 
-/// Ranks that stand out, then those with the most excess.
+/// Ranks to re-time: those that stand out, then those with the largest excess.
 fn candidates(effects: &Effects, options: Options) -> Vec<(usize, bool)> {
     let mut all: Vec<(bool, f64, usize)> = effects
         .ranks
@@ -255,8 +252,8 @@ fn factor(effects: &Effects, rank: usize) -> Option<f64> {
     slow.or_else(|| Some(1.0 + of.median_excess()?))
 }
 
-/// Mean work of each kind: computing by name, communication by name as the median. Joined kernels of a rank and step have
-/// together what those of its stage have on average.
+/// Work of each kind: the mean of computing by name, the median of communication by name. Joined kernels get, in
+/// sum over a rank and step, the average of their stage.
 fn ideal(job: &Job, work: &[f64]) -> Vec<f64> {
     let key = |of: &Operation| (of.kind == Kind::Compute, of.name);
     let mut all: BTreeMap<_, Vec<f64>> = BTreeMap::new();
@@ -286,7 +283,6 @@ fn ideal(job: &Job, work: &[f64]) -> Vec<f64> {
     job.operations.iter().zip(work).map(of).collect()
 }
 
-/// Values of the operations of a rank and step, together.
 fn sums_of_steps(
     job: &Job,
     values: &[f64],
@@ -304,7 +300,7 @@ fn sums_of_steps(
     out
 }
 
-/// Waiting in a pipeline of equal ranks whose transfers take no time.
+/// Share of time waiting in a pipeline of equal ranks whose transfers take no time.
 fn bubble_share(job: &Job, graph: &Graph, ideal: &[f64]) -> Option<f64> {
     let is_compute = |at: usize| job.operations[at].kind == Kind::Compute;
     let work = (0..ideal.len()).map(|at| if is_compute(at) { ideal[at] } else { 0.0 });
@@ -318,14 +314,14 @@ fn bubble_share(job: &Job, graph: &Graph, ideal: &[f64]) -> Option<f64> {
     (total_ns > 0.0).then(|| (1.0 - busy_ns / total_ns).max(0.0))
 }
 
-/// Work of stages for a micro batch.
+/// Work of each stage for a micro batch.
 pub struct StageWork {
-    /// By stage with recorded ranks: usual work of a micro batch, or of a rank where none are stated.
+    /// By stage with recorded ranks: usual work of a micro batch, or of a rank if no micro batches are stated.
     stages: BTreeMap<u32, f64>,
     /// By name: mean over stages.
     means: BTreeMap<u32, f64>,
     usual_ns: BTreeMap<(u32, u32), f64>,
-    /// The largest over the mean of the others.
+    /// The largest work over the mean of the other stages.
     pub factor: f64,
 }
 
@@ -369,14 +365,13 @@ impl StageWork {
         longest.map_or(0, |(stage, _)| *stage)
     }
 
-    /// Work of a stage over the mean of the others.
     pub fn factor_of(&self, stage: u32) -> Option<f64> {
         let others = self.stages.iter().filter(|(other, _)| **other != stage);
         let others_ns = others.map(|(_, ns)| ns).sum::<f64>() / (self.stages.len() - 1) as f64;
         (others_ns > 0.0).then(|| self.of(stage) / others_ns)
     }
 
-    /// What an operation takes where all stages have the same work, over what it takes.
+    /// Factor that gives an operation the time it would take if all stages had the same work.
     fn balance(&self, job: &Job, at: usize) -> f64 {
         let of = &job.operations[at];
         let stage = job.ranks[of.rank].stage;
@@ -399,7 +394,7 @@ impl StageWork {
     }
 }
 
-/// Delays of peers, where a rank is held by something.
+/// Delays of all operations in stages with a delayed rank.
 struct PeerDelays(BTreeMap<(u32, usize, u32, i64), Vec<f64>>);
 
 impl PeerDelays {
@@ -423,7 +418,8 @@ impl PeerDelays {
         Self(all)
     }
 
-    /// Ranks as their peers: in the steps in which they are slow, or in all where they do not stand out.
+    /// Makes some ranks as fast as their peers: in the steps in which they are slow, or in all steps if they do
+    /// not stand out.
     fn as_peers(
         &self,
         job: &Job,
@@ -467,7 +463,7 @@ impl PeerDelays {
     }
 }
 
-/// Hosts of which nearly all ranks are slow, where the job has others.
+/// Hosts with nearly all ranks slow, if the job has other hosts.
 fn slow_hosts(job: &Job, effects: &Effects) -> Vec<(String, BTreeSet<usize>)> {
     let mut hosts: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
     for (at, rank) in job.ranks.iter().enumerate() {
@@ -487,11 +483,9 @@ fn slow_hosts(job: &Job, effects: &Effects) -> Vec<(String, BTreeSet<usize>)> {
     all.map(|(host, ranks)| (host.to_owned(), ranks)).collect()
 }
 
-/// Links whose transfers take longer than those of the other links with the same operations.
+/// Links that are slower than others with the same operations.
 struct SlowLinks {
-    /// By link and name.
     factors: BTreeMap<usize, BTreeMap<u32, f64>>,
-    /// Links that were compared with others.
     compared: BTreeSet<usize>,
 }
 
@@ -534,7 +528,7 @@ impl SlowLinks {
         Some(all.fold(1.0, f64::max))
     }
 
-    /// Hosts within which nearly all links are slow, where the job has others.
+    /// Hosts with nearly all internal links slow, if the job has other hosts.
     fn hosts(&self, job: &Job) -> Vec<(String, BTreeSet<usize>)> {
         let mut hosts: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
         for link in &self.compared {
@@ -552,7 +546,7 @@ impl SlowLinks {
     }
 }
 
-/// Computing and delays of each rank and step as the mean of the ranks of its stage.
+/// Sets computing and delays of each rank and step to the mean of the ranks of its stage.
 fn alike(job: &Job, recorded: &Timing) -> Timing {
     let even = |values: &[f64], is_in: &dyn Fn(&Operation) -> bool| {
         let sums = sums_of_steps(job, values, is_in);
@@ -579,7 +573,7 @@ fn alike(job: &Job, recorded: &Timing) -> Timing {
     }
 }
 
-/// Operations of micro batches at the mean of those of their stage and step: the same work, spread evenly.
+/// Sets operations of micro batches to the mean of their stage and step, which spreads the same work evenly.
 fn even_lengths(job: &Job, work: &[f64]) -> Vec<f64> {
     let key = |at: usize| {
         let of = &job.operations[at];

@@ -7,7 +7,6 @@ use trueno_analysis::testing::simulated_pipeline::{Pipeline, Planted, Schedule};
 use trueno_plugin::testing::{self, Output};
 use trueno_plugin_stragglers::Stragglers;
 
-/// Environment variable with the number of random jobs.
 const JOBS: &str = "TRUENO_STRAGGLER_JOBS";
 
 fn run(job: &Pipeline) -> Output {
@@ -26,7 +25,6 @@ fn texts(output: &Output, table: &str, column: &str) -> Vec<String> {
         .collect()
 }
 
-/// Kind and name of the first cause, and its gain.
 fn first(output: &Output) -> Option<(String, String, i64)> {
     let (kinds, names) = (
         texts(output, "causes", "kind"),
@@ -40,7 +38,7 @@ fn first(output: &Output) -> Option<(String, String, i64)> {
     Some((kinds.first()?.clone(), names.first()?.clone(), gain_ns))
 }
 
-/// What a page must name first, and words of its name; `None`: nothing.
+/// Kind of the cause that the page must name first, and words that its name contains; `None` if there must be none.
 fn expected(job: &Pipeline) -> Option<(&'static str, String)> {
     match job.planted {
         Planted::Nothing => None,
@@ -171,7 +169,7 @@ fn the_planted_cause_is_named_first() {
     );
 }
 
-/// What ranks wait in a pipeline of equal stages is as the formula has it.
+/// Compares the bubble with the formula for equal stages.
 #[test]
 fn the_bubble_is_that_of_the_formula() {
     for schedule in [Schedule::GPipe, Schedule::OneForwardOneBackward] {
@@ -198,8 +196,8 @@ fn the_bubble_is_that_of_the_formula() {
     }
 }
 
-/// A pipeline whose stages hold several chunks sends from the last stage to the first; its stages, micro batches and
-/// bubble are found all the same.
+/// In a pipeline whose stages hold several chunks, the last stage also sends to the first. Stages, micro batches
+/// and bubble must still be found.
 #[test]
 fn the_schedule_is_told_from_the_order_of_sends() {
     for (schedule, name, chunks) in [
@@ -235,7 +233,7 @@ fn the_schedule_is_told_from_the_order_of_sends() {
     }
 }
 
-/// With two stages nothing tells how many chunks there are.
+/// With two stages nothing shows how many chunks there are.
 #[test]
 fn two_stages_of_chunks_state_no_micro_batches() {
     let job = Pipeline {
@@ -260,7 +258,7 @@ fn two_stages_of_chunks_state_no_micro_batches() {
     assert_eq!(table.u64("micro_batches").unwrap().get(0), None);
 }
 
-/// Ranks that are numbered as Megatron does need no sends to tell their stages.
+/// If ranks are numbered as in Megatron, stages are known without any sends.
 #[test]
 fn roles_can_be_stated() {
     let job = Pipeline {
@@ -282,7 +280,7 @@ fn roles_can_be_stated() {
     assert!(message.contains("the product is 7"), "{message}");
 }
 
-/// Read rank by rank or at once, stated or as kernels alone, the section is the same.
+/// The section is the same whether ranks are read one by one or at once, stated or from kernels alone.
 #[test]
 fn parts_of_ranks_give_the_same_as_all_rows() {
     for (seed, is_stated) in [(1, true), (3, true), (1, false)] {

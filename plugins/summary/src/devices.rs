@@ -6,14 +6,14 @@ use trueno_plugin::{Result, Run, Table, TableBuilder};
 
 use crate::facts::Facts;
 
-/// Time of a device by what it does with each instant: one kind of work, or nothing.
+/// Time of a device, split so that each instant counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Split {
-    /// Kernels that are no communication.
+    /// Kernels that do not communicate.
     pub computation_ns: i64,
-    /// Communication beside which nothing is computed.
+    /// Communication while nothing computes.
     pub communication_ns: i64,
-    /// Copies beside which nothing else runs.
+    /// Copies while nothing else runs.
     pub copy_ns: i64,
     pub idle_ns: i64,
 }
@@ -25,40 +25,34 @@ impl Split {
     }
 }
 
-/// Reasons for idle time, as `device.idle` has them; `None`: no call tells.
+/// Causes of idle time from `device.idle`; `None` if no call shows them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Causes {
-    /// Nobody had asked for the next work.
+    /// The next work had not been launched yet.
     pub not_asked_ns: Option<i64>,
-    /// The host was in the call that launches it.
+    /// The host was in the call that launches the next work.
     pub launching_ns: Option<i64>,
-    /// It had been asked for.
+    /// The next work had been launched before.
     pub asked_before_ns: Option<i64>,
-    /// It is not recorded who asked.
+    /// The launching call was not recorded.
     pub not_known_ns: Option<i64>,
 }
 
-/// A device that worked.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Device {
     /// Name in tables: `gpu0`.
     pub place: String,
     pub model: Option<String>,
-    /// Memory it has.
     pub memory_bytes: Option<u64>,
-    /// Most memory that was in use.
     pub peak_bytes: Option<i64>,
     /// From its first work to its last.
     pub span_ns: i64,
-    /// Any work runs.
     pub busy_ns: i64,
-    /// The span by kind of work.
     pub split: Split,
-    /// Its idle time by cause.
     pub causes: Causes,
 }
 
-/// Reads the devices that `device.idle` has, and the share of the time of all in which any of them worked.
+/// Reads the devices in `device.idle`, and the share of time in which any of them worked.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
@@ -117,10 +111,9 @@ fn splits(exposure: &Table) -> Result<BTreeMap<String, Split>> {
     Ok(splits)
 }
 
-/// Model of a device and its memory, where they are recorded.
 type Model = (Option<String>, Option<u64>);
 
-/// Model and memory by place: table `devices` names devices `gpu:0`, and of ranks each its own.
+/// Model and memory by device name. Table `devices` writes `gpu:0`, and numbers devices within each rank.
 fn models(table: &Table) -> Result<BTreeMap<String, Model>> {
     let (places, names) = (table.text("device")?, table.text("name")?);
     let bytes = table.u64("memory_bytes")?;
@@ -149,12 +142,12 @@ fn peaks(table: &Table) -> Result<BTreeMap<String, i64>> {
         .collect())
 }
 
-/// Table `devices`: one row a device that worked.
+/// Table `devices`: one row for each device with work.
 ///
-/// `place`; `model`; `span_ns`: from its first work to its last; `busy_ns`; `wall_share`: busy / wall; `computation_ns`,
-/// `communication_ns`, `copy_ns`, `idle_ns`: each instant of the span once (`device.exposure`); `not_asked_ns`,
-/// `launching_ns`, `asked_before_ns`, `not_known_ns`: parts of idle (`device.idle`); `outside_ns`: wall before its first
-/// and after its last work; `peak_bytes`, `memory_bytes`: most in use, and all that it has.
+/// `span_ns`: from its first work to its last; `wall_share`: busy / wall; `computation_ns`, `communication_ns`,
+/// `copy_ns`, `idle_ns`: each instant of the span once (`device.exposure`); `not_asked_ns`, `launching_ns`,
+/// `asked_before_ns`, `not_known_ns`: parts of idle (`device.idle`); `outside_ns`: wall time before its first and
+/// after its last work; `peak_bytes`, `memory_bytes`: largest use and size of its memory.
 pub fn table(facts: &Facts) -> TableBuilder {
     let rows = &facts.devices;
     let ns = |of: fn(&Device) -> i64| rows.iter().map(of).collect::<Vec<_>>();

@@ -13,24 +13,22 @@ use crate::kernels::{self, Kernel};
 use crate::sampled::Sampled;
 use crate::steps::Steps;
 
-/// A finding of `bottleneck`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bottleneck {
     pub class: String,
-    /// The case within the class.
     pub code: String,
-    /// Gain in time and as a share of the wall, where it is about time.
+    /// Gain in nanoseconds and as a share of the wall time, if the finding is about time.
     pub gain: Option<(i64, f64)>,
-    /// Observation and, behind the last semicolon, remedy.
+    /// The observation and, after the last semicolon, the remedy.
     pub sentence: String,
 }
 
-/// A job of ranks as `stragglers` re-timed it.
+/// A job of several ranks as re-timed by `stragglers`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Job {
     pub stages: u64,
     pub micro_batches: Option<u64>,
-    /// Share of a step that ranks wait in the pipeline even where all are alike.
+    /// Share of a step that ranks wait in the pipeline even if all are equally fast.
     pub bubble_share: Option<f64>,
 }
 
@@ -52,69 +50,59 @@ impl Job {
 /// A prediction of `critical_path`: name and gain.
 pub type Prediction = (String, i64);
 
-/// Everything the tables are made of.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Length of the run, or of the part that the report is about.
+    /// Length of the run, or of the report's window.
     pub wall_ns: Option<i64>,
     pub rows: u64,
-    /// Ranks, where the run holds some.
+    /// Number of ranks; 0 if the run has none.
     pub ranks: usize,
-    /// Ranks whose recordings lack a part of the others', a sentence each.
+    /// Ranks with an incomplete recording, one sentence each.
     pub incomplete_ranks: Vec<String>,
-    /// The job that `stragglers` re-timed.
     pub job: Option<Job>,
-    /// Share of the time of several devices of one rank in which any of them worked.
+    /// Share of time in which any device of a rank worked, if it has several.
     pub any_busy: Option<f64>,
-    /// Devices that worked.
     pub devices: Vec<Device>,
-    /// Time of devices by category, the most first.
     pub device_categories: Vec<(String, i64)>,
-    /// Threads of the host.
     pub host: Host,
-    /// Kernels of devices by name, the most time first.
+    /// Device kernels by name, largest time first.
     pub kernels: Vec<Kernel>,
     pub steps: Option<Steps>,
-    /// Findings of `bottleneck`, most first.
+    /// Findings of `bottleneck`, largest gain first.
     pub bottlenecks: Vec<Bottleneck>,
-    /// False where `bottleneck` did not run: nothing then tells what bounds the run.
+    /// False if `bottleneck` did not run. Then nothing says what bounds the run.
     pub is_judged: bool,
     /// Share of the critical path in which nothing was recorded.
     pub path_gap: Option<f64>,
-    /// Share of the critical path in which device work was launched and neither ran nor was queued behind recorded work.
+    /// Share of the critical path in which device work was launched but neither ran nor was queued behind
+    /// recorded work.
     pub path_held: f64,
-    /// True if `critical_path` looked, and found that there is none to tell.
+    /// True if `critical_path` ran but found no path.
     pub has_no_path: bool,
-    /// Work on the critical path, by name.
     pub path_work: Vec<(String, f64)>,
-    /// Shares of the critical path by what holds it up; none without a path.
+    /// Shares of the critical path; `None` without a path.
     pub path: Option<PathShares>,
-    /// One call of a device that holds most of the run, and is like none of the others of its name.
+    /// A single device call that makes up most of the run and is unlike the other calls of its name.
     pub one_call: Option<OneCall>,
-    /// `8 of 10`: launches of graphs without any of their kernels.
+    /// Launches of graphs without any of their kernels, as text: `8 of 10`.
     pub empty_graphs: Option<String>,
-    /// Names of iterations, where there are devices.
+    /// Names of iterations, if the run has devices.
     pub iterations: Vec<String>,
-    /// Gains of half the time of a name.
     pub halved: Vec<Prediction>,
-    /// Gains of names at their roofs, the most first.
+    /// Gains from bringing a name to its roof, largest first.
     pub at_roof: Vec<Prediction>,
-    /// Calls of each name.
+    /// How many calls each name has, and their time.
     pub evidence: BTreeMap<String, Evidence>,
-    /// Names of operators.
     pub operators: Vec<String>,
-    /// Mean efficiency of host work.
     pub roof_share: Option<f64>,
-    /// Estimates from samples.
     pub sampled: Option<Sampled>,
-    /// True if, beside samples, only waits and stretches in which threads ran were recorded.
+    /// True if only samples, waits and `running` rows were recorded.
     pub is_sampled_alone: bool,
-    /// Calls of the operating system whose durations were not recorded.
     pub untimed_calls: u64,
 }
 
 impl Facts {
-    /// Reads all inputs but the owners of kernels.
+    /// Loads all inputs except the owners of kernels.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -198,12 +186,11 @@ impl Facts {
         })
     }
 
-    /// A share of the wall.
     pub fn share(&self, ns: i64) -> Option<f64> {
         trueno_analysis::share(ns, self.wall_ns?)
     }
 
-    /// A finding that the recording itself made the run what it is.
+    /// A finding that the recording itself distorted the run.
     pub fn recording_fault(&self) -> Option<&Bottleneck> {
         let is_fault = |one: &&Bottleneck| {
             matches!(one.code.as_str(), "serialised_launches" | "no_kernel_times")
@@ -211,8 +198,8 @@ impl Facts {
         self.bottlenecks.iter().find(is_fault)
     }
 
-    /// True if enough calls of a name were recorded to predict from. One call of a host that is most of the run tells nothing
-    /// of the next: it may have loaded code or taken memory for the first time.
+    /// True if enough calls of a name were recorded for a prediction. A single host call that is most of the
+    /// run says nothing about the next: it may have loaded code or allocated memory for the first time.
     pub fn is_enough(&self, name: &str) -> bool {
         let is_kernel = || self.kernels.iter().any(|kernel| kernel.name == name);
         let evidence = self.evidence.get(name).zip(self.wall_ns);
@@ -222,7 +209,7 @@ impl Facts {
         })
     }
 
-    /// True of the name of iterations, or of a group of such.
+    /// True for the name of an iteration, or of a group that contains one.
     pub fn is_iteration(&self, name: &str) -> bool {
         is_any_of(&self.iterations, name)
     }
@@ -232,25 +219,23 @@ fn is_any_of(names: &[String], name: &str) -> bool {
     names.iter().any(|of| name_pattern::matches(name, of))
 }
 
-/// Category of what a profiler does for itself.
 pub const PROFILER: &str = "profiler";
 
-/// Shares of the wall on the critical path.
+/// Shares of the wall time on the critical path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PathShares {
-    /// Kernels of devices that compute.
+    /// Computing kernels on devices.
     pub computation: f64,
-    /// Kernels of devices that communicate.
+    /// Communicating kernels on devices.
     pub communication: f64,
     /// Copies, and calls that copy.
     pub copy: f64,
-    /// Recorded work of hosts.
     pub host: f64,
-    /// Waits of hosts that nothing recorded explains.
+    /// Host waits that nothing recorded explains.
     pub waits: f64,
-    /// What the profiler did for itself.
+    /// The profiler's own work.
     pub profiler: f64,
-    /// Nothing was recorded: gaps, and what iterations have outside all that is recorded in them.
+    /// Time without records: gaps, and time in iterations outside everything recorded in them.
     pub not_recorded: f64,
 }
 
@@ -298,20 +283,19 @@ impl PathShares {
         Ok(Some(out))
     }
 
-    /// Work of devices.
     pub fn devices(&self) -> f64 {
         self.computation + self.communication + self.copy
     }
 }
 
-/// Of the run, the part from which on one call is the run.
+/// A single call must be at least this share of the run.
 const MIN_OF_RUN: f64 = 0.2;
-/// So many calls of a name tell what is usual.
+/// This many calls of a name are enough to know what is usual.
 const MIN_CALLS: u64 = 8;
-/// All others together have no more than one part in so many.
+/// All other calls of the name together must be at most one part in this many.
 const OTHERS_PART: i64 = 10;
 
-/// A call that is no pattern.
+/// A single call that is unlike the others of its name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneCall {
     pub name: String,
@@ -369,7 +353,6 @@ fn untimed_calls(table: &Table) -> Result<u64> {
     Ok(calls.max(0).cast_unsigned())
 }
 
-/// Texts of a column that are there.
 pub fn texts(table: &Table, column: &str) -> Result<Vec<String>> {
     let column = table.text(column)?;
     Ok(column.iter().flatten().map(str::to_owned).collect())
@@ -382,7 +365,7 @@ fn pairs(table: &Table, name: &str, share: &str) -> Result<Vec<(String, f64)>> {
         .collect())
 }
 
-/// Names of work with their shares, the most first; the profiler's own is none of the program.
+/// Names of work with their shares, largest first, without the profiler's own work.
 fn path_work(table: &Table) -> Result<Vec<(String, f64)>> {
     let rows = table.text("name")?.iter();
     let rows = rows.zip(table.text("category")?.iter());
@@ -423,7 +406,7 @@ fn bottlenecks(table: &Table) -> Result<Vec<Bottleneck>> {
     Ok((0..table.rows()).filter_map(row).collect())
 }
 
-/// Self time of what was called, by category of a kind of lanes, the most first.
+/// Self time by category on lanes of one kind, largest first. Only rows that have calls count.
 pub fn sums(table: &Table, lane_kind: &str) -> Result<Vec<(String, i64)>> {
     let (kinds, categories) = (table.text("lane_kind")?, table.text("category")?);
     let (calls, self_ns) = (table.u64("calls")?, table.i64("self_ns")?);
@@ -440,7 +423,6 @@ pub fn sums(table: &Table, lane_kind: &str) -> Result<Vec<(String, i64)>> {
     Ok(descending(sums))
 }
 
-/// Sums, the largest first.
 pub fn descending(sums: BTreeMap<&str, i64>) -> Vec<(String, i64)> {
     let mut rows: Vec<_> = sums.into_iter().filter(|row| row.1 > 0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.1));

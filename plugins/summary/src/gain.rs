@@ -6,32 +6,32 @@ use crate::facts::Facts;
 use crate::limit::MAX_GAP;
 use crate::sentence::short;
 
-/// Gains below this share of the wall are none.
+/// Gains below this share of the wall time are ignored.
 const MIN_SHARE: f64 = 0.01;
 
-/// Table of what less time of a name would buy.
+/// Table with the gains from halving the time of a name.
 const HALVED: &str = "critical_path.opportunity";
 
-/// A gain, or why none is told.
+/// The largest gain, or why there is none.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Gain {
     Known {
-        /// True for what a finding or a roof says can be had; false for what half the time of a name would buy.
+        /// True if a finding or a roof shows that the gain is possible; false if it is the effect of
+        /// halving a name's time.
         is_fix: bool,
         fix: String,
-        /// By how much the window is shorter, at most.
+        /// Upper limit of the time saved in the window.
         ns: i64,
-        /// The table that has it.
         source: &'static str,
     },
-    /// No table has one.
+    /// No table has a gain.
     NotKnown(&'static str),
 }
 
 impl Gain {
-    /// The most of what a finding of `bottleneck` saves and what a name saves at its roof; without either, half of the
-    /// kernel, operator or brick with the most to save. Half of a name on one rank tells nothing of a job of ranks that was
-    /// re-timed.
+    /// The larger of what a finding of `bottleneck` saves and what a name saves at its roof. If there is
+    /// neither, half the time of the kernel, operator or brick that saves most. For a re-timed job, halving a
+    /// name on one rank is not considered: it says nothing about the job.
     pub fn find(facts: &Facts) -> Self {
         if facts.empty_graphs.is_some() {
             return Self::NotKnown("launched work is not recorded");
@@ -78,7 +78,7 @@ impl Gain {
     }
 }
 
-/// Of names that can be made faster: kernels and operators, or on a host alone its innermost work.
+/// Only names that can be made faster: kernels and operators, or without devices the innermost host work.
 fn halved(facts: &Facts) -> Option<(i64, String, &'static str)> {
     let kernels = facts.kernels.iter().map(|kernel| kernel.name.as_str());
     let operators = facts.operators.iter().map(String::as_str);

@@ -29,14 +29,15 @@ impl<'a> Headline<'a> {
 
     /// Table `headline`: one row.
     ///
-    /// `sentence`; `wall_ns`: of the run, or of the part looked at; `steps`, `step_ns`: iterations and the median of their
-    /// wall times; `host_runs_ahead`: devices are busy for longer than all of them last, so that they tell of the host alone;
-    /// `steps_per_s`: inverse of `step_ns`, null then and of one; `gpu_busy_share`, `computation_share`,
-    /// `communication_share`, `copy_share`, `idle_share`: of the mean device; `share_of`: `span`, or `wall` where that is
-    /// longer by more than a tenth; `threads`, `threads_busy_share`: of the host, the share null
-    /// where all that its rows tell is that threads ran or waited; `bound_by`, `bound_share`, `bound_detail`:
-    /// see [`mod@crate::limit`], null where `bottleneck` did not run; `gain_ns`, `gain_share`: at most, of the wall, by `gain_by`, as table `gain_source` has it;
-    /// `gain_not_known`: why none is told; `peak_bytes`: of the device with most.
+    /// `wall_ns`: of the run, or of the report's window; `steps`, `step_ns`: iterations and the median of their
+    /// wall times; `host_runs_ahead`: devices are busy for longer than all iterations last, so the iterations
+    /// only describe the host; `steps_per_s`: inverse of `step_ns`, null in that case and for a single
+    /// iteration; `gpu_busy_share`, `computation_share`, `communication_share`, `copy_share`, `idle_share`: of
+    /// the mean device; `share_of`: `span`, or `wall` if that is longer by more than a tenth; `threads`,
+    /// `threads_busy_share`: of the host, the share null if its rows only say that threads ran or waited;
+    /// `bound_by`, `bound_share`, `bound_detail`: see [`mod@crate::limit`], null if `bottleneck` did not run;
+    /// `gain_ns`, `gain_share`: upper limits, for the wall time, of the change `gain_by`, from table
+    /// `gain_source`; `gain_not_known`: why there is no gain; `peak_bytes`: of the device with the most.
     pub fn table(&self) -> TableBuilder {
         let (facts, steps) = (self.facts, self.facts.steps.as_ref());
         let shares = self.shares.as_ref();

@@ -6,23 +6,20 @@ use trueno_plugin::{Result, Table};
 
 use crate::facts::{PROFILER, descending, sums};
 
-/// Name of stretches in which a sampled thread ran.
+/// Name of the rows in which a sampled thread ran.
 pub const RUNNING: &str = "running";
 
-/// Threads of the host and what they spend their time on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Host {
-    /// Threads with rows.
     pub threads: u64,
-    /// Σ time in which any row of a thread runs.
+    /// Time in which any row of a thread ran, summed over threads.
     pub busy_ns: i64,
-    /// Σ wall over threads.
     pub wall_ns: i64,
-    /// Self time by category, the most first.
+    /// Self time by category, largest first.
     pub categories: Vec<(String, i64)>,
-    /// Self time by name, the most first.
+    /// Self time by name, largest first.
     pub bricks: Vec<(String, i64)>,
-    /// The same of what only waits.
+    /// Self time by name of rows that only wait, largest first.
     pub waits: Vec<(String, i64)>,
 }
 
@@ -66,7 +63,7 @@ impl Host {
         Ok(host)
     }
 
-    /// True if all that was recorded of threads is that they ran, or waited.
+    /// True if the rows only say that threads ran or waited.
     pub fn only_ran(&self) -> bool {
         let mut categories = self.categories.iter().map(|row| row.0.as_str());
         let names = self.bricks.iter().chain(&self.waits);
@@ -75,13 +72,12 @@ impl Host {
             && names.all(|name| matches!(name, RUNNING | "runnable" | "off_cpu"))
     }
 
-    /// Share of the time of all threads in which they were busy.
     pub fn busy_share(&self) -> Option<f64> {
         trueno_analysis::share(self.busy_ns, self.wall_ns)
     }
 }
 
-/// Mean distance of host work from its roof, weighted by time: of bricks, or of kernels where no brick is placed.
+/// Mean efficiency of host work against its roof, weighted by time. Uses bricks, or kernels if no brick has a roof.
 ///
 /// # Errors
 /// The table lacks a column or has it in another type.

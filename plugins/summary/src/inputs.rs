@@ -9,7 +9,7 @@ const fn may(name: &'static str, sql: &'static str) -> Input {
     Input::sql(name, sql).optional()
 }
 
-/// Inputs of the plugin. Only the last two are made of rows of events.
+/// Inputs of the plugin. Only the last two are computed from rows of events.
 pub const INPUTS: [Input; 30] = all(
     may(
         "iteration_names",
@@ -25,7 +25,7 @@ pub const INPUTS: [Input; 30] = all(
     ),
 );
 
-/// Inputs of the merging of parts: those two are then tables of the parts.
+/// Inputs of a merge. The last two are then tables of the parts.
 pub const MERGE_INPUTS: [Input; 30] = all(parts::ITERATION_NAMES, parts::OWNERS);
 
 const fn all(iteration_names: Input, owners: Input) -> [Input; 30] {

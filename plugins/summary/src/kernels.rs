@@ -7,24 +7,22 @@ use trueno_plugin::{Result, Run, Table, TableBuilder};
 
 use crate::facts::Facts;
 
-/// Rows of the table.
 const MAX_ROWS: usize = 20;
-/// Of runs with more kernels it is not looked up which operators launched them: that joins all of them with bricks.
+/// With more kernels than this, the operators that launched them are not looked up, because that joins every kernel
+/// with a brick.
 const MAX_LAUNCHES: u64 = 2_000_000;
 
-/// All launches of one name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kernel {
     pub name: String,
     pub calls: u64,
-    /// Σ time on the device.
     pub dur_ns: i64,
 }
 
-/// Time on devices by kernel and by the innermost brick around the calls that launch it.
+/// Device time by kernel, then by the innermost brick around the launching calls.
 pub type Owners = BTreeMap<String, BTreeMap<String, i64>>;
 
-/// Reads `device.launches`, the most time first.
+/// Reads `device.launches`, largest time first.
 ///
 /// # Errors
 /// The table lacks a column or has it in another type.
@@ -43,12 +41,11 @@ pub fn read(table: &Table) -> Result<Vec<Kernel>> {
     Ok(kernels)
 }
 
-/// The kernels that the table has.
 fn shown(kernels: &[Kernel]) -> &[Kernel] {
     &kernels[..kernels.len().min(MAX_ROWS)]
 }
 
-/// Looks up who launched each kernel of the table.
+/// Looks up what launched each kernel of the table.
 ///
 /// # Errors
 /// As for [`read`].
@@ -61,7 +58,7 @@ pub fn owners(run: &mut Run, kernels: &[Kernel]) -> Result<Owners> {
     all_owners(run, |kernel| names.contains(kernel))
 }
 
-/// Reads who launched each kernel that is wanted.
+/// Reads what launched each kernel that `is_wanted` accepts.
 ///
 /// # Errors
 /// As for [`read`].
@@ -82,7 +79,7 @@ pub fn all_owners(run: &mut Run, is_wanted: impl Fn(&str) -> bool) -> Result<Own
     Ok(owners)
 }
 
-/// The brick with the most time, of equal ones the first by name.
+/// The brick with the most time; among equal ones the first by name.
 fn most(bricks: &BTreeMap<String, i64>) -> Option<(&str, i64)> {
     let rows = bricks.iter().map(|(name, ns)| (&**name, *ns));
     rows.reduce(|most, row| if row.1 > most.1 { row } else { most })
@@ -90,9 +87,9 @@ fn most(bricks: &BTreeMap<String, i64>) -> Option<(&str, i64)> {
 
 /// Table `kernels`: the names with the most time on devices.
 ///
-/// `kernel`: short name; `calls`; `mean_ns`; `dur_ns`: Σ; `share`: of the time of all kernels; `launched_by`: the innermost
-/// brick around the calls that launch most of its time, null where none is recorded; `launched_share`: its part of that
-/// time; `name`: as recorded.
+/// `kernel`: short name; `share`: of the time of all kernels; `launched_by`: the innermost brick around the calls
+/// that launch most of its time, null if none is recorded; `launched_share`: that brick's share of the time;
+/// `name`: as recorded.
 pub fn table(facts: &Facts, owners: &Owners) -> TableBuilder {
     let each = facts.kernels.iter().map(|kernel| kernel.dur_ns);
     let all_ns = each.fold(0, i64::saturating_add);

@@ -46,7 +46,7 @@ impl Parts for Summary {
         parts::Events::load(run)?.emit(run)
     }
 
-    /// Adds up two lists of the parts; all else that is over all ranks stands in the tables of other plugins.
+    /// Merges two lists of the parts. Everything else about all ranks comes from the tables of other plugins.
     fn merge(run: &mut Run, (): ()) -> Result<()> {
         if run.is_final() {
             Self::run(run, ())

@@ -13,41 +13,36 @@ use crate::sentence::{self, short};
 
 /// A finding with a smaller gain does not bound the run.
 const MIN_GAIN: f64 = 0.2;
-/// Share of the critical path in which nothing was recorded, from which on the path says nothing.
+/// If this share of the critical path was not recorded, the path does not show what bounds the run.
 pub const MAX_GAP: f64 = 0.5;
-/// Devices that are busy for so much of their time bound a run, wherever the path runs beside them.
+/// Devices that are busy for this share of their time bound a run, even if the critical path runs elsewhere.
 const MIN_BUSY: f64 = 0.7;
-/// The path tells no difference between what holds it for nearly as long.
+/// Shares of the path within this factor count as equal.
 const NEARLY_AS_MUCH: f64 = 1.2;
-/// Parts that are told.
 const PARTS: usize = 3;
-/// Smaller parts are not told.
+/// Smaller parts are not named.
 const MIN_PART: f64 = 0.05;
 
-/// What re-timing a pipeline of ranks found bounds it, whatever its devices do meanwhile.
+/// Limit from re-timing a pipeline of ranks. It applies whatever the devices do.
 const RETIMED: &str = "stragglers";
 
-/// A limit that is one call like no other of its name.
 pub const ONE_CALL: &str = "one call";
 
-/// The limit of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
     /// `computation`, `communication`, `copy`, `host`, `not recorded`, `profiler`, or a class of `bottleneck`.
     pub by: String,
-    /// Its share of the time of devices, or of the wall; null of a class.
+    /// Share of the devices' time or of the wall time; `None` for a class of `bottleneck`.
     pub share: Option<f64>,
     pub detail: String,
 }
 
-/// Time of all devices over the time that they are told of: their spans where those are nearly all of the wall, else the
-/// wall.
+/// Device time as shares of the devices' spans if those are nearly all of the wall time, else of the wall time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     pub computation: f64,
     /// Communicating and not computing.
     pub communication: f64,
-    /// Copying and nothing else.
     pub copy: f64,
     pub idle: f64,
     /// `span` or `wall`.
@@ -55,7 +50,7 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Shares of the mean device; `None` without one.
+    /// Shares of the mean device; `None` if there are no devices.
     pub fn new(facts: &Facts) -> Option<Self> {
         let devices = &facts.devices;
         let sum = |of: fn(&Split) -> i64| devices.iter().map(|row| of(&row.split) as f64).sum();
@@ -86,8 +81,8 @@ impl Shares {
 }
 
 impl Limit {
-    /// Finds the limit; `None` where nothing was recorded that takes time. Without findings of `bottleneck` it is what
-    /// takes most of the time, which need not be what bounds it ([`Facts::is_judged`]).
+    /// Finds the limit; `None` if nothing that takes time was recorded. Without findings of `bottleneck`, it is
+    /// what takes most of the time, which need not bound the run ([`Facts::is_judged`]).
     pub fn find(facts: &Facts, shares: Option<&Shares>) -> Option<Self> {
         // What could hide behind the computing bounds nothing while there is more of that.
         let is_hidden = |class: &str| {
@@ -117,7 +112,8 @@ impl Limit {
     }
 }
 
-/// In the words of a finding. A host that both prepares and launches too slowly is one limit: what it prepares comes first.
+/// The limit described by a finding. A host that both prepares and launches too slowly is one limit, with the
+/// preparation first.
 fn of_finding(facts: &Facts, top: &Bottleneck) -> Limit {
     let is_host = |one: &Bottleneck| matches!(one.class.as_str(), "serialisation" | "launch_bound");
     let bounds =
@@ -248,8 +244,8 @@ fn of_devices(facts: &Facts, shares: &Shares) -> Limit {
     }
 }
 
-/// Work that devices held back, where that is most of the path: it was launched, and waited for something that was not
-/// recorded, such as work launched before the recording began.
+/// Launched work that devices did not start is most of the path. It waited for something that was not recorded,
+/// such as work launched before the recording began.
 fn of_held(facts: &Facts) -> Option<Limit> {
     (facts.path_held >= MAX_GAP).then(|| Limit {
         by: "not recorded".to_owned(),
@@ -261,7 +257,7 @@ fn of_held(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// Waits that nothing explains, where the path has more of them than of anything else.
+/// Unexplained waits are the largest part of the path.
 fn of_waits(facts: &Facts) -> Option<Limit> {
     let path = facts.path.as_ref()?;
     (path.waits > path.host.max(path.not_recorded)).then(|| Limit {
@@ -274,7 +270,7 @@ fn of_waits(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// One call that is like none of the others of its name, and what is left without it.
+/// The single call that is unlike the others of its name, and what remains without it.
 fn of_one_call(facts: &Facts) -> Option<Limit> {
     let one = facts.one_call.as_ref()?;
     let (wall_ns, share) = (facts.wall_ns?, facts.share(one.dur_ns)?);
@@ -312,7 +308,7 @@ fn of_one_call(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// Gaps as the limit, where they are half of the path, or more than anything else of it: what bounds the run is not known.
+/// Gaps are half of the path, or its largest part, so what bounds the run is unknown.
 fn of_gaps(facts: &Facts) -> Option<Limit> {
     let is_most = |gap: f64| {
         let path = facts.path.as_ref();
@@ -326,7 +322,7 @@ fn of_gaps(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// Share of the path in gaps, and in iterations outside all that is recorded in them.
+/// Share of the path in gaps, and in iterations outside everything recorded in them.
 fn not_recorded(facts: &Facts) -> Option<f64> {
     let of_iterations = facts
         .path_work
@@ -340,7 +336,7 @@ fn not_recorded(facts: &Facts) -> Option<f64> {
     Some((gap + outside).min(1.0 - busiest.min(1.0)))
 }
 
-/// Waits of threads, where the path has more of them than of anything else.
+/// Waits of threads are the largest part of the path.
 fn of_host_waits(facts: &Facts) -> Option<Limit> {
     let path = facts.path.as_ref()?;
     let is_most = path.waits > path.host.max(path.not_recorded);
@@ -385,7 +381,6 @@ fn of_threads(facts: &Facts) -> Option<Limit> {
     })
 }
 
-/// A class of `bottleneck` in words.
 fn words(class: &str, code: &str) -> String {
     match class {
         _ if code == "small_grids" => "grids too small for the GPU".to_owned(),
@@ -411,7 +406,7 @@ fn words(class: &str, code: &str) -> String {
     }
 }
 
-/// True of categories of rows that have none: their names say more.
+/// True for placeholder categories. The names of their rows say more.
 fn is_none(category: &str) -> bool {
     matches!(category, "uncategorised" | "outside bricks")
 }
@@ -423,7 +418,7 @@ fn whole(of: &str) -> &str {
     }
 }
 
-/// `GEMM 50 %, Norm 20 %`: shares of the sum.
+/// Shares of the sum, as text: `GEMM 50 %, Norm 20 %`.
 fn parts(rows: &[(String, i64)]) -> String {
     let all_ns = rows.iter().map(|row| row.1).fold(0, i64::saturating_add);
     let share = |ns: i64| trueno_analysis::share(ns, all_ns).unwrap_or(0.0);

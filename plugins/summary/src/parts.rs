@@ -7,12 +7,11 @@ use trueno_plugin::{Input, Result, Run, Table, table_row};
 use crate::facts::texts;
 use crate::kernels::{self, Owners};
 
-/// Names of iterations, by part; once merged each once.
+/// Names of iterations, from each part. A merge removes duplicates.
 pub const ITERATION_NAMES: Input = Input::sql(
     "iteration_names",
     "SELECT name FROM summary.iteration_names",
 );
-/// Time by kernel and brick, by part.
 pub const OWNERS: Input = Input::sql(
     "owners",
     "SELECT kernel, operator, dur_ns FROM summary.owners",
@@ -26,7 +25,6 @@ table_row! {
     }
 }
 
-/// The contents of a part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Events {
     iteration_names: BTreeSet<String>,
@@ -34,8 +32,8 @@ pub struct Events {
 }
 
 impl Events {
-    /// Reads them, from a rank's rows or from parts: of all kernels, as which of them are shown, if any, is known of the
-    /// whole job only.
+    /// Loads a rank's rows, or parts. Reads the owners of all kernels, because only the whole job knows which
+    /// are shown.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.

@@ -5,27 +5,25 @@ use trueno_plugin::{Result, Table};
 
 use crate::sentence::{short, time};
 
-/// Fewer samples tell no share: as of the findings of `samples`.
+/// With fewer samples, shares are not reliable. The same limit as in the findings of `samples`.
 const MIN_SAMPLES: u64 = 100;
-/// Name there of functions without one.
+/// Name of unknown functions in the tables of `samples`.
 const NOT_KNOWN: &str = "not known";
 
-/// Estimates of the plugin `samples`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampled {
-    /// Samples of the event that the others are about.
     pub samples: u64,
     pub threads: u64,
-    /// CPU time of all threads; `None`: the event does not count time.
+    /// CPU time of all threads; `None` if the event does not count time.
     pub cpu_ns: Option<i64>,
-    /// Threads and the time they ran, measured; `None`: of some thread it is not known.
+    /// Number of threads and the time they ran, as measured; `None` if that is unknown for some thread.
     pub ran: Option<(u64, i64)>,
-    /// The known function that most samples are of: its name, share and the ends of its interval.
+    /// The known function with the most samples: name, share, and the ends of the share's interval.
     pub hottest: Option<(String, [f64; 3])>,
 }
 
 impl Sampled {
-    /// Reads the tables of `samples`, of whose events the first is taken. `None`: there are no samples.
+    /// Reads the tables of `samples`, using their first event. `None` if there are no samples.
     ///
     /// # Errors
     /// A table lacks a column or has it in another type.
@@ -61,8 +59,9 @@ impl Sampled {
         Ok(Some(found))
     }
 
-    /// `2 threads used 7.46 s of CPU time, measured (1.9 processors on average) · leaf ran in 87 % of it (85 to 88 %), estimated
-    /// from 7,603 samples`; where no switches of processors were recorded the time is estimated too.
+    /// Text such as `2 threads used 7.46 s of CPU time, measured (1.9 processors on average) · leaf ran in 87 %
+    /// of it (85 to 88 %), estimated from 7,603 samples`. If no context switches were recorded, the time is
+    /// estimated too.
     pub fn text(&self, wall_ns: Option<i64>) -> String {
         let (threads, cpu_ns) = match self.ran {
             Some((threads, ns)) => (threads, Some(ns)),
@@ -103,8 +102,8 @@ impl Sampled {
     }
 }
 
-/// Threads whose switches of processors were recorded, and the time that they ran. `None`: there are none, or some were
-/// lost.
+/// Number of threads with recorded context switches, and the time they ran. `None` if there are none, or if some
+/// switches were lost.
 fn ran(scheduling: &Table) -> Result<Option<(u64, i64)>> {
     let times = scheduling.i64("on_cpu_ns")?;
     let add = |sum: (u64, i64), ns: Option<i64>| Some((sum.0 + 1, sum.1.checked_add(ns?)?));

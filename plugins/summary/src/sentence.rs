@@ -8,18 +8,18 @@ use crate::gain::Gain;
 use crate::host::RUNNING;
 use crate::limit::{Limit, Shares};
 
-/// Parts of work that are told beside computation.
+/// Smaller parts besides computation are not mentioned.
 const MIN_EXPOSED: f64 = 0.05;
 
-/// Steps of ranks are equal from this share of the longest on.
+/// Step times of ranks count as equal if the shortest is at least this share of the longest.
 const EQUAL: f64 = 0.99;
 
-/// `12.3 ms`: three figures.
+/// Three significant figures: `12.3 ms`.
 pub fn time(ns: f64) -> String {
     wording::time(ns.round() as i64)
 }
 
-/// A rate: three figures, and from a thousand on all of those before the point.
+/// Three significant figures. From 1,000 on, all digits before the point, with thousands separators.
 fn rate_figures(value: f64) -> String {
     if value < 999.5 {
         return figures(value);
@@ -35,7 +35,7 @@ fn rate_figures(value: f64) -> String {
     text
 }
 
-/// A name as it stands in a sentence: C++ without arguments, and not long.
+/// A name shortened for a sentence: C++ names lose their arguments, and long names are cut.
 pub fn short(name: &str) -> String {
     const MAX_LETTERS: usize = 40;
     let name = display_name(name.trim());
@@ -63,7 +63,7 @@ pub fn short(name: &str) -> String {
     start.iter().chain(&['…']).chain(end).collect()
 }
 
-/// The sentence: what was timed, how busy it was, what bounds it, what would help.
+/// The sentence: what was timed, how busy it was, what bounds it, and what would help.
 pub fn sentence(
     facts: &Facts,
     shares: Option<&Shares>,
@@ -120,7 +120,7 @@ pub fn sentence(
     parts.join(" · ")
 }
 
-/// The critical path of a sampled run: how much of it ran, where the kernel told who ended waits.
+/// The critical path of a sampled run: how much of it ran, if the kernel reports who ends waits.
 fn path_of_samples(facts: &Facts) -> String {
     let ran = facts.path_work.iter().find(|row| row.0 == RUNNING);
     match ran {
@@ -135,7 +135,6 @@ fn path_of_samples(facts: &Facts) -> String {
     }
 }
 
-/// What ranks wait for each other by design.
 fn pipeline(facts: &Facts) -> Option<String> {
     let job = facts.job?;
     let share = job.bubble_share.filter(|share| *share >= MIN_EXPOSED)?;
@@ -152,7 +151,8 @@ fn pipeline(facts: &Facts) -> Option<String> {
     ))
 }
 
-/// A gain of the window is not one of a step.
+/// The gain as text. If the run has steps, only as a share of the wall time: a time saved in the window is not one
+/// saved in a step.
 fn saved(facts: &Facts, ns: i64) -> String {
     let share = facts.share(ns).map_or(String::new(), percent);
     match &facts.steps {

@@ -7,34 +7,30 @@ use trueno_plugin::{Result, Table};
 
 use crate::devices::Device;
 
-/// Devices that are busy for so much longer than the iterations do not keep up with them.
+/// If devices are busy for longer than the iterations by this factor, they lag behind the host.
 const LONGER: f64 = 1.05;
 
-/// Iterations of the thread that has the most of them; of ranks, the slowest one's.
+/// Iterations of the thread that has the most of them, on the slowest rank.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
-    /// Iterations whose median is told.
+    /// Number of iterations in the median.
     pub count: u64,
-    /// True if those are the ones after warm-up; else all.
+    /// True if only iterations after warm-up count, false if all do.
     pub is_steady: bool,
-    /// Median of their wall times.
     pub median_ns: f64,
-    /// Sum of all wall times.
     pub total_ns: f64,
-    /// True if the host runs ahead of its devices, which are busy for longer than all iterations last: what an iteration
-    /// takes end to end is then not known.
+    /// True if the host runs ahead of its devices: they are busy for longer than all iterations last. Then the
+    /// end-to-end time of an iteration is unknown.
     pub runs_ahead: bool,
-    /// Work per second that they declare, and the kind: tokens or samples.
+    /// Declared work per second, and its kind: tokens or samples.
     pub work: Option<(f64, &'static str)>,
     pub rank: u64,
-    /// Ranks with iterations.
     pub ranks: usize,
-    /// Median of the fastest rank.
     pub least_ns: f64,
 }
 
 impl Steps {
-    /// Reads `throughput.summary`; where it has no steady state, the median is of all iterations.
+    /// Reads `throughput.summary`. If it has no steady state, the median is over all iterations.
     ///
     /// # Errors
     /// A table lacks a column or has it in another type.
@@ -104,13 +100,13 @@ impl Steps {
         Ok(median(&mut walls).map(|median_ns| steps(count, false, median_ns)))
     }
 
-    /// Iterations per second, where several tell, and end to end.
+    /// Iterations per second; `None` if there is only one, or if its end-to-end time is unknown.
     pub fn per_s(&self) -> Option<f64> {
         let tells = self.count > 1 && self.median_ns > 0.0 && !self.runs_ahead;
         tells.then(|| 1e9 / self.median_ns)
     }
 
-    /// Compares them with the busy time of the mean device.
+    /// Sets `runs_ahead`, from the busy time of the mean device.
     pub fn beside(self, devices: &[Device]) -> Self {
         let busy_ns: f64 = devices.iter().map(|device| device.busy_ns as f64).sum();
         let mean_ns = busy_ns / devices.len().max(1) as f64;
@@ -120,7 +116,7 @@ impl Steps {
     }
 }
 
-/// The rank in the name of a place; without one 0.
+/// The rank in the name of a device or thread; 0 if it has none.
 fn rank(place: Option<&str>) -> u64 {
     let place = place.and_then(|place| place.strip_prefix("rank "));
     let number = place.and_then(|place| place.split(' ').next()?.parse().ok());

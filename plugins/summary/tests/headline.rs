@@ -10,7 +10,7 @@ fn wall(wall_ns: i64, rows: u64) -> TableBuilder {
         .u64("rows", [rows])
 }
 
-/// One or more devices: place, span, computation, communication and copies; the rest of the span is idle.
+/// Devices: name, span, computation, communication and copies. The rest of the span is idle.
 fn devices(rows: &[(&str, i64, i64, i64, i64)]) -> [TableBuilder; 2] {
     let busy = |row: &(&str, i64, i64, i64, i64)| row.2 + row.3 + row.4;
     let none = || rows.iter().map(|_| None::<i64>);
@@ -55,7 +55,7 @@ fn lanes(rows: &[(&str, i64, i64)]) -> TableBuilder {
         .i64("wall_ns", rows.iter().map(|row| row.2))
 }
 
-/// Series, iterations, and the median of the steady ones.
+/// Series: name, number of iterations, and median of the steady ones.
 fn series(rows: &[(&str, u64, f64)]) -> TableBuilder {
     Table::build("series")
         .text("series", rows.iter().map(|row| row.0))
@@ -88,7 +88,7 @@ fn kernels(rows: &[(&str, u64, i64)]) -> TableBuilder {
         .i64("dur_ns", rows.iter().map(|row| row.2))
 }
 
-/// Of a run in which `bottleneck` found nothing, unless a table of it is among the inputs.
+/// Runs with a `bottleneck` that found nothing, unless its table is among the inputs.
 fn summary(inputs: impl IntoIterator<Item = TableBuilder>) -> Output {
     let mut inputs: Vec<TableBuilder> = inputs.into_iter().collect();
     if !inputs.iter().any(|input| input.name() == "bottlenecks") {
@@ -113,7 +113,7 @@ fn sentence(output: &Output) -> String {
 
 const MS: i64 = 1_000_000;
 
-/// A run of samples alone: of two events, of which the first counts time.
+/// A run of samples only, of two events. The first counts time.
 fn sampled(samples: u64) -> [TableBuilder; 2] {
     [
         Table::build("sampled_functions")
@@ -147,7 +147,6 @@ fn samples_alone_say_how_long_threads_ran_and_which_function_most() {
     );
 }
 
-/// Names and their own time.
 fn bricks(rows: &[(&str, i64)]) -> TableBuilder {
     Table::build("by_brick")
         .text("lane_kind", rows.iter().map(|_| "host"))
@@ -470,7 +469,7 @@ fn threads_of_which_little_was_recorded_are_bound_by_nothing_that_is_known() {
     assert!(told(0.2).ends_with("bound by waiting 75 %, outside bricks 25 %"));
 }
 
-/// A kernel that starts long after its launch, behind nothing that was recorded, makes a run no more compute-bound.
+/// A kernel that starts long after its launch, with no recorded work before it, does not make a run compute-bound.
 #[test]
 fn work_that_something_unrecorded_held_bounds_nothing() {
     let told = |held: f64| {

@@ -59,7 +59,6 @@ fn events(ranks: &[Rank]) -> [TableBuilder; 2] {
     ]
 }
 
-/// Tables of the whole job.
 fn others(ranks: &[Rank], devices: usize, calls: u64) -> Vec<TableBuilder> {
     let place = |at: usize| format!("rank {at} gpu0");
     let none = || (0..devices).map(|_| None::<i64>);

@@ -6,17 +6,16 @@ use trueno_plugin::{Finding, Severity, rank};
 
 use crate::sums::{Sums, TransferSum};
 
-/// Fewer calls of a thread are not worth a word.
+/// Threads with fewer calls get no finding.
 pub const MIN_CALLS: u64 = 1_000;
-/// Calls that move less than this, at the median, are small.
+/// Calls are small if their median moves less than this.
 pub const SMALL_BYTES: i64 = 512;
-/// A smaller share of the wall is not worth a change.
+/// Calls that take a smaller share of the wall time get no finding.
 pub const MIN_WALL_SHARE: f64 = 0.05;
 
-/// Many small reads or writes of one thread that took a good part of the wall: of several the one that took longest.
-///
-/// One thread at a time, since the times of several may be more than the wall. Waits, failed calls, sockets and counters
-/// of events are left out: larger pieces would not help those.
+/// Many small reads or writes of one thread that took a good part of the wall time. If several threads have them,
+/// the one that spent longest. Threads are not added up, since their sum may exceed the wall time. Waits, failed
+/// calls, sockets and event counters are left out: larger pieces would not help those.
 pub fn small_transfers(sums: &Sums) -> Option<Finding> {
     let wall_ns = sums.wall_ns?;
     let small = sums.transfers.iter().filter_map(|((thread, name), sum)| {

@@ -3,7 +3,7 @@
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-/// Inputs of the plugin. Texts come as numbers, with a list of the few distinct ones.
+/// Texts come as numbers, with a list of the few distinct ones.
 pub const INPUTS: [Input; 8] = [
     Input::sql(
         "calls",

@@ -2,21 +2,20 @@
 
 use serde::Deserialize;
 
-/// Facts of a call, from the arguments of an instant.
+/// Details of a system call, from an instant's arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct Arguments {
     kind: Option<String>,
-    /// File that it was about.
+    /// File that the call was about.
     pub target: Option<String>,
-    /// Name of the error.
     pub errno: Option<String>,
     pub status: Option<i64>,
     pub bytes: Option<u64>,
 }
 
 impl Arguments {
-    /// Reads them. `None`: the instant is no system call.
+    /// Parses the arguments; `None` if the instant is not a system call.
     pub fn parse(json: &str) -> Option<Self> {
         let arguments: Self = serde_json::from_str(json).ok()?;
         (arguments.kind.as_deref() == Some("syscall")).then_some(arguments)

@@ -18,11 +18,9 @@ use crate::sums::Sums;
 
 pub struct Syscalls;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Rows of table `files` at most, those with the most time.
     pub file_rows: usize,
 }
 
@@ -62,7 +60,6 @@ impl Parts for Syscalls {
     }
 }
 
-/// Emits tables and findings; nothing where there are no system calls.
 fn emit(run: &mut Run, sums: &Sums, options: &Options) -> Result<()> {
     if sums.calls.is_empty() {
         return Ok(());

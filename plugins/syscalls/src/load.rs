@@ -8,13 +8,12 @@ use trueno_plugin::{Result, Run};
 use crate::instants::Arguments;
 use crate::sums::{CallSum, ErrorKey, FileSum, Sums, TimeSum, TransferSum, add_known};
 
-/// Calls that read or write a file, whose size the program chose.
+/// Calls that read or write a file with a size that the program chose.
 const TRANSFERS: [&str; 10] = [
     "read", "readv", "pread64", "preadv", "preadv2", "write", "writev", "pwrite64", "pwritev",
     "pwritev2",
 ];
 
-/// One call; texts by number.
 #[derive(Clone, Copy, Debug, Default)]
 struct Call {
     name: u32,
@@ -27,7 +26,7 @@ struct Call {
     is_wait: bool,
 }
 
-/// True of what the kernel returns for an error: the range of numbers that it keeps for them, or the C library's -1.
+/// True if the kernel or the C library returns this value for errors: −4095 to −1.
 fn is_error_status(status: i64) -> bool {
     (-4095..0).contains(&status)
 }
@@ -59,7 +58,7 @@ pub fn load(run: &mut Run) -> Result<Sums> {
 }
 
 impl Read {
-    /// Rows of `calls`. In a part of a run, those that lie in it as a whole.
+    /// Adds rows of `calls`. With a report window, only those that lie wholly in it.
     fn timed(&mut self, run: &mut Run, window: Option<Window>) -> Result<()> {
         let names = self.texts.read_distinct(run, "names")?;
         let targets = self.texts.read_distinct(run, "targets")?;
@@ -105,7 +104,7 @@ impl Read {
         Ok(())
     }
 
-    /// Instants that tell of a call.
+    /// Adds instants that describe a call.
     fn untimed(&mut self, run: &mut Run, window: Option<Window>) -> Result<()> {
         let mut batches = run.batches("instants")?;
         while let Some(batch) = batches.next_batch()? {
@@ -200,13 +199,13 @@ impl Read {
     }
 }
 
-/// True of what a program may read or write in larger pieces: files, which have a path, and pipes. A counter of events
-/// or a message of a socket comes as it is.
+/// True for what a program can read or write in larger pieces: files, which have a path, and pipes. Event counters
+/// and socket messages have a fixed size.
 fn is_buffered(target: &str) -> bool {
     target.starts_with('/') || target.starts_with("pipe")
 }
 
-/// Threads and times of calls that do nothing but wait.
+/// Threads and times of calls that only wait.
 fn waits(run: &mut Run) -> Result<FastSet<(i64, i64, i64)>> {
     let table = run.table("waits")?;
     let (thread, start_ns) = (table.i64("thread")?, table.i64("start_ns")?);

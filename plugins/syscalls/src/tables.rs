@@ -7,12 +7,12 @@ use trueno_plugin::{Table, TableBuilder};
 
 use crate::sums::{CallSum, FileSum, Sums};
 
-/// Table `calls`: calls of each name, those with the most time first.
+/// Table `calls`: calls of each name, most time first.
 ///
-/// `time_ns`: sum of their durations, waits included, as an own column `wait_ns` tells: time of those that do nothing
-/// but wait (they stand in `syncs` as well), null where none is known to; `time_share`: of the time in all calls;
-/// `median_ns`, `p99_ns` by nearest rank; `errors`: calls that failed; `bytes`: moved or mapped, null where no call
-/// tells; `untimed_calls`: those of `calls` that have no duration, and are in no time here.
+/// `time_ns`: sum of their durations, including waits; `wait_ns`: time of the calls that only wait (also rows of
+/// `syncs`), null if none is known to; `time_share`: of the time in all calls; `median_ns`, `p99_ns`: by nearest
+/// rank; `errors`: failed calls; `bytes`: moved or mapped, null if no call reports any; `untimed_calls`: calls
+/// without a duration, which are in no time here.
 pub fn calls(sums: &Sums) -> TableBuilder {
     let mut rows: Vec<(&str, &CallSum, Option<i64>)> = sums
         .calls
@@ -40,10 +40,10 @@ pub fn calls(sums: &Sums) -> TableBuilder {
         .u64("untimed_calls", rows().map(|row| row.1.untimed))
 }
 
-/// Table `errors`: calls that failed, by name and error; most first.
+/// Table `errors`: failed calls by name and error, most first.
 ///
-/// `errno`: null where only the result tells that it failed; `target`: what most of them were about, of several the
-/// first by name; `targets`: how many there are, null where no call tells one.
+/// `errno`: null if only the result shows the error; `target`: what most of them were about, among equal ones the
+/// first by name; `targets`: number of different targets, null if no call has one.
 pub fn errors(sums: &Sums) -> TableBuilder {
     let mut rows: Vec<_> = sums
         .errors
@@ -74,7 +74,7 @@ pub fn errors(sums: &Sums) -> TableBuilder {
         .u64("targets", rows().map(|row| row.3))
 }
 
-/// Table `files`: calls about each file, or kind of what is open; the `limit` with the most time.
+/// Table `files`: calls about each file, or kind of open object; the `limit` with the most time.
 ///
 /// `time_ns`, `wait_ns`, `bytes`, `errors`, `untimed_calls`: as in `calls`.
 pub fn files(sums: &Sums, limit: usize) -> TableBuilder {

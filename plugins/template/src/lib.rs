@@ -12,7 +12,7 @@ struct Template;
 #[derive(Deserialize)]
 #[serde(default)]
 struct Options {
-    /// Share of all time from which on a name is worth a finding.
+    /// A name with at least this share of all time gets a finding.
     min_share: f64,
 }
 

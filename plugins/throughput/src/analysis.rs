@@ -7,11 +7,9 @@ use crate::outlier_cause::Names;
 use crate::series::{LeftOut, Loaded};
 use crate::{Options, findings, self_times, tables};
 
-/// Everything that the output is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Analysis {
     pub results: Vec<tables::Result>,
-    /// Rows that are in no series.
     pub left_out: LeftOut,
     pub declared: Counts,
 }
@@ -40,7 +38,7 @@ impl Analysis {
         })
     }
 
-    /// Emits tables, findings and the chart; without any series only why there is none.
+    /// Emits tables, findings and the chart. Without any series, only says why there is none.
     ///
     /// # Errors
     /// The host refuses something.

@@ -5,32 +5,31 @@ use std::collections::BTreeMap;
 use trueno_analysis::hash::FastSet;
 use trueno_plugin::{Result, Run};
 
-/// The two kinds of work that are looked for, as counters are named.
+/// The two kinds of work, which are also the names of their counters.
 pub const WORK: [&str; 2] = ["tokens", "samples"];
 
-/// Counters on rows of iterations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Declared {
-    /// By row of the iteration: the value, or `None` where there are several of one name.
+    /// By row of the iteration: the value, or `None` if the counter has several.
     values: [BTreeMap<u64, Option<f64>>; 2],
     pub counts: Counts,
 }
 
-/// Numbers of counters, over all series.
+/// Counts over all series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Values that are negative or no number, left out.
+    /// Values that are negative or NaN, left out.
     pub broken: u64,
-    /// Readings of that name on rows of iterations.
+    /// By kind of work: readings on rows of iterations.
     pub readings: [u64; 2],
-    /// Readings of that name anywhere.
+    /// By kind of work: readings on any row.
     pub anywhere: [u64; 2],
-    /// Iterations that state a kind of work more than once, or with a value that is none.
+    /// Iterations with several values for a kind of work, or an invalid one.
     pub unusable: u64,
 }
 
 impl Declared {
-    /// Reads inputs `declared` and `declared_all`; `iterations`: ids of the rows of iterations.
+    /// Reads inputs `declared` and `declared_all`. `iterations` are the ids of iteration rows.
     ///
     /// # Errors
     /// An input lacks a column or has it in another type.
@@ -65,7 +64,7 @@ impl Declared {
         Ok(out)
     }
 
-    /// Work of an iteration, where it states it once.
+    /// Work of an iteration, if it declares exactly one value.
     pub fn value(&self, work: usize, iteration: u64) -> Option<f64> {
         self.values[work].get(&iteration).copied().flatten()
     }

@@ -11,7 +11,6 @@ use crate::series::LeftOut;
 use crate::tables::Result;
 use crate::warm_up::{MIN_ITERATIONS, SteadyState};
 
-/// The finding where there are no iterations that can be used.
 pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
     let rows = left_out.bound + left_out.broken;
     let title = match rows {
@@ -32,7 +31,6 @@ pub fn nothing_recorded(left_out: &LeftOut) -> Finding {
         .evidence("SELECT COUNT(*) AS iterations FROM bricks WHERE kind = 'iteration'")
 }
 
-/// Findings, series by series.
 pub fn findings(
     left_out: &LeftOut,
     results: &[Result],

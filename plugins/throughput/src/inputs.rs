@@ -4,7 +4,6 @@ use trueno_analysis::name_groups::NameGroups;
 use trueno_analysis::window::Window;
 use trueno_plugin::Input;
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 10] = [
     Input::sql(
         "iterations",

@@ -24,15 +24,14 @@ use crate::analysis::Analysis;
 
 pub struct Throughput;
 
-/// Options of the plugin.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// Iterations whose median must be near the later median for the series to have settled.
+    /// Number of iterations whose median must be near the later median for the series to have settled.
     pub window: u64,
-    /// Largest distance from it, as a share.
+    /// Maximum distance between those medians, as a share.
     pub tolerance: f64,
-    /// Median absolute deviations from the median on which an iteration is an outlier.
+    /// An iteration is an outlier from this many median absolute deviations on.
     pub mads: f64,
 }
 

@@ -11,18 +11,15 @@ use trueno_analysis::quantiles::median;
 
 use crate::series::{Iteration, Series};
 
-/// Kind and name of rows.
 pub type Name = (String, String);
 
-/// Self times by thread, iteration and name.
+/// Self times by thread and iteration, then by kind and name.
 #[derive(Clone, Debug, Default)]
 pub struct Names(BTreeMap<(i64, u64), BTreeMap<Name, i64>>);
 
-/// The name with the largest excess.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutlierCause {
     pub name: Name,
-    /// Its self time above its median.
     pub excess_ns: f64,
 }
 
@@ -37,8 +34,8 @@ impl Names {
         *sum = sum.saturating_add(self_ns);
     }
 
-    /// The cause of each of `slow`, among the `steady` iterations of a series. `None` where a
-    /// number stands for several iterations of the thread, has none, or no name has an excess.
+    /// The cause of each iteration in `slow`, compared with the `steady` iterations of the series. `None` if
+    /// the iteration has no number, shares it with another of the thread, or if no name has an excess.
     pub fn outlier_causes(
         &self,
         series: &Series,

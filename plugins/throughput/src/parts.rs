@@ -156,7 +156,6 @@ pub fn load(run: &mut Run) -> Result<Analysis> {
     })
 }
 
-/// Series by thread, without iterations.
 fn series(table: &Table) -> Result<BTreeMap<i64, tables::Result>> {
     let mut results = BTreeMap::new();
     for row in table.read::<SeriesRow>()? {
@@ -177,7 +176,7 @@ fn series(table: &Table) -> Result<BTreeMap<i64, tables::Result>> {
     Ok(results)
 }
 
-/// Gives each series its iterations, which stand in order.
+/// Adds the iterations to their series. They are sorted.
 fn judged(table: &Table, results: &mut BTreeMap<i64, tables::Result>) -> Result<()> {
     for row in table.read::<JudgedRow>()? {
         let row = row?;
@@ -210,7 +209,7 @@ fn judged(table: &Table, results: &mut BTreeMap<i64, tables::Result>) -> Result<
     Ok(())
 }
 
-/// The same text, one of those.
+/// Finds `text` among `texts`, to get a `'static` string.
 fn one_of(text: Option<&str>, texts: &[&'static str]) -> Result<Option<&'static str>> {
     let Some(text) = text else {
         return Ok(None);

@@ -11,7 +11,7 @@ use trueno_plugin::{Result, Run};
 
 use crate::outlier_cause::Names;
 
-/// Thread, iteration, and the numbers of kind and name.
+/// Thread, iteration, and the text numbers of kind and name.
 type Group = (i64, u64, i64, i64);
 
 #[derive(Default)]
@@ -19,11 +19,11 @@ struct Sums {
     groups: Interner<Group>,
     /// By number of the group.
     self_ns: Vec<i64>,
-    /// Groups of rows by id.
+    /// Group of each row, by id.
     of_rows: IdIndex<u32>,
-    /// Time right below rows that did not come yet, by their id and thread.
+    /// Time of direct children whose parent has not been read yet, by the parent's id and thread.
     waiting: FastMap<(u64, i64), i64>,
-    /// The one that was added to last.
+    /// Key and time of the sum that is being accumulated, before it goes into `waiting`.
     last: Option<((u64, i64), i64)>,
 }
 
@@ -113,7 +113,7 @@ impl Sums {
         }
     }
 
-    /// Books what came after the row that it lies below.
+    /// Subtracts the waiting times from their parents, which have all been read now.
     fn finish(&mut self) {
         self.put_off();
         for ((parent, thread), dur_ns) in std::mem::take(&mut self.waiting) {

@@ -9,51 +9,46 @@ use trueno_plugin::{Result, Run, rank};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Iteration {
-    /// Its row in bricks.
     pub id: u64,
-    /// Its number, as the program gave it.
+    /// The program's number of the iteration.
     pub number: Option<u64>,
     pub start_ns: i64,
     pub wall_ns: i64,
-    /// From the end of the one before; `None` for the first.
+    /// Time since the end of the previous one; `None` for the first.
     pub gap_ns: Option<i64>,
 }
 
-/// The iterations of one thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Series {
     pub name: String,
     pub thread: i64,
-    /// Iterations by time, none inside another.
+    /// Sorted by time; no iteration lies in another.
     pub iterations: Vec<Iteration>,
 }
 
-/// All series, and the rows that are in none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     pub series: Vec<Series>,
-    /// Ids of all rows of iterations.
     pub ids: FastSet<u64>,
-    /// Rows that are in no series.
     pub left_out: LeftOut,
 }
 
-/// Rows that are in no series, and why.
+/// How many rows are in no series, by reason.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Rows whose times only contain the work.
+    /// Rows that only bound the work.
     pub bound: u64,
-    /// Rows that overlap one that began earlier on the same thread.
+    /// Rows that overlap an earlier one on the same thread.
     pub nested: u64,
-    /// Rows without a thread, a time, or with a negative duration.
+    /// Rows without a thread or a time, or with a negative duration.
     pub broken: u64,
-    /// Rows that do not lie whole in the window of the report.
+    /// Rows that do not lie wholly in the report's window.
     pub outside: u64,
-    /// Rows at an end of the recording, too short beside the others to be whole.
+    /// Rows at either end of the recording that are much shorter than the others.
     pub cut: u64,
 }
 
-/// A first or last iteration that takes a smaller part of what the others take was cut off, or had less to do.
+/// A first or last iteration shorter than this share of the median may have been cut off.
 const MIN_WHOLE: f64 = 0.5;
 
 impl Loaded {
@@ -136,8 +131,8 @@ impl Loaded {
     }
 }
 
-/// Takes out the first and the last iteration where the recording begins or ends within a step of them and they are too
-/// short to be whole; returns how many.
+/// Removes the first and the last iteration if the recording begins or ends close to them and they are too short to
+/// be whole. Returns how many were removed.
 fn without_cut(iterations: &mut Vec<Iteration>, until_ns: i64) -> u64 {
     let before = iterations.len();
     let is_cut = |end: &Iteration, others: &[Iteration], off_ns: i64| {

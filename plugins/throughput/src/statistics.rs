@@ -1,11 +1,12 @@
 //! Mean and variation of wall times.
 
-/// Mean. `None` of none.
+/// `None` if empty.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Coefficient of variation: sample standard deviation (n − 1) / mean. `None` of fewer than two, or around 0.
+/// Coefficient of variation: sample standard deviation (n − 1) / mean. `None` for fewer than two values, or if the
+/// mean is 0.
 pub fn variation(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|mean| *mean > 0.0)?;
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
@@ -25,7 +26,7 @@ mod tests {
     }
 
     proptest! {
-        /// Variance as half the mean squared distance of all pairs.
+        /// Computes the variance as half the mean squared distance over all pairs.
         #[test]
         fn as_by_pairs(values in prop::collection::vec(0_i32..60, 2..250)) {
             let floats: Vec<f64> = values.iter().copied().map(f64::from).collect();

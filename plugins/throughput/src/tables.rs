@@ -10,21 +10,18 @@ use crate::series::{Iteration, Series};
 use crate::statistics::{mean, variation};
 use crate::warm_up::{SteadyState, drift, fence, steady_state};
 
-/// One iteration with what was found about it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Judged {
     pub iteration: Iteration,
-    /// warm-up or steady; `None` where that cannot be told.
+    /// `warm-up` or `steady`; `None` if that is unknown.
     pub phase: Option<&'static str>,
-    /// slow or fast; `None` for neither, or outside the steady state.
+    /// `slow` or `fast`; `None` for neither, or outside the steady state.
     pub outlier: Option<&'static str>,
-    /// Cause, of a slow one.
     pub cause: Option<OutlierCause>,
-    /// Declared, by kind of work.
+    /// Declared work, by kind.
     pub work: [Option<f64>; 2],
 }
 
-/// Results of one series.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Result {
     pub name: String,
@@ -74,7 +71,6 @@ impl Result {
         }
     }
 
-    /// Iterations of the steady state.
     pub fn steady(&self) -> &[Judged] {
         match self.steady_state {
             SteadyState::From(first) => &self.rows[first..],
@@ -93,7 +89,7 @@ impl Result {
         self.steady_ns().into_iter().map(i128::from).sum()
     }
 
-    /// Iterations before it; `None` without one.
+    /// Iterations before the steady state; `None` if there is no steady state.
     pub fn warm_up(&self) -> Option<&[Judged]> {
         match self.steady_state {
             SteadyState::From(first) => Some(&self.rows[..first]),
@@ -101,12 +97,11 @@ impl Result {
         }
     }
 
-    /// Drift of the steady state.
     pub fn drift(&self) -> Option<f64> {
         drift(&self.steady_ns())
     }
 
-    /// Declared work of steady iterations and the wall time of those that declare it.
+    /// Work that steady iterations declare, and the wall time of those iterations.
     pub fn declared(&self, work: usize) -> Option<(f64, i128)> {
         let declaring = self
             .steady()
@@ -118,7 +113,7 @@ impl Result {
         })
     }
 
-    /// Time between steady iterations / time from the first one's begin to the last one's end.
+    /// Time between steady iterations over the time from the first one's start to the last one's end.
     pub fn gap_share(&self) -> Option<f64> {
         let (first, last) = (self.steady().first()?, self.steady().last()?);
         let [from, to] = [first, last].map(|row| i128::from(row.iteration.start_ns));
@@ -128,18 +123,16 @@ impl Result {
     }
 }
 
-/// A rate; `None` of no time.
 fn per_s(count: f64, ns: i128) -> Option<f64> {
     (ns > 0).then(|| count / (ns as f64 / 1e9))
 }
 
 /// Table `iterations`: every iteration of every series, by time.
 ///
-/// `series`: the thread; `number`: place in the series, from 0; `iteration`: number the program gave;
-/// `wall_ns`; `phase`: warm-up or steady, null where that cannot be told; `outlier`: slow or fast among
-/// the steady; `slow_name`, `slow_excess_ns`, `slow_kind`: the name whose self time exceeds its median
-/// most; `tokens`, `samples`: declared; `tokens_per_s`, `samples_per_s`: those / wall; `start_ns`;
-/// `gap_ns`: since the end of the one before; `id`: the row of bricks.
+/// `series`: the thread; `number`: position in the series, from 0; `iteration`: the program's number; `phase`:
+/// warm-up or steady, null if unknown; `outlier`: slow or fast, in the steady state; `slow_name`, `slow_excess_ns`,
+/// `slow_kind`: the name whose self time exceeds its median most; `tokens`, `samples`: declared; `tokens_per_s`,
+/// `samples_per_s`: those / wall; `gap_ns`: time since the end of the previous one; `id`: the row of `bricks`.
 pub fn iterations(results: &[Result]) -> TableBuilder {
     let rows: Vec<(&str, usize, &Judged)> = results
         .iter()
@@ -191,14 +184,14 @@ pub fn iterations(results: &[Result]) -> TableBuilder {
         .u64("id", rows.iter().map(|row| row.2.iteration.id))
 }
 
-/// Table `summary`: a row for each series. All but the first three columns are of the steady state, and null without one.
+/// Table `summary`: a row for each series. Except for the first three, columns are about the steady state, and null
+/// without one.
 ///
-/// `series`; `iterations`; `warm_up`: iterations before the steady state, null without one; `steady`:
-/// iterations in it; `median_ns`; `p99_ns`: by nearest rank, so the largest under 100; `mean_ns`;
-/// `variation_share`: standard deviation / mean; `slow`, `fast`: outliers; `warm_up_ns`: wall time
-/// of warm-up; `drift_share`: median of the last third / of the first − 1; `gap_share`: time between
-/// iterations / elapsed; `iterations_per_s`: iterations / Σ wall; `tokens`, `samples`: Σ declared;
-/// `tokens_per_s`, `samples_per_s`: those / Σ wall of the iterations that declare them.
+/// `warm_up`, `steady`: iterations before the steady state and in it; `p99_ns`: by nearest rank, so the largest of
+/// fewer than 100; `variation_share`: standard deviation / mean; `slow`, `fast`: outliers; `warm_up_ns`: wall time
+/// of warm-up; `drift_share`: median of the last third / of the first − 1; `gap_share`: time between iterations /
+/// elapsed time; `iterations_per_s`: iterations / Σ wall; `tokens`, `samples`: Σ declared; `tokens_per_s`,
+/// `samples_per_s`: those / Σ wall of the iterations that declare them.
 pub fn summary(results: &[Result]) -> TableBuilder {
     let floats = |result: &Result| {
         result

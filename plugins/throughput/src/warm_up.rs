@@ -10,19 +10,17 @@ use trueno_analysis::quantiles::{median, median_absolute_deviation};
 
 use crate::Options;
 
-/// Fewer iterations than this tell nothing.
+/// A series with fewer iterations is not judged.
 pub const MIN_ITERATIONS: usize = 8;
-/// An outlier is off by at least this share of the median, however narrow the spread.
+/// An outlier deviates by at least this share of the median, however small the spread is.
 pub const FLOOR: f64 = 0.01;
 
-/// Steady state of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SteadyState {
-    /// Fewer than [`MIN_ITERATIONS`] iterations.
     TooFew,
-    /// Its steady state begins at this iteration.
+    /// The steady state begins at this iteration.
     From(usize),
-    /// No steady state is reached in its first half.
+    /// No steady state begins in the first half.
     Never,
 }
 
@@ -51,11 +49,11 @@ pub fn steady_state(wall_ns: &[i64], options: &Options) -> SteadyState {
         .map_or(SteadyState::Never, SteadyState::From)
 }
 
-/// Median of steady iterations and the distance from it on which one is an outlier.
+/// Median of steady iterations, and the distance from it at which outliers begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fence {
     pub median: f64,
-    /// The larger of `mads` deviations and [`FLOOR`] of the median.
+    /// The larger of `mads` deviations and [`FLOOR`] times the median.
     pub distance: f64,
 }
 
@@ -63,7 +61,6 @@ fn floats(wall_ns: &[i64]) -> Vec<f64> {
     wall_ns.iter().map(|wall| *wall as f64).collect()
 }
 
-/// The fence of some wall times; `None` of none.
 pub fn fence(wall_ns: &[i64], options: &Options) -> Option<Fence> {
     let mut values = floats(wall_ns);
     let median = median(&mut values)?;
@@ -74,7 +71,7 @@ pub fn fence(wall_ns: &[i64], options: &Options) -> Option<Fence> {
 }
 
 impl Fence {
-    /// slow, fast, or neither.
+    /// `slow`, `fast`, or neither.
     pub fn judge(&self, wall_ns: i64) -> Option<&'static str> {
         let off = wall_ns as f64 - self.median;
         if off > self.distance {
@@ -87,7 +84,8 @@ impl Fence {
     }
 }
 
-/// Median of the last third of steady iterations / that of the first third − 1. `None` under [`MIN_ITERATIONS`].
+/// Median of the last third of the steady iterations over that of the first third, minus 1. `None` for fewer than
+/// [`MIN_ITERATIONS`].
 pub fn drift(wall_ns: &[i64]) -> Option<f64> {
     let third = wall_ns.len() / 3;
     if wall_ns.len() < MIN_ITERATIONS {

@@ -14,12 +14,12 @@ struct Iteration {
     gap_ns: i64,
     wall_ns: Option<i64>,
     is_bound: bool,
-    /// Name and time of the row below it.
+    /// Name and time of a row inside the iteration.
     below: Option<(i64, i64)>,
     declared: Vec<(&'static str, Option<f64>)>,
 }
 
-/// Iterations of a rank, and counters on other rows.
+/// Iterations of a rank, and the number of counters on other rows.
 type Rank = (Vec<Iteration>, i64);
 
 fn iteration() -> impl Strategy<Value = Iteration> {

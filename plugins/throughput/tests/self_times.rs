@@ -5,7 +5,6 @@ use trueno_plugin::{Input, Plugin, Result, Run, Table, testing};
 use trueno_plugin_throughput::outlier_cause::Names;
 use trueno_plugin_throughput::{inputs, self_times};
 
-/// Gives the self times as text.
 struct SelfTimes;
 
 impl Plugin for SelfTimes {

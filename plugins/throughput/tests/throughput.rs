@@ -5,17 +5,17 @@ use trueno_plugin::testing::{self, Output};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_throughput::Throughput;
 
-/// A run of one thread: iterations back to back, `Attention` half of each, and what `more` adds to one.
+/// A run of one thread. Iterations follow each other without gaps, and `Attention` is half of each. `more` adds
+/// time to single iterations.
 #[derive(Default)]
 struct Made {
     walls: Vec<i64>,
-    /// Iteration, name, further self time.
+    /// Iteration, name, additional self time.
     more: Vec<(usize, &'static str, i64)>,
-    /// Iteration, time of it outside its bricks.
+    /// An iteration, and time in it outside its bricks.
     outside: Option<(usize, i64)>,
     declared: Vec<(usize, &'static str, f64)>,
     elsewhere: i64,
-    /// The part of the run that the report is about.
     window: Option<(i64, i64)>,
 }
 
@@ -113,7 +113,7 @@ impl Made {
     }
 }
 
-/// Three slow ones, then 20 of 1000 to 1008 ns.
+/// Three slow iterations, then 20 of 1000 to 1008 ns.
 fn warm() -> Made {
     let mut walls = vec![9_000, 4_000, 2_000];
     walls.extend((0..20).map(|at| 1_000 + 2 * (at * 7 % 5)));

@@ -7,15 +7,15 @@ use trueno_plugin::{Finding, Severity, agreeing, counted};
 use crate::levels::Level;
 use crate::outliers::Outliers;
 
-/// More of the time of all tiles in packing than this is said.
+/// Above this share of the time of all tiles in packing, there is a finding.
 pub const PACK_SHARE: f64 = 0.2;
-/// A longer time of one thread over the mean than this is said.
+/// If the longest thread takes more than this factor of the mean, there is a finding.
 pub const IMBALANCE: f64 = 1.2;
 
-/// A larger share of the time of a level that recording cost is said.
+/// If recording costs more than this share of a level's time, there is a finding.
 pub const PERTURBED: f64 = 0.1;
 
-/// Packing, imbalance, levels above their roof, levels without one, outliers.
+/// Findings on packing, imbalance, levels above their roof, levels without one, and outliers.
 pub fn findings(levels: &[Level], outliers: &Outliers, threads: usize) -> Vec<Finding> {
     const LEVELS: &str = "SELECT level, tiles, exclusive_ns, inclusive_ns, pack_share, efficiency_share, imbalance_ratio, reason FROM tiles.levels";
     let mut out = Vec::new();

@@ -7,18 +7,16 @@ use std::collections::BTreeMap;
 
 use crate::load::Tile;
 
-/// Tiles of a cell, and their time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cell {
-    /// Tiles, those they stand for included.
+    /// Number of tiles, including the unrecorded ones they stand for.
     pub tiles: u64,
     pub dur_ns: i64,
 }
 
-/// Cells of a level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heatmap {
-    /// Rows and columns that share a cell.
+    /// Number of rows and columns that share a cell.
     pub steps: (u64, u64),
     /// By first row and first column of the cell.
     pub cells: BTreeMap<(u32, u32), Cell>,
@@ -34,7 +32,7 @@ impl Default for Heatmap {
 }
 
 impl Heatmap {
-    /// The map of some tiles, at most `limit` by `limit`.
+    /// The map of some tiles, with at most `limit` rows and columns of cells.
     pub fn new<'a, I: Iterator<Item = &'a Tile>>(tiles: impl Fn() -> I, limit: u32) -> Self {
         let step = |last: Option<u32>| {
             let places = u64::from(last.unwrap_or(0)) + 1;
@@ -58,7 +56,7 @@ impl Heatmap {
         out
     }
 
-    /// Adds a cell of a map in which so many rows and columns share one.
+    /// Adds a cell of a map with `steps` rows and columns per cell.
     pub fn add(&mut self, at: (u32, u32), cell: Cell, steps: (u64, u64)) {
         let wide = (self.steps.0.max(steps.0), self.steps.1.max(steps.1));
         if wide != self.steps {

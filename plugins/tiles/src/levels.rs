@@ -15,38 +15,37 @@ pub struct Level {
     pub sum: Sum,
     /// Exclusive time of all levels.
     pub all_ns: i64,
-    /// Sum of declared FLOPs; `None`: none is declared.
+    /// Sum of declared FLOPs; `None` if none are declared.
     pub flops: Option<f64>,
-    /// Sum of declared bytes; `None`: none is declared.
+    /// Sum of declared bytes; `None` if none are declared.
     pub bytes: Option<f64>,
     /// Time of the tiles that declare both.
     pub work_ns: i64,
-    /// FLOPs and bytes of those.
+    /// FLOPs and bytes of the tiles that declare both.
     pub work: (f64, f64),
     /// Time of the tiles that declare FLOPs, and of those that declare bytes.
     pub declared_ns: (i64, i64),
-    /// Tiles that declare both.
     pub with_both: u64,
-    /// Longest inclusive time of a thread / mean over threads with tiles; `None`: one thread.
+    /// Longest inclusive time of a thread over the mean of the threads with tiles; `None` for a single thread.
     pub imbalance: Option<f64>,
-    /// Sampling period N: one in N is recorded.
+    /// Sampling period: one in this many tiles is recorded.
     pub sampled_every: u32,
     /// Cost of recording over the inclusive time.
     pub recorder_share: Option<f64>,
-    /// The memory whose bandwidth is its roof.
+    /// The memory whose bandwidth limits the level.
     pub memory: Option<String>,
-    /// Assumptions made to find its roof.
+    /// Assumptions behind the choice of the roof.
     pub assumed: Option<String>,
     pub achieved: Option<Achieved>,
     pub place: Option<Place>,
-    /// The reason for no place, or one that cannot be.
+    /// Why the level has no place under the roof, or an impossible one.
     pub reason: Option<String>,
-    /// Doubt about the ceiling that binds, as it was measured.
+    /// Why the measured ceiling that limits the level is doubtful.
     pub doubt: Option<String>,
 }
 
 impl Level {
-    /// The name of the level in names of tables.
+    /// The level's name as used in table names.
     pub fn plain_name(&self) -> String {
         let plain = |c: char| {
             if c.is_ascii_alphanumeric() {
@@ -58,7 +57,8 @@ impl Level {
         self.name.chars().map(plain).collect()
     }
 
-    /// FLOP/s and bytes/s of the tiles that declare both; where none does, what each figure gives alone.
+    /// FLOP/s and bytes/s of the tiles that declare both. If no tile does, each rate is of the tiles that
+    /// declare it.
     pub fn rates(&self) -> (Option<f64>, Option<f64>) {
         let rate = |sum: Option<f64>, dur_ns: i64| {
             let sum = sum.filter(|sum| *sum > 0.0 && dur_ns > 0)?;
@@ -78,13 +78,12 @@ impl Level {
         }
     }
 
-    /// Share of its time that went into packing.
     pub fn pack_share(&self) -> Option<f64> {
         share(self.sum.pack_ns, self.sum.inclusive_ns)
     }
 }
 
-/// Adds threads up; `cost_ns`: of a recorded tile.
+/// Sums over threads. `cost_ns` is the recorder's cost of a recorded tile.
 pub fn levels(sums: &Sums, cost_ns: Option<f64>) -> Vec<Level> {
     let rows = || sums.threads.values().flatten();
     let add = |all: i64, ns: i64| all.saturating_add(ns);
@@ -118,7 +117,7 @@ pub fn levels(sums: &Sums, cost_ns: Option<f64>) -> Vec<Level> {
     names.into_iter().map(level).collect()
 }
 
-/// Figures that the tiles of a level declare. Sums are of integers, so that they do not depend on the order of tiles.
+/// Sums what the tiles of a level declare. The sums are integers, so they do not depend on the order of tiles.
 fn declared(sums: &Sums, level: &LevelName) -> Level {
     let (mut flops, mut bytes) = (None, None);
     let (mut flops_ns, mut bytes_ns, mut both_ns) = (0_i128, 0_i128, 0_i128);
@@ -164,7 +163,7 @@ fn declared(sums: &Sums, level: &LevelName) -> Level {
     }
 }
 
-/// The nearest number of 64 bits.
+/// Clamped to the range of `i64`.
 pub(crate) fn clamped(ns: i128) -> i64 {
     ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
 }

@@ -24,17 +24,15 @@ use crate::sums::Sums;
 
 pub struct Tiles;
 
-/// Options of a user.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default)]
 pub struct Options {
-    /// True if nominal ceilings may be used.
     pub nominal: bool,
-    /// Of the arithmetic, which tiles do not record.
+    /// Precision of the arithmetic, which tiles do not record.
     pub precision: String,
-    /// Outliers that are listed, the furthest first; all are counted.
+    /// Maximum number of outliers in the table, the furthest first. All are counted.
     pub outlier_rows: usize,
-    /// Rows and columns of a heat map, at most; of more tiles several share a cell.
+    /// Maximum number of rows and columns of a heat map. With more tiles, several share a cell.
     pub heat_cells: u32,
 }
 

@@ -13,7 +13,6 @@ pub const RECORDER: Input = Input::sql(
 )
 .optional();
 
-/// Inputs of the plugin.
 pub const INPUTS: [Input; 6] = [
     Input::sql(
         "tiles",
@@ -32,10 +31,10 @@ pub const INPUTS: [Input; 6] = [
     Window::INPUT,
 ];
 
-/// Levels in the order of reports; others come after them, by name.
+/// Levels in report order. Other levels follow by name.
 const LEVELS: [&str; 4] = ["macro", "midi", "micro", "pack"];
 
-/// A level, in the order of reports.
+/// A level; ordered as in reports.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct LevelName {
     place: usize,
@@ -43,7 +42,6 @@ pub struct LevelName {
 }
 
 impl LevelName {
-    /// The level of that name.
     pub fn new(name: &str) -> Self {
         let place = LEVELS.iter().position(|level| *level == name);
         Self {
@@ -52,7 +50,6 @@ impl LevelName {
         }
     }
 
-    /// Its name as recorded.
     pub fn as_str(&self) -> &str {
         &self.name
     }
@@ -64,15 +61,14 @@ pub struct Tile {
     pub end_ns: i64,
     /// Unique in the run.
     pub id: u64,
-    /// Declared; `None`: not.
+    /// `None` if not declared.
     pub flops: Option<u64>,
-    /// Declared; `None`: not.
+    /// `None` if not declared.
     pub bytes: Option<u64>,
     pub row: u32,
     pub col: u32,
-    /// Index into [`Loaded::levels`].
     pub level: u32,
-    /// Number of tiles it stands for: it was drawn from as many.
+    /// Number of tiles it stands for, itself included, because of sampling.
     pub weight: u32,
 }
 
@@ -92,9 +88,8 @@ impl Tile {
 pub struct Loaded {
     pub levels: Vec<LevelName>,
     pub threads: BTreeMap<i64, Vec<Tile>>,
-    /// Backends of the kernels that tiles belong to.
     pub backends: BTreeSet<String>,
-    /// Rows with an impossible duration, and those that a window cuts.
+    /// Rows with an impossible duration, or cut by the window.
     pub left_out: u64,
 }
 

@@ -8,14 +8,14 @@ use crate::levels::clamped;
 use crate::load::LevelName;
 use crate::sums::Sums;
 
-/// Least distance of an outlier above the median, in median absolute deviations.
+/// Minimum distance of an outlier above the median, in median absolute deviations.
 pub const MIN_DEVIATIONS: f64 = 5.0;
-/// The deviation counts as at least this share of the median: equal durations would make all others outliers.
+/// Lower bound of the deviation as a share of the median. Without it, if most durations are equal, all others would
+/// be outliers.
 pub const MIN_SPREAD: f64 = 0.05;
-/// Fewer tiles have no usual duration.
+/// With fewer tiles, there is no usual duration.
 pub const MIN_TILES: u64 = 8;
 
-/// A tile that may be an outlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LongTile {
     /// Unique in the run.
@@ -27,12 +27,12 @@ pub struct LongTile {
     pub dur_ns: i64,
 }
 
-/// The longest tiles of one work. As an outlier is the further the longer it is, all that are listed are among them,
-/// wherever the median of all tiles lies.
+/// The longest tiles of one work. Longer tiles are further outliers, so these include every outlier that is listed,
+/// whatever the median of all tiles is.
 #[derive(Clone, Debug)]
 pub struct Longest {
     tiles: Vec<LongTile>,
-    /// Shorter ones are none of them.
+    /// Shorter tiles cannot be among the longest.
     min_ns: i64,
 }
 
@@ -46,7 +46,7 @@ impl Default for Longest {
 }
 
 impl Longest {
-    /// Adds a tile, of which `limit` are wanted.
+    /// Adds a tile, keeping the `limit` longest.
     pub fn add(&mut self, tile: LongTile, limit: usize) {
         if limit == 0 || tile.dur_ns < self.min_ns {
             return;
@@ -57,7 +57,7 @@ impl Longest {
         }
     }
 
-    /// Leaves the `limit` longest, of equal ones the first by id, in that order.
+    /// Keeps the `limit` longest, sorted; among equal ones the first by id.
     pub fn shorten(&mut self, limit: usize) {
         self.tiles
             .sort_by_key(|tile| (Reverse(tile.dur_ns), tile.id));
@@ -76,30 +76,26 @@ impl Longest {
 pub struct Outlier {
     pub level: LevelName,
     pub tile: LongTile,
-    /// Of the tiles it is compared with; the lower of the two in the middle.
+    /// Median of the tiles it is compared with. Of an even number, the lower of the middle two.
     pub median_ns: i64,
-    /// Distance from the median / deviation.
     pub deviations: f64,
 }
 
-/// All that were found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outliers {
-    /// The furthest first; not all.
+    /// The furthest ones, sorted. May be fewer than `count`.
     pub listed: Vec<Outlier>,
     pub count: u64,
-    /// Their time beyond the medians.
+    /// Total time beyond the medians.
     pub excess_ns: i64,
 }
 
-/// Usual duration of one work.
 struct Usual {
     median_ns: i64,
     spread_ns: f64,
 }
 
 impl Usual {
-    /// `None` of too few.
     fn new(durations: &ValueCounts) -> Option<Self> {
         let lower_median = |of: &ValueCounts| of.of_rank(of.len().div_ceil(2));
         let median_ns = lower_median(durations).filter(|_| durations.len() >= MIN_TILES)?;
@@ -115,7 +111,7 @@ impl Usual {
         })
     }
 
-    /// Time beyond the median, and how far that is, of an outlier.
+    /// For an outlier, the time beyond the median, also in deviations.
     fn excess(&self, dur_ns: i64) -> Option<(i64, f64)> {
         let excess_ns = dur_ns.saturating_sub(self.median_ns);
         let deviations = excess_ns as f64 / self.spread_ns;
@@ -123,7 +119,7 @@ impl Usual {
     }
 }
 
-/// Finds them; lists at most `limit`.
+/// Finds outliers, and lists at most `limit`.
 pub fn outliers(sums: &Sums, limit: usize) -> Outliers {
     let mut out = Outliers::default();
     let mut all_ns = 0_i128;

@@ -124,7 +124,7 @@ pub fn emit(run: &mut Run, sums: &Sums) -> Result<()> {
     run.emit(Table::build("backends").text("backend", &sums.backends))
 }
 
-/// Reads all parts there are; of each work `limit` of the longest tiles are kept.
+/// Reads all parts there are, and keeps the `limit` longest tiles of each work.
 ///
 /// # Errors
 /// An input lacks a column, or has it in another type or null.

@@ -9,7 +9,7 @@ use trueno_analysis::roofline::model::{Roof, Work, achieved, place, why_above};
 use crate::Options;
 use crate::levels::Level;
 
-/// Levels of memory for a level of tiles, the first that has a ceiling counts; none: it has no roof.
+/// Memory levels for a level of tiles; the first one with a ceiling counts. If empty, the level has no roof.
 pub fn memories(level: &str) -> &'static [&'static str] {
     match level {
         "macro" => &["dram"],
@@ -19,7 +19,7 @@ pub fn memories(level: &str) -> &'static [&'static str] {
     }
 }
 
-/// Gives each level its place, or the reason why it has none.
+/// Places each level under its roof, or sets the reason why it has none.
 pub fn place_all(
     levels: &mut [Level],
     backends: &BTreeSet<String>,

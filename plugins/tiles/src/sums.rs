@@ -10,26 +10,24 @@ use crate::load::{LevelName, Loaded};
 use crate::outliers::{LongTile, Longest};
 use crate::sweep::{Sum, sweep};
 
-/// A level and what a tile of it declares.
+/// A level, and what its tiles declare. Tiles with equal values are comparable.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Work {
     pub level: LevelName,
-    /// Declared; `None`: not.
+    /// `None` if not declared.
     pub flops: Option<u64>,
-    /// Declared; `None`: not.
+    /// `None` if not declared.
     pub bytes: Option<u64>,
 }
 
-/// Recorded tiles of one work.
 #[derive(Clone, Debug, Default)]
 pub struct Group {
-    /// Their durations, by the number of tiles that one stands for.
+    /// Durations by weight, the number of tiles that one stands for.
     pub durations: BTreeMap<u32, ValueCounts>,
     pub longest: Longest,
 }
 
 impl Group {
-    /// Durations of all that are recorded.
     pub fn all_durations(&self) -> ValueCounts {
         let mut all = ValueCounts::default();
         for durations in self.durations.values() {
@@ -39,16 +37,12 @@ impl Group {
     }
 }
 
-/// Everything that the output is made of.
 #[derive(Clone, Debug, Default)]
 pub struct Sums {
-    /// By thread and level, of which it has tiles.
+    /// By thread, then level. Only levels with tiles.
     pub threads: BTreeMap<i64, BTreeMap<LevelName, Sum>>,
-    /// Tiles by what they declare.
     pub work: BTreeMap<Work, Group>,
-    /// Time by row and column.
     pub heat: BTreeMap<LevelName, Heatmap>,
-    /// Backends of the kernels that tiles belong to.
     pub backends: BTreeSet<String>,
 }
 

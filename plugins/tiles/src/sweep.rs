@@ -8,26 +8,23 @@ use trueno_analysis::sweep::{Open, OpenIntervals, Step};
 
 use crate::load::{Loaded, Tile};
 
-/// Sum of one level on one thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Tiles, those they stand for included.
+    /// Number of tiles, including the unrecorded ones they stand for.
     pub tiles: u64,
-    /// Tiles with a row of their own.
     pub recorded: u64,
     /// Time in which a tile of the level was the innermost.
     pub exclusive_ns: i64,
     /// Time in which a tile of the level was open.
     pub inclusive_ns: i64,
-    /// Of that, time in which the innermost was a `pack` tile.
+    /// Part of the inclusive time in which the innermost tile was a `pack` tile.
     pub pack_ns: i64,
 }
 
-/// A tile that stands for `weight` tiles counts as often: the time of those without a row is taken from what lies
-/// around it, where they were. So exclusive times still add up to the time covered, and those of a sampled level
-/// and of what is around it are estimates (which, of few tiles, may come out below zero).
-///
-/// Sorts the tiles of each thread and adds up; by thread in order, then by level.
+/// Sorts the tiles of each thread and sums them, by thread in order, then by level. A tile that stands for `weight`
+/// tiles counts as often. The time of the tiles without a row is subtracted from the tile around them, where they
+/// ran. So exclusive times still add up to the time covered. Those of a sampled level and of the level around it
+/// are estimates, and with few tiles they may be negative.
 pub fn sweep(loaded: &mut Loaded) -> Vec<Vec<Sum>> {
     let pack = loaded
         .levels

@@ -11,14 +11,15 @@ use crate::sweep::Sum;
 
 /// Table `levels`.
 ///
-/// `exclusive_ns`: time in which a tile of the level was the innermost of its thread; `inclusive_ns`: in which
-/// one was open; `exclusive_share`: of the time of all tiles, for `pack` the share of packing; `pack_share`:
-/// of the level's inclusive time, what went into packing inside it; `flops`, `bytes`: declared, null when
-/// none are; intensity and rates of tiles that declare both, over the sum of their durations; where no tile
-/// does, the rate that the one figure gives, and no intensity; `efficiency_share`: against the roof of `memory`; `is_valid`: false above it; `imbalance_ratio`: longest
-/// inclusive time of a thread / mean over all threads with tiles; `recorded`: tiles with a row; `sampled_every`:
-/// tiles that a row of the level stands for; everything here and in the heat maps is scaled by it
-/// (null: all have a row); `recorder_share`: `recorded` × the recorder's cost of a span / inclusive time.
+/// `exclusive_ns`: time in which a tile of the level was the innermost of its thread; `inclusive_ns`: time in which
+/// one was open; `exclusive_share`: of the time of all tiles, so for `pack` the share of packing; `pack_share`:
+/// share of the level's inclusive time spent packing; `flops`, `bytes`: declared, null if none are. Intensity and
+/// rates are of tiles that declare both, over the sum of their durations. If no tile does, there is no intensity,
+/// and each rate is of the tiles that declare it. `efficiency_share`: against the roof of `memory`; `is_valid`:
+/// false above it; `imbalance_ratio`: longest inclusive time of a thread / mean over all threads with tiles;
+/// `recorded`: tiles with a row; `sampled_every`: tiles that a row of the level stands for, null if all have a row.
+/// Everything here and in the heat maps is scaled by it. `recorder_share`: `recorded` × the recorder's cost of a
+/// span / inclusive time.
 pub fn levels(levels: &[Level]) -> TableBuilder {
     let rows = || levels.iter();
     Table::build("levels")
@@ -68,7 +69,7 @@ pub fn levels(levels: &[Level]) -> TableBuilder {
         .text("doubt", rows().map(|row| row.doubt.as_deref()))
 }
 
-/// Table `threads`: the same times for each thread and level.
+/// Table `threads`: the times of table `levels` for each thread and level.
 pub fn threads(sums: &Sums) -> TableBuilder {
     let threads = sums.threads.iter();
     let rows: Vec<(i64, &str, &Sum)> = threads
@@ -85,8 +86,8 @@ pub fn threads(sums: &Sums) -> TableBuilder {
         .i64("inclusive_ns", rows.iter().map(|row| row.2.inclusive_ns))
 }
 
-/// Table `outliers`: tiles further above the median of their level and declared work than 5 times the median
-/// absolute deviation (at least 5 % of the median), the furthest first.
+/// Table `outliers`: tiles far above the median of their level and declared work, the furthest first. Far means
+/// more than 5 times the median absolute deviation, which counts as at least 5 % of the median.
 pub fn outliers(outliers: &Outliers) -> TableBuilder {
     let rows = || outliers.listed.iter();
     Table::build("outliers")
@@ -101,7 +102,7 @@ pub fn outliers(outliers: &Outliers) -> TableBuilder {
         .f64("deviations", rows().map(|row| row.deviations))
 }
 
-/// Table `heat_<level>`: time of tiles by row and column, which count from the tile around them.
+/// Table `heat_<level>`: time of tiles by row and column. Both count from the enclosing tile.
 pub fn heat(name: &str, map: &Heatmap) -> TableBuilder {
     let places = || map.cells.keys();
     Table::build(name)

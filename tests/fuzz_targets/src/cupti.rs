@@ -4,7 +4,7 @@ use trueno_cupti::kind;
 use trueno_cupti::record::{decode, kind_of};
 use trueno_cupti::walk::{self, Sizes};
 
-/// Whole records of a buffer.
+/// Number of complete records in a buffer.
 fn whole_records(bytes: &[u8], sizes: &Sizes) -> usize {
     let (mut walked, mut whole) = (0, 0);
     for record in walk::records(bytes, sizes) {
@@ -26,7 +26,7 @@ fn whole_records(bytes: &[u8], sizes: &Sizes) -> usize {
     whole
 }
 
-/// A buffer, behind a number of odd sizes: kind and size, a byte each.
+/// A CUPTI buffer. It begins with a count of record kinds of unusual size, then a kind and a size in one byte each.
 pub fn records(bytes: &[u8]) -> bool {
     let Some((odd, rest)) = bytes.split_first() else {
         return false;

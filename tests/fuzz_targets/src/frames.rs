@@ -1,6 +1,6 @@
 //! Inputs of several parts: a byte that says which, two bytes of length, and so many bytes; the last may be cut.
 
-/// The parts of an input.
+/// Splits an input into frames: a kind byte, two bytes of length (little endian), and the content.
 pub fn frames(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = bytes;
     std::iter::from_fn(move || {
@@ -12,7 +12,7 @@ pub fn frames(bytes: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     })
 }
 
-/// Number of eight bytes at an offset; what is not there is 0.
+/// The 8-byte number at an offset. Missing bytes are 0.
 pub fn word(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     let there = bytes.get(at..).unwrap_or_default();

@@ -37,12 +37,12 @@ use trueno_import::{Error, Importer, Notes, Options, ncu, nsys};
 use crate::scratch;
 use nsys_rows::Rows;
 
-/// Imports into one run: a new one costs more than most inputs.
+/// Number of imports into one run. Creating a run costs more than most inputs.
 const MAX_USES: u32 = 64;
-/// Rows that a byte may become, and those of nothing.
+/// Maximum number of rows per input byte, plus a constant.
 const MAX_ROWS: (u64, u64) = (4, 64);
 
-/// A run that inputs are imported into, and the file that holds the input.
+/// A run that inputs are imported into, and the input file.
 struct Place {
     folder: TempDir,
     into: Option<RunWriter>,
@@ -76,7 +76,7 @@ impl Place {
     }
 }
 
-/// Writes the bytes to a file, and imports that; true if it became rows.
+/// Writes the bytes to a file and imports it. True if it became rows.
 fn imported(
     bytes: &[u8],
     import: impl FnOnce(&Path, &mut RunWriter, &mut Notes) -> Result<Option<i64>, Error>,
@@ -84,7 +84,7 @@ fn imported(
     imported_as(bytes, bytes.len(), import)
 }
 
-/// The same of a file whose content is so long once it is unpacked.
+/// As [`imported`], for a file whose unpacked content has this length.
 fn imported_as(
     bytes: &[u8],
     length: usize,
@@ -121,7 +121,7 @@ fn imported_as(
     result.is_ok() && kept > 0
 }
 
-/// Files of an even length are kept up to their damage.
+/// Inputs of even length are imported with `partial`, which keeps what comes before damage.
 fn by_length(bytes: &[u8]) -> Options {
     Options {
         partial: bytes.len().is_multiple_of(2),
@@ -135,17 +135,15 @@ fn with(importer: &dyn Importer, bytes: &[u8]) -> bool {
     })
 }
 
-/// Chrome's trace events.
 pub fn chrome(bytes: &[u8]) -> bool {
     with(&Kineto, bytes)
 }
 
-/// An sqlite database of Nsight Systems.
 pub fn nsys_sqlite(bytes: &[u8]) -> bool {
     with(&NsysSqlite, bytes)
 }
 
-/// Tables of Nsight Systems, whatever their form: see `Rows`.
+/// Tables of Nsight Systems in any form, see `Rows`.
 pub fn nsys_rows(bytes: &[u8]) -> bool {
     let mut rows = Rows::parse(&String::from_utf8_lossy(bytes));
     imported(bytes, |file, into, notes| {
@@ -162,7 +160,7 @@ pub fn nsys_rows(bytes: &[u8]) -> bool {
     })
 }
 
-/// Text of strace: each call is a row or counted, and so is each line.
+/// Text of strace. Every call is a row or counted, and so is every line.
 pub fn strace(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let lines = text
@@ -189,7 +187,7 @@ pub fn strace(bytes: &[u8]) -> bool {
     })
 }
 
-/// JSON of renacer: each call is a row or counted.
+/// JSON of renacer. Every call is a row or counted.
 pub fn renacer(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = Renacer.import(file, &Options::default(), into, notes, &mut |_| ());
@@ -203,7 +201,7 @@ pub fn renacer(bytes: &[u8]) -> bool {
     })
 }
 
-/// JSON of axonml-profile: each event is a row, a part of one, or counted; each sum is a row.
+/// JSON of axonml-profile. Every event is a row, part of one, or counted; every sum is a row.
 pub fn axonml(bytes: &[u8]) -> bool {
     let partial = Options {
         partial: true,
@@ -223,7 +221,7 @@ pub fn axonml(bytes: &[u8]) -> bool {
     })
 }
 
-/// JSON of BrickProfiler: up to ten rows of a brick or a level of tiles, no more.
+/// JSON of BrickProfiler. A brick or a level of tiles becomes at most ten rows.
 pub fn brick_profiler(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = BrickProfiler.import(file, &by_length(bytes), into, notes, &mut |_| ());
@@ -235,7 +233,7 @@ pub fn brick_profiler(bytes: &[u8]) -> bool {
     })
 }
 
-/// A profile of aprender-cgp: each metric is a row or counted.
+/// A profile of aprender-cgp. Every metric is a row or counted.
 pub fn cgp(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = Cgp.import(file, &by_length(bytes), into, notes, &mut |_| ());
@@ -245,7 +243,7 @@ pub fn cgp(bytes: &[u8]) -> bool {
     })
 }
 
-/// OTLP/JSON: each span is a row or counted.
+/// OTLP/JSON. Every span is a row or counted.
 pub fn otlp(bytes: &[u8]) -> bool {
     let partial = Options {
         partial: true,
@@ -263,7 +261,7 @@ pub fn otlp(bytes: &[u8]) -> bool {
     })
 }
 
-/// Perfetto's packets: each event is a row, half a row, or counted.
+/// Perfetto packets. Every event is a row, half a row, or counted.
 pub fn perfetto(bytes: &[u8]) -> bool {
     let partial = Options {
         partial: true,
@@ -283,7 +281,7 @@ pub fn perfetto(bytes: &[u8]) -> bool {
     })
 }
 
-/// Profiles of XLA: each event is a row, or counted.
+/// Profiles of XLA. Every event is a row or counted.
 pub fn xplane(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = XPlaneFile.import(file, &by_length(bytes), into, notes, &mut |_| ());
@@ -300,7 +298,7 @@ pub fn xplane(bytes: &[u8]) -> bool {
     })
 }
 
-/// Tables of work of devices: no more rows than lines allow.
+/// Tables of device work in CSV. There are no more rows than the lines allow.
 pub fn device_csv(bytes: &[u8]) -> bool {
     let lines = bytes.split(|byte| matches!(byte, b'\n' | b'\r')).count() as u64;
     imported(bytes, |file, into, notes| {
@@ -312,7 +310,7 @@ pub fn device_csv(bytes: &[u8]) -> bool {
     })
 }
 
-/// JSON of rocprofv3: each row has an object.
+/// JSON of rocprofv3. There are no more rows than objects.
 pub fn rocprof_json(bytes: &[u8]) -> bool {
     let objects = bytes
         .iter()
@@ -327,14 +325,13 @@ pub fn rocprof_json(bytes: &[u8]) -> bool {
     })
 }
 
-/// Databases of rocprofv3.
 pub fn rocpd(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         Rocpd.import(file, &by_length(bytes), into, notes, &mut |_| ())
     })
 }
 
-/// Memory snapshots of PyTorch: no more allocations than bytes.
+/// Memory snapshots of PyTorch. There are no more allocations than bytes.
 pub fn torch_memory(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = TorchMemory.import(file, &by_length(bytes), into, notes, &mut |_| ());
@@ -344,7 +341,6 @@ pub fn torch_memory(bytes: &[u8]) -> bool {
     })
 }
 
-/// Databases of nvprof.
 pub fn nvprof(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         Nvprof.import(file, &by_length(bytes), into, notes, &mut |_| ())
@@ -353,7 +349,7 @@ pub fn nvprof(bytes: &[u8]) -> bool {
 
 const FAR_SAMPLE: &str = "sample with a time that no clock shows";
 
-/// Profiles of speedscope: each stack is a sample, and each end of a function a row or counted.
+/// Profiles of speedscope. Every stack is a sample, and every end of a function is a row or counted.
 pub fn speedscope(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = Speedscope.import(file, &by_length(bytes), into, notes, &mut |_| ());
@@ -372,7 +368,7 @@ pub fn speedscope(bytes: &[u8]) -> bool {
     })
 }
 
-/// Profiles of the Firefox Profiler: each time is a sample.
+/// Profiles of the Firefox Profiler. Every time is a sample.
 pub fn firefox(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = Firefox.import(file, &by_length(bytes), into, notes, &mut |_| ());
@@ -384,7 +380,7 @@ pub fn firefox(bytes: &[u8]) -> bool {
     })
 }
 
-/// JSON of `trtexec`: up to four rows an inference, up to three a layer.
+/// JSON of `trtexec`. There are at most four rows for an inference and three for a layer.
 pub fn tensorrt(bytes: &[u8]) -> bool {
     imported(bytes, |file, into, notes| {
         let result = TensorRt.import(file, &by_length(bytes), into, notes, &mut |_| ());
@@ -397,7 +393,7 @@ pub fn tensorrt(bytes: &[u8]) -> bool {
     })
 }
 
-/// Trees of Proton: no more counters than values.
+/// Trees of Proton. There are no more counters than values.
 pub fn proton(bytes: &[u8]) -> bool {
     let values = bytes.iter().filter(|byte| **byte == b':').count() as u64;
     imported(bytes, |file, into, notes| {
@@ -408,7 +404,7 @@ pub fn proton(bytes: &[u8]) -> bool {
     })
 }
 
-/// Lines of JSON of Nsight Systems: no more rows than objects.
+/// Nsight Systems as JSON lines. There are no more rows than objects.
 pub fn nsys_json_lines(bytes: &[u8]) -> bool {
     let objects = bytes.iter().filter(|byte| **byte == b'{').count() as u64;
     imported(bytes, |file, into, notes| {
@@ -420,7 +416,7 @@ pub fn nsys_json_lines(bytes: &[u8]) -> bool {
     })
 }
 
-/// Text of `perf script`: no more samples than lines.
+/// Text of `perf script`. There are no more samples than lines.
 pub fn perf_script(bytes: &[u8]) -> bool {
     let lines = bytes.split(|byte| *byte == b'\n').count() as u64;
     imported(bytes, |file, into, notes| {
@@ -433,7 +429,7 @@ pub fn perf_script(bytes: &[u8]) -> bool {
     })
 }
 
-/// CSV of Nsight Compute, joined to kernels; the first byte says whether a process is asked for.
+/// CSV of Nsight Compute, joined to kernels. The first byte says whether only one process is selected.
 pub fn ncu_csv(bytes: &[u8]) -> bool {
     let Some((process, csv)) = bytes.split_first() else {
         return false;
@@ -450,7 +446,7 @@ pub fn ncu_csv(bytes: &[u8]) -> bool {
     })
 }
 
-/// A file of any format, packed or encoded as its first byte says; those from 6 on as they are.
+/// A file of any format, packed or encoded according to its first byte. From 6 on the bytes are unchanged.
 pub fn packed(bytes: &[u8]) -> bool {
     let Some((how, content)) = bytes.split_first() else {
         return false;
@@ -488,7 +484,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     to.finish().expect("memory takes all")
 }
 
-/// Frames of zstd that hold the bytes as they are.
+/// Zstd frames that store the bytes uncompressed.
 fn zstd_frames(bytes: &[u8]) -> Vec<u8> {
     let mut frames = Vec::new();
     for part in bytes.chunks(255) {
@@ -501,7 +497,7 @@ fn zstd_frames(bytes: &[u8]) -> Vec<u8> {
     frames
 }
 
-/// A trace with the bytes as a name that nobody escaped: without a quote in it, it is read whatever it is.
+/// A trace with the bytes as an unescaped name. If they contain no quote, the trace must be readable.
 pub fn unescaped(bytes: &[u8]) -> bool {
     let before = br#"[{"ph":"X","cat":"cpu_op","name":""#;
     let file = [before, bytes, br#"","pid":1,"tid":1,"ts":1,"dur":2}]"#].concat();
@@ -516,7 +512,7 @@ pub fn unescaped(bytes: &[u8]) -> bool {
     is_read
 }
 
-/// The beginning of a file of any format.
+/// Detects the format from the beginning of a file.
 pub fn detect(bytes: &[u8]) -> bool {
     let mut is_known = false;
     imported(bytes, |file, _, _| {

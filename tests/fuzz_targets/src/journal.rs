@@ -2,7 +2,7 @@
 
 use trueno_format::journal::{Line, chunk_hash};
 
-/// Lines as they come, and each with a right hash behind it.
+/// Parses lines as they are, and once more with a correct hash appended to each.
 pub fn journal(bytes: &[u8]) -> bool {
     let mut is_any = false;
     for line in bytes.split(|byte| *byte == b'\n') {
@@ -35,7 +35,7 @@ pub fn journal(bytes: &[u8]) -> bool {
     is_any
 }
 
-/// A JSON object with the hash that lines of the journal and of the log end with.
+/// A JSON object with the hash that ends the lines of the journal and the log.
 pub fn sealed(object: &[u8]) -> Vec<u8> {
     let open = object.strip_suffix(b"}").unwrap_or(object);
     let hash = chunk_hash(open);

@@ -21,11 +21,11 @@ pub mod spool;
 
 pub use corpus::{pack, unpack};
 
-/// A parser and what must hold of it.
+/// A parser, with the properties that must hold for any input.
 pub struct Target {
-    /// Its name, which is that of its corpus.
+    /// Also the name of its corpus.
     pub name: &'static str,
-    /// Gives it bytes; true if it accepted them.
+    /// Parses the bytes. True if it accepted them.
     pub run: fn(&[u8]) -> bool,
 }
 
@@ -212,7 +212,7 @@ pub const TARGETS: &[Target] = &[
     },
 ];
 
-/// The target of that name.
+/// The target with this name.
 ///
 /// # Panics
 /// There is none.

@@ -17,16 +17,13 @@ use crate::frames::{frames, word};
 use crate::journal::sealed;
 use crate::scratch;
 
-/// Version of the mapped files.
 const VERSION: u32 = 1;
-/// Bytes that a ring's header uses of its page.
+/// Number of bytes of its page that a ring's header uses.
 const RING_HEADER: usize = size_of::<RingHeader>();
-/// Bytes of a record.
 const RECORD: usize = 64;
-/// Waiting rows of an input at most.
 const MAX_WAITING: usize = 64;
 
-/// The log: lines as they come, and sealed.
+/// Parses lines of the log as they are, and once more with correct hashes.
 pub fn log(bytes: &[u8]) -> bool {
     let (entries, damaged) = parse_log(bytes);
     let lines = bytes.split(|byte| *byte == b'\n').count();
@@ -52,7 +49,7 @@ fn sealed_lines(lines: &[u8]) -> Vec<u8> {
         .collect()
 }
 
-/// Parts of a run that was being recorded:
+/// Parts of a run that was still being recorded:
 ///
 /// | kind | part |
 /// |---|---|
@@ -110,7 +107,7 @@ pub fn remains(bytes: &[u8]) -> bool {
     rows > 0
 }
 
-/// Reads it with Arrow.
+/// Reads the segment with Arrow, which must find the same rows.
 #[cfg(feature = "engine")]
 fn check_segment(segment: &salvage::SalvagedSegment) {
     let bytes = std::io::Cursor::new(&segment.bytes);
@@ -126,7 +123,7 @@ fn check_segment(segment: &salvage::SalvagedSegment) {
 #[cfg(not(feature = "engine"))]
 fn check_segment(_: &salvage::SalvagedSegment) {}
 
-/// Gives the most rows it can hold.
+/// Writes a ring file and returns the maximum number of rows it can hold.
 fn ring(path: &Path, part: &[u8]) -> usize {
     let Some((size, part)) = part.split_first() else {
         return 0;
@@ -193,7 +190,7 @@ fn waiting(live: &Path, part: &[u8]) {
     }
 }
 
-/// A file of a name that is ours, with what may stand nowhere.
+/// Writes a file with a valid name but arbitrary content.
 fn other(live: &Path, part: &[u8]) {
     const NAMES: [&str; 4] = ["x.ring", "4294967296.ring", "bricks.rows", "000002.ring"];
     let Some((name, part)) = part.split_first() else {

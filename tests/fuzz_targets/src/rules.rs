@@ -5,7 +5,6 @@ use std::rc::Rc;
 use trueno_model::categories::CategoryRules;
 use trueno_operator_model::{Models, RecordedTexts, Signature};
 
-/// Rules of categories, tried on names.
 pub fn categories(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;
@@ -34,7 +33,7 @@ pub fn categories(bytes: &[u8]) -> bool {
     }
 }
 
-/// Rules of operators; behind a byte 0, texts of a signature, with a byte 0 between them.
+/// Operator rules. After a byte 0 follow texts of a signature, separated by bytes 0.
 pub fn operators(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;

@@ -3,10 +3,10 @@
 use trueno_format::journal::chunk_hash;
 use trueno_format::run_json::{RunJson, Seal, resealed, sealed};
 
-/// Bytes from the name of the seal's member to the end.
+/// Number of bytes from the key of the seal to the end of the file.
 const KEY_FROM_END: usize = "xxh3\": \"0123456789abcdef\"\n}\n".len();
 
-/// The text as it comes, and sealed.
+/// Parses the text as it is, and once more with a valid seal.
 pub fn run_json(bytes: &[u8]) -> bool {
     let seal = Seal::of(bytes);
     let Ok(run) = serde_json::from_slice::<RunJson>(bytes) else {

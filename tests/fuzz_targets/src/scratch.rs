@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-/// An empty folder, gone with its handle; in memory where the system has such a file system.
+/// An empty folder that is removed with its handle. It lies in memory if the system has such a file system.
 pub fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let builder = tempfile::Builder::new().prefix("trueno-fuzz-").to_owned();

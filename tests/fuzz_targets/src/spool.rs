@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 use crate::frames::frames;
 use crate::scratch;
 
-/// Bytes as they come behind the magic number, and as payloads of chunks.
+/// Parses the bytes after the magic number, and once more as payloads of valid chunks.
 pub fn items(bytes: &[u8]) -> bool {
     let raw = [MAGIC, bytes].concat();
     let (of_raw, _) = read(&raw);
@@ -41,7 +41,7 @@ fn read(spool: &[u8]) -> (usize, bool) {
     (count, damage.chunks == 0 && damage.cut_bytes == 0)
 }
 
-/// Chunks with right lengths and hashes.
+/// The bytes as chunks with correct lengths and hashes.
 fn spool(bytes: &[u8]) -> Vec<u8> {
     let mut spool = MAGIC.to_vec();
     for (kind, payload) in frames(bytes) {
@@ -54,7 +54,7 @@ fn spool(bytes: &[u8]) -> Vec<u8> {
     spool
 }
 
-/// A run of such a spool.
+/// Converts such a spool into a run.
 pub fn run(bytes: &[u8]) -> bool {
     let folder = scratch::folder();
     let spools = folder.path().join("spools");

@@ -20,7 +20,7 @@ fn number(name: &str, default: u64) -> u64 {
     text.map_or(default, |text| text.parse().unwrap())
 }
 
-/// Changed inputs, until the time is over; how many.
+/// Runs mutated inputs until the time is over or `most` were run. Returns how many were run.
 fn mutate(target: &Target, length: Duration, most: u64, seed: u64) -> u64 {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz");
     let of_target =

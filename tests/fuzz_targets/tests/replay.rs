@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 
 use trueno_fuzz_targets::{TARGETS, Target, target, unpack};
 
-/// Bytes of all corpora together.
 const MAX_BYTES: u64 = 300_000;
 
 fn folder() -> PathBuf {
@@ -23,7 +22,7 @@ fn corpus(target: &Target) -> Vec<Vec<u8>> {
     unpack(&fs::read(&pack).unwrap_or_else(|error| panic!("{}: {error}", pack.display())))
 }
 
-/// Findings by target and name.
+/// Inputs that fuzzers found, by target and name.
 fn findings() -> Vec<(&'static Target, String, Vec<u8>)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder().join("findings")).unwrap() {
@@ -38,7 +37,7 @@ fn findings() -> Vec<(&'static Target, String, Vec<u8>)> {
     found
 }
 
-/// True where the input was accepted, or the name of the input that something does not hold of.
+/// Returns whether the target accepted the input. The error names an input that made it panic.
 fn replay(target: &Target, name: &str, input: &[u8]) -> Result<bool, String> {
     let done = catch_unwind(AssertUnwindSafe(|| (target.run)(input)));
     done.map_err(|_| format!("{} {name}", target.name))
@@ -102,7 +101,7 @@ fn each_target_has_a_program_and_a_dictionary() {
     }
 }
 
-/// Targets that link the query engine, which is mutated without counters of edges: see `tests/mutated.rs`.
+/// Targets that link the query engine. They are mutated without edge counters, see `tests/mutated.rs`.
 const IN_THE_WORKSPACE: [&str; 8] = [
     "segment",
     "parquet_part",

@@ -10,10 +10,10 @@ use std::process::Command;
 
 use trueno_plugin::{Result, Run, Table};
 
-/// Name of a way, and the try: true if it is open.
+/// Name of an escape route, and an attempt that returns true if it is open.
 type Way = (&'static str, fn() -> bool);
 
-/// Tries all, and tells which are open.
+/// Tries every route, and emits which are open.
 pub fn try_all(run: &mut Run) -> Result<()> {
     let all = [&FILES[..], &PROCESSES, &NETWORK, &RIGHTS, &KERNEL].concat();
     let open: Vec<bool> = all.iter().map(|(_, way)| way()).collect();
@@ -328,7 +328,7 @@ fn forks(number: i64) -> bool {
     }
 }
 
-/// A call that gives a new file, which is closed again.
+/// True if a system call succeeds in opening a file, which is then closed.
 fn opens(call: i64, [a, b, c]: [i64; 3]) -> bool {
     // SAFETY: the callers give numbers, or places that live for the call.
     unsafe {
@@ -347,7 +347,7 @@ fn limit(what: libc::__rlimit_resource_t) -> u64 {
     limit.rlim_max
 }
 
-/// Of others: what they have.
+/// Tries to set a limit. Another process keeps the limit it has.
 fn sets_limit(process: i32, what: libc::__rlimit_resource_t, value: u64) -> bool {
     let mut limit = libc::rlimit {
         rlim_cur: value,

@@ -5,7 +5,6 @@ use std::os::fd::AsRawFd;
 
 use trueno_plugin::{Chart, Error, Result, Run, Table};
 
-/// Starts threads that sleep, until there is no room.
 pub fn threads(run: &mut Run) -> Result<()> {
     let mut started = 0_i64;
     while started < 1_000_000 {
@@ -20,7 +19,6 @@ pub fn threads(run: &mut Run) -> Result<()> {
     Err(Error::failed("a million threads"))
 }
 
-/// Writes to standard error, to the end of its time.
 pub fn standard_error() -> Result<()> {
     let line = [b'x'; 1 << 16];
     loop {
@@ -28,14 +26,13 @@ pub fn standard_error() -> Result<()> {
     }
 }
 
-/// Asks for more memory at once than any machine has.
+/// Allocates more at once than any machine has.
 pub fn allocation() -> Result<()> {
     let all = vec![1_u8; 1 << 50];
     std::hint::black_box(&all);
     Ok(())
 }
 
-/// Maps a great deal without reserving it, and touches it page by page.
 pub fn mapping() -> Result<()> {
     let mut touched = 0_usize;
     loop {
@@ -62,7 +59,7 @@ pub fn mapping() -> Result<()> {
     }
 }
 
-/// Fills files of memory that are mapped nowhere.
+/// Fills memory files that are not mapped.
 pub fn memory_files() -> Result<()> {
     // SAFETY: a name ended by a null byte; the file is never closed.
     let file = unsafe { libc::memfd_create(c"flood".as_ptr(), 0) };
@@ -78,7 +75,7 @@ pub fn memory_files() -> Result<()> {
     }
 }
 
-/// Writes at the end of every file that is open for that.
+/// Appends to every open file that allows it.
 pub fn inputs() -> Result<()> {
     let page = [1_u8; 1 << 16];
     for file in 16..64 {
@@ -96,7 +93,6 @@ pub fn inputs() -> Result<()> {
     Err(Error::failed("no more room"))
 }
 
-/// Opens pipes, each full, until there is no room.
 pub fn pipes() -> Result<()> {
     let mut open = Vec::new();
     let page = [1_u8; 1 << 16];
@@ -112,7 +108,7 @@ pub fn pipes() -> Result<()> {
     Err(Error::failed(format!("no more than {some} pipes")))
 }
 
-/// More tables than one may give.
+/// More tables than a plugin may emit.
 pub fn tables(run: &mut Run) -> Result<()> {
     for number in 0..1_001 {
         run.emit(Table::build(format!("t{number}")).i64("x", [1]))?;
@@ -120,13 +116,12 @@ pub fn tables(run: &mut Run) -> Result<()> {
     Ok(())
 }
 
-/// More columns than a table may have.
 pub fn columns(run: &mut Run) -> Result<()> {
     let wide = Table::build("wide");
     run.emit((0..10_001).fold(wide, |wide, number| wide.i64(&format!("c{number}"), [1])))
 }
 
-/// Charts without end, of columns that are not there.
+/// Endless charts of columns that do not exist.
 pub fn charts(run: &mut Run) -> Result<()> {
     for number in 0..100_001 {
         run.chart(Chart::bar(&format!("chart {number}"), "nowhere", "x", "y"))?;
@@ -134,12 +129,11 @@ pub fn charts(run: &mut Run) -> Result<()> {
     Ok(())
 }
 
-/// A table larger than it may give in all.
+/// A table above the size limit.
 pub fn rows(run: &mut Run) -> Result<()> {
     run.emit(Table::build("long").i64("x", 0..8_000_000))
 }
 
-/// Its memory limit is another one first.
 pub fn raised_memory_limit() -> Result<()> {
     let all = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,

@@ -21,7 +21,7 @@ fn message(kind: u8, says: &[u8]) -> Vec<u8> {
     [&head.concat()[..], says].concat()
 }
 
-/// One column `x` of one row, in a table of this name.
+/// A table with this name, and a column `x` of one row.
 fn table(name: &str, rows: u64) -> Vec<u8> {
     let mut says = (name.len() as u32).to_le_bytes().to_vec();
     says.extend(name.as_bytes());
@@ -40,7 +40,7 @@ fn end(json: &str) -> Vec<u8> {
 
 const GOOD_END: &str = r#"{"status":0,"charts":[],"error":null,"rejected":[]}"#;
 
-/// Sends what is asked for on the way to the analyzer, and is gone.
+/// Sends a forged message to the analyzer and exits.
 pub fn send(what: Forgery) -> Result<()> {
     let good = end(GOOD_END);
     let bytes = match what {
@@ -102,37 +102,32 @@ pub fn send(what: Forgery) -> Result<()> {
     Err(Error::failed("no way to the analyzer"))
 }
 
-/// Kinds of forgery.
 #[derive(Clone, Copy, Debug)]
 pub enum Forgery {
-    /// A table whose name is a path.
     Path,
-    /// Two tables of one name.
+    /// Two tables with the same name.
     Twice,
-    /// A table that says it has all rows there are.
+    /// A table that claims `u64::MAX` rows.
     EndlessRows,
-    /// A table that is none.
+    /// A table of garbage.
     CutTable,
-    /// A chart of a table that is not there.
     ChartOfNothing,
-    /// A status that nobody knows.
     Status,
     /// A finding of a million brackets.
     Nested,
-    /// One finding too many.
+    /// More findings than allowed.
     Findings,
-    /// A message of all bytes there are.
+    /// A message that claims `u64::MAX` bytes.
     Length,
-    /// A message that never ends.
+    /// A message that claims a terabyte and never ends.
     LongWait,
-    /// Crashes that were none.
+    /// Crash reports, without a crash.
     Crash,
-    /// The analyzer's own refusal, with escape sequences and a line of its own.
+    /// A refusal like the analyzer's own, with escape sequences and a second line.
     Refused,
-    /// Another plugin's description.
+    /// A second description of the plugin.
     Descriptor,
-    /// More behind the end.
+    /// A table after the end.
     AfterEnd,
-    /// Small messages without end.
     Flood,
 }

@@ -17,7 +17,7 @@ struct Hostile;
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Options {
-    /// Null: behave.
+    /// If `None`, behaves.
     sin: Option<sin::Sin>,
 }
 

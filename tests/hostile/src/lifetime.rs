@@ -6,7 +6,6 @@ use trueno_plugin::{Error, Result, Run, Table};
 
 use crate::sin;
 
-/// Ignores and blocks all that can be, and loops.
 pub fn ignore_signals() -> Result<()> {
     // SAFETY: calls with numbers and a set that lives for the calls.
     unsafe {
@@ -20,7 +19,7 @@ pub fn ignore_signals() -> Result<()> {
     for_ever()
 }
 
-/// Forks, each child as well, until there is no room.
+/// Forks until no more processes can be created. Each child does the same.
 pub fn fork_without_end() -> Result<()> {
     loop {
         // SAFETY: the child runs on in a copy of this process.
@@ -30,7 +29,7 @@ pub fn fork_without_end() -> Result<()> {
     }
 }
 
-/// Leaves a grandchild in a session of its own behind, which would hold the pipes open.
+/// Leaves a grandchild in its own session, which would hold the pipes open.
 pub fn leave_a_daemon(run: &mut Run) -> Result<()> {
     // SAFETY: children end, or sleep, without coming back here.
     unsafe {
@@ -49,7 +48,7 @@ pub fn leave_a_daemon(run: &mut Run) -> Result<()> {
     sin::behave(run)
 }
 
-/// Comes back twice from one call.
+/// Returns twice from one call.
 pub fn return_twice(run: &mut Run) -> Result<()> {
     // SAFETY: the child runs on in a copy of this process.
     if unsafe { libc::fork() } < 0 {
@@ -58,7 +57,7 @@ pub fn return_twice(run: &mut Run) -> Result<()> {
     sin::behave(run)
 }
 
-/// Ends the process that waits for it.
+/// Kills the process that waits for it.
 pub fn kill_parent() -> Result<()> {
     // SAFETY: calls with numbers.
     unsafe {
@@ -72,14 +71,14 @@ pub fn kill_parent() -> Result<()> {
     Err(Error::failed("it lives"))
 }
 
-/// Ends its group, which is the analyzer's where it has none of its own.
+/// Kills its process group. Without a group of its own, that would be the analyzer's.
 pub fn kill_group() -> Result<()> {
     // SAFETY: a call with numbers.
     unsafe { libc::kill(0, libc::SIGKILL) };
     Err(Error::failed("it lives"))
 }
 
-/// The first thread ends, another one goes on.
+/// Ends its first thread while another one continues.
 pub fn lose_the_first_thread() -> Result<()> {
     std::thread::spawn(for_ever);
     // SAFETY: ends this thread alone, whose stack stays.
@@ -87,7 +86,6 @@ pub fn lose_the_first_thread() -> Result<()> {
     Ok(())
 }
 
-/// Waits for a lock that it holds.
 pub fn deadlock() -> Result<()> {
     // SAFETY: both calls get a lock that lives for them; the second never comes back.
     unsafe {
@@ -98,7 +96,6 @@ pub fn deadlock() -> Result<()> {
     Ok(())
 }
 
-/// Closes every file that it has, and sleeps.
 pub fn close_and_sleep() -> Result<()> {
     for file in 0..1024 {
         // SAFETY: deliberately not: the files are the host's.
@@ -113,7 +110,7 @@ pub fn sleep_for_ever() -> Result<()> {
     }
 }
 
-/// Works on as many threads as there are hands, and more.
+/// Loops on eight threads, which may be more than there are cores.
 pub fn burn() -> Result<()> {
     for _ in 0..7 {
         std::thread::spawn(for_ever);
@@ -127,7 +124,6 @@ fn for_ever() -> Result<()> {
     }
 }
 
-/// Sends itself a signal that ends a process.
 pub fn raise(signal: i32) -> Result<()> {
     // SAFETY: calls with numbers.
     unsafe {
@@ -137,14 +133,13 @@ pub fn raise(signal: i32) -> Result<()> {
     Err(Error::failed("it lives"))
 }
 
-/// Ends by an alarm that it set.
+/// Ends by an alarm that it set itself.
 pub fn set_an_alarm() -> Result<()> {
     // SAFETY: a call with a number.
     unsafe { libc::alarm(1) };
     sleep_for_ever()
 }
 
-/// Loops where a process ends.
 pub fn loop_at_exit(run: &mut Run) -> Result<()> {
     extern "C" fn endless() {
         let _ = for_ever();
@@ -154,20 +149,21 @@ pub fn loop_at_exit(run: &mut Run) -> Result<()> {
     sin::behave(run)
 }
 
-/// Ends the process from another thread, after a good table.
+/// Exits from another thread, after a good table.
 pub fn exit_from_a_thread(run: &mut Run) -> Result<()> {
     run.emit(Table::build("before").i64("x", [1]))?;
     std::thread::spawn(|| std::process::exit(3));
     sleep_for_ever()
 }
 
-/// A thread goes on when the run is over.
+/// Leaves a thread running after the run.
 pub fn leave_a_thread(run: &mut Run) -> Result<()> {
     std::thread::spawn(for_ever);
     sin::behave(run)
 }
 
-/// A thread writes, and goes on when the run is over. It has begun then: the analyzer may end before it writes again.
+/// Leaves a thread that keeps writing after the run. It waits for the first write, since the analyzer may end
+/// before the next.
 pub fn write_late(run: &mut Run) -> Result<()> {
     sin::behave(run)?;
     let (say_begun, begun) = std::sync::mpsc::channel();
@@ -183,7 +179,7 @@ pub fn write_late(run: &mut Run) -> Result<()> {
         .map_err(|error| Error::failed(error.to_string()))
 }
 
-/// Calls the kernel as a program of 32 bits does: a filter by numbers of 64 bits would read another name.
+/// Makes a 32-bit system call. A filter that only knows 64-bit numbers would take it for another call.
 pub fn call_as_32_bits() -> Result<()> {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: `getpid` in the numbers of 32 bits, which changes the result register alone.

@@ -6,24 +6,23 @@ use trueno_plugin::{Chart, Error, Finding, Result, Run, Severity, Table, abi};
 
 use crate::{escape, flood, forge, lifetime, stream};
 
-/// Clears the screen, sets a title, rings, turns text round, and begins lines of its own, in C0, C1 and Unicode.
+/// Clears the screen, sets a title, rings the bell, reverses text and begins new lines, in C0, C1 and Unicode.
 pub const ESCAPES: &str = "\x1b[2J\x1b]0;title\x07\u{9b}31m\u{202e}gnorw\u{2028}\r\nerror: fake\n\0</script>]]>::error::fake%0A";
 
-/// Kinds of misbehaviour.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sin {
     /// Panics with a text: status 5, "deliberate panic (file:line:column)".
     Panic,
-    /// Panics with a payload that is no text and panics again when dropped: status 5.
+    /// Panics with a payload that is not text and panics again when dropped: status 5.
     PanicWithPayload,
-    /// Panics after a good table: the table stays, the plugin failed.
+    /// Panics after a good table: the table is kept, the plugin failed.
     PanicAfterTable,
-    /// Fails in words: status 1.
+    /// Fails with a message: status 1.
     Error,
-    /// Fails with a text that has a NUL byte and is not UTF-8: shown, repaired.
+    /// Fails with a message that has a NUL byte and is not UTF-8: shown, repaired.
     ErrorNotUtf8,
-    /// Says that the user wants to stop: status 4.
+    /// Reports that the user cancelled: status 4.
     Cancelled,
     /// A column shorter than its batch: the table is refused.
     BadLengths,
@@ -37,25 +36,24 @@ pub enum Sin {
     NotUtf8,
     /// Text offsets that run backwards: refused.
     BadOffsets,
-    /// Two columns of one name: refused.
+    /// Two columns with the same name: refused.
     DuplicateColumn,
-    /// A stream that fails with a text at the second batch: refused, text shown.
+    /// A stream that fails with a message at the second batch: refused, message shown.
     FailingStream,
     /// A stream already released: refused.
     ReleasedStream,
     /// A null pointer for a stream: refused.
     NullStream,
-    /// Two tables of one name: the second is refused.
+    /// Two tables with the same name: the second is refused.
     DuplicateTable,
-    /// A table name that queries cannot say: refused.
+    /// A table name that cannot be written in a query: refused.
     BadTableName,
     /// A table name that is not UTF-8: refused.
     TableNameNotUtf8,
-    /// A finding that is not JSON: refused.
     BadFinding,
     /// A chart of a table that does not exist.
     ChartOfNothing,
-    /// Goes on after a refusal and returns OK: the refusal is still reported.
+    /// Continues after a refusal and returns OK: the refusal is still reported.
     IgnoreRefusal,
     /// Emits nothing: fine.
     NoOutput,
@@ -63,142 +61,129 @@ pub enum Sin {
     Reserved,
     /// Moves its input out, releases it and reads nothing: fine.
     InputReleased,
-    /// Sets an error and returns OK: fine, without the text.
+    /// Sets an error and returns OK: fine, the error is not shown.
     ErrorButOk,
-    /// Ends the process, politely: only an isolated run survives.
+    /// Exits the process: only an isolated run survives.
     Exit,
-    /// Ends the process, rudely: only an isolated run survives.
+    /// Aborts the process: only an isolated run survives.
     Abort,
-    /// Loops until cancelled.
     Spin,
-    /// Loops for ever: only an isolated run has an end.
+    /// Loops for ever: only an isolated run ends.
     Loop,
     /// Writes to address 0 after a good table: only an isolated run survives.
     NullDereference,
-    /// Calls itself until the stack is full: only an isolated run survives.
+    /// Recurses until the stack overflows: only an isolated run survives.
     StackOverflow,
-    /// Takes memory until there is none: only an isolated run survives.
+    /// Allocates until there is no memory: only an isolated run survives.
     EatMemory,
-    /// Prints 300 kB of garbage, with what a report begins with, then behaves.
+    /// Prints 300 kB of garbage that begins like a report, then behaves.
     StdoutGarbage,
-    /// Prints, to the end of its time, and never returns.
+    /// Prints until it is killed.
     PrintForEver,
-    /// Says on standard output, and on every other open file, that all went well, and exits.
+    /// Reports success on standard output and on every other open file, then exits.
     ForgeAnswer,
-    /// Gives as many findings as it may.
+    /// Emits as many findings as allowed.
     ManyFindings,
-    /// Gives a finding whose title is one word of 5 MB, and a label as long.
+    /// Emits a finding with a title of one 5 MB word, and a label as long.
     LongWords,
-    /// Tries each way out of its process: a table `ways` says which are open.
+    /// Tries each escape route from its process. Table `ways` says which are open.
     Escape,
-    /// Stops its process until somebody else would let it go on.
+    /// Stops its process until another one continues it.
     Stop,
-    /// Ignores and blocks all signals, and loops.
     IgnoreSignals,
     ForkWithoutEnd,
-    /// Leaves a grandchild in a session of its own behind.
+    /// Leaves a grandchild in its own session.
     LeaveADaemon,
-    /// Forks and comes back from both.
+    /// Forks and returns from both processes.
     ReturnTwice,
     /// Kills the process that waits for it, in four ways.
     KillParent,
-    /// Kills its process group.
     KillGroup,
-    /// Ends its first thread alone.
+    /// Ends only its first thread.
     LoseTheFirstThread,
-    /// Waits for a lock that it holds.
+    /// Waits for a lock that it holds itself.
     Deadlock,
     /// Closes all files and sleeps.
     CloseAndSleep,
     SleepForEver,
-    /// Works on eight threads for ever.
+    /// Loops on eight threads.
     Burn,
-    /// Sends itself SIGKILL.
     KillItself,
-    /// Sends itself SIGTERM.
     Terminate,
-    /// Sends itself SIGILL.
     Illegal,
     /// Sends itself SIGFPE.
     DivideByZero,
-    /// Sends itself SIGPIPE.
     BreakPipe,
-    /// Sends itself a signal without a name.
+    /// Sends itself a real-time signal, which has no name.
     RealTimeSignal,
-    /// Stops as Ctrl-Z does.
+    /// Stops itself as Ctrl-Z does.
     StopByKeyboard,
-    /// Ends by an alarm.
+    /// Ends by an alarm that it set.
     SetAnAlarm,
-    /// Has a function for the end of the process that never ends.
+    /// Registers an exit handler that never ends.
     LoopAtExit,
-    /// Ends the process from another thread.
+    /// Exits from another thread.
     ExitFromAThread,
-    /// Leaves a thread that works for ever.
+    /// Leaves a thread that loops for ever.
     LeaveAThread,
-    /// Calls the kernel in the way of 32 bits.
+    /// Makes a 32-bit system call.
     CallAs32Bits,
-    /// Starts threads without end.
     Threads,
-    /// Writes to standard error without end.
     FloodStandardError,
-    /// Asks for a pebibyte.
+    /// Allocates a pebibyte.
     HugeAllocation,
     /// Maps memory without reserving it, and touches it.
     Mapping,
-    /// Fills files of memory.
     MemoryFiles,
-    /// Writes at the end of its inputs.
+    /// Appends to its inputs.
     FloodInputs,
-    /// Opens pipes without end.
     Pipes,
-    /// Gives one table too many.
+    /// Emits one table too many.
     ManyTables,
-    /// Gives a table with one column too many.
+    /// Emits a table with one column too many.
     ManyColumns,
-    /// Gives one chart too many.
+    /// Emits one chart too many.
     ManyCharts,
-    /// Gives a table of 64 MB.
+    /// Emits a table of 64 MB.
     ManyRows,
-    /// Raises its memory limit and takes a gibibyte.
+    /// Raises its memory limit and allocates a gibibyte.
     RaisedMemoryLimit,
-    /// Forges a table named as a path.
+    /// Forges a table whose name is a path.
     ForgePath,
     /// Forges a table twice.
     ForgeTwice,
-    /// Forges a table of all rows there are.
+    /// Forges a table that claims `u64::MAX` rows.
     ForgeEndlessRows,
-    /// Forges a table that is none.
+    /// Forges a table of garbage.
     ForgeCutTable,
     ForgeChartOfNothing,
-    /// Forges an unknown status.
     ForgeStatus,
     /// Forges a finding of a million brackets.
     ForgeNested,
     /// Forges one finding too many.
     ForgeFindings,
-    /// Forges a message of all bytes there are.
+    /// Forges a message that claims `u64::MAX` bytes.
     ForgeLength,
-    /// Forges a message without an end.
+    /// Forges a message that never ends.
     ForgeLongWait,
-    /// Forges crashes that were none.
+    /// Forges crash reports.
     ForgeCrash,
     /// Forges a refusal with escape sequences.
     ForgeRefused,
-    /// Forges a description.
+    /// Forges a second description.
     ForgeDescriptor,
-    /// Forges a table behind the end.
+    /// Forges a table after the end.
     ForgeAfterEnd,
-    /// Forges small messages without end.
     ForgeFlood,
-    /// Fails with a text that clears the screen, rings, and begins lines of its own.
+    /// Fails with a message that clears the screen, rings the bell and begins new lines.
     ErrorWithEscapes,
-    /// Writes such a text to standard error, then behaves.
+    /// Writes such a message to standard error, then behaves.
     StderrWithEscapes,
-    /// Leaves a thread that writes such a text to standard error, once the run is over and to the end of the process.
+    /// Leaves a thread that writes such a message to standard error after the run, until the process ends.
     WriteLate,
 }
 
-/// Behaves: hands its input on.
+/// Behaves: emits its input.
 pub fn behave(run: &mut Run) -> Result<()> {
     let bricks = run.table("bricks")?;
     run.emit(
@@ -422,7 +407,7 @@ fn text(bytes: &[u8]) -> abi::Str {
     }
 }
 
-/// Past the checks of the SDK.
+/// Bypasses the checks of the SDK.
 fn emit(run: &Run, name: &[u8], stream: *mut ArrowArrayStream) -> Result<()> {
     // SAFETY: the callback and its argument are the host's; what else is wrong is the point.
     let status = unsafe {

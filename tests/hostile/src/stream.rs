@@ -9,12 +9,12 @@ use std::ptr;
 use trueno_plugin::arrow::{ArrowArray, ArrowArrayStream, ArrowSchema, export_batches};
 use trueno_plugin::{Column, Table, TextColumn};
 
-/// The sound stream, and what to do to what it gives.
+/// A valid stream, and functions that corrupt its output.
 struct Spoiled {
     sound: ArrowArrayStream,
     schema: fn(&mut ArrowSchema),
     batch: fn(&mut ArrowArray),
-    /// The batch at which get_next fails, from 0.
+    /// Index of the batch at which `get_next` fails.
     fails_at: usize,
     batches: usize,
 }
@@ -71,12 +71,11 @@ pub fn negative_length() -> ArrowArrayStream {
     )
 }
 
-/// The batch starts at the end of all numbers.
+/// The offset of the batch is the largest number there is.
 pub fn huge_offset() -> ArrowArrayStream {
     spoil(leave_schema, |batch| batch.offset = i64::MAX, usize::MAX)
 }
 
-/// Column `x` is said to be of 32 bits.
 pub fn bad_type() -> ArrowArrayStream {
     spoil(
         |schema| field(schema, 0).format = c"i".as_ptr(),
@@ -85,7 +84,6 @@ pub fn bad_type() -> ArrowArrayStream {
     )
 }
 
-/// Both columns are named `x`.
 pub fn duplicate_column() -> ArrowArrayStream {
     spoil(
         |schema| field(schema, 1).name = c"x".as_ptr(),
@@ -94,7 +92,6 @@ pub fn duplicate_column() -> ArrowArrayStream {
     )
 }
 
-/// The text of column `name` is not UTF-8.
 pub fn not_utf8() -> ArrowArrayStream {
     static TEXT: [u8; 16] = [0xff; 16];
     spoil(
@@ -104,7 +101,6 @@ pub fn not_utf8() -> ArrowArrayStream {
     )
 }
 
-/// The offsets of column `name` run backwards.
 pub fn bad_offsets() -> ArrowArrayStream {
     static OFFSETS: [i64; 4] = [9, 6, 3, 0];
     spoil(
@@ -114,7 +110,7 @@ pub fn bad_offsets() -> ArrowArrayStream {
     )
 }
 
-/// The second batch does not come.
+/// The second batch fails.
 pub fn failing() -> ArrowArrayStream {
     spoil(leave_schema, leave_batch, 1)
 }
@@ -129,7 +125,8 @@ fn column(batch: &mut ArrowArray, index: usize) -> &mut ArrowArray {
     unsafe { &mut **batch.children.add(index) }
 }
 
-/// The SDK frees what it allocated, not what the list of buffers says.
+/// Replaces a buffer. The original is not leaked: the SDK frees what it allocated, whatever the list of buffers
+/// says.
 fn set_buffer(array: &mut ArrowArray, index: usize, to: *const c_void) {
     // SAFETY: a text column has three buffers.
     unsafe { *array.buffers.add(index) = to };

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::modules::{Crate, Module};
 
-/// Imports that are followed for one name at the most: two files that import from each other by `*` have no end.
+/// Maximum number of imports followed for one name. Two files that import `*` from each other would never end.
 const MAX_IMPORTS: usize = 16;
 
-/// Sets of files that use each other, directly or through others, and that lie in more than one folder. `a.rs` and
-/// `a/mod.rs` lie in the folder `a`, if there is one.
+/// Sets of files that use each other, directly or not, and lie in more than one folder. If there is a folder `a`,
+/// both `a.rs` and `a/mod.rs` count as lying in it.
 pub fn cycles(of: &Crate) -> Vec<BTreeSet<PathBuf>> {
     let edges = edges(of);
     let files: BTreeSet<&PathBuf> = edges.keys().collect();
@@ -32,7 +32,6 @@ pub fn cycles(of: &Crate) -> Vec<BTreeSet<PathBuf>> {
     found.into_iter().collect()
 }
 
-/// Files that each file uses.
 fn edges(of: &Crate) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
     let mut edges: BTreeMap<PathBuf, BTreeSet<PathBuf>> = BTreeMap::new();
     for module in &of.modules {
@@ -48,14 +47,12 @@ fn edges(of: &Crate) -> BTreeMap<PathBuf, BTreeSet<PathBuf>> {
     edges
 }
 
-/// The target of a path.
 enum Found<'a> {
     Module(&'a Module),
-    /// The file that defines it.
     Item(PathBuf),
 }
 
-/// Follows a path from a module to where its last name is defined; `None`: outside this crate.
+/// Follows a path from a module to the definition of its last name; `None` if that is outside this crate.
 fn resolve<'a>(of: &'a Crate, from: &'a Module, path: &[String], left: usize) -> Option<Found<'a>> {
     let left = left.checked_sub(1)?;
     let mut at = from;
@@ -93,7 +90,7 @@ fn resolve<'a>(of: &'a Crate, from: &'a Module, path: &[String], left: usize) ->
     Some(Found::Module(at))
 }
 
-/// The file of a name that one of a module's `*` imports brings.
+/// The file of a name that comes from one of a module's `*` imports.
 fn through_globs(of: &Crate, at: &Module, name: &str, left: usize) -> Option<PathBuf> {
     let globs = at.imports.iter().filter(|(key, _)| key.starts_with('*'));
     globs
@@ -109,7 +106,6 @@ fn through_globs(of: &Crate, at: &Module, name: &str, left: usize) -> Option<Pat
         .next()
 }
 
-/// The files that can be reached from a file.
 fn reach<'a>(
     from: &Path,
     edges: &'a BTreeMap<PathBuf, BTreeSet<PathBuf>>,
@@ -124,7 +120,6 @@ fn reach<'a>(
     reached
 }
 
-/// The folder of a file's module.
 fn folder(file: &Path) -> PathBuf {
     let own = file.with_extension("");
     if own.is_dir() {

@@ -11,7 +11,6 @@ pub use cycles::cycles;
 pub use modules::{Crate, Module};
 pub use packages::{Package, packages, tree};
 
-/// The folder of the workspace.
 pub fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors()
@@ -20,7 +19,7 @@ pub fn root() -> PathBuf {
         .to_path_buf()
 }
 
-/// A path as seen from the workspace, for messages.
+/// A path relative to the workspace, for messages.
 pub fn relative(path: &Path) -> String {
     path.strip_prefix(root())
         .unwrap_or(path)
@@ -28,7 +27,7 @@ pub fn relative(path: &Path) -> String {
         .to_string()
 }
 
-/// All files below the workspace's source folders, in the order of their paths; no build products.
+/// All files below the workspace's source folders, sorted by path, without build products.
 pub fn files() -> Vec<PathBuf> {
     let mut found = vec![root().join("Cargo.toml")];
     let mut open: Vec<PathBuf> = ["analyzer", "recorder", "plugins", "tests"]
@@ -48,14 +47,12 @@ pub fn files() -> Vec<PathBuf> {
     found
 }
 
-/// The Rust sources among [`files`].
 pub fn rust_files() -> Vec<PathBuf> {
     let mut files = files();
     files.retain(|file| file.extension().is_some_and(|ending| ending == "rs"));
     files
 }
 
-/// The text of a file that must be readable.
 pub fn text(file: &Path) -> String {
     std::fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
 }

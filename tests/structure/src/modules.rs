@@ -7,27 +7,25 @@ use syn::{Item, UseTree};
 
 use crate::references::paths_of;
 
-/// A module of a crate; one that is written inside another's file has that file.
+/// A module of a crate. An inline module has the file that contains it.
 #[derive(Debug)]
 pub struct Module {
-    /// Names from the crate's root on; empty for the root itself.
+    /// Names from the crate root; empty for the root itself.
     pub path: Vec<String>,
     pub file: PathBuf,
-    /// Names it imports or exports again, with what they stand for.
+    /// Names that it imports or re-exports, and their full paths.
     pub imports: BTreeMap<String, Vec<String>>,
-    /// Paths that its code names, of two segments or more; of one where that may be an import.
+    /// Paths in its code: those with several segments, and single names that may be imported.
     pub references: BTreeSet<Vec<String>>,
 }
 
-/// A library or program, as a list of modules.
 #[derive(Debug)]
 pub struct Crate {
-    /// All modules but those compiled for tests alone.
+    /// Without modules that are compiled only for tests.
     pub modules: Vec<Module>,
 }
 
 impl Crate {
-    /// Reads the crate whose root is `file`.
     pub fn read(file: &Path) -> Self {
         let mut read = Self {
             modules: Vec::new(),
@@ -89,7 +87,6 @@ fn find(
         .map(|file| (file, inner))
 }
 
-/// The value of `#[path = "…"]`.
 pub(crate) fn path_attribute(attributes: &[syn::Attribute]) -> Option<String> {
     attributes.iter().find_map(|attribute| {
         let syn::Meta::NameValue(pair) = &attribute.meta else {
@@ -123,7 +120,7 @@ fn attributes(item: &Item) -> &[syn::Attribute] {
     }
 }
 
-/// Tells code that is compiled for tests alone.
+/// True for code that is compiled only for tests.
 fn is_test(attributes: &[syn::Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let syn::Meta::List(list) = &attribute.meta else {
@@ -137,7 +134,7 @@ fn is_test(attributes: &[syn::Attribute]) -> bool {
     })
 }
 
-/// Writes a tree of imports out, one name at a time; `*` stands for all names.
+/// Lists the names of a `use` tree with their paths. `*` stands for all names.
 fn flatten(tree: &UseTree, before: &mut Vec<String>, to: &mut BTreeMap<String, Vec<String>>) {
     let mut add = |name: String, last: Option<String>, before: &[String]| {
         let mut path = before.to_vec();

@@ -6,17 +6,15 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// A package of the workspace.
 #[derive(Debug)]
 pub struct Package {
     pub name: String,
-    /// Names of the packages that it names as normal dependencies, whatever the features.
+    /// Normal dependencies, with any features.
     pub dependencies: BTreeSet<String>,
-    /// Root files of its libraries and programs; tests, benches and examples are left out.
+    /// Root files of its libraries and programs, without tests, benches and examples.
     pub roots: Vec<PathBuf>,
 }
 
-/// All packages of the workspace.
 pub fn packages() -> Vec<Package> {
     let arguments = [
         "metadata",
@@ -50,7 +48,7 @@ pub fn packages() -> Vec<Package> {
         .collect()
 }
 
-/// Names of all packages that a package links with default features, itself included.
+/// Names of all packages that a package links with default features, including itself.
 pub fn tree(package: &str) -> BTreeSet<String> {
     let arguments = [
         "tree",

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use syn::visit::Visit;
 
-/// Adds the paths that an item names, of types, values and macros, and those in the arguments of macros.
+/// Collects the paths of types, values and macros in an item, and those in macro arguments.
 pub(crate) fn paths_of(item: &syn::Item, to: &mut BTreeSet<Vec<String>>) {
     Paths { to }.visit_item(item);
 }

@@ -10,7 +10,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use trueno_structure::{root, text};
 
-/// The lock files of all workspaces.
 const LOCKS: [&str; 8] = [
     "Cargo.lock",
     "analyzer/cluster/Cargo.lock",
@@ -21,12 +20,12 @@ const LOCKS: [&str; 8] = [
     "recorder/wgpu/Cargo.lock",
     "tests/fuzz/Cargo.lock",
 ];
-/// The one registry, as lock files write it.
+/// The only registry, as lock files write it.
 const REGISTRY: &str = "registry+https://github.com/rust-lang/crates.io-index";
-/// Crates of which lock files have several versions, though no system of ours builds them.
+/// Crates that lock files have in several versions, although none of our systems builds them.
 const NOT_BUILT: [&str; 2] = ["r-efi", "windows-sys"];
 
-/// What dependencies may be.
+/// What `deny.toml` allows.
 #[derive(Deserialize)]
 struct Deny {
     licenses: Licenses,
@@ -40,7 +39,7 @@ struct Licenses {
 
 #[derive(Deserialize)]
 struct Bans {
-    /// Versions beside a later one.
+    /// Older versions that are allowed beside a newer one.
     skip: Vec<Skip>,
 }
 
@@ -108,7 +107,8 @@ fn a_crate_is_there_twice_for_a_reason() {
     assert_eq!(found, allowed, "{versions:?}");
 }
 
-/// True if one may choose licences that are allowed: an expression of SPDX, or two with a `/` between them.
+/// True if the expression can be satisfied with allowed licences. It is an SPDX expression, or two licences
+/// separated by `/`.
 fn is_allowed(allowed: &[String], expression: &str) -> bool {
     let expression = expression.trim();
     // The weakest binding first, outside parentheses.
@@ -132,7 +132,7 @@ fn is_allowed(allowed: &[String], expression: &str) -> bool {
     }
 }
 
-/// The parts of a text between `operator`, where no parenthesis is open.
+/// Splits a text at `operator`, outside parentheses.
 fn split<'a>(text: &'a str, operator: &str) -> Vec<&'a str> {
     let (mut parts, mut from, mut depth) = (Vec::new(), 0, 0);
     for (at, c) in text.char_indices() {

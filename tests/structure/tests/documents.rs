@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 
 use trueno_structure::{files, relative, root, rust_files, text};
 
-/// All pages of the repository.
 fn pages() -> Vec<PathBuf> {
     let mut pages = files();
     for folder in [
@@ -21,13 +20,13 @@ fn pages() -> Vec<PathBuf> {
     pages
 }
 
-/// Texts between a mark and the next place of another one, as in `[name](target)`.
+/// Texts between `open` and the next `close`, as in `[name](target)`.
 fn between<'a>(text: &'a str, open: &'a str, close: char) -> impl Iterator<Item = &'a str> {
     let behind = text.split(open).skip(1);
     behind.filter_map(move |behind| Some(behind.split_once(close)?.0))
 }
 
-/// Inline code of a page, blocks of code left out.
+/// Inline code of a page, without code blocks.
 fn code(page: &str) -> Vec<&str> {
     let prose = page.split("```").step_by(2);
     prose
@@ -35,7 +34,7 @@ fn code(page: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Whether the file of a link exists, and has the heading that its anchor names.
+/// True if the file of a link exists and has the heading that its anchor names.
 fn leads(page: &Path, link: &str) -> bool {
     let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
     let folder = page.parent().expect("a page lies in a folder");
@@ -47,7 +46,7 @@ fn leads(page: &Path, link: &str) -> bool {
     target.exists() && (anchor.is_empty() || anchors(&text(&target)).contains(&anchor.to_owned()))
 }
 
-/// Anchors of a page's headings, as GitHub and mdBook make them.
+/// Anchors of a page's headings, as GitHub and mdBook create them.
 fn anchors(page: &str) -> Vec<String> {
     let prose = page.split("```").step_by(2);
     let lines = prose.flat_map(str::lines);

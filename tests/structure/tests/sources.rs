@@ -4,8 +4,8 @@ use std::path::Path;
 
 use trueno_structure::{Crate, cycles, packages, relative, rust_files, text};
 
-/// Sources of another crate that are included all the same: the model runs the ring's own file with loom's atomics in
-/// place of the standard ones, which no dependency can exchange.
+/// Sources that may be included from another crate. The model runs the ring's own file with loom's atomics instead
+/// of the standard ones, which no dependency can exchange.
 const INCLUDED: [&str; 2] = [
     "recorder/model/tests/ring.rs",
     "recorder/model/tests/weakened.rs",
@@ -31,7 +31,6 @@ fn sources_are_included_from_their_own_crate_only() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The folder of the package that a file belongs to.
 fn manifest_folder(file: &Path) -> std::path::PathBuf {
     let mut folders = file.ancestors().skip(1);
     folders

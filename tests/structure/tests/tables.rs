@@ -5,16 +5,15 @@ use std::collections::BTreeSet;
 use syn::visit::Visit;
 use trueno_structure::{relative, root, rust_files, text};
 
-/// The file that lists them.
 const SCHEMA: &str = "recorder/format/src/schema/tables.rs";
-/// The check of all intervals lists them once more: plugins see tables through SQL and cannot link the format.
+/// The check of all intervals repeats the list, because plugins see tables through SQL and cannot link the format.
 const IN_PLUGINS: &str = "plugins/sanity/src/rows.rs";
-/// Flags of commands; some have the names of tables.
+/// Flags of commands. Some share a name with a table.
 const FLAGS: &str = "analyzer/src/project/effect.rs";
-/// Names of tables that one array may hold: two or three are a rule about these, more are a list.
+/// Maximum number of table names in an array. Two or three are a rule about these tables; more are a second list.
 const MAX_NAMES: usize = 3;
 
-/// Names in arrays of a file, tests left out.
+/// Table names in the arrays of a file, without tests.
 struct Arrays<'a> {
     tables: &'a BTreeSet<String>,
     longest: usize,
@@ -38,7 +37,6 @@ impl Visit<'_> for Arrays<'_> {
     }
 }
 
-/// The text of a literal.
 fn literal(expression: &syn::Expr) -> Option<String> {
     let syn::Expr::Lit(syn::ExprLit {
         lit: syn::Lit::Str(text),

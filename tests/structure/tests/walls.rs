@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use trueno_structure::{files, packages, relative, rust_files, text, tree};
 
-/// Packages of this workspace that each may link. Standard plugins are one line: all of them alike.
+/// Packages of this workspace that each package may link. All standard plugins share one line.
 const MAY_USE: [(&str, &[&str]); 35] = [
     ("trueno-format", &[]),
     (
@@ -146,7 +146,7 @@ const MAY_USE: [(&str, &[&str]); 35] = [
     ),
 ];
 
-/// Packages that a package may link of ours; `None`: anything.
+/// Our packages that a package may link; `None` if anything is allowed.
 fn may_use(package: &str) -> Option<BTreeSet<&'static str>> {
     let exact = MAY_USE.iter().find(|(name, _)| *name == package);
     let family = MAY_USE

@@ -12,7 +12,7 @@ use trueno_brick_profiler::{
     PtxRegistry, SyncMode, TileLevel, TransferDirection,
 };
 
-/// Names that the book takes from its crate, and that the crate does not have.
+/// Names that the book imports from its crate, although the crate does not have them.
 mod trueno {
     #[derive(Clone, Copy, Debug)]
     pub enum Backend {

@@ -42,7 +42,7 @@ fn with_graph(mut profiler: BrickProfiler) -> BrickProfiler {
     profiler
 }
 
-/// Records a profiler; the folder of the run, and what the call says.
+/// Records a profiler. Returns the run's folder and the result of the call.
 fn bridged(profiler: &BrickProfiler) -> (tempfile::TempDir, std::path::PathBuf, Bridged) {
     let (folder, path) = folder();
     let rec = Recorder::create(&path).unwrap();

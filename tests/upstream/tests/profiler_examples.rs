@@ -39,7 +39,7 @@ examples! {
 
 const EXAMPLE: &str = "TRUENO_TEST_EXAMPLE";
 
-/// Runs one of them where the environment says so.
+/// Runs the example that the environment variable names, in the child process.
 #[test]
 fn child() {
     if let Ok(name) = std::env::var(EXAMPLE) {
@@ -47,7 +47,7 @@ fn child() {
     }
 }
 
-/// Lines that an example prints in a process of its own; with a run, that is recorded.
+/// Output lines of an example in its own process. If `path` is set, it is recorded there.
 fn lines(name: &str, path: Option<&Path>) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "child", "--nocapture"]);
@@ -70,7 +70,7 @@ fn lines(name: &str, path: Option<&Path>) -> Vec<String> {
     lines
 }
 
-/// Without what differs from run to run: times, fractions and spaces.
+/// Removes what differs from run to run: times, fractions and spaces.
 fn without_times(lines: &[String]) -> Vec<String> {
     let word = |word: &str| {
         let figure = word.trim_matches(|c: char| "(),%x".contains(c));
@@ -91,7 +91,7 @@ fn without_times(lines: &[String]) -> Vec<String> {
     lines.iter().map(line).collect()
 }
 
-/// Both outputs of an example, and the run of ours.
+/// Output of the original and of ours, and the run that ours recorded.
 fn both(
     name: &str,
 ) -> (
@@ -121,8 +121,8 @@ fn brick_profiler_v2_prints_the_same() {
     assert_eq!(table(&path, "kernels").texts("timing"), [Some("bound"); 2]);
 }
 
-/// Of its graph the original says: 3 nodes of 0.30 ms are critical, though 8 bricks of 1.40 ms ran one after the other; a
-/// launch has three numbers, which are grid x, block x and block y; and what has slack differs from run to run.
+/// The original reports that 3 nodes of 0.30 ms are critical, although 8 bricks of 1.40 ms ran one after the other.
+/// It prints a launch as three numbers: grid x, block x and block y. Its nodes with slack differ from run to run.
 #[test]
 fn execution_graph_prints_the_same_but_for_path_and_launches() {
     let (original, ours, (_folder, path)) = both("execution_graph");

@@ -184,7 +184,7 @@ macro_rules! signatures {
                 let _: fn(&PtxRegistry) -> bool = PtxRegistry::is_empty;
             }
 
-            /// Functions that give iterators, fields, and the macro.
+            /// Functions that return iterators, fields, and the macro.
             #[test]
             fn snippets_of_the_rest_compile() {
                 let mut profiler = BrickProfiler::enabled();

@@ -15,7 +15,7 @@ const WORKERS: [&str; 9] = [
     "worker-9",
 ];
 
-/// A row as drawn: which of each list, the place, the times, and what is odd about it.
+/// A generated row: index into each list, placement, times, declared values, and an oddity.
 type Drawn = (
     (usize, usize, usize),
     (Option<i64>, Option<i64>, Option<i64>),
@@ -37,11 +37,10 @@ fn rows() -> impl Strategy<Value = Vec<Drawn>> {
     prop::collection::vec(row, 0..7)
 }
 
-/// The rows of one rank.
 #[derive(Clone, Debug)]
 struct OfRank {
     tables: Vec<Vec<Drawn>>,
-    /// Threads of a role, one after the other: how many, from when to when, and the time between two.
+    /// Threads of one role that run one after the other: count, start, end, and the gap between two.
     workers: Option<(usize, i64, i64, i64)>,
 }
 
@@ -114,7 +113,6 @@ impl OfRank {
     }
 }
 
-/// A job, and what was recorded and asked of the whole.
 #[derive(Clone, Debug)]
 struct Job {
     ranks: Vec<OfRank>,
@@ -139,7 +137,7 @@ impl Job {
             })
     }
 
-    /// Inputs with the rows of some of the ranks; every second number is no rank of the job.
+    /// Inputs with the rows of some ranks. Every second rank number is missing from the job.
     fn inputs(&self, ranks: impl Iterator<Item = usize>) -> Vec<TableBuilder> {
         let mut fixture = RunFixture {
             wall_ns: self.wall_ns,

@@ -82,7 +82,6 @@ fn runs() -> impl Strategy<Value = RunFixture> {
     })
 }
 
-/// Kind, name and category as the tables state them.
 type Label = (&'static str, &'static str, String);
 
 #[derive(Default, Debug, PartialEq)]
@@ -95,11 +94,11 @@ struct Sums {
 
 struct Painted {
     by_label: BTreeMap<(&'static str, Label), Sums>,
-    /// Category: self and inclusive.
+    /// Self and inclusive time by category.
     by_category: BTreeMap<(&'static str, String), (i64, i64)>,
-    /// Lane: busy, and idle between its first row and its last.
+    /// By lane: busy time, and idle time between its first row and its last.
     by_lane: BTreeMap<String, (i64, i64)>,
-    /// Of all lanes of a kind: idle there, and the rest.
+    /// By kind of lane: idle time within the lanes' lives, and time outside them.
     by_kind: BTreeMap<&'static str, (i64, i64)>,
 }
 
@@ -120,7 +119,7 @@ fn brick_category(row: &Row) -> String {
     }
 }
 
-/// The definition, cell by cell.
+/// The definition, nanosecond by nanosecond.
 fn paint(fixture: &RunFixture) -> Painted {
     let all: Vec<(&Row, bool)> = fixture
         .bricks

@@ -6,8 +6,8 @@ use trueno_plugin::rank::{KEY_BITS, PLACE_BITS};
 use trueno_plugin::testing::run;
 use trueno_plugin_category::Category;
 
-/// The same recording in ranks 0 and 3: a brick on thread 0, kernels on a stream, and a kernel
-/// of which neither thread nor device was recorded.
+/// The same recording in ranks 0 and 3: a brick on thread 0, kernels on a stream, and a kernel with neither thread
+/// nor device.
 fn two() -> RunFixture {
     let mut fixture = RunFixture {
         wall_ns: Some(1000),

@@ -18,7 +18,7 @@ fn kernel(id: u64, brick: u64, name: &'static str, start_ns: i64) -> Row {
     }
 }
 
-/// Three bricks: with a category, with a rule, with neither; two kernels of each.
+/// Three bricks with two kernels each: one with a category, one that a rule matches, one with neither.
 fn fixture() -> RunFixture {
     RunFixture {
         wall_ns: Some(100),

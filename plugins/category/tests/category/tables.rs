@@ -323,7 +323,8 @@ fn a_wait_is_waiting_and_what_a_thread_does_meanwhile_is_not() {
     );
 }
 
-/// A main thread that works all the time but for its last tenth, and `workers` workers, each alive for 8 ns and busy for 4.
+/// A main thread that is busy for all but the last tenth, and `workers` workers, each alive for 8 ns and busy for
+/// 4.
 fn short_lived(workers: i64) -> RunFixture {
     let bricks = (1..=workers).flat_map(|worker| {
         let (id, start_ns) = (10 * worker as u64, 20 * worker);

@@ -87,8 +87,8 @@ fn rows_of_threads_that_were_not_recorded_have_no_order() {
     assert_eq!(clocks(&output, 1), clocks(&output, 2));
 }
 
-/// Rows that all cross each other, a lane of rows inside each other, and two lanes that wait for each other all along:
-/// no recursion, and no time beyond that of sorting.
+/// Covers rows that all cross each other, a lane of deeply nested rows, and two lanes that wait for each other
+/// throughout. None of these may recurse or take longer than sorting.
 #[test]
 fn long_chains_and_many_crossings_take_little() {
     const ROWS: i64 = 30_000;

@@ -5,7 +5,6 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_causality::Causality;
 
-/// An edge: `from`, `to`, kind.
 pub type Edge = (u64, u64, &'static str);
 
 #[derive(Clone, Debug, Default)]
@@ -13,7 +12,6 @@ pub struct Fixture {
     pub run: RunFixture,
     pub edges: Vec<Edge>,
     pub tasks: Vec<(u64, u64)>,
-    /// Call and kernel of one correlation.
     pub launches: Vec<(u64, u64)>,
     pub processes: Vec<(i64, u64)>,
     pub ranks: Vec<u64>,
@@ -29,7 +27,6 @@ impl Fixture {
         run::<Causality>(self.inputs(), options).unwrap()
     }
 
-    /// Inputs of the plugin.
     pub fn inputs(&self) -> Vec<TableBuilder> {
         let mut inputs = self.run.inputs();
         let pairs = |name: &str, pairs: &[(u64, u64)]| {
@@ -62,12 +59,11 @@ impl Fixture {
     }
 }
 
-/// A brick `name` on a thread.
 pub fn brick(id: u64, name: &'static str, thread: i64, start_ns: i64, end_ns: i64) -> Row {
     row(id, name, start_ns, end_ns).thread(thread)
 }
 
-/// A row without a place: name and times.
+/// A row with neither thread nor stream.
 pub fn row(id: u64, name: &'static str, start_ns: i64, end_ns: i64) -> Row {
     Row {
         id,
@@ -79,7 +75,6 @@ pub fn row(id: u64, name: &'static str, start_ns: i64, end_ns: i64) -> Row {
     }
 }
 
-/// Clocks of a row's begin and end.
 pub fn clocks(output: &Output, id: u64) -> (Option<u64>, Option<u64>) {
     let table = output.table("events");
     let row = table

@@ -2,23 +2,22 @@
 
 use std::cmp::Reverse;
 
-/// A row with events.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub id: u64,
-    /// Any number; rows of a lane have the same.
+    /// Rows with the same number share a lane.
     pub lane: usize,
-    /// False where thread or stream was not recorded.
+    /// False if no thread or stream was recorded.
     pub is_ordered: bool,
     pub is_wait: bool,
     pub start_ns: i64,
     pub end_ns: i64,
 }
 
-/// Rows, and the direct order of their events: event `2n` is the begin of row `n`, `2n + 1` its end.
+/// Rows and the direct order of their events: event `2n` is the begin of row `n`, `2n + 1` its end.
 pub struct Oracle {
     pub rows: Vec<Row>,
-    /// True where one event came directly before another.
+    /// `before[a][b]`: event `a` comes directly before event `b`.
     before: Vec<Vec<bool>>,
 }
 
@@ -53,12 +52,10 @@ impl Oracle {
         Self { rows, before }
     }
 
-    /// Place of a row by its id.
     pub fn row(&self, id: u64) -> Option<usize> {
         self.rows.iter().position(|row| row.id == id)
     }
 
-    /// The two events of an edge, if it orders some.
     pub fn events(&self, from: u64, to: u64, kind: &str) -> Option<(usize, usize)> {
         let (from, to) = (self.row(from)?, self.row(to)?);
         match kind {
@@ -79,7 +76,7 @@ impl Oracle {
         [row.start_ns, row.end_ns][event % 2]
     }
 
-    /// True where one event came before another, over any number of steps.
+    /// Transitive closure of `before`.
     pub fn closure(&self) -> Vec<Vec<bool>> {
         let mut closure = self.before.clone();
         let events = closure.len();
@@ -95,7 +92,8 @@ impl Oracle {
         closure
     }
 
-    /// Clock by event: the longest chain that ends there, a circle counted as one event. `None`: on a circle.
+    /// Clock by event: length of the longest chain that ends there, with a cycle counted as one event. `None`
+    /// on a cycle.
     pub fn clocks(&self) -> Vec<Option<u64>> {
         let closure = self.closure();
         let mut longest = vec![None; closure.len()];

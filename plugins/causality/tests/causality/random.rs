@@ -6,7 +6,7 @@ use trueno_analysis::testing;
 use crate::fixture::{Edge, Fixture, clocks, row};
 use crate::oracle::{Oracle, Row};
 
-/// A row: its place, whether it is a wait, its start, its length, its id.
+/// A row: placement, whether it is a wait, start, length, id.
 type Drawn = (usize, bool, i64, i64, u64);
 
 fn rows() -> impl Strategy<Value = Vec<Drawn>> {
@@ -39,7 +39,7 @@ fn edges() -> impl Strategy<Value = Vec<Edge>> {
     prop::collection::vec(edge, 0..14)
 }
 
-/// Places: threads 0 and 1, a thread that was not recorded, two streams, and a stream that was not recorded.
+/// Placements: threads 0 and 1, an unrecorded thread, two streams, and an unrecorded stream.
 fn place((place, ..): Drawn, row: testing::Row) -> testing::Row {
     let device = |stream| testing::Row {
         device: Some(0),

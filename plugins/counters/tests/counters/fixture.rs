@@ -6,7 +6,7 @@ use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_counters::Counters;
 use trueno_plugin_counters::sums::{COUNTED, COUNTS};
 
-/// A call of a brick, with what was counted: in the order of `COUNTS`.
+/// A call of a brick, with its counts in the order of `COUNTS`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Call {
     pub name: &'static str,
@@ -26,7 +26,7 @@ pub struct Reading {
     pub value: f64,
 }
 
-/// A reading in no unit that was measured.
+/// A measured reading without a unit.
 pub fn reading(name: &'static str, time_ns: i64, value: f64) -> Reading {
     Reading {
         time_ns,
@@ -49,7 +49,6 @@ impl Fixture {
         run::<Counters>(self.inputs(), "{}").unwrap()
     }
 
-    /// Inputs of the plugin.
     pub fn inputs(&self) -> Vec<TableBuilder> {
         // The counts of a call come one by one, all calls' first, then all calls' second.
         let rows = || {

@@ -4,7 +4,6 @@ use trueno_plugin_counters::sums::{COUNTED, at};
 
 use crate::fixture::{Call, Fixture, Reading, lines, reading};
 
-/// Counts by their place.
 fn counted(of: &[(usize, f64)]) -> [Option<f64>; COUNTED] {
     let mut counted = [None; COUNTED];
     for (place, value) in of {

@@ -6,7 +6,7 @@ use trueno_plugin_divergence::sequence::longest_in_order;
 
 use crate::sums::*;
 
-/// Few names and places, so that keys repeat and sides differ.
+/// Only a few names and places, so that keys repeat and sides differ.
 fn some() -> impl Strategy<Value = Vec<Sum>> {
     let sum = (
         0usize..3,

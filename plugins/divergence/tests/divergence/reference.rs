@@ -13,7 +13,7 @@ fn with_reference(subject: &[Sum], baseline: &[Sum], reference: &[Sum]) -> Outpu
     testing::run::<Divergence>(tables, "{}").unwrap()
 }
 
-/// The reference is exact, and of another type; one tensor each of what can be.
+/// The reference is exact and has another type. There is one tensor for each possible outcome.
 #[test]
 fn a_third_run_says_which_side_moved() {
     let base = run(1, 1);

@@ -25,7 +25,7 @@ pub const NAMES: [&str; 4] = ["norm", "qkv", "attention", "ffn"];
 pub const DTYPES: [&str; 4] = ["f32", "f64", "bf16", "i32"];
 pub const SHAPES: [&str; 2] = ["1x64", "64"];
 
-/// `iterations` tokens through `layers` layers of four tensors, and a head without layer.
+/// `iterations` tokens through `layers` layers of four tensors each, and a head without a layer.
 pub fn run(iterations: u64, layers: i64) -> Vec<Sum> {
     let mut sums = Vec::new();
     for iteration in 0..iterations {
@@ -141,7 +141,7 @@ pub fn compared(subject: &[Sum], baseline: &[Sum], options: &str) -> Output {
     testing::run::<Divergence>(tables, options).unwrap()
 }
 
-/// Tensors by verdict, those with none left out.
+/// Number of tensors by verdict, without the zeros.
 pub fn counts(output: &Output) -> Vec<(String, u64)> {
     let summary = output.table("summary");
     let (verdict, tensors) = (
@@ -162,7 +162,6 @@ pub fn is(output: &Output, expected: &[(&str, u64)]) {
     assert_eq!(counts(output), expected);
 }
 
-/// A property of the first divergence, on both sides.
 pub fn first(output: &Output, property: &str) -> Option<(String, String)> {
     let table = output.table("first");
     let (what, a, b) = (
@@ -180,7 +179,6 @@ pub fn column(output: &Output, table: &str, column: &str) -> Vec<Option<String>>
     (0..table.rows()).map(|row| cells.cell_text(row)).collect()
 }
 
-/// Samples of some rows of a side.
 pub fn sampled(name: &str, rows: &[(&Sum, [f64; 3])]) -> TableBuilder {
     let mut table = Table::build(name)
         .i64("thread", rows.iter().map(|row| row.0.thread))

@@ -44,7 +44,7 @@ fn samples_see_what_statistics_cannot() {
     assert_eq!(pairs.f64("sample_cosine").unwrap().get(0), None);
 }
 
-/// Two queries of one table need not give its rows in one order.
+/// Two queries of one table need not return its rows in the same order.
 #[test]
 fn statistics_come_in_any_order() {
     let baseline = run(4, 3);

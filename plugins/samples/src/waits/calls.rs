@@ -7,11 +7,11 @@ use trueno_plugin::{Table, TableBuilder};
 
 use super::{WaitSum, Waits};
 
-/// Table `wait_calls`: system calls that threads waited in, those with the most time first. Measured, as `scheduling`.
+/// Table `wait_calls`: system calls that threads waited in, most time first. Measured, as `scheduling`.
 ///
-/// `call`: null where the wait was in none, or in one that is not known; `waited_ns`: sum over all threads, which wait side
-/// by side: more than the wall clock shows, and no time of work; `wait_share`: of all waits of all threads; `threads`: so
-/// many waited there.
+/// `call`: null if the wait was in no call, or in an unknown one; `waited_ns`: sum over all threads. Threads wait
+/// in parallel, so it may exceed the wall time. `wait_share`: of all waits of all threads; `threads`: number of
+/// threads that waited in the call.
 pub fn wait_calls(waits: &Waits) -> TableBuilder {
     let mut calls: BTreeMap<Option<&str>, (WaitSum, BTreeSet<i64>)> = BTreeMap::new();
     let mut all_ns = 0_u64;

@@ -5,16 +5,16 @@ use trueno_plugin::{Finding, Severity, agreeing, rank};
 
 use super::{ThreadTimes, WaitKey, WaitSum, Waits, wakers};
 
-/// A smaller share of the time that threads could have run is not worth a word.
+/// Below this share of the time that threads could have run, there is no finding.
 pub const RUNNABLE_SHARE: f64 = 0.1;
-/// A smaller share of a thread's life is what programs do.
+/// Below this share of a thread's lifetime, waiting is usual and there is no finding.
 pub const WAITING_SHARE: f64 = 0.5;
 
 fn ns(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }
 
-/// Time that no processor was free, and where the first thread waited.
+/// Time in which no processor was free, and where the first thread waited.
 pub fn findings(waits: &Waits) -> Vec<Finding> {
     no_processor(waits)
         .into_iter()
@@ -22,7 +22,7 @@ pub fn findings(waits: &Waits) -> Vec<Finding> {
         .collect()
 }
 
-/// Samples alone tell nothing of the time in which threads did not run.
+/// Says that samples alone do not show when threads did not run.
 pub fn not_measured() -> Finding {
     let title = "how long threads ran, were ready and waited was not measured: no context switches are recorded";
     Finding::new("no_switches", Severity::Info, title)
@@ -56,7 +56,7 @@ fn no_processor(waits: &Waits) -> Option<Finding> {
     })
 }
 
-/// The first thread is the one that decides when a program ends.
+/// Where the first thread waited. It decides when a program ends.
 fn first_thread(waits: &Waits) -> Option<Finding> {
     let (thread, times) = waits.threads.first_key_value()?;
     let ThreadTimes { off_cpu, .. } = times;
@@ -94,7 +94,6 @@ fn thread_text(thread: i64, name: Option<&str>) -> String {
     }
 }
 
-/// Who ended the waits of a place.
 fn wakers_text(waits: &Waits, key: &WaitKey, sum: &WaitSum) -> String {
     let woken = waits.wakers_of(key).map(|(_, sum)| sum.waits);
     let woken = woken.fold(0, u64::saturating_add);

@@ -13,7 +13,7 @@ use crate::function::Function;
 use crate::stacks::Stacks;
 use crate::tree::NONE;
 
-/// Files of the C library and its parts; a version or `.so` follows.
+/// File names of the C library and its parts, without version and `.so`.
 const SYSTEM_LIBRARIES: [&str; 7] = [
     "libc",
     "ld-linux",
@@ -23,10 +23,9 @@ const SYSTEM_LIBRARIES: [&str; 7] = [
     "libstdc++",
     "libgcc_s",
 ];
-/// Crates of Rust's standard library.
 const STANDARD_CRATES: [&str; 3] = ["std::", "core::", "alloc::"];
 
-/// True for a function of the program: of no kernel, C library or standard library.
+/// True if a function belongs to the program, not to the kernel, the C library or the standard library.
 fn is_own(function: &Function) -> bool {
     let module = function.module.as_deref().unwrap_or_default();
     let file = module.rsplit('/').next().unwrap_or_default();
@@ -41,7 +40,8 @@ fn is_own(function: &Function) -> bool {
         && !STANDARD_CRATES.iter().any(|krate| name.starts_with(krate))
 }
 
-/// Functions of the program, by the node that a thread waited at: the innermost that is its own, else the outermost.
+/// For each node that a thread waited at, the program's function: the innermost that belongs to the program, else
+/// the outermost.
 struct Own<'a> {
     stacks: &'a Stacks,
     nearest: Vec<u32>,
@@ -79,7 +79,7 @@ impl<'a> Own<'a> {
     }
 }
 
-/// Reads waits of threads whose switches were recorded. In a part of a run, what of them lies in it.
+/// Reads waits of threads whose switches were recorded, clipped to the report's window.
 ///
 /// # Errors
 /// An input lacks a column or has it in another type.
@@ -142,7 +142,7 @@ pub fn load(
     Ok(out)
 }
 
-/// Lives of threads: where all their switches are known, a counter tells when they ended.
+/// Reads the lifetimes of threads. If all switches of a thread are known, a counter says when it ended.
 fn lives(
     run: &mut Run,
     threads: &Table,

@@ -5,13 +5,9 @@ use trueno_plugin::{Input, Result, Run, Table, table_row};
 use super::{WaitKey, WaitSum, Waits, WakerKey};
 use crate::function::Function;
 
-/// Input of the merging: places.
 pub const WAIT_SUMS: Input = Input::sql("wait_sums", "SELECT * FROM samples.wait_sums");
-/// Input of the merging: who ended waits.
 pub const WAKER_SUMS: Input = Input::sql("waker_sums", "SELECT * FROM samples.waker_sums");
-/// Input of the merging: stretches in which threads ran.
 pub const STRETCHES: Input = Input::sql("stretches", "SELECT stretches FROM samples.stretches");
-/// Input of the merging: threads.
 pub const THREAD_TIMES: Input = Input::sql("thread_times", "SELECT * FROM samples.thread_times");
 
 table_row! {

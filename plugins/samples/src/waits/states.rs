@@ -6,7 +6,6 @@ use trueno_plugin::{Table, TableBuilder};
 
 use super::{ThreadTimes, Waits};
 
-/// A thread in a state.
 struct Row<'a> {
     label: String,
     thread: i64,
@@ -15,10 +14,10 @@ struct Row<'a> {
     share: Option<f64>,
 }
 
-/// Table `states`: `scheduling` as a row for each thread and state, in the same order: what a chart draws.
+/// Table `states`: the times of `scheduling` with a row for each thread and state, in the same order, for a chart.
 ///
-/// `state`: `running`, `runnable` (it could have run, and no processor was free) or `waiting`; `not measured`, without a
-/// time, of a thread of which some switches were lost. `life_share`: of the thread's life.
+/// `state`: `running`, `runnable` (ready, but no processor was free) or `waiting`; or `not measured`, without a
+/// time, if some switches of the thread were lost. `life_share`: of the thread's lifetime.
 pub fn states(waits: &Waits) -> TableBuilder {
     let mut threads: Vec<(&i64, &ThreadTimes)> = waits.threads.iter().collect();
     threads.sort_by_key(|(_, times)| Reverse(times.on_cpu_ns()));

@@ -10,12 +10,14 @@ fn known(ns: u64) -> Option<i64> {
     i64::try_from(ns).ok()
 }
 
-/// Table `scheduling`: times of each thread, those that ran longest first. Measured: the kernel tells of each switch.
+/// Table `scheduling`: times of each thread, those that ran longest first. Measured: the kernel reports each
+/// switch.
 ///
-/// `life_ns`: from its first moment to its last; `on_cpu_ns`: the rest of it, `life_ns` − `runnable_ns` − `off_cpu_ns`,
-/// null like `life_ns` where some of its switches were lost; `runnable_ns`: it could have run, and no processor was free;
-/// `off_cpu_ns`: it waited; where the kernel does not tell who ends waits, the time until a processor was free is in it,
-/// as the end of the wait itself is not told; `…_share`: of the life; `switches`: how often it began to do either. In a part of a run, what of all this lies in it.
+/// `life_ns`: from the thread's first moment to its last; `on_cpu_ns`: `life_ns` − `runnable_ns` − `off_cpu_ns`,
+/// null like `life_ns` if some of its switches were lost; `runnable_ns`: ready, but no processor was free;
+/// `off_cpu_ns`: waiting. If the kernel does not report who ends waits, the end of a wait is unknown, and
+/// `off_cpu_ns` includes the time until a processor was free. `…_share`: of the lifetime; `switches`: how often it
+/// stopped running. All times are clipped to the report's window.
 pub fn scheduling(waits: &Waits) -> TableBuilder {
     let mut rows: Vec<(&i64, &ThreadTimes)> = waits.threads.iter().collect();
     rows.sort_by_key(|(_, times)| Reverse(times.on_cpu_ns()));
@@ -53,13 +55,13 @@ pub fn scheduling(waits: &Waits) -> TableBuilder {
         )
 }
 
-/// Table `waits`: places where threads waited, those with the most time first. Measured, as `scheduling`.
+/// Table `waits`: places where threads waited, most time first. Measured, as `scheduling`.
 ///
 /// `call`: the system call; `function`: the innermost one outside of the kernel, the C library and Rust's standard
-/// library, null where nothing is known of the place; `waited_ns`: sum of the waits, as `off_cpu_ns` there; `woken_by`: the
-/// thread that ended most of that time, and `woken_waits`: so many of the waits some thread is known to have ended, both
-/// null where the kernel did not tell; the others a clock, a device or another program may have ended. All threads that
-/// ended waits are in `wakers`.
+/// library, null if the place is unknown; `waited_ns`: sum of the waits, as `off_cpu_ns` there; `woken_by`: the
+/// thread that ended most of that time; `woken_waits`: number of waits that some known thread ended. Both are null
+/// if the kernel did not report it. A clock, a device or another program may have ended the other waits. Table
+/// `wakers` has all threads that ended waits.
 pub fn waits(waits: &Waits) -> TableBuilder {
     let mut rows: Vec<(&WaitKey, &WaitSum)> = waits.places.iter().collect();
     rows.sort_by_key(|(_, sum)| Reverse(sum.time_ns));

@@ -8,19 +8,18 @@ use trueno_plugin::{Input, Result, Run, Table, TableBuilder};
 
 use super::{WaitKey, WaitSum, Waits, WakerKey};
 
-/// Input: who ended which wait. Only edges from stretches in which a thread ran tell it of these waits.
+/// Which thread ended which wait. Only edges from `on_cpu` rows say so for these waits.
 pub const WAKINGS: Input = Input::sql(
     "wakings",
     "SELECT e.\"to\" AS wait, c.thread AS waker, CASE WHEN e.kind = 'joins' THEN 1 ELSE 0 END AS by_end \
      FROM edges AS e JOIN calls AS c ON e.\"from\" = c.id WHERE c.kind = 'on_cpu'",
 );
-/// Input: stretches in which threads ran.
 pub const STRETCHES: Input = Input::sql(
     "stretches",
     "SELECT COUNT(*) AS stretches FROM calls WHERE kind = 'on_cpu'",
 );
 
-/// Thread that ended a wait, and true where by its own end; by the row of the wait.
+/// By row of the wait: the thread that ended it, and true if by its own end.
 #[derive(Debug, Default)]
 pub struct Wakings(FastMap<u64, (i64, bool)>);
 
@@ -44,7 +43,6 @@ impl Wakings {
         Ok(out)
     }
 
-    /// Who ended that wait of a place.
     pub fn key(&self, id: Option<u64>, wait: &WaitKey) -> Option<WakerKey> {
         let (waker, by_end) = *self.0.get(&id?)?;
         Some(WakerKey {
@@ -55,7 +53,7 @@ impl Wakings {
     }
 }
 
-/// Stretches in which threads ran.
+/// Number of intervals in which threads ran.
 ///
 /// # Errors
 /// The input lacks a column or has it in another type.
@@ -67,11 +65,11 @@ pub fn stretches(run: &mut Run) -> Result<u64> {
         .unwrap_or(0))
 }
 
-/// Table `wakers`: which thread ended waits of which place, those with the most time first. Measured: the kernel tells of
-/// each waking.
+/// Table `wakers`: which thread ended waits of which place, most time first. Measured: the kernel reports each
+/// waking.
 ///
-/// `waker`: the thread that ended them; `by`: `wakes`, or `ends` where its own end was waited for; `waited_ns`: sum of
-/// those waits, which is no time that the waker would save.
+/// `waker`: the thread that ended them; `by`: `wakes`, or `ends` if the wait was for that thread to end;
+/// `waited_ns`: sum of those waits, not the time that a faster waker would save.
 pub fn wakers(waits: &Waits) -> TableBuilder {
     let mut rows: Vec<(&WakerKey, &WaitSum)> = waits.wakers.iter().collect();
     rows.sort_by_key(|(_, sum)| Reverse(sum.time_ns));
@@ -101,7 +99,7 @@ pub fn wakers(waits: &Waits) -> TableBuilder {
         .i64("waker_thread", rows().map(|row| row.0.waker))
 }
 
-/// Of each place: the thread that ended most of its time, and how many of its waits any thread is known to have ended.
+/// By place: the thread that ended most of the waiting time, and the number of waits that some known thread ended.
 pub fn by_place(waits: &Waits) -> BTreeMap<&WaitKey, (i64, u64)> {
     let mut out: BTreeMap<&WaitKey, BTreeMap<i64, WaitSum>> = BTreeMap::new();
     for (key, sum) in &waits.wakers {

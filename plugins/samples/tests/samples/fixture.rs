@@ -7,7 +7,6 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_samples::Samples;
 
-/// A row of `samples`.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     pub time_ns: i64,
@@ -17,7 +16,6 @@ pub struct Sample {
     pub period: Option<u64>,
 }
 
-/// A row of `stacks`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Frame {
     pub id: u64,
@@ -28,7 +26,7 @@ pub struct Frame {
     pub inlined: Option<bool>,
 }
 
-/// A row of `bricks`, or a kernel of the host if it has no kind.
+/// A row of `bricks`, or a host kernel if `kind` is `None`.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     pub thread: i64,
@@ -38,7 +36,7 @@ pub struct Row {
     pub dur_ns: i64,
 }
 
-/// A stretch in which a thread did not run; without a call and a place of what could have run.
+/// A time in which a thread did not run. Without a call and a stack, it was ready to run.
 #[derive(Clone, Copy, Debug)]
 pub struct Wait {
     pub thread: i64,
@@ -47,7 +45,7 @@ pub struct Wait {
     pub dur_ns: i64,
     pub stack: Option<u64>,
     pub is_runnable: bool,
-    /// Thread that ended it, and true where by its own end.
+    /// Thread that ended it, and true if by its own end.
     pub waker: Option<(i64, bool)>,
 }
 
@@ -58,9 +56,8 @@ pub struct Fixture {
     pub rows: Vec<Row>,
     pub thread_names: Vec<(i64, &'static str)>,
     pub waits: Vec<Wait>,
-    /// Threads that have ended, and when. Each began at 0.
+    /// Threads that ended, and when. Each began at 0.
     pub ended: Vec<(i64, i64)>,
-    /// Stretches in which threads ran.
     pub stretches: i64,
     pub window: Option<(i64, i64)>,
 }
@@ -76,7 +73,6 @@ pub fn sample(time_ns: i64, stack: u64) -> Sample {
     }
 }
 
-/// A function in `app`.
 pub fn frame(id: u64, caller: Option<u64>, function: &'static str) -> Frame {
     Frame {
         id,
@@ -88,7 +84,7 @@ pub fn frame(id: u64, caller: Option<u64>, function: &'static str) -> Frame {
     }
 }
 
-/// Numbers of texts, as of a run's dictionary.
+/// Numbers of texts, as in a run's dictionary.
 #[derive(Default)]
 struct Numbers(BTreeMap<&'static str, i64>);
 
@@ -114,7 +110,6 @@ impl Fixture {
         run::<Samples>(self.inputs(), options).unwrap()
     }
 
-    /// Inputs of the plugin.
     pub fn inputs(&self) -> Vec<TableBuilder> {
         let (mut events, mut functions) = (Numbers::default(), Numbers::default());
         let (mut modules, mut files) = (Numbers::default(), Numbers::default());

@@ -5,7 +5,7 @@ use trueno_plugin_samples::Samples;
 
 use crate::fixture::{Fixture, Frame, Sample, frame, lines, sample};
 
-/// `main` calls `walk`, which calls itself and `memcpy`; a function inlined into `walk`; one that is not known.
+/// `main` calls `walk`, which calls itself and `memcpy`. One function is inlined into `walk`, and one is unknown.
 fn program() -> Fixture {
     Fixture {
         stacks: vec![
@@ -208,7 +208,7 @@ fn nothing_is_said_without_samples() {
     assert_eq!(outside.analyse().tables, []);
 }
 
-/// `map` and the closure in it were put into `sum`, which calls `alloc`: what they run is the function's own.
+/// `map` and its closure are inlined into `sum`, which calls `alloc`. Their samples count as `sum`'s own.
 #[test]
 fn samples_of_functions_put_into_another_are_that_ones_own() {
     let inlined = |id, caller, name, line| Frame {

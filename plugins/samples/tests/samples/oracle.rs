@@ -12,7 +12,7 @@ const MODULES: [Option<&str>; 3] = [Some("app"), Some("lib"), None];
 const EVENTS: [&str; 3] = ["cpu-clock", "cycles", "task-clock:u"];
 const NAMES: [&str; 3] = ["outer", "inner", "other"];
 
-/// Stacks of a tree: each is called by one before it, or by nobody.
+/// Stacks that form a tree: the caller of each is an earlier one, or none.
 pub fn stacks() -> impl Strategy<Value = Vec<Frame>> {
     let frame = (
         prop::option::weighted(0.8, any::<prop::sample::Index>()),
@@ -72,7 +72,7 @@ pub fn rows() -> impl Strategy<Value = Vec<Row>> {
     prop::collection::vec(row, 0..10)
 }
 
-/// Name and module, as shown.
+/// Name and module as shown.
 type Function = (String, Option<String>);
 
 fn function_of(frame: Option<&Frame>) -> Function {
@@ -89,7 +89,7 @@ struct Sum {
     lines: BTreeMap<(String, i64), u64>,
 }
 
-/// The function that was compiled with a frame in it.
+/// The function whose code contains the frame, after inlining.
 fn compiled<'f>(fixture: &'f Fixture, mut frame: Option<&'f Frame>) -> Option<&'f Frame> {
     while let Some(inlined) = frame.filter(|frame| frame.inlined == Some(true)) {
         let find = |id: u64| fixture.stacks.iter().find(|frame| frame.id == id);
@@ -133,7 +133,7 @@ fn by_walking(fixture: &Fixture, event: &str) -> BTreeMap<Function, Sum> {
     sums
 }
 
-/// By kind, name and function: samples of an event.
+/// Samples of an event by kind, name and function, found by scanning all rows.
 fn by_looking(fixture: &Fixture, event: &str) -> BTreeMap<(String, String, Function), u64> {
     let mut sums = BTreeMap::new();
     let find = |id: Option<u64>| fixture.stacks.iter().find(|frame| Some(frame.id) == id);

@@ -47,7 +47,7 @@ fn ranks() -> impl Strategy<Value = Vec<Rank>> {
     prop::collection::vec(rank, 1..5)
 }
 
-/// Inputs of some ranks of a job: numbers are unique in the whole.
+/// Inputs of some ranks of a job. Numbers are unique in the job.
 fn job(ranks: &[(u64, &Rank)], window: Option<(i64, i64)>) -> Fixture {
     let key = |rank: u64, id: u64| rank << 48 | id;
     let place = |rank: u64, thread: i64| (rank as i64) << 16 | thread;

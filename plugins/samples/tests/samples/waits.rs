@@ -44,7 +44,7 @@ fn runnable(thread: i64, start_ns: i64, dur_ns: i64) -> Wait {
     }
 }
 
-/// `app` calls `std::thread::sleep`, that the C library, that the kernel.
+/// `app` calls `std::thread::sleep`, which calls the C library, which calls the kernel.
 fn stacks() -> Vec<Frame> {
     let of = |id, caller, function, module| Frame {
         module: Some(module),
@@ -244,7 +244,7 @@ fn waits_are_summed_by_call_over_all_threads() {
     );
 }
 
-/// Waits of the first thread, of which others ended some.
+/// Waits of the first thread. Other threads ended some of them.
 fn woken() -> Fixture {
     let by = |start_ns, dur_ns, waker| Wait {
         waker,

@@ -7,7 +7,7 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_syscalls::Syscalls;
 
-/// A row of `calls` of kind `syscall`; without a duration, an instant.
+/// A row of `calls` with kind `syscall`, or an instant if it has no duration.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Call {
     pub name: &'static str,
@@ -18,11 +18,11 @@ pub struct Call {
     pub target: Option<&'static str>,
     pub bytes: Option<u64>,
     pub errno: Option<&'static str>,
-    /// It stands in `syncs` as well.
+    /// The call is also a row of `syncs`.
     pub waits: bool,
 }
 
-/// A call that went well.
+/// A call without an error.
 pub fn call(name: &'static str, start_ns: i64, dur_ns: i64) -> Call {
     Call {
         name,
@@ -40,7 +40,7 @@ pub struct Fixture {
     pub window: Option<(i64, i64)>,
 }
 
-/// Numbers of texts, as of a run's dictionary.
+/// Numbers of texts, as in a run's dictionary.
 #[derive(Default)]
 struct Numbers(BTreeMap<&'static str, i64>);
 
@@ -57,7 +57,6 @@ impl Numbers {
     }
 }
 
-/// Arguments of an instant that tells of a call.
 fn arguments(call: &Call) -> String {
     let text = |key: &str, value: Option<String>| {
         value.map_or(String::new(), |value| format!(", \"{key}\": {value}"))
@@ -80,7 +79,6 @@ impl Fixture {
         run::<Syscalls>(self.inputs(), options).unwrap()
     }
 
-    /// Inputs of the plugin.
     pub fn inputs(&self) -> Vec<TableBuilder> {
         let (mut names, mut targets) = (Numbers::default(), Numbers::default());
         let mut errors = Numbers::default();

@@ -7,7 +7,7 @@ use trueno_plugin_syscalls::Syscalls;
 use crate::fixture::{Call, Fixture};
 use crate::oracle::calls;
 
-/// Inputs of some ranks of a job: threads are unique in the whole.
+/// Inputs of some ranks of a job. Thread numbers are unique in the job.
 fn job(ranks: &[(i64, &Vec<Call>)], like: &Fixture) -> Fixture {
     let calls = ranks.iter().flat_map(|(rank, calls)| {
         calls.iter().map(move |call| Call {

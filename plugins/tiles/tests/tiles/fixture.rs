@@ -7,7 +7,7 @@ use trueno_plugin::testing::{Output, run};
 use trueno_plugin::{Table, TableBuilder};
 use trueno_plugin_tiles::Tiles;
 
-/// Level, thread, start, duration, FLOPs, bytes, row, column; ids count from 1 in each rank.
+/// Level, thread, start, duration, FLOPs, bytes, row, column. Ids count from 1 in each rank.
 pub type Row = (
     &'static str,
     i64,
@@ -19,7 +19,7 @@ pub type Row = (
     i64,
 );
 
-/// Level (instruction set or memory) and value; of one thread, measured.
+/// Level (instruction set or memory) and value, measured on one thread.
 pub type Ceiling = (&'static str, f64);
 
 #[derive(Clone, Debug, Default)]
@@ -31,7 +31,7 @@ pub struct Fixture {
     /// Sampling period of the micro tiles.
     pub micro_every: Option<i64>,
     pub cost_ns: Option<f64>,
-    /// Of the repetitions of each ceiling.
+    /// Relative spread of the repetitions of each ceiling.
     pub spread: Option<f64>,
 }
 
@@ -46,7 +46,7 @@ impl Fixture {
         run::<Tiles>(self.inputs(), options).unwrap()
     }
 
-    /// The rank of each tile in the upper bits of its id, as in that of its thread.
+    /// Ids with the rank in their upper bits, as in thread numbers.
     fn ids(&self) -> Vec<u64> {
         let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
         let tiles = self.tiles.iter();
@@ -59,7 +59,6 @@ impl Fixture {
         id.collect()
     }
 
-    /// Inputs of the plugin.
     pub fn inputs(&self) -> Vec<TableBuilder> {
         let tiles = || self.tiles.iter();
         let number = |level: &str| LEVELS.iter().position(|known| *known == level).unwrap() as i64;
@@ -98,7 +97,7 @@ impl Fixture {
         inputs
     }
 
-    /// Inputs that are no rows of events, which the merging reads too.
+    /// Inputs other than rows of events, which a merge reads too.
     pub fn others(&self) -> Vec<TableBuilder> {
         let is_memory = |level: &str| ["dram", "l3", "l2", "l1"].contains(&level);
         let ceilings = || self.ceilings.iter();

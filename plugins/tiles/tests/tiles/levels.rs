@@ -277,7 +277,7 @@ fn an_empty_run_is_empty() {
     assert!(out.findings.is_empty() && out.charts.is_empty());
 }
 
-/// Each level with the ceiling that binds it.
+/// Each level is listed with the ceiling that limits it.
 #[test]
 fn a_doubtful_ceiling_is_said_where_it_binds() {
     let doubts = |spread| {

@@ -45,7 +45,6 @@ fn ranks() -> impl Strategy<Value = Vec<Rank>> {
     prop::collection::vec(rank, 1..5)
 }
 
-/// Inputs of some ranks of a job.
 fn job(ranks: &[(i64, &Rank)], like: &Fixture) -> Fixture {
     let tiles = ranks.iter().flat_map(|(rank, (tiles, _))| {
         let tiles = tiles.iter();

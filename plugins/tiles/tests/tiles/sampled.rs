@@ -2,7 +2,7 @@
 
 use crate::fixture::{Fixture, lines};
 
-/// 64 micro tiles of 10 ns in a macro tile of 1000 ns, of which every Nth has a row.
+/// 64 micro tiles of 10 ns in a macro tile of 1000 ns. Every `every`-th one has a row.
 fn blocked(every: i64) -> Fixture {
     let mut fixture = Fixture {
         tiles: vec![("macro", 0, 0, 1000, None, None, 0, 0)],

@@ -6,7 +6,7 @@ use trueno_plugin_tiles::sweep::{Sum, sweep};
 
 const LEVELS: [&str; 3] = ["macro", "micro", "pack"];
 
-/// The innermost at a time: of those open the one that comes last in order.
+/// Computes, for each instant, the innermost tile: the last in order of those that are open.
 fn painted(tiles: &[Tile]) -> Vec<Sum> {
     let mut out = vec![Sum::default(); LEVELS.len()];
     for tile in tiles {

@@ -4,7 +4,8 @@ use trueno_host::plugin::isolate::fuzzing::{Kind, head, output_from};
 
 use crate::frames::frames;
 
-/// Bytes as they come, and as what messages say: those of kind 3 say a table of the name `t`.
+/// Parses the bytes as raw plugin output, and once more as the payloads of valid messages. Messages of kind 3
+/// contain a table named `t`.
 pub fn messages(bytes: &[u8]) -> bool {
     let (taken, _) = output_from(bytes);
     assert!(

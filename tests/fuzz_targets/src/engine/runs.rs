@@ -14,7 +14,7 @@ use trueno_import::{Notes, Options};
 
 use crate::scratch;
 
-/// A segment: the first byte says of which table, and whether a journal vouches for it as one batch.
+/// A segment. The first byte selects the table, and whether a journal lists the segment as one batch.
 pub fn segment(bytes: &[u8]) -> bool {
     let Some((first, bytes)) = bytes.split_first() else {
         return false;
@@ -45,7 +45,7 @@ pub fn segment(bytes: &[u8]) -> bool {
     rows > 0
 }
 
-/// A journal that says of bytes what they are.
+/// Journal lines that describe `bytes` as a head and a batch.
 fn lines(table: &str, head: usize, bytes: &[u8]) -> String {
     let name = format!("{table}/000000.arrow");
     let (head, rest) = bytes.split_at(head);
@@ -60,7 +60,6 @@ fn lines(table: &str, head: usize, bytes: &[u8]) -> String {
         .collect()
 }
 
-/// A part of an export to Parquet.
 pub fn parquet_part(bytes: &[u8]) -> bool {
     let Some((first, bytes)) = bytes.split_first() else {
         return false;
@@ -71,7 +70,7 @@ pub fn parquet_part(bytes: &[u8]) -> bool {
     read(folder.path(), table) > 0
 }
 
-/// One table of an export of Nsight Systems; the first byte says which.
+/// One table of a Parquet export of Nsight Systems. The first byte selects it.
 pub fn nsys_parquet(bytes: &[u8]) -> bool {
     const NAMES: [&str; 4] = [
         "CUPTI_ACTIVITY_KIND_KERNEL",
@@ -118,7 +117,7 @@ fn run_of(run: &Path, name: &str, bytes: &[u8], journal: &str) {
     fs::write(file, bytes).expect("room for the file");
 }
 
-/// Rows of a table, all columns of which are read.
+/// Reads all columns of a table and returns its number of rows.
 fn read(run: &Path, table: &str) -> usize {
     let Ok(run) = Run::open(run) else { return 0 };
     let said = run.facts().rows;

@@ -6,7 +6,7 @@ use std::path::Path;
 use trueno_engine::query::{Database, tables_of};
 use trueno_engine::run::Run;
 
-/// Texts that one database is asked about: it remembers them.
+/// Number of queries per database. The database caches each, so it is replaced after this many.
 const MAX_USES: u32 = 256;
 
 thread_local! {
@@ -19,7 +19,7 @@ fn database() -> Database {
     run.sql_context().expect("its tables")
 }
 
-/// A query over a small run: looked at in all ways, rewritten, planned, and not run.
+/// A query over a small run. It is parsed, rewritten and planned, but not run.
 pub fn sql(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;

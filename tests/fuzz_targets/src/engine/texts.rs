@@ -11,7 +11,6 @@ use trueno_compare::golden::Golden;
 
 use crate::scratch;
 
-/// A file of assertions.
 pub fn assertions(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;
@@ -32,7 +31,7 @@ pub fn assertions(bytes: &[u8]) -> bool {
     }
 }
 
-/// A golden file: what was read is written so that it is read again.
+/// A golden file. Whatever can be read must survive writing and reading again.
 pub fn golden(bytes: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return false;
@@ -48,7 +47,7 @@ pub fn golden(bytes: &[u8]) -> bool {
     true
 }
 
-/// A project file, for a report and for a check.
+/// A project file, read for a report and for a check.
 pub fn project(bytes: &[u8]) -> bool {
     let folder = scratch::folder();
     std::fs::write(folder.path().join("trueno.toml"), bytes).expect("room for the file");

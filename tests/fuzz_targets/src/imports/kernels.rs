@@ -2,7 +2,7 @@
 
 use trueno_import::ncu::TracedKernel;
 
-/// A few kernels, some of one name, on two devices.
+/// A few kernels on two devices. Some share a name.
 pub fn traced() -> impl Iterator<Item = TracedKernel<'static>> {
     let names = [
         "saxpy",

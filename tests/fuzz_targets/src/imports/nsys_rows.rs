@@ -9,7 +9,6 @@ use std::cmp::Ordering;
 use trueno_import::Error;
 use trueno_import::nsys::source::{Scan, Source, Value, Visit, is_timed};
 
-/// Tables in memory.
 pub struct Rows {
     tables: Vec<Table>,
 }
@@ -21,7 +20,7 @@ struct Table {
 }
 
 impl Rows {
-    /// The tables of a text; of two that have one name, the first.
+    /// Parses tables from a text. If two share a name, the first wins.
     pub fn parse(text: &str) -> Self {
         let mut tables: Vec<Table> = Vec::new();
         for line in text.lines() {
@@ -52,7 +51,7 @@ impl Rows {
     }
 }
 
-/// Bytes of pairs of hexadecimal digits; of anything else its own.
+/// Decodes pairs of hexadecimal digits. Any other text gives its own bytes.
 fn bytes(word: &str) -> Vec<u8> {
     let pairs = word.as_bytes().chunks(2);
     let digits = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
@@ -73,7 +72,7 @@ fn value(word: &str) -> Value<'static> {
 }
 
 impl Table {
-    /// Its rows, as a scan wants them.
+    /// Its rows, as the scan requests them.
     fn scan(&self, scan: &Scan) -> Vec<Vec<Value<'static>>> {
         let place = |column: &Option<String>| {
             let column = column.as_ref()?;
@@ -92,7 +91,7 @@ impl Table {
     }
 }
 
-/// Order of values as of sqlite: null, numbers, texts, bytes.
+/// Sqlite's order of values: null, numbers, texts, bytes.
 fn order(a: Option<&Value<'_>>, b: Option<&Value<'_>>) -> Ordering {
     let number = |value: &Value<'_>| match value {
         Value::Int(whole) => Some(*whole as f64),

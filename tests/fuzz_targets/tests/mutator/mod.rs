@@ -14,12 +14,12 @@ impl Random {
         word ^ word >> 31
     }
 
-    /// Below `end`; 0 where there is nothing below.
+    /// A number below `end`; 0 if `end` is 0.
     fn below(&mut self, end: usize) -> usize {
         (self.word() % end.max(1) as u64) as usize
     }
 
-    /// Often few, seldom many.
+    /// A number from 1 to `most`; small ones are more likely.
     fn count(&mut self, most: usize) -> usize {
         1 + self.below(most).min(self.below(most))
     }
@@ -85,7 +85,7 @@ impl Mutator {
     }
 }
 
-/// A word as dictionaries of libFuzzer spell it.
+/// Decodes a word of a libFuzzer dictionary.
 fn unescaped(word: &str) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = word.as_bytes();

@@ -9,7 +9,7 @@ struct HostileRank;
 #[serde(default)]
 struct Options {
     rank: u64,
-    /// Null: behave.
+    /// If `None`, behaves.
     sin: Option<Sin>,
 }
 
